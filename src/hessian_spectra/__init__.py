@@ -1,0 +1,1 @@
+"""Exact and numerical spectra of neural-network Hessians."""

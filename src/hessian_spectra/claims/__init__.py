@@ -1,0 +1,1 @@
+"""The ledger of claims: what a paper says, what we measured, and the verdict."""

@@ -1,0 +1,1 @@
+"""Data sets: one module per kind, from a configuration to named arrays."""

@@ -1,0 +1,77 @@
+"""The look that all figures share."""
+
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette: distinguishable with every common form of colour blindness, and by
+# lightness in print.
+BLUE = "#0072B2"
+ORANGE = "#E69F00"
+GREEN = "#009E73"
+VERMILION = "#D55E00"
+PURPLE = "#CC79A7"
+SKY = "#56B4E9"
+YELLOW = "#F0E442"
+BLACK = "#000000"
+GREY = "#7F7F7F"
+
+# One colour for one thing, in every figure.
+COLOURS = {
+    "bulk": GREY,
+    "outlier 1": VERMILION,
+    "outlier 2": BLUE,
+    "outlier 3": GREEN,
+    "cell +": VERMILION,
+    "cell -": BLUE,
+    "trace": PURPLE,
+    "loss": BLACK,
+    "error": BLACK,
+}
+
+# How the two sides of every comparison are drawn: the closed form as a line or an open ring on
+# top of the numeric points.
+NUMERIC = {"linestyle": "none", "marker": "o", "markersize": 3.5, "alpha": 0.55}
+EXACT = {"linewidth": 1.2}
+EXACT_RING = {"linestyle": "none", "marker": "o", "markersize": 7, "markerfacecolor": "none"}
+
+_STYLE = {
+    "font.size": 8,
+    "font.family": "DejaVu Sans",
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.linewidth": 0.4,
+    "grid.alpha": 0.35,
+    "lines.linewidth": 1.2,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "hessian-spectra",
+}
+
+FULL_WIDTH = 6.75  # inches: the text width of a two-column paper
+
+
+def panels(
+    rows: int = 1, columns: int = 1, *, height: float = 2.4, width: float = FULL_WIDTH, **options: Any
+) -> tuple[Figure, Any]:
+    """A figure with ``rows`` x ``columns`` axes, each ``height`` inches high.
+
+    Returns:
+        The figure and its axes: one ``Axes`` for a single panel, else an array of them.
+    """
+    mpl.rcParams.update(_STYLE)
+    figure = Figure(figsize=(width, height * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, **options)
+
+
+def letter(axes: Axes, text: str) -> None:
+    """Write a panel's title, such as ``(a) scale of the query and key weights``."""
+    axes.set_title(text, loc="left")

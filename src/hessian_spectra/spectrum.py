@@ -1,0 +1,117 @@
+"""The result of every spectrum computation: eigenvalues with what is known about them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Spectrum:
+    """Eigenvalues of a symmetric matrix, grouped by eigenspace.
+
+    A closed form knows few distinct eigenvalues with high multiplicities, so a spectrum is kept as
+    ``g`` groups; the ``k`` eigenvalues and the eigenvectors are built when they are asked for.
+    ``k`` equals the matrix's size ``p`` for a complete spectrum and is smaller for the top
+    eigenpairs that an iterative method found.
+
+    Args:
+        values: ``(g,)`` one eigenvalue per group, in any order.
+        multiplicities: ``(g,)`` how often each occurs; a group may be empty.
+        kinds: what each group is: ``"outlier"``, ``"bulk"``, ``"zero"``, or ``"numeric"`` where no
+            theory tells.
+        cells: the part of the network that each group belongs to (``"+"`` and ``"-"`` for the two
+            ReLU cells, ``"0"``, ``"1"``, ... for coordinates or heads), or ``""``.
+        method: the theorem or the algorithm that made it, for example ``"closed form, Theorem 3.1"``.
+        eigenbasis: builds the orthonormal eigenvectors ``(p, k)``, group after group, the columns
+            of a group side by side; ``None`` if they are not known.
+        residuals: ``(g,)`` for numerical spectra ``‖H z − λ z‖ / |λ_max|``, else ``None``.
+        converged: ``(g,)`` whether each residual is below the tolerance asked for; ``None`` for a
+            closed form.
+
+    Example:
+        >>> s = Spectrum(values=torch.tensor([3.0, -1.0], dtype=torch.float64),
+        ...              multiplicities=(1, 2), kinds=("outlier", "bulk"), method="example")
+        >>> s.eigenvalues
+        tensor([-1., -1.,  3.], dtype=torch.float64)
+        >>> s.select("outlier")
+        tensor([3.], dtype=torch.float64)
+    """
+
+    values: Tensor
+    multiplicities: Sequence[int]
+    kinds: Sequence[str]
+    method: str
+    cells: Sequence[str] | None = None
+    eigenbasis: Callable[[], Tensor] | None = None
+    residuals: Tensor | None = None
+    converged: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {
+            "values": len(self.values),
+            "multiplicities": len(self.multiplicities),
+            "kinds": len(self.kinds),
+        }
+        for name in ("cells", "residuals", "converged"):
+            if getattr(self, name) is not None:
+                lengths[name] = len(getattr(self, name))
+        if len(set(lengths.values())) != 1:
+            raise ValueError(f"expected one entry per group in each field, got {lengths}")
+
+    @cached_property
+    def _groups(self) -> Tensor:
+        """The group of each eigenvalue, group after group, ``(k,)``."""
+        counts = torch.tensor(self.multiplicities, device=self.values.device)
+        return torch.arange(len(self.values), device=self.values.device).repeat_interleave(counts)
+
+    @cached_property
+    def _order(self) -> Tensor:
+        """The permutation that sorts the eigenvalues, keeping the columns of a group together."""
+        rank = torch.argsort(torch.argsort(self.values, stable=True))
+        return torch.argsort(rank[self._groups], stable=True)
+
+    @cached_property
+    def _group_of(self) -> Tensor:
+        """The group of each eigenvalue in ascending order, ``(k,)``."""
+        return self._groups[self._order]
+
+    @cached_property
+    def eigenvalues(self) -> Tensor:
+        """All ``k`` eigenvalues, ascending."""
+        return self.values[self._group_of]
+
+    @property
+    def labels(self) -> list[str]:
+        """For each of the ``k`` eigenvalues its kind, followed by its cell where there is one."""
+        cells = self.cells or [""] * len(self.kinds)
+        names = [f"{kind} {cell}".strip() for kind, cell in zip(self.kinds, cells, strict=True)]
+        return [names[group] for group in self._group_of.tolist()]
+
+    def select(self, kind: str, cell: str | None = None) -> Tensor:
+        """The eigenvalues of one kind (and one cell), with multiplicity, ascending."""
+        cells = self.cells or [""] * len(self.kinds)
+        wanted = torch.tensor(
+            [k == kind and (cell is None or c == cell) for k, c in zip(self.kinds, cells, strict=True)],
+            device=self.values.device,
+            dtype=torch.bool,
+        )
+        return self.eigenvalues[wanted[self._group_of]]
+
+    def eigenvectors(self) -> Tensor:
+        """An orthonormal basis ``(p, k)``; column ``i`` belongs to ``eigenvalues[i]``.
+
+        It is built at the first call and kept.
+
+        Raises:
+            ValueError: eigenvectors are not known for this spectrum.
+        """
+        return self._eigenvectors
+
+    @cached_property
+    def _eigenvectors(self) -> Tensor:
+        if self.eigenbasis is None:
+            raise ValueError(f"eigenvectors are not available from {self.method}")
+        return self.eigenbasis()[:, self._order]

@@ -1,0 +1,1 @@
+"""The studies: one module per kind, from a configuration to arrays."""

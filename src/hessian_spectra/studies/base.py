@@ -1,0 +1,44 @@
+"""What the configurations of all studies have in common."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# What a training loop calls after each recorded step: the step and its metrics.
+Log = Callable[[int, Mapping[str, float]], None]
+
+
+def silent(step: int, metrics: Mapping[str, float]) -> None:
+    """A :data:`Log` that keeps nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyConfig:
+    """The fields that every ``conf/studies/<study>.yaml`` has.
+
+    Args:
+        kind: the module of ``hessian_spectra.studies`` (and of ``figures``) that does it.
+        paper: key of the paper, for example ``singh2026cracking``.
+        artifact: where it stands there, for example ``Figure 7``.
+        title: one line for the report.
+        data: the data set, a name from ``conf/data``.
+        seed: seed of all random draws of the study.
+    """
+
+    kind: str
+    paper: str
+    artifact: str
+    title: str
+    data: str
+    seed: int
+
+
+def require(condition: bool, field: str, expected: str, value: Any) -> None:
+    """Refuse a bad value of a configuration field.
+
+    Raises:
+        ValueError: ``condition`` is false; the message names the field, what was expected and
+            what came.
+    """
+    if not condition:
+        raise ValueError(f"{field}: expected {expected}, got {value!r}")
