@@ -1,0 +1,43 @@
+# Two commands: `make repro` runs everything, `make test` tests it. Both set up .venv first.
+PYTHON ?= python3
+VENV := .venv
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+# Small matrices: one thread is faster than two, and gives the same bytes everywhere.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: repro test lint types imports benchmark requirements clean
+
+repro: $(VENV)/ready
+	dvc repro
+
+test: $(VENV)/ready
+	pytest -n 2
+
+lint: $(VENV)/ready
+	ruff check .
+	ruff format --check .
+
+types: $(VENV)/ready
+	mypy
+
+imports: $(VENV)/ready
+	lint-imports
+
+benchmark: $(VENV)/ready
+	python -m benchmarks.curvature
+
+# The environment: exactly the pinned packages, each with its hash.
+$(VENV)/ready: requirements.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": make PYTHON=<path>")'
+	$(PYTHON) -m venv $(VENV)
+	pip install --quiet --require-hashes -r requirements.txt
+	pip install --quiet --no-deps --no-build-isolation -e .
+	touch $@
+
+# After a change of the dependencies in pyproject.toml: pin them anew.
+requirements: $(VENV)/ready
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --extra develop pyproject.toml --output-file requirements.txt
+
+clean:
+	rm -rf $(VENV) results build

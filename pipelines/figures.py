@@ -1,0 +1,22 @@
+"""Stage figures: draw a study's figure from its arrays."""
+
+from hessian_spectra.figures.save import save
+from pipelines import chain
+from pipelines.schema import module_of
+from pipelines.stage import Context, run
+
+READS = ["studies.{only}"]
+
+
+def figures(context: Context) -> None:
+    """Write ``reports/figures/<study>.png``, ``.pdf`` and ``.json``."""
+    name = context.name
+    config = chain.raw_study(context)
+    module = module_of("figures", config["kind"], f"studies.{name}")
+    closed_form, numerics = chain.both_sides(context, name, chain.sides(module))
+    figure = module.draw(closed_form, numerics)
+    save(figure, module.caption(closed_form, numerics), name, config, context.reports / "figures")
+
+
+if __name__ == "__main__":
+    run(figures, READS)

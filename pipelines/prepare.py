@@ -1,0 +1,21 @@
+"""Stage prepare: make every data set of conf/data."""
+
+from hessian_spectra.results import write_arrays
+from pipelines import chain
+from pipelines.stage import Context, run
+from pipelines.schema import entry, module_of
+
+READS = ["data"]
+
+
+def prepare(context: Context) -> None:
+    """Write ``results/data/<data set>.npz`` for all data sets, or for the one that ``only`` names."""
+    names = [context.only] if context.only else list(context.config.data.sets)
+    for name in names:
+        config = entry(context.config, "data", name)
+        arrays = module_of("data", config.kind, f"data.sets.{name}").make(config)
+        write_arrays(chain.path_of(context, "data", name), arrays)
+
+
+if __name__ == "__main__":
+    run(prepare, READS)

@@ -1,0 +1,131 @@
+"""What a valid configuration is: the dataclasses that it must fit, checked before anything runs."""
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import omegaconf
+from omegaconf import DictConfig, OmegaConf
+
+MODES = ("offline", "online", "disabled")
+
+
+class ConfigError(ValueError):
+    """The configuration does not fit the schema; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """The ``tracking`` group: where W&B runs go."""
+
+    project: str
+    entity: str | None
+    mode: str
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {self.mode!r}")
+
+
+@dataclass(frozen=True)
+class Data:
+    """The ``data`` group."""
+
+    sets: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Root:
+    """The top level of the configuration."""
+
+    scale: str
+    only: str | None
+    tracking: Tracking
+    data: Data
+    studies: dict[str, Any]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def _fit(schema: type, config: Any, path: str) -> Any:
+    """``config`` as an instance of the dataclass ``schema``, or a :class:`ConfigError` at ``path``."""
+    try:
+        merged = OmegaConf.merge(OmegaConf.structured(schema), config)
+        return OmegaConf.to_object(merged)
+    except omegaconf.errors.MissingMandatoryValue as error:
+        raise ConfigError(f"invalid config at '{path}': {_first_line(error)}") from None
+    except omegaconf.errors.OmegaConfBaseException as error:
+        where = f"{path}.{error.full_key}".strip(".") if error.full_key else path
+        raise ConfigError(f"invalid config at '{where}': {_first_line(error)}") from None
+    except (ValueError, TypeError) as error:
+        # The dataclass refused a value; its message begins with the field's name.
+        field, _, rest = str(error).partition(": ")
+        where = f"{path}.{field}".strip(".") if rest else path
+        raise ConfigError(f"invalid config at '{where}': {rest or field}") from None
+
+
+def module_of(package: str, kind: Any, path: str) -> ModuleType:
+    """The module ``hessian_spectra.<package>.<kind>``.
+
+    Raises:
+        ConfigError: there is none; the message lists those that there are.
+    """
+    parent = importlib.import_module(f"hessian_spectra.{package}")
+    found = sorted(module.name for module in pkgutil.iter_modules(parent.__path__))
+    known = [name for name in found if name not in ("base", "style", "ledger")]
+    if kind not in known:
+        raise ConfigError(
+            f"invalid config at '{path}.kind': expected one of {', '.join(known)}, got {kind!r}"
+        )
+    return importlib.import_module(f"hessian_spectra.{package}.{kind}")
+
+
+# Where the entries of each kind stand in the configuration, and what one is called.
+GROUPS = {"data": ("data.sets", "data set"), "studies": ("studies", "study")}
+
+
+def entry(config: DictConfig, group: str, name: str) -> Any:
+    """The data set (``group`` = ``data``) or study (``studies``) called ``name``, typed and checked.
+
+    Raises:
+        ConfigError: it is unknown, or does not fit the ``Config`` of its kind.
+    """
+    prefix, noun = GROUPS[group]
+    entries = OmegaConf.select(config, prefix) or {}
+    if name not in entries:
+        known = ", ".join(sorted(entries)) or "none"
+        raise ConfigError(f"unknown {noun} {name!r}: expected one of {known}")
+    path = f"{prefix}.{name}"
+    if not OmegaConf.is_dict(entries[name]):
+        raise ConfigError(f"invalid config at '{path}': expected a mapping, got {entries[name]!r}")
+    module = module_of(group, entries[name].get("kind"), path)
+    return _fit(module.Config, entries[name], path)
+
+
+def validate(config: DictConfig) -> dict[str, Any]:
+    """Check the whole configuration and resolve its interpolations.
+
+    Returns:
+        Plain dictionaries: the content of ``params.yaml``.
+
+    Raises:
+        ConfigError: the first thing that does not fit, in one line with its path.
+    """
+    root = _fit(Root, config, "")
+    for name in root.data.sets:
+        entry(config, "data", name)
+    for name in root.studies:
+        study = entry(config, "studies", name)
+        if study.data not in root.data.sets:
+            raise ConfigError(
+                f"invalid config at 'studies.{name}.data': "
+                f"expected one of {', '.join(sorted(root.data.sets))}, got {study.data!r}"
+            )
+    resolved = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(resolved, dict)
+    del resolved["only"]  # it says what one process works on, not what the experiment is
+    return {str(key): value for key, value in resolved.items()}

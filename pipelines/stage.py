@@ -1,0 +1,114 @@
+"""What all entry points share: Hydra, the part of the configuration they may read, errors in one line."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+RESULTS = Path("results")
+REPORTS = Path("reports")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an entry point is given.
+
+    Args:
+        config: the configuration; under DVC only the declared keys of it, read-only.
+        only: the study or data set to work on, if the stage works on one.
+        locked: whether the stage runs under DVC (``-cn locked``) and so reads its inputs from files.
+        results: where arrays are written (and, if ``locked``, read).
+        reports: where figures are written.
+    """
+
+    config: DictConfig
+    only: str | None
+    locked: bool
+    results: Path
+    reports: Path
+
+    @property
+    def name(self) -> str:
+        """``only``, for a stage that works on one study or data set.
+
+        Raises:
+            ValueError: it was not given.
+        """
+        if self.only is None:
+            known = sorted({*self.config.get("studies", {})})
+            raise ValueError(f"only: expected a study, one of {', '.join(known)}; add only=<study>")
+        return self.only
+
+
+def declared(reads: Sequence[str], only: str | None) -> list[str]:
+    """The keys of ``params.yaml`` that a stage reads: ``{only}`` stands for its study."""
+    return [key.format(only=only) for key in reads]
+
+
+def _select(config: DictConfig, keys: Sequence[str]) -> DictConfig:
+    """A read-only copy that holds ``keys`` and nothing else, so that reading another one raises."""
+    kept = OmegaConf.create({})
+    for key in keys:
+        # A study's name holds no dot, so the path splits cleanly.
+        node = OmegaConf.select(config, key)
+        if node is not None:
+            OmegaConf.update(kept, key, node, force_add=True)
+    OmegaConf.resolve(kept)
+    OmegaConf.set_struct(kept, True)
+    OmegaConf.set_readonly(kept, True)
+    return kept
+
+
+def _context(config: DictConfig, reads: Sequence[str]) -> Context:
+    run = HydraConfig.get()
+    if run.job.config_name == "locked":
+        keys = declared(reads, config.only)
+        return Context(_select(config, keys), config.only, True, RESULTS, REPORTS)
+    directory = RESULTS / "runs" / (run.job.override_dirname or "default")
+    return Context(config, config.only, False, directory, directory)
+
+
+def _one_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        lines = lines[:1]  # the rest explains Hydra's own syntax for adding keys
+    return " ".join(lines) or type(error).__name__
+
+
+def run(work: Callable[[Context], None], reads: Sequence[str]) -> None:
+    """Run one stage as a Hydra application.
+
+    Args:
+        work: what the stage does.
+        reads: the keys of ``params.yaml`` that it reads under DVC.
+
+    An error that the user can mend is printed in one line and ends the process with code 2; anything
+    else is a defect of ours and keeps its traceback.
+    """
+    # With this, Hydra hands exceptions on instead of printing its own page about them.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+
+    @hydra.main(version_base="1.3", config_path="../conf", config_name="config")
+    def application(config: DictConfig) -> None:
+        work(_context(config, reads))
+
+    try:
+        application()
+    except (HydraException, OmegaConfBaseException, ValueError, FileNotFoundError) as error:
+        sys.exit(_fail(error))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+def _fail(error: BaseException) -> int:
+    kind = "config error" if isinstance(error, HydraException | OmegaConfBaseException) else "error"
+    print(f"{kind}: {_one_line(error)}", file=sys.stderr)
+    return 2

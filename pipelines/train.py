@@ -1,0 +1,18 @@
+"""Stage train: train a study's networks and keep what it recorded on the way."""
+
+from hessian_spectra.results import write_arrays
+from pipelines import chain
+from pipelines.stage import Context, run
+
+READS = ["studies.{only}"]
+
+
+def train(context: Context) -> None:
+    """Write ``results/train/<study>.npz``."""
+    study = chain.study_of(context)
+    arrays = chain.train(context, study)
+    write_arrays(chain.path_of(context, "train", study.name), arrays)
+
+
+if __name__ == "__main__":
+    run(train, READS)

@@ -1,0 +1,53 @@
+"""How a figure is written: PNG for the page, PDF for a paper, and a record of where it comes from."""
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from hessian_spectra.results import write_bytes, write_json
+
+
+def digest(config: Mapping[str, Any]) -> str:
+    """The first 12 hexadecimal digits of the SHA-256 of a configuration, as canonical JSON.
+
+    Example:
+        >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+        True
+    """
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def save(figure: Figure, caption: str, study: str, config: Mapping[str, Any], folder: Path) -> None:
+    """Write ``<study>.png``, ``.pdf`` and ``.json`` to ``folder``; equal figures give equal bytes.
+
+    Args:
+        figure: the figure.
+        caption: its text, with the numbers in it taken from the study's arrays.
+        study: the study's name.
+        config: the study's resolved configuration.
+        folder: where to write.
+    """
+    # Without these entries matplotlib writes its version and the time into the files.
+    metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None}}
+    for suffix in ("png", "pdf"):
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=suffix, metadata=metadata[suffix])
+        write_bytes(folder / f"{study}.{suffix}", buffer.getvalue())
+    record = {
+        "study": study,
+        "kind": config["kind"],
+        "paper": config["paper"],
+        "artifact": config["artifact"],
+        "title": config["title"],
+        "caption": caption,
+        "config": dict(config),
+        "digest": digest(config),
+        "command": f"dvc repro 'figures@{study}'",
+    }
+    write_json(folder / f"{study}.json", record)
