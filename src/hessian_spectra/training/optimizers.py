@@ -1,0 +1,77 @@
+"""Gradient descent with momentum as PyTorch's own optimizer, with its initial velocity exposed."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+def stochastic_gradient_descent(
+    model: nn.Module,
+    *,
+    learning_rate: float,
+    momentum: float = 0.0,
+    nesterov: bool = False,
+    weight_decay: float = 0.0,
+    initial_velocity: Sequence[Tensor] | None = None,
+) -> torch.optim.SGD:
+    """``torch.optim.SGD`` on all parameters of a model, started with a given velocity.
+
+    One step with gradient ``g`` (weight decay ``ρ`` included, ``g = ∇ℓ + ρ θ``) is
+
+        u ← μ u + g,   θ ← θ − η u              (heavy ball)
+        u ← μ u + g,   θ ← θ − η (g + μ u)      (Nesterov)
+
+    with learning rate ``η`` and momentum ``μ``. The velocity ``u`` is zero at the start unless
+    ``initial_velocity`` says otherwise.
+
+    Args:
+        model: the network; its parameters are changed in place by the optimizer's steps.
+        learning_rate: ``η > 0``.
+        momentum: ``0 ≤ μ < 1``.
+        nesterov: look ahead; needs momentum.
+        weight_decay: ``ρ ≥ 0``.
+        initial_velocity: one tensor per parameter, in the order of ``model.parameters()``.
+
+    Raises:
+        ValueError: a setting is out of range, or the velocities do not have the parameters' shapes.
+
+    Example:
+        >>> model = nn.Linear(1, 1, bias=False)
+        >>> optimizer = stochastic_gradient_descent(model, learning_rate=0.1, momentum=0.9)
+        >>> optimizer.param_groups[0]["momentum"]
+        0.9
+    """
+    _check_settings(learning_rate, momentum, nesterov, weight_decay)
+    optimizer = torch.optim.SGD(
+        model.parameters(),
+        lr=learning_rate,
+        momentum=momentum,
+        nesterov=nesterov,
+        weight_decay=weight_decay,
+    )
+    if initial_velocity is not None:
+        parameters = list(model.parameters())
+        expected = [tuple(parameter.shape) for parameter in parameters]
+        shapes = [tuple(velocity.shape) for velocity in initial_velocity]
+        if shapes != expected:
+            raise ValueError(f"initial_velocity: expected shapes {expected}, got {shapes}")
+        if momentum == 0.0:
+            raise ValueError("initial_velocity: expected momentum above 0, got momentum 0.0")
+        for parameter, velocity in zip(parameters, initial_velocity, strict=True):
+            optimizer.state[parameter]["momentum_buffer"] = velocity.detach().to(parameter).clone()
+    return optimizer
+
+
+def _check_settings(
+    learning_rate: float, momentum: float, nesterov: bool, weight_decay: float
+) -> None:
+    if not (math.isfinite(learning_rate) and learning_rate > 0):
+        raise ValueError(f"learning_rate: expected a positive number, got {learning_rate}")
+    if not 0 <= momentum < 1:
+        raise ValueError(f"momentum: expected a number in [0, 1), got {momentum}")
+    if nesterov and momentum == 0:
+        raise ValueError("nesterov: expected momentum above 0 with nesterov=True, got momentum 0.0")
+    if not (math.isfinite(weight_decay) and weight_decay >= 0):
+        raise ValueError(f"weight_decay: expected a number of at least 0, got {weight_decay}")
