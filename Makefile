@@ -30,8 +30,11 @@ benchmark: $(VENV)/ready
 $(VENV)/ready: requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": make PYTHON=<path>")'
 	$(PYTHON) -m venv $(VENV)
-	pip install --quiet --require-hashes -r requirements.txt
-	pip install --quiet --no-deps --no-build-isolation -e .
+	# uv, itself one of the pinned packages, installs the others several times faster than pip.
+	sed -n '/^uv==/,/[^\\]$$/p' requirements.txt > $(VENV)/uv.txt
+	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
+	uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python --require-hashes -r requirements.txt
+	uv pip install --quiet --python $(VENV)/bin/python --no-deps --no-build-isolation -e .
 	touch $@
 
 # After a change of the dependencies in pyproject.toml: pin them anew.

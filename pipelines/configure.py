@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
@@ -11,20 +12,36 @@ from pipelines import schema
 from pipelines.stage import Context, run
 
 PARAMS = Path("params.yaml")
-HEADER = "# Written by the stage `configure` from conf/. Change conf/ or use overrides, not this file.\n"
+HEADER = (
+    "# Written by the stage `configure` from conf/. Change conf/ or use overrides, not this file.\n"
+)
+
+
+def text_of(params: dict[str, Any]) -> str:
+    """The content of ``params.yaml`` for a resolved configuration."""
+    return HEADER + yaml.safe_dump(params, sort_keys=True, allow_unicode=True)
 
 
 def configure(context: Context) -> None:
-    """Write the resolved configuration; under ``dvc exp run`` only check the one DVC composed."""
+    """Write the resolved configuration.
+
+    Under ``dvc exp run`` DVC has composed ``params.yaml`` with the experiment's overrides before any
+    stage ran: then that is what is checked and kept. If it does not pass, the file goes back to what
+    conf/ says.
+    """
+    source = context.config
     if os.environ.get("DVC_EXP_NAME") and PARAMS.exists():
         composed = OmegaConf.load(PARAMS)
         assert isinstance(composed, DictConfig)
         composed.setdefault("only", None)
-        schema.validate(composed)
-        return
-    params = schema.validate(context.config)
-    text = HEADER + yaml.safe_dump(params, sort_keys=True, allow_unicode=True)
-    write_bytes(PARAMS, text.encode())
+        source = composed
+    try:
+        params = schema.validate(source)
+    except schema.ConfigError:
+        if source is not context.config:
+            write_bytes(PARAMS, text_of(schema.validate(context.config)).encode())
+        raise
+    write_bytes(PARAMS, text_of(params).encode())
 
 
 if __name__ == "__main__":

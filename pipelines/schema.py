@@ -16,7 +16,7 @@ class ConfigError(ValueError):
     """The configuration does not fit the schema; the message is one line."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Tracking:
     """The ``tracking`` group: where W&B runs go."""
 
@@ -29,14 +29,14 @@ class Tracking:
             raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {self.mode!r}")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Data:
     """The ``data`` group."""
 
     sets: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Root:
     """The top level of the configuration."""
 
@@ -54,8 +54,10 @@ def _first_line(error: Exception) -> str:
 def _fit(schema: type, config: Any, path: str) -> Any:
     """``config`` as an instance of the dataclass ``schema``, or a :class:`ConfigError` at ``path``."""
     try:
-        merged = OmegaConf.merge(OmegaConf.structured(schema), config)
-        return OmegaConf.to_object(merged)
+        base = OmegaConf.structured(schema)
+        # A frozen dataclass makes a read-only node, which could not be filled.
+        OmegaConf.set_readonly(base, False)
+        return OmegaConf.to_object(OmegaConf.merge(base, config))
     except omegaconf.errors.MissingMandatoryValue as error:
         raise ConfigError(f"invalid config at '{path}': {_first_line(error)}") from None
     except omegaconf.errors.OmegaConfBaseException as error:

@@ -1,6 +1,7 @@
 """What all entry points share: Hydra, the part of the configuration they may read, errors in one line."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,12 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+CONF = Path(__file__).resolve().parent.parent / "conf"
 RESULTS = Path("results")
 REPORTS = Path("reports")
+
+# What the user can mend: a wrong value, a missing file.
+MENDABLE = (HydraException, OmegaConfBaseException, ValueError, FileNotFoundError)
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,25 @@ def _context(config: DictConfig, reads: Sequence[str]) -> Context:
     return Context(config, config.only, False, directory, directory)
 
 
+def _known_keys(path: str) -> str:
+    """The keys beside a mistyped one, for the message about it."""
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        config = hydra.compose("config")
+    parent = config
+    for part in path.split(".")[:-1]:
+        if part not in parent or not OmegaConf.is_dict(parent[part]):
+            break
+        parent = parent[part]
+    return ", ".join(sorted(map(str, parent)))
+
+
 def _one_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if mistyped := re.match(r"Could not override '([^']+)'", lines[0] if lines else ""):
+        path = mistyped[1]
+        return f"unknown key {path!r}: expected one of {_known_keys(path)}"
     if isinstance(error, HydraException | OmegaConfBaseException):
-        lines = lines[:1]  # the rest explains Hydra's own syntax for adding keys
+        lines = lines[:1]  # the rest explains Hydra's own syntax
     return " ".join(lines) or type(error).__name__
 
 
@@ -94,18 +114,24 @@ def run(work: Callable[[Context], None], reads: Sequence[str]) -> None:
     """
     # With this, Hydra hands exceptions on instead of printing its own page about them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
+    codes = [0]
 
-    @hydra.main(version_base="1.3", config_path="../conf", config_name="config")
+    @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
     def application(config: DictConfig) -> None:
-        work(_context(config, reads))
+        # Caught here, too: Hydra would put a line of its own before ours.
+        try:
+            work(_context(config, reads))
+        except MENDABLE as error:
+            codes.append(_fail(error))
 
     try:
         application()
-    except (HydraException, OmegaConfBaseException, ValueError, FileNotFoundError) as error:
-        sys.exit(_fail(error))
+    except MENDABLE as error:
+        codes.append(_fail(error))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        sys.exit(130)
+        codes.append(130)
+    sys.exit(max(codes))
 
 
 def _fail(error: BaseException) -> int:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from hessian_spectra.results import write_bytes, write_json
+
+# It reports each font table that it copies into a PDF.
+logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 
 def digest(config: Mapping[str, Any]) -> str:
