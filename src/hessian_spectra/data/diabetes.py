@@ -1,0 +1,59 @@
+"""Real data: the diabetes study that scikit-learn carries with it, standardised."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hessian_spectra.data.base import DataConfig, require
+from hessian_spectra.results import Arrays
+
+FEATURES = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataConfig):
+    """Settings of the diabetes data.
+
+    Args:
+        feature: one of the ten features for the scalar networks, or ``all`` of them.
+    """
+
+    feature: str
+
+    def __post_init__(self) -> None:
+        choices = ("all", *FEATURES)
+        require(self.feature in choices, "feature", f"one of {', '.join(choices)}", self.feature)
+
+
+def _standardised(columns: np.ndarray) -> np.ndarray:
+    """Columns with zero mean and unit second moment."""
+    centred = columns - columns.mean(axis=0)
+    return centred / np.sqrt(np.mean(centred**2, axis=0))
+
+
+def make(config: Config, root: Path | None = None) -> Arrays:
+    """The 442 patients: baseline measurements x and disease progression a year later y.
+
+    All columns and the target have zero mean and unit second moment, so that the closed forms for
+    whitened scalar inputs apply to a single feature. The ten features stay correlated.
+
+    Args:
+        config: the settings.
+        root: unused, the data come with scikit-learn.
+
+    Returns:
+        ``x`` ``(442,)`` for one feature or ``(442, 10)`` for all, and ``y`` ``(442,)``.
+
+    Example:
+        >>> make(Config(kind="diabetes", seed=0, feature="all"))["x"].shape
+        (442, 10)
+    """
+    # Imported here: scikit-learn takes a second to load, and only this function needs it.
+    from sklearn.datasets import load_diabetes
+
+    inputs, targets = load_diabetes(return_X_y=True, scaled=False)
+    x = _standardised(inputs.astype(np.float64))
+    if config.feature != "all":
+        x = np.ascontiguousarray(x[:, FEATURES.index(config.feature)])
+    return {"x": x, "y": _standardised(targets.astype(np.float64))}

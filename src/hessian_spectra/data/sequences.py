@@ -1,0 +1,69 @@
+"""Sequences of standard normal tokens for the self-attention layers."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from hessian_spectra.data.base import DataConfig, require
+from hessian_spectra.results import Arrays
+from hessian_spectra.seeding import generator
+
+TARGETS = ("gaussian", "reversal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataConfig):
+    """Settings of the sequences.
+
+    Args:
+        batch: number of sequences.
+        length: tokens in a sequence.
+        embedding_dimension: entries of a token; 1 gives scalar tokens without an axis of their own.
+        target: ``gaussian`` for standard normal targets, ``reversal`` for the sequence backwards.
+    """
+
+    batch: int
+    length: int
+    embedding_dimension: int
+    target: str
+
+    def __post_init__(self) -> None:
+        for field in ("batch", "length", "embedding_dimension"):
+            require(getattr(self, field) >= 1, field, "at least 1", getattr(self, field))
+        require(self.target in TARGETS, "target", f"one of {', '.join(TARGETS)}", self.target)
+
+
+def make(config: Config, root: Path | None = None) -> Arrays:
+    """Sequences of independent standard normal tokens, and their targets.
+
+    Args:
+        config: the settings.
+        root: unused, the data are generated.
+
+    Returns:
+        ``x`` and ``y``, both ``(batch, length)``, or ``(batch, length, embedding_dimension)`` if
+        that is more than 1.
+
+    Source: singh2026cracking, appendix D.1.1 (Figures 2 and 9: batch and length 10) and D.2
+    (Figure 27: reversal of sequences of length 2). The print does not say how inputs and targets
+    of Figures 2 and 9 are distributed; standard normal is our choice.
+
+    Example:
+        >>> config = Config(kind="sequences", seed=0, batch=3, length=2, embedding_dimension=1,
+        ...                 target="reversal")
+        >>> arrays = make(config)
+        >>> bool((arrays["y"] == arrays["x"][:, ::-1]).all())
+        True
+    """
+    shape = [config.batch, config.length]
+    if config.embedding_dimension > 1:
+        shape.append(config.embedding_dimension)
+    x = torch.randn(shape, dtype=torch.float64, generator=generator(config.seed, "data inputs"))
+    if config.target == "reversal":
+        y = x.flip(1)
+    else:
+        y = torch.randn(
+            shape, dtype=torch.float64, generator=generator(config.seed, "data targets")
+        )
+    return {"x": x.numpy(), "y": y.numpy()}

@@ -1,0 +1,75 @@
+"""A wedge: a target that is linear on either side of zero, with two different slopes."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from hessian_spectra.data.base import DataConfig, require
+from hessian_spectra.results import Arrays
+from hessian_spectra.seeding import generator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataConfig):
+    """Settings of the wedge.
+
+    Args:
+        size: number of points n.
+        half_width: the inputs are uniform in ``(-half_width, half_width)``.
+        slope_plus: slope of the target for x > 0.
+        slope_minus: slope of the target for x <= 0.
+        noise: standard deviation of the Gaussian noise on the targets.
+    """
+
+    size: int
+    half_width: float
+    slope_plus: float
+    slope_minus: float
+    noise: float
+
+    def __post_init__(self) -> None:
+        require(self.size >= 1, "size", "at least 1", self.size)
+        positive = math.isfinite(self.half_width) and self.half_width > 0
+        require(positive, "half_width", "a positive number", self.half_width)
+        for field in ("slope_plus", "slope_minus"):
+            require(math.isfinite(getattr(self, field)), field, "a number", getattr(self, field))
+        # With opposite slopes E[yx] = 0 and a linear network would have nothing to learn.
+        require(
+            self.slope_plus + self.slope_minus != 0,
+            "slope_minus",
+            "a slope other than -slope_plus",
+            self.slope_minus,
+        )
+        require(math.isfinite(self.noise) and self.noise >= 0, "noise", "at least 0", self.noise)
+
+
+def make(config: Config, root: Path | None = None) -> Arrays:
+    """Uniform inputs and y = slope · x + noise, with the slope of the side that x is on.
+
+    Args:
+        config: the settings.
+        root: unused, the data are generated.
+
+    Returns:
+        ``x`` and ``y``, both ``(n,)``.
+
+    Source: named, but not specified, at singh2026cracking, Figure 8 (singh2024closed, Figure 3).
+
+    Example:
+        >>> config = Config(kind="wedge", seed=0, size=2, half_width=1.0, slope_plus=2.0,
+        ...                 slope_minus=-1.0, noise=0.0)
+        >>> arrays = make(config)
+        >>> bool((arrays["y"] >= 0).all())
+        True
+    """
+    uniform = torch.rand(
+        config.size, dtype=torch.float64, generator=generator(config.seed, "data inputs")
+    )
+    normal = torch.randn(
+        config.size, dtype=torch.float64, generator=generator(config.seed, "data noise")
+    )
+    x = config.half_width * (2 * uniform - 1)
+    slope = torch.where(x > 0, config.slope_plus, config.slope_minus)
+    return {"x": x.numpy(), "y": (slope * x + config.noise * normal).numpy()}

@@ -1,0 +1,15 @@
+"""The papers' networks and loss: float64 modules with parameters in the papers' order."""
+
+from hessian_spectra.models.losses import HalfSquaredError
+from hessian_spectra.models.multi import LinearNetwork, MultiInputLinear, MultiOutputLinear
+from hessian_spectra.models.two_layer import LinearWithBias, TwoLayerLinear, TwoLayerReLU
+
+__all__ = [
+    "HalfSquaredError",
+    "LinearNetwork",
+    "LinearWithBias",
+    "MultiInputLinear",
+    "MultiOutputLinear",
+    "TwoLayerLinear",
+    "TwoLayerReLU",
+]
