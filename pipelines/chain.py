@@ -41,9 +41,9 @@ def study_of(context: Context) -> Study:
 
 
 def raw_study(context: Context) -> dict[str, Any]:
-    """The configuration of the study that a stage works on, as plain values and unchecked by its kind.
+    """The configuration of the study that a stage works on, as plain values.
 
-    For stages that need no torch: under DVC, ``configure`` has checked it already.
+    Not checked by the study's kind, hence without torch: under DVC ``configure`` has done that.
     """
     studies = context.config.studies
     if context.name not in studies:
@@ -54,7 +54,7 @@ def raw_study(context: Context) -> dict[str, Any]:
 
 
 def sides(figure_module: ModuleType) -> Sequence[str]:
-    """The sides that a figure is drawn from: both, unless its module says otherwise in ``SIDES``."""
+    """The sides that a figure is drawn from: both, unless its module has its own ``SIDES``."""
     return getattr(figure_module, "SIDES", ("closed_form", "numerics"))
 
 
@@ -99,7 +99,7 @@ def evaluate(context: Context, study: Study, side: str) -> Arrays:
 
 
 def both_sides(context: Context, name: str, sides: Sequence[str]) -> tuple[Arrays, Arrays]:
-    """What a figure is made from: the closed-form and the numerics arrays, ``{}`` where there are none.
+    """What a figure is made from: closed-form and numerics arrays, ``{}`` where there are none.
 
     Under DVC the study's module, and with it torch, is never imported.
     """

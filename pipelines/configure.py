@@ -12,9 +12,7 @@ from pipelines import schema
 from pipelines.stage import Context, run
 
 PARAMS = Path("params.yaml")
-HEADER = (
-    "# Written by the stage `configure` from conf/. Change conf/ or use overrides, not this file.\n"
-)
+HEADER = "# Written by the stage `configure` from conf/: change conf/ or use overrides.\n"
 
 
 def text_of(params: dict[str, Any]) -> str:
@@ -25,9 +23,9 @@ def text_of(params: dict[str, Any]) -> str:
 def configure(context: Context) -> None:
     """Write the resolved configuration.
 
-    Under ``dvc exp run`` DVC has composed ``params.yaml`` with the experiment's overrides before any
-    stage ran: then that is what is checked and kept. If it does not pass, the file goes back to what
-    conf/ says.
+    Under ``dvc exp run`` DVC has composed ``params.yaml`` with the experiment's overrides before
+    any stage ran: then that is what is checked and kept. If it does not pass, the file goes back to
+    what conf/ says.
     """
     source = context.config
     if os.environ.get("DVC_EXP_NAME") and PARAMS.exists():

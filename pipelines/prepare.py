@@ -2,14 +2,14 @@
 
 from hessian_spectra.results import write_arrays
 from pipelines import chain
-from pipelines.stage import Context, run
 from pipelines.schema import entry, module_of
+from pipelines.stage import Context, run
 
 READS = ["data"]
 
 
 def prepare(context: Context) -> None:
-    """Write ``results/data/<data set>.npz`` for all data sets, or for the one that ``only`` names."""
+    """Write ``results/data/<data set>.npz`` for all data sets, or for the one in ``only``."""
     names = [context.only] if context.only else list(context.config.data.sets)
     for name in names:
         config = entry(context.config, "data", name)

@@ -52,7 +52,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _fit(schema: type, config: Any, path: str) -> Any:
-    """``config`` as an instance of the dataclass ``schema``, or a :class:`ConfigError` at ``path``."""
+    """``config`` as an instance of the dataclass ``schema``, or a ConfigError at ``path``."""
     try:
         base = OmegaConf.structured(schema)
         # A frozen dataclass makes a read-only node, which could not be filled.
@@ -91,7 +91,7 @@ GROUPS = {"data": ("data.sets", "data set"), "studies": ("studies", "study")}
 
 
 def entry(config: DictConfig, group: str, name: str) -> Any:
-    """The data set (``group`` = ``data``) or study (``studies``) called ``name``, typed and checked.
+    """The data set (``group`` = ``data``) or study (``studies``) called ``name``, checked.
 
     Raises:
         ConfigError: it is unknown, or does not fit the ``Config`` of its kind.

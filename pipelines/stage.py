@@ -1,4 +1,4 @@
-"""What all entry points share: Hydra, the part of the configuration they may read, errors in one line."""
+"""What all entry points share: Hydra, the keys they may read, errors in one line."""
 
 import os
 import re
@@ -28,7 +28,7 @@ class Context:
     Args:
         config: the configuration; under DVC only the declared keys of it, read-only.
         only: the study or data set to work on, if the stage works on one.
-        locked: whether the stage runs under DVC (``-cn locked``) and so reads its inputs from files.
+        locked: whether the stage runs under DVC (``-cn locked``): then its inputs come from files.
         results: where arrays are written (and, if ``locked``, read).
         reports: where figures are written.
     """
@@ -109,8 +109,8 @@ def run(work: Callable[[Context], None], reads: Sequence[str]) -> None:
         work: what the stage does.
         reads: the keys of ``params.yaml`` that it reads under DVC.
 
-    An error that the user can mend is printed in one line and ends the process with code 2; anything
-    else is a defect of ours and keeps its traceback.
+    An error that the user can mend is printed in one line and ends the process with code 2;
+    anything else is a defect of ours and keeps its traceback.
     """
     # With this, Hydra hands exceptions on instead of printing its own page about them.
     os.environ["HYDRA_FULL_ERROR"] = "1"

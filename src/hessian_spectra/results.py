@@ -25,7 +25,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Write ``content`` to ``path`` through a temporary file and a rename.
 
     A killed process leaves the old file or the new one, never a part of it. The temporary name is
-    unique, so that a stage that survived its killed parent cannot mix its bytes with its successor's.
+    unique: a stage that survived its killed parent cannot mix its bytes with its successor's.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

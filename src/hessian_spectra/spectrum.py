@@ -24,7 +24,7 @@ class Spectrum:
             theory tells.
         cells: the part of the network that each group belongs to (``"+"`` and ``"-"`` for the two
             ReLU cells, ``"0"``, ``"1"``, ... for coordinates or heads), or ``""``.
-        method: the theorem or the algorithm that made it, for example ``"closed form, Theorem 3.1"``.
+        method: the theorem or the algorithm that made it, such as ``"closed form, Theorem 3.1"``.
         eigenbasis: builds the orthonormal eigenvectors ``(p, k)``, group after group, the columns
             of a group side by side; ``None`` if they are not known.
         residuals: ``(g,)`` for numerical spectra ``‖H z − λ z‖ / |λ_max|``, else ``None``.
@@ -94,7 +94,10 @@ class Spectrum:
         """The eigenvalues of one kind (and one cell), with multiplicity, ascending."""
         cells = self.cells or [""] * len(self.kinds)
         wanted = torch.tensor(
-            [k == kind and (cell is None or c == cell) for k, c in zip(self.kinds, cells, strict=True)],
+            [
+                k == kind and (cell is None or c == cell)
+                for k, c in zip(self.kinds, cells, strict=True)
+            ],
             device=self.values.device,
             dtype=torch.bool,
         )

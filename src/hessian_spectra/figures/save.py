@@ -1,4 +1,4 @@
-"""How a figure is written: PNG for the page, PDF for a paper, and a record of where it comes from."""
+"""How a figure is written: PNG for the page, PDF for a paper, and a record of its origin."""
 
 import hashlib
 import io

@@ -60,7 +60,12 @@ FULL_WIDTH = 6.75  # inches: the text width of a two-column paper
 
 
 def panels(
-    rows: int = 1, columns: int = 1, *, height: float = 2.4, width: float = FULL_WIDTH, **options: Any
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    height: float = 2.4,
+    width: float = FULL_WIDTH,
+    **options: Any,
 ) -> tuple[Figure, Any]:
     """A figure with ``rows`` x ``columns`` axes, each ``height`` inches high.
 
