@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from hessian_spectra.results import Arrays
 
 Kind = Literal["identity", "value", "trend", "correlation"]
 Relation = Literal["<=", ">=", "="]
 Verdict = Literal["reproduced", "corrected", "differs", "not run at this scale"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 # A measurement takes a study's closed-form arrays and its numerics arrays.
 Measure = Callable[[Arrays, Arrays], float]
@@ -60,6 +61,26 @@ class Claim:
     printed: str | None = None
     measure_printed: Measure | None = None
     explanation: str = ""
+
+    def problems(self) -> list[str]:
+        """What keeps this from being an entry of the ledger, one line each."""
+        needed: dict[str, str | None] = {
+            "id": self.id,
+            "paper": self.paper,
+            "location": self.location,
+            "statement": self.statement,
+        }
+        if self.measure is not None:
+            needed |= {"study": self.study, "test": self.test, "source": self.source}
+            needed["reason"] = self.reason
+        found = [f"{name} is empty" for name, text in needed.items() if not (text or "").strip()]
+        if (self.printed is None) != (self.measure_printed is None):
+            found.append("printed and measure_printed belong together")
+        if not self.tolerance >= 0:
+            found.append(f"tolerance is {self.tolerance}")
+        if self.measure is None and not self.explanation.strip():
+            found.append("it is not measured, and explanation does not say why")
+        return [f"{self.id or 'a claim without id'}: {problem}" for problem in found]
 
 
 def holds(measured: float, relation: Relation, expected: float, tolerance: float) -> bool:

@@ -1,0 +1,230 @@
+"""The ledger's books: collect the claims of all studies, measure them, find the verdicts."""
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hessian_spectra.claims import not_run
+from hessian_spectra.claims.ledger import VERDICTS, Claim, Verdict, holds
+from hessian_spectra.claims.table import table
+from hessian_spectra.results import Arrays, MissingResultError, read_arrays
+
+__all__ = [
+    "ClaimError",
+    "Record",
+    "collect",
+    "digest",
+    "evaluate",
+    "metrics",
+    "rounded",
+    "table",
+    "verdict",
+]
+
+Record = dict[str, Any]
+
+
+class ClaimError(ValueError):
+    """Claims that do not hold, or that nobody could measure; the message names each of them."""
+
+
+class _Side(dict):
+    """The arrays of one side of a study, read when the first of them is asked for.
+
+    A study may have one side only, so a missing file is an error no sooner than a claim needs it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(read_arrays(path) if path.exists() else {})
+        self._path = path
+
+    def __missing__(self, name: str) -> Any:
+        if not self._path.exists():
+            read_arrays(self._path)  # raises, and says which stage writes the file
+        raise MissingResultError(
+            f"{self._path} holds no array {name!r}: it comes from an older version of the study, "
+            "run its stage again"
+        )
+
+
+def rounded(number: float) -> float | None:
+    """A measured value as the ledger shows it: three significant digits, a count in full.
+
+    Errors near 1e-16 are round-off and differ between machines and library versions, so more digits
+    would be noise. JSON knows neither NaN nor infinity: they become ``None``.
+
+    Example:
+        >>> rounded(1.23456e-14), rounded(5074.0), rounded(float("nan"))
+        (1.23e-14, 5074.0, None)
+    """
+    if not math.isfinite(number):
+        return None
+    if number == round(number) and abs(number) < 1e6:
+        return float(number)
+    return float(f"{number:.3g}")
+
+
+def digest(config: Any) -> str:
+    """The short SHA-256 of a resolved configuration, written as JSON with sorted keys.
+
+    Example:
+        >>> digest({"width": 10, "seed": 0}) == digest({"seed": 0, "width": 10})
+        True
+    """
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def collect(studies: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """The claims of all studies, in the studies' order, then those that no study of ours measures.
+
+    Args:
+        studies: for each study its ``kind``, the module of ``hessian_spectra.claims`` that states
+            its claims.
+
+    Raises:
+        ClaimError: a kind has no such module; a claim is not well formed; two have one id.
+    """
+    found: list[Claim] = []
+    for study, entry in studies.items():
+        name = f"hessian_spectra.claims.{entry['kind']}"
+        if importlib.util.find_spec(name) is None:
+            raise ClaimError(
+                f"study {study}: expected the module {name}, found none; "
+                "write it with a function claims(study)"
+            )
+        found += importlib.import_module(name).claims(study)
+    found += not_run.claims()
+    problems = [problem for claim in found for problem in claim.problems()]
+    twice = sorted(
+        name for name, count in Counter(claim.id for claim in found).items() if count > 1
+    )
+    problems += [f"{name}: more than one claim has this id" for name in twice]
+    if problems:
+        raise ClaimError("the ledger is not well formed: " + "; ".join(problems))
+    return found
+
+
+def _failure(claim: Claim, measured: float) -> str:
+    sign = {"<=": "at most", ">=": "at least", "=": "equal to"}[claim.relation]
+    return (
+        f"{claim.id}: measured {measured:.3g}, expected {sign} {claim.expected:g} "
+        f"(tolerance {claim.tolerance:g})"
+    )
+
+
+def verdict(claim: Claim, measured: float, printed: float | None) -> Verdict:
+    """The verdict on a measured claim.
+
+    An erratum is ``corrected`` if its corrected form holds and the printed one does not. Where the
+    printed one holds as well (in a configuration that does not tell them apart), what we state is
+    simply ``reproduced``.
+
+    Raises:
+        ClaimError: nothing was measured (NaN); an identity does not hold; another claim does not
+            hold and nobody explains why.
+    """
+    if math.isnan(measured):
+        raise ClaimError(f"{claim.id}: measured NaN, so the measurement itself has failed")
+    if not holds(measured, claim.relation, claim.expected, claim.tolerance):
+        if claim.kind == "identity":
+            raise ClaimError(_failure(claim, measured))
+        if not claim.explanation.strip():
+            raise ClaimError(f"{_failure(claim, measured)}, and no explanation is given")
+        return "differs"
+    if printed is not None and not holds(printed, claim.relation, claim.expected, claim.tolerance):
+        return "corrected"
+    return "reproduced"
+
+
+def _record(claim: Claim, measured: float | None, printed: float | None, found: Verdict) -> Record:
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "location": claim.location,
+        "statement": claim.statement,
+        "kind": claim.kind,
+        "expected": claim.expected if measured is not None else None,
+        "source": claim.source,
+        "measured": None if measured is None else rounded(measured),
+        "relation": claim.relation,
+        "tolerance": claim.tolerance,
+        "reason": claim.reason,
+        "verdict": found,
+        "study": claim.study,
+        "test": claim.test,
+        "printed": claim.printed,
+        "printed_error": None if printed is None else rounded(printed),
+        "explanation": claim.explanation,
+    }
+
+
+def _measure(claim: Claim, closed_form: Arrays, numerics: Arrays) -> Record:
+    if claim.measure is None:
+        return _record(claim, None, None, "not run at this scale")
+    measured = float(claim.measure(closed_form, numerics))
+    printed = None
+    if claim.measure_printed is not None:
+        printed = float(claim.measure_printed(closed_form, numerics))
+    return _record(claim, measured, printed, verdict(claim, measured, printed))
+
+
+def evaluate(studies: Mapping[str, Mapping[str, Any]], results: Path) -> list[Record]:
+    """Measure every claim of every study.
+
+    Args:
+        studies: for each study ``{"kind": ..., "config": ...}`` with its resolved configuration.
+        results: the folder that holds ``closed_form/<study>.npz`` and ``numerics/<study>.npz``.
+
+    Returns:
+        One record a claim: id, paper, location, statement, kind, expected value and its source,
+        measured value (three significant digits, see :func:`rounded`), relation, tolerance and its
+        reason, verdict, study, digest of the study's configuration, test, and for an erratum what
+        is printed and by how much it is wrong.
+
+    Raises:
+        ClaimError: identities that do not hold, claims that differ without an explanation,
+            measurements that gave NaN; the message names them all.
+        MissingResultError: a file or an array that a claim needs is not there.
+    """
+    records, failures = [], []
+    sides: dict[str | None, tuple[Arrays, Arrays]] = {None: ({}, {})}
+    for claim in collect(studies):
+        if claim.study not in sides:
+            file = f"{claim.study}.npz"
+            sides[claim.study] = (
+                _Side(results / "closed_form" / file),
+                _Side(results / "numerics" / file),
+            )
+        try:
+            record = _measure(claim, *sides[claim.study])
+        except ClaimError as error:
+            failures.append(str(error))
+            continue
+        entry = studies.get(claim.study or "", {})
+        records.append(record | {"config": digest(entry["config"]) if "config" in entry else None})
+    if failures:
+        noun = "claim does" if len(failures) == 1 else "claims do"
+        raise ClaimError(f"{len(failures)} {noun} not hold: " + "; ".join(failures))
+    return records
+
+
+def metrics(records: Sequence[Record]) -> dict[str, Any]:
+    """The numbers of the ledger for ``dvc metrics``.
+
+    Returns:
+        ``verdicts``: how many claims have each verdict; ``studies``: for each study the measured
+        value of each of its claims. Finite numbers only.
+    """
+    studies: dict[str, dict[str, float]] = {}
+    for record in records:
+        if record["study"] is not None and record["measured"] is not None:
+            studies.setdefault(record["study"], {})[record["id"]] = record["measured"]
+    counts = Counter(record["verdict"] for record in records)
+    return {"verdicts": {name: counts[name] for name in VERDICTS}, "studies": studies}
