@@ -1,0 +1,28 @@
+"""Stage claims: hold every claim of the papers against the studies' arrays."""
+
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+from hessian_spectra.claims.evaluate import evaluate, metrics, table
+from hessian_spectra.results import write_bytes, write_json
+from pipelines.stage import Context, run
+
+READS = ["studies"]
+
+
+def claims(context: Context) -> None:
+    """Write ``reports/claims.json``, ``claims.md`` and ``metrics.json``.
+
+    Nothing is written if an identity does not hold.
+    """
+    studies = OmegaConf.to_container(context.config.studies, resolve=True)
+    records = evaluate(studies, context.results)
+    reports: Path = context.reports
+    write_json(reports / "claims.json", records)
+    write_bytes(reports / "claims.md", table(records).encode())
+    write_json(reports / "metrics.json", metrics(records))
+
+
+if __name__ == "__main__":
+    run(claims, READS)

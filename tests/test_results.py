@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from hessian_spectra import results
+
+
+def test_arrays_come_back_as_written(tmp_path):
+    arrays = {
+        "b": np.arange(6.0).reshape(2, 3),
+        "a": np.array([True, False]),
+        "names": np.array(["x", "yz"]),
+        "scalar": 3,
+    }
+    results.write_arrays(tmp_path / "deep" / "file.npz", arrays)
+    read = results.read_arrays(tmp_path / "deep" / "file.npz")
+    assert sorted(read) == sorted(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(read[name], array)
+
+
+def test_equal_arrays_give_equal_bytes(tmp_path):
+    for order, name in ((1, "one"), (-1, "two")):
+        items = [("a", np.ones(3)), ("b", np.zeros(2))][::order]
+        results.write_arrays(tmp_path / name, dict(items))
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_objects_are_refused_and_the_old_file_stays(tmp_path):
+    path = tmp_path / "file.npz"
+    results.write_arrays(path, {"a": np.ones(1)})
+    before = path.read_bytes()
+    with pytest.raises(TypeError, match="array 'bad': expected numbers, booleans or strings"):
+        results.write_arrays(path, {"bad": [object()]})
+    assert path.read_bytes() == before
+
+
+def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(results.os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        results.write_bytes(tmp_path / "file", b"half")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_has_no_nan(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        results.write_json(tmp_path / "file.json", {"a": float("nan")})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_comes_back_and_ignores_the_order_of_keys(tmp_path):
+    results.write_json(tmp_path / "one", {"a": 0.1, "b": [1, "ü"]})
+    results.write_json(tmp_path / "two", {"b": [1, "ü"], "a": 0.1})
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert results.read_json(tmp_path / "one") == {"a": 0.1, "b": [1, "ü"]}
+
+
+@pytest.mark.parametrize("read", [results.read_arrays, results.read_json])
+def test_a_missing_file_names_the_remedy(tmp_path, read):
+    with pytest.raises(results.MissingResultError) as caught:
+        read(tmp_path / "closed_form" / "x.npz")
+    message = str(caught.value)
+    assert "x.npz is missing: run the stage that writes it (dvc repro" in message
+    assert "\n" not in message
