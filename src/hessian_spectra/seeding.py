@@ -9,7 +9,7 @@ def generator(seed: int, purpose: str) -> torch.Generator:
     """A CPU generator for one purpose (``"weights"``, ``"data"``, ``"order"``, ``"probes"``, ...).
 
     Draws for one purpose never shift those for another: drawing twice as many data points leaves
-    the weights as they were. The stream depends on ``seed`` and on ``purpose`` only, so a GPU run that
+    the weights as they were. The stream depends on ``seed`` and ``purpose`` only, so a GPU run that
     moves the draws to its device works with the same numbers.
 
     Args:
