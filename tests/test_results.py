@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -64,3 +68,16 @@ def test_a_missing_file_names_the_remedy(tmp_path, read):
     message = str(caught.value)
     assert "x.npz is missing: run the stage that writes it (dvc repro" in message
     assert "\n" not in message
+
+
+def test_what_a_killed_process_left_is_cleared_away(tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left = tmp_path / f".file.{gone.pid}.partial"
+    left.write_bytes(b"half")
+    alive = tmp_path / f".file.{os.getppid()}.partial"
+    alive.write_bytes(b"half")
+    results.write_bytes(tmp_path / "file", b"whole")
+    assert not left.exists()
+    assert alive.exists(), "another process is still writing"
+    assert (tmp_path / "file").read_bytes() == b"whole"

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,22 +20,33 @@ class MissingResultError(FileNotFoundError):
         return str(self.args[0])
 
 
+def _is_running(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def write_bytes(path: Path, content: bytes) -> None:
     """Write ``content`` to ``path`` through a temporary file and a rename.
 
-    A killed process leaves the old file or the new one, never a part of it. The temporary name is
-    unique: a stage that survived its killed parent cannot mix its bytes with its successor's.
+    A killed process leaves the old file or the new one, never a part of it. The temporary name holds
+    the process's number: a stage that survived its killed parent cannot mix its bytes with its
+    successor's, and the successor clears away what a dead one left.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    for left in path.parent.glob(f".{path.name}.*.partial"):
+        if not _is_running(left.name.split(".")[-2]):
+            left.unlink(missing_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        # mkstemp makes files private; results are as readable as any other file.
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+        partial.write_bytes(content)
+        os.replace(partial, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise
 
 
