@@ -33,7 +33,7 @@ def _is_running(process: str) -> bool:
 def write_bytes(path: Path, content: bytes) -> None:
     """Write ``content`` to ``path`` through a temporary file and a rename.
 
-    A killed process leaves the old file or the new one, never a part of it. The temporary name holds
+    A killed process leaves the old file or the new, never a part of it. The temporary name holds
     the process's number: a stage that survived its killed parent cannot mix its bytes with its
     successor's, and the successor clears away what a dead one left.
     """

@@ -1,0 +1,105 @@
+"""The pipeline itself, run by DVC in copies of the repository on one small study."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from .conftest import environment
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("dvc")]
+
+STUDY = "cracking-fig1"
+TARGET = f"figures@{STUDY}"
+FOLDERS = ("results/data", "results/closed_form", "results/numerics", "reports/figures")
+
+
+def ran(output):
+    """The stages that DVC says it ran."""
+    marker = "Running stage '"
+    return [line.split("'")[1] for line in output.splitlines() if line.startswith(marker)]
+
+
+@pytest.fixture(scope="module")
+def finished(make_workspace):
+    """A workspace in which one study has been made, undisturbed."""
+    workspace = make_workspace("undisturbed")
+    done = workspace.run("dvc", "repro", "--force", TARGET)
+    assert ran(done.stdout)[0] == "configure"
+    assert ran(done.stdout)[-1] == TARGET
+    workspace.run("git", "add", "--all")
+    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+    workspace.run("git", *who, "commit", "--quiet", "--allow-empty", "--message", "made")
+    return workspace
+
+
+def test_a_second_run_does_nothing(finished):
+    assert ran(finished.run("dvc", "repro", TARGET).stdout) == []
+    assert finished.changed() == ""
+
+
+def test_an_override_runs_the_study_and_its_dependents_alone(finished):
+    before = finished.outputs(*FOLDERS)
+    done = finished.run("dvc", "exp", "run", "-S", f"studies.{STUDY}.seed=7", TARGET)
+    stages = [f"{side}@{STUDY}" for side in ("closed_form", "numerics", "figures")]
+    assert ran(done.stdout) == ["configure", *stages]
+    after = finished.outputs(*FOLDERS)
+    changed = {name for name in after if after[name] != before.get(name)}
+    assert {os.path.basename(name).split(".")[0] for name in changed} == {STUDY}
+    finished.run("git", "checkout", "--quiet", ".")
+    finished.run("dvc", "checkout", "--quiet")
+    assert ran(finished.run("dvc", "repro", TARGET).stdout) in ([], ["configure"])
+    assert finished.outputs(*FOLDERS) == before
+
+
+def test_a_refused_override_changes_nothing(finished):
+    before = finished.outputs(*FOLDERS)
+    done = finished.run(
+        "dvc", "exp", "run", "-S", f"studies.{STUDY}.seed=abc", TARGET, check=False
+    )
+    assert done.returncode != 0
+    message = f"error: invalid config at 'studies.{STUDY}.seed': Value 'abc'"
+    assert message in done.stdout + done.stderr
+    assert finished.changed() == ""
+    assert finished.outputs(*FOLDERS) == before
+
+
+@pytest.mark.parametrize(
+    ("stage", "whole_group"),
+    [("configure", True), (f"numerics@{STUDY}", False), (TARGET, True)],
+    ids=["dvc and configure", "dvc alone, its stage lives on", "dvc and the figure"],
+)
+def test_a_killed_run_can_be_repeated(finished, make_workspace, stage, whole_group):
+    workspace = make_workspace("killed")
+    # In a fresh copy only the missing outputs would be made; --force is not wanted on the re-run.
+    for folder in ("results", "reports/figures"):
+        workspace.run("rm", "-rf", folder)
+    process = subprocess.Popen(
+        ["dvc", "repro", TARGET],
+        cwd=workspace.path,
+        env=environment() | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    with process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith(f"> python -m pipelines.{stage.partition('@')[0]}"):
+                break
+        else:
+            pytest.fail(f"{stage} never ran")
+        if whole_group:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            os.kill(process.pid, signal.SIGKILL)
+    workspace.run("dvc", "repro", TARGET)
+    assert workspace.outputs(*FOLDERS) == {
+        name: content
+        for name, content in finished.outputs(*FOLDERS).items()
+        if name in workspace.outputs(*FOLDERS)
+    }
+    made = [f"results/closed_form/{STUDY}.npz", f"reports/figures/{STUDY}.png"]
+    assert set(made) <= set(workspace.outputs(*FOLDERS))
