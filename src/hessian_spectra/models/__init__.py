@@ -1,5 +1,6 @@
 """The papers' networks and loss: float64 modules with parameters in the papers' order."""
 
+from hessian_spectra.models.attention import SelfAttention, VectorSelfAttention
 from hessian_spectra.models.losses import HalfSquaredError
 from hessian_spectra.models.multi import LinearNetwork, MultiInputLinear, MultiOutputLinear
 from hessian_spectra.models.two_layer import LinearWithBias, TwoLayerLinear, TwoLayerReLU
@@ -10,6 +11,8 @@ __all__ = [
     "LinearWithBias",
     "MultiInputLinear",
     "MultiOutputLinear",
+    "SelfAttention",
     "TwoLayerLinear",
     "TwoLayerReLU",
+    "VectorSelfAttention",
 ]
