@@ -1,0 +1,83 @@
+"""The whole matrix and its whole spectrum, for few parameters."""
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator, size_of
+from hessian_spectra.spectrum import Spectrum
+
+# 200 MB in float64; its eigenvectors take about a minute on one core.
+DENSE_LIMIT = 5000
+# Relative; rounding stays far below, and a wrong product that is asymmetric far above.
+_ASYMMETRY = {torch.float64: 1e-7, torch.float32: 1e-3}
+
+
+def dense_matrix(operator: SymmetricOperator) -> Tensor:
+    """The matrix ``(p, p)`` of an operator, from its products with the ``p`` unit vectors.
+
+    Args:
+        operator: a symmetric operator; a dense tensor is one.
+
+    Returns:
+        The symmetric part ``(A + Aᵀ) / 2``.
+
+    Raises:
+        ValueError: ``p`` is above ``DENSE_LIMIT``.
+        OperatorError: a product is not finite, or the matrix is asymmetric beyond rounding.
+
+    Example:
+        >>> dense_matrix(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        tensor([[2., 1.],
+                [1., 2.]])
+    """
+    p = size_of(operator)
+    if p > DENSE_LIMIT:
+        raise ValueError(
+            f"operator: a dense matrix of p = {p} parameters is above the limit of {DENSE_LIMIT}; "
+            "use top_eigenpairs, trace or spectral_density"
+        )
+    matrix = operator @ torch.eye(p, dtype=operator.dtype, device=operator.device)
+    if not torch.isfinite(matrix).all():
+        raise OperatorError("operator: a product with a unit vector is not finite")
+    asymmetry = float((matrix - matrix.T).norm())
+    if asymmetry > _ASYMMETRY[matrix.dtype] * float(matrix.norm()):
+        raise OperatorError(
+            f"operator: expected a symmetric matrix, got ‖A − Aᵀ‖ = "
+            f"{asymmetry / float(matrix.norm()):.1e} ‖A‖"
+        )
+    return (matrix + matrix.T) / 2
+
+
+def dense_spectrum(operator: SymmetricOperator) -> Spectrum:
+    """All eigenvalues and eigenvectors, from the dense matrix.
+
+    Args:
+        operator: a symmetric operator; a dense tensor is one.
+
+    Returns:
+        A spectrum of ``p`` eigenvalues; its residuals are ``‖A z − λ z‖ / |λ_max|``.
+
+    Raises:
+        ValueError: ``p`` is above ``DENSE_LIMIT``.
+        OperatorError: a product is not finite, or the matrix is asymmetric beyond rounding.
+
+    Example:
+        >>> dense_spectrum(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+        tensor([1., 3.])
+    """
+    matrix = dense_matrix(operator)
+    eigenvalues, eigenvectors = torch.linalg.eigh(matrix)
+    p = len(eigenvalues)
+    scale = eigenvalues.abs().max()
+    distances = (matrix @ eigenvectors - eigenvectors * eigenvalues).norm(dim=0)
+    residuals = distances / scale if scale > 0 else distances
+    return Spectrum(
+        values=eigenvalues,
+        multiplicities=(1,) * p,
+        kinds=("numeric",) * p,
+        method="dense eigendecomposition",
+        eigenbasis=lambda: eigenvectors,
+        residuals=residuals,
+        # Backward stability promises a small multiple of the unit roundoff.
+        converged=residuals <= 100 * p**0.5 * torch.finfo(matrix.dtype).eps,
+    )

@@ -1,0 +1,235 @@
+"""The top eigenpairs of a matrix that is only known by its products."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_spectrum
+from hessian_spectra.curvature.interface import SymmetricOperator, size_of
+from hessian_spectra.curvature.lanczos import Krylov, Preference
+from hessian_spectra.seeding import generator
+from hessian_spectra.spectrum import Spectrum
+
+_PREFERENCES: dict[str, Preference] = {
+    "largest algebraic": lambda values: values,
+    "largest magnitude": lambda values: values.abs(),
+    "smallest algebraic": lambda values: -values,
+}
+# A basis of more bytes than this is restarted.
+_BASIS_BYTES = 2 << 30
+
+
+def top_eigenpairs(
+    operator: SymmetricOperator,
+    k: int = 10,
+    tol: float = 1e-5,
+    which: str = "largest algebraic",
+    *,
+    seed: int = 0,
+    max_iterations: int | None = None,
+    basis_size: int | None = None,
+) -> Spectrum:
+    """The ``k`` top eigenpairs, by Lanczos' method with reorthogonalisation.
+
+    It stops when every residual ``‖A z − λ z‖ / |λ_max|`` is at most ``tol``, where ``λ_max`` is
+    the eigenvalue of largest magnitude that was met. A Krylov space holds one vector of each
+    eigenspace, so after convergence a second space, orthogonal to the pairs that were found, looks
+    for copies of multiple eigenvalues, and goes on while it finds any. It looks for a quarter of
+    the products of the first search: a copy that hardly stands out from the rest may be missed.
+
+    Args:
+        operator: a symmetric operator ``(p, p)``; a dense tensor is one. If ``p`` is small or ``k``
+            is close to it, the dense matrix is decomposed instead.
+        k: how many eigenpairs.
+        tol: the largest relative residual accepted.
+        which: ``"largest algebraic"``, ``"largest magnitude"`` or ``"smallest algebraic"``.
+        seed: seed of the starting vectors.
+        max_iterations: the largest number of products; by default ``max(300, 20 k)``.
+        basis_size: how many vectors of length ``p`` to hold before a restart; by default as many as
+            are needed up to 2 GiB.
+
+    Returns:
+        A spectrum of ``k`` eigenvalues with eigenvectors ``(p, k)``, residuals and ``converged``.
+
+    Raises:
+        ValueError: ``k`` is not in ``1..p``, or another argument is out of its range.
+        OperatorError: a product is not finite.
+
+    Example:
+        >>> top_eigenpairs(torch.diag(torch.arange(500.0)), k=2).eigenvalues
+        tensor([498., 499.])
+    """
+    p = size_of(operator)
+    _require_arguments(p, k, tol, which, max_iterations, basis_size)
+    if p <= max(100, 3 * k) and p <= DENSE_LIMIT:
+        return _from_dense(dense_spectrum(operator), k, tol, _PREFERENCES[which])
+    elements = p * torch.finfo(operator.dtype).bits // 8
+    return _Search(
+        operator=operator,
+        k=k,
+        tol=tol,
+        preference=_PREFERENCES[which],
+        budget=max_iterations or max(300, 20 * k),
+        capacity=min(p, basis_size or max(2 * k + 20, _BASIS_BYTES // elements)),
+        draws=generator(seed, "eigenpairs"),
+    ).run()
+
+
+def _require_arguments(
+    p: int, k: int, tol: float, which: str, max_iterations: int | None, basis_size: int | None
+) -> None:
+    if not 1 <= k <= p:
+        raise ValueError(f"k: expected 1 to p = {p} eigenpairs, got {k}")
+    if not tol > 0:
+        raise ValueError(f"tol: expected a positive relative residual, got {tol}")
+    if which not in _PREFERENCES:
+        raise ValueError(f"which: expected one of {sorted(_PREFERENCES)}, got {which!r}")
+    if max_iterations is not None and max_iterations < k:
+        raise ValueError(f"max_iterations: expected at least k = {k}, got {max_iterations}")
+    if basis_size is not None and not min(p, k + 2) <= basis_size:
+        raise ValueError(f"basis_size: expected at least k + 2 = {k + 2}, got {basis_size}")
+
+
+def _from_dense(full: Spectrum, k: int, tol: float, preference: Preference) -> Spectrum:
+    assert full.residuals is not None
+    chosen = torch.argsort(preference(full.eigenvalues), descending=True, stable=True)[:k]
+    vectors = full.eigenvectors()[:, chosen]
+    residuals = full.residuals[chosen]
+    return Spectrum(
+        values=full.eigenvalues[chosen],
+        multiplicities=(1,) * k,
+        kinds=("numeric",) * k,
+        method=full.method,
+        eigenbasis=lambda: vectors,
+        residuals=residuals,
+        converged=residuals <= tol,
+    )
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Approximate eigenpairs, the best ones first: values (r,), vectors (r, p), residuals (r,)."""
+
+    values: Tensor
+    vectors: Tensor
+    residuals: Tensor
+
+    def best(self, k: int, preference: Preference) -> "_Pairs":
+        order = torch.argsort(preference(self.values), descending=True, stable=True)[:k]
+        at = order.to(self.vectors.device)
+        return _Pairs(self.values[order], self.vectors[at], self.residuals[order])
+
+    def joined(self, other: "_Pairs") -> "_Pairs":
+        return _Pairs(
+            torch.cat([self.values, other.values]),
+            torch.cat([self.vectors, other.vectors]),
+            torch.cat([self.residuals, other.residuals]),
+        )
+
+
+@dataclass(kw_only=True)
+class _Search:
+    """One call of :func:`top_eigenpairs`."""
+
+    operator: SymmetricOperator
+    k: int
+    tol: float
+    preference: Preference
+    budget: int
+    capacity: int
+    draws: torch.Generator
+    products: int = 0
+    scale: float = 0.0
+
+    def run(self) -> Spectrum:
+        """Find k pairs, then look for copies until none is found."""
+        p = self.operator.shape[0]
+        nothing = torch.empty(0, p, dtype=self.operator.dtype, device=self.operator.device)
+        with tqdm(desc="top eigenpairs", unit="product", disable=None, leave=False) as bar:
+            pairs, complete = self._krylov(nothing, None, bar)
+            patience = max(8, self.products // 4)
+            # A second copy does not change the largest eigenvalue, so k = 1 needs no second look.
+            while self.k > 1 and not complete and self._converged(pairs):
+                threshold = float(self.preference(pairs.values[-1:])) + self.tol * self.scale
+                copies, complete = self._krylov(pairs.vectors, (threshold, patience), bar)
+                if len(copies.values) == 0:
+                    break
+                pairs = pairs.joined(copies).best(self.k, self.preference)
+        return self._spectrum(pairs)
+
+    def _converged(self, pairs: _Pairs) -> bool:
+        return bool((pairs.residuals <= self.tol * self.scale).all())
+
+    def _krylov(
+        self, locked: Tensor, better_than: tuple[float, int] | None, bar: tqdm
+    ) -> tuple[_Pairs, bool]:
+        """The best pairs of one Krylov space, and whether nothing else can be there.
+
+        Args:
+            locked: ``(l, p)`` eigenvectors that the space stays orthogonal to.
+            better_than: ``None`` to find ``k`` pairs; else a threshold that all pairs must exceed
+                and the number of products after which the absence of such pairs is believed.
+            bar: counts the products.
+        """
+        space = Krylov(self.operator, locked, self.capacity, self.draws)
+        while True:
+            space.step()
+            bar.update()
+            self.products += 1
+            over = space.full or self.products >= self.budget
+            # Often enough to stop in time, seldom enough that small matrices cost nothing.
+            if not over and space.size < space.capacity and space.size % (1 + space.size // 20):
+                continue
+            values, coordinates, residuals = space.ritz(self.preference)
+            self.scale = max(self.scale, space.scale)
+            wanted = self.k
+            if better_than is not None:
+                threshold, patience = better_than
+                wanted = int((self.preference(values) > threshold).sum())
+                over = over or (wanted == 0 and space.products >= patience)
+            good = bool((residuals[:wanted] <= self.tol * self.scale).all())
+            if over or (good and 0 < wanted <= space.size):
+                found = _Pairs(
+                    values[:wanted], space.vectors(coordinates[:, :wanted]), residuals[:wanted]
+                )
+                return found, space.full or self.products >= self.budget
+            if space.size == space.capacity:
+                space.restart(self.k + (space.capacity - self.k) // 2, self.preference)
+
+    def _spectrum(self, pairs: _Pairs) -> Spectrum:
+        residuals = self._verified(pairs)
+        device, dtype = self.operator.device, self.operator.dtype
+        vectors = pairs.vectors.T
+        relative = residuals / self.scale if self.scale else residuals
+        return Spectrum(
+            values=pairs.values.to(dtype).to(device),
+            multiplicities=(1,) * len(pairs.values),
+            kinds=("numeric",) * len(pairs.values),
+            method=f"Lanczos, {self.products} products",
+            eigenbasis=lambda: vectors,
+            residuals=relative.to(dtype).to(device),
+            converged=(relative <= self.tol).to(device),
+        )
+
+    def _verified(self, pairs: _Pairs) -> Tensor:
+        """The residuals as products show them, not the recurrence alone.
+
+        For random signs s, ``‖(A Z − Z Λ) s‖²`` is the sum of the squared residuals in expectation:
+        one product tells whether rounding or noise adds to them. Only if it does are all measured.
+        """
+        draw = torch.randint(0, 2, (len(pairs.values),), generator=self.draws) * 2.0 - 1.0
+        signs = draw.to(pairs.vectors.dtype).to(pairs.vectors.device)
+        values = pairs.values.to(signs.dtype).to(signs.device)
+        image = self.operator @ (signs @ pairs.vectors)
+        self.products += 1
+        together = float((image - (signs * values) @ pairs.vectors).norm()) ** 2
+        excess = max(0.0, together - float(pairs.residuals.square().sum()))
+        residuals = (pairs.residuals.square() + excess).sqrt()
+        limit = self.tol * self.scale
+        if bool(((residuals > limit) & (pairs.residuals <= limit)).any()):
+            images = self.operator @ pairs.vectors.T
+            self.products += len(values)
+            residuals = (images - pairs.vectors.T * values).norm(dim=0).double().cpu()
+        return residuals

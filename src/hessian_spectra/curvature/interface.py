@@ -1,0 +1,67 @@
+"""What the eigen-solvers ask of a matrix, and the error that an untrustworthy one raises."""
+
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+
+@runtime_checkable
+class SymmetricOperator(Protocol):
+    """A symmetric ``(p, p)`` matrix that may only know how to multiply.
+
+    ``operator @ x`` takes a vector ``(p,)`` or a matrix ``(p, k)``; ``shape``, ``dtype`` and
+    ``device`` are those of a tensor. A dense symmetric tensor is one, and so are this package's and
+    curvlinops' operators.
+    """
+
+    @property
+    def shape(self) -> Any:
+        """``(p, p)``."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the vectors that it multiplies."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where these vectors live."""
+
+    def __matmul__(self, x: Any) -> Any:
+        """The product with a vector ``(p,)`` or a matrix ``(p, k)``."""
+
+
+class OperatorError(RuntimeError):
+    """A curvature operator that does not multiply by the matrix it stands for."""
+
+
+def size_of(operator: SymmetricOperator) -> int:
+    """The ``p`` of a ``(p, p)`` operator.
+
+    Raises:
+        ValueError: the operator is not square, is empty, or is not of float32 or float64.
+    """
+    shape = tuple(operator.shape)
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
+        raise ValueError(f"operator: expected a square matrix (p, p), got shape {shape}")
+    if operator.dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"operator: expected float32 or float64, got {operator.dtype}")
+    return shape[0]
+
+
+def require_vectors(operator: SymmetricOperator, vectors: Tensor) -> None:
+    """Refuse a right-hand side that an operator cannot multiply.
+
+    Raises:
+        ValueError: its shape is neither ``(p,)`` nor ``(p, k)``, or type or device differ.
+    """
+    p = operator.shape[1]
+    if vectors.ndim not in (1, 2) or len(vectors) != p:
+        raise ValueError(
+            f"operator @ x: expected x of shape ({p},) or ({p}, k), got {tuple(vectors.shape)}"
+        )
+    if vectors.dtype != operator.dtype or vectors.device != operator.device:
+        raise ValueError(
+            f"operator @ x: expected x of {operator.dtype} on {operator.device}, "
+            f"got {vectors.dtype} on {vectors.device}"
+        )

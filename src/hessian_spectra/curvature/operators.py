@@ -1,0 +1,162 @@
+"""The Hessian and the Gauss-Newton matrix of a problem, as operators."""
+
+import copy
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from hessian_spectra.curvature.interface import SymmetricOperator, require_vectors
+from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.products import GaussNewtonOperator, HessianOperator
+from hessian_spectra.curvature.self_check import check_gauss_newton, check_hessian
+
+
+def hessian(
+    problem: Problem, *, backend: str = "autograd", check: bool = True
+) -> SymmetricOperator:
+    """The Hessian ``H = ∇²L(θ)`` of the loss over all data, ``(p, p)``.
+
+    The operator belongs to the parameters' values at this moment; training may go on.
+
+    Args:
+        problem: network, loss and data.
+        backend: ``"autograd"`` differentiates the gradient in reverse and keeps its graph where the
+            data is one batch; ``"curvlinops"`` is that library's product, with its error for layer
+            norms removed, as an independent reference.
+        check: compare the operator with differences of the gradient and test its symmetry, on
+            random directions; costs about as much as ten gradients.
+
+    Raises:
+        OperatorError: the check failed; the message lists likely causes.
+        ValueError: ``backend`` is another word.
+
+    Example:
+        >>> from torch import nn
+        >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
+        >>> x = torch.tensor([[1.0], [3.0]], dtype=torch.float64)
+        >>> operator = hessian(Problem(model, nn.MSELoss(), [(x, x)]))
+        >>> operator @ torch.ones(1, dtype=torch.float64)  # 2 mean(x²)
+        tensor([10.], dtype=torch.float64)
+    """
+    operator: SymmetricOperator
+    if backend == "autograd":
+        operator = HessianOperator(problem)
+    else:
+        operator = CurvlinopsOperator(problem, "HessianLinearOperator", backend)
+    if check:
+        check_hessian(operator, problem)
+    return operator
+
+
+def ggn(problem: Problem, *, backend: str = "autograd", check: bool = True) -> SymmetricOperator:
+    """The generalised Gauss-Newton matrix ``G = Σ_b c_b Jᵀ (∇²_f L_b) J / Σ_b c_b``, ``(p, p)``.
+
+    ``J`` is the Jacobian of the outputs ``f`` of batch ``b`` with respect to θ. ``G`` is the
+    Hessian of the loss with the network replaced by its linearisation, and is positive
+    semi-definite for losses that are convex in the outputs.
+
+    Args:
+        problem: network, loss and data.
+        backend: as for :func:`hessian`.
+        check: compare the operator with differences of the outputs and test its symmetry.
+
+    Raises:
+        OperatorError: the check failed; the message lists likely causes.
+        ValueError: ``backend`` is another word.
+
+    Example:
+        >>> from torch import nn
+        >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
+        >>> x = torch.tensor([[1.0], [3.0]], dtype=torch.float64)
+        >>> operator = ggn(Problem(model, nn.MSELoss(), [(x, x)]))
+        >>> operator @ torch.ones(1, dtype=torch.float64)
+        tensor([10.], dtype=torch.float64)
+    """
+    operator: SymmetricOperator
+    if backend == "autograd":
+        operator = GaussNewtonOperator(problem)
+    else:
+        operator = CurvlinopsOperator(problem, "GGNLinearOperator", backend)
+    if check:
+        check_gauss_newton(operator, problem)
+    return operator
+
+
+@contextmanager
+def _without_deprecations() -> Iterator[None]:
+    """The imports of curvlinops and torch's forward mode use torch.jit.script, which warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def _curvlinops() -> ModuleType:
+    """The library, loaded at first use, because that takes seconds."""
+    with _without_deprecations():
+        import curvlinops.hessian
+    return curvlinops
+
+
+@contextmanager
+def right_gradient() -> Iterator[None]:
+    """Let curvlinops differentiate ``torch.func.grad`` instead of ``torch.func.jacrev``.
+
+    Forward-mode differentiation of ``jacrev``, which vmaps the backward pass, gives wrong products
+    for the affine weight of a layer norm and for a batch norm in training mode; of ``grad`` it
+    gives the right ones.
+    """
+    module = _curvlinops().hessian
+    released = module.jacrev
+    module.jacrev = torch.func.grad
+    try:
+        yield
+    finally:
+        module.jacrev = released
+
+
+class CurvlinopsOperator:
+    """A curvlinops operator over the batches of a problem, weighted as the problem weighs them.
+
+    Args:
+        problem: network, loss and data. The network is copied.
+        kind: the name of curvlinops' class.
+        backend: what the caller asked for, to refuse unknown words.
+
+    Raises:
+        ValueError: ``backend`` is not ``"curvlinops"``.
+    """
+
+    def __init__(self, problem: Problem, kind: str, backend: str = "curvlinops") -> None:
+        if backend != "curvlinops":
+            raise ValueError(f"backend: expected 'autograd' or 'curvlinops', got {backend!r}")
+        self.problem = problem
+        self.shape = (problem.size, problem.size)
+        self.dtype = problem.dtype
+        self.device = problem.device
+        self._kind = getattr(_curvlinops(), kind)
+        self._model = copy.deepcopy(problem.model)
+        available = dict(self._model.named_parameters())
+        self._parameters = [available[name] for name in problem.names]
+
+    def __matmul__(self, vectors: Tensor) -> Tensor:
+        """The product with a vector ``(p,)`` or with each column of a matrix ``(p, k)``."""
+        require_vectors(self, vectors)
+        total = torch.zeros_like(vectors)
+        for inputs, targets, weight in self.problem.batches():
+            # One operator a batch: curvlinops weighs batches by samples alone.
+            operator = self._kind(
+                self._model,
+                self.problem.loss,
+                self._parameters,
+                [(inputs, targets)],
+                check_deterministic=False,
+                num_data=len(inputs),
+            )
+            with right_gradient(), _without_deprecations(), sdpa_kernel(SDPBackend.MATH):
+                total.add_((operator @ vectors).detach(), alpha=weight)
+        return total

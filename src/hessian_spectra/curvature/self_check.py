@@ -1,0 +1,228 @@
+"""Does an operator multiply by the matrix it stands for? Symmetry and differences tell."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+
+from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.curvature.network import FixedNetwork, first_derivatives, flatten
+from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.seeding import generator
+
+# A product as differences see it: (direction, step) -> vector (p,).
+Difference = Callable[[Tensor, float], Tensor]
+
+
+@dataclass(frozen=True)
+class _Tolerances:
+    """How far right operators of one type stray, with a margin.
+
+    ``repeat``: two passes differ by the order of sums alone. ``symmetry``: rounding of the product.
+    ``difference``: the same, and the truncation of the difference quotient. Wrong products that
+    were met in practice are off by 2e-3 (a layer norm's weight in a language model) or more.
+    """
+
+    repeat: float
+    symmetry: float
+    difference: float
+
+
+_TOLERANCES = {
+    torch.float64: _Tolerances(repeat=1e-10, symmetry=1e-8, difference=1e-5),
+    torch.float32: _Tolerances(repeat=1e-4, symmetry=1e-3, difference=1e-3),
+}
+# Relative to ‖θ‖. Differences are taken in float64, whose rounding allows steps so small that
+# hardly any ReLU of any sample switches on the way; smaller steps follow for the case that one
+# does, and a large one for a model that rounds to a shorter type inside.
+_STEPS = (1e-6, 1e-7, 1e-8, 1e-4)
+# Where a model runs in float32 only, differences are a coarse check.
+_COARSE_STEPS = (3e-3, 1e-2, 1e-3)
+_COARSE_TOLERANCE = 5e-2
+
+
+def check_hessian(operator: SymmetricOperator, problem: Problem) -> None:
+    """Compare ``H v`` with ``(g(θ + h v) − g(θ − h v)) / 2h``, ``g`` the gradient of the loss.
+
+    Args:
+        operator: the operator to check, ``(p, p)``.
+        problem: the problem whose Hessian it should be, with the parameters it was built at.
+
+    Raises:
+        OperatorError: the gradient differs between passes, a product is not finite, the operator is
+            not symmetric, or it disagrees with the differences.
+    """
+
+    def differences(network: FixedNetwork) -> Difference:
+        def quotient(direction: Tensor, step: float) -> Tensor:
+            ahead = network.gradient(network.shifted(direction, step))
+            behind = network.gradient(network.shifted(direction, -step))
+            return (ahead - behind) / (2 * step)
+
+        return quotient
+
+    _check(operator, problem, "Hessian", "differences of the gradient", differences)
+
+
+def check_gauss_newton(operator: SymmetricOperator, problem: Problem) -> None:
+    """Compare ``G v`` with ``Σ_b c_b Jᵀ (∇²_f L_b) d / Σ_b c_b``, ``d ≈ J v`` from differences.
+
+    ``d = (f(θ + h v) − f(θ − h v)) / 2h`` with the outputs ``f``.
+
+    Args:
+        operator: the operator to check, ``(p, p)``.
+        problem: the problem whose Gauss-Newton matrix it should be.
+
+    Raises:
+        OperatorError: as for :func:`check_hessian`.
+    """
+
+    def differences(network: FixedNetwork) -> Difference:
+        def product(direction: Tensor, step: float) -> Tensor:
+            total = torch.zeros_like(direction)
+            ahead, behind = (network.shifted(direction, sign * step) for sign in (1, -1))
+            for inputs, targets, weight in problem.batches():
+                with torch.no_grad():
+                    change = network.outputs(ahead, inputs) - network.outputs(behind, inputs)
+                outputs = network.outputs(network.parameters, inputs)
+                leaf = outputs.detach().requires_grad_()
+                loss = network.loss_of_outputs(leaf, targets)
+                (residual,) = first_derivatives(loss, [leaf], keep_graph=True)
+                (curved,) = first_derivatives((residual * change / (2 * step)).sum(), [leaf])
+                pieces = first_derivatives((outputs * curved).sum(), network.parameters)
+                total.add_(flatten(pieces), alpha=weight)
+            return total
+
+        return product
+
+    _check(operator, problem, "Gauss-Newton matrix", "differences of the outputs", differences)
+
+
+def _check(
+    operator: SymmetricOperator,
+    problem: Problem,
+    name: str,
+    reference: str,
+    differences: Callable[[FixedNetwork], Difference],
+) -> None:
+    """The checks in the order in which a failure of one would explain those of the next."""
+    tolerances = _TOLERANCES[problem.dtype]
+    causes = _likely_causes(problem.model)
+    own = FixedNetwork(problem)
+    gradient, again = own.gradient(), own.gradient()
+    if not torch.isfinite(gradient).all():
+        raise OperatorError(f"{name}: the gradient of the loss is not finite at these parameters")
+    if (gradient - again).norm() > tolerances.repeat * gradient.norm():
+        change = float((gradient - again).norm() / gradient.norm())
+        raise OperatorError(
+            f"{name}: two passes over the data give gradients that differ by {change:.1e} "
+            f"(relative); {causes}"
+        )
+    directions = [_direction(problem, number) for number in range(2)]
+    products = [operator @ direction for direction in directions]
+    if not all(bool(torch.isfinite(product).all()) for product in products):
+        raise OperatorError(f"{name}: a product with a random vector is not finite")
+    asymmetry = _asymmetry(directions, products)
+    if asymmetry > tolerances.symmetry:
+        raise OperatorError(
+            f"{name}: not symmetric, u'Hv and v'Hu differ by {asymmetry:.1e} of their typical size "
+            f"(tolerance {tolerances.symmetry:.0e}); {causes}"
+        )
+    network, steps, tolerance = _differences_network(problem, tolerances)
+    quotient = differences(network)
+    norm = float(
+        torch.cat([parameter.detach().flatten() for parameter in network.parameters]).norm()
+    )
+    slope = float(gradient.norm()) / (norm or 1.0)
+    for direction, product in zip(directions, products, strict=True):
+        errors = _errors(direction, product, quotient, steps, norm or 1.0, slope, tolerance)
+        # A direction that happens to meet a kink says nothing; the next one decides.
+        if errors[-1] <= tolerance:
+            return
+    raise OperatorError(
+        f"{name}: a product differs from {reference} by {min(errors):.1e} (relative, tolerance "
+        f"{tolerance:.0e}){_kink_note(errors, steps)}; {causes}"
+    )
+
+
+def _direction(problem: Problem, number: int) -> Tensor:
+    draw = torch.randn(problem.size, generator=generator(number, "self-check"), dtype=torch.float64)
+    return (draw / draw.norm()).to(problem.dtype).to(problem.device)
+
+
+def _asymmetry(directions: list[Tensor], products: list[Tensor]) -> float:
+    """|u'Hv − v'Hu| over what the dot product of a unit vector with such a product typically is."""
+    (u, v), (Hu, Hv) = directions, products
+    difference = float((u.double() @ Hv.double() - v.double() @ Hu.double()).abs())
+    typical = float(Hu.double().norm() + Hv.double().norm()) / len(u) ** 0.5
+    return difference / typical if typical else 0.0
+
+
+def _differences_network(
+    problem: Problem, tolerances: _Tolerances
+) -> tuple[FixedNetwork, tuple[float, ...], float]:
+    """The network in float64 if it runs there, the steps to try, and the tolerance."""
+    network = FixedNetwork(problem, torch.float64) if problem.device.type != "mps" else None
+    try:
+        if network is not None:
+            network.gradient()
+            return network, _STEPS, tolerances.difference
+    except RuntimeError:
+        # A type that is written into the model; it ran in its own type before.
+        pass
+    return FixedNetwork(problem), _COARSE_STEPS, _COARSE_TOLERANCE
+
+
+def _errors(
+    direction: Tensor,
+    product: Tensor,
+    quotient: Difference,
+    steps: tuple[float, ...],
+    norm: float,
+    slope: float,
+    tolerance: float,
+) -> list[float]:
+    """The relative error of a product at one step after the other, until one is small enough."""
+    errors: list[float] = []
+    for step in steps:
+        expected = quotient(direction.double(), step * norm)
+        size = max(float(product.norm()), float(expected.norm()))
+        # Rounding of the gradient, over the step, and of a product that is zero but for it.
+        rounding = (
+            100 * slope * (torch.finfo(expected.dtype).eps / step + torch.finfo(product.dtype).eps)
+        )
+        excess = max(float((product - expected).norm()) - rounding, 0.0)
+        errors.append(excess / size if size else 0.0)
+        if errors[-1] <= tolerance:
+            break
+    return errors
+
+
+def _kink_note(errors: list[float], steps: tuple[float, ...]) -> str:
+    """At a kink the gradient jumps, so the quotient grows as the step shrinks."""
+    by_step = dict(zip(steps, errors, strict=True))
+    if steps is _STEPS and by_step[1e-8] > 3 * by_step[1e-6]:
+        return (
+            ", and the more so the smaller the step: the gradient jumps at these parameters, so "
+            "that there is no Hessian (check=False takes torch's choice of derivative at the kink)"
+        )
+    return ""
+
+
+def _likely_causes(model: nn.Module) -> str:
+    """What to look at, with the layers that this model has."""
+    random = [
+        name or type(module).__name__
+        for name, module in model.named_modules()
+        if module.training and isinstance(module, (_DropoutNd, _BatchNorm))
+    ]
+    found = f" (here: {', '.join(random[:5])})" if random else ""
+    return (
+        f"likely causes: (a) dropout or batch norm in training mode{found}: call model.eval(); "
+        "(b) data that changes between passes, such as random augmentation: use a list of batches; "
+        "(c) a kink exactly at these parameters, such as a ReLU of zero: move them or pass "
+        "check=False; (d) a wrong derivative in the model or in the library behind the operator"
+    )
