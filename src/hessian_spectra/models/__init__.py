@@ -1,6 +1,7 @@
 """The papers' networks and loss: float64 modules with parameters in the papers' order."""
 
 from hessian_spectra.models.attention import SelfAttention, VectorSelfAttention
+from hessian_spectra.models.initialisation import standard_parametrisation
 from hessian_spectra.models.losses import HalfSquaredError
 from hessian_spectra.models.multi import LinearNetwork, MultiInputLinear, MultiOutputLinear
 from hessian_spectra.models.two_layer import LinearWithBias, TwoLayerLinear, TwoLayerReLU
@@ -15,4 +16,5 @@ __all__ = [
     "TwoLayerLinear",
     "TwoLayerReLU",
     "VectorSelfAttention",
+    "standard_parametrisation",
 ]

@@ -1,0 +1,35 @@
+"""How the scalar networks are drawn at initialisation."""
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def standard_parametrisation(
+    width: int, variance_times_fan_in: float, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Zero-mean Gaussian weights whose variance is inversely proportional to the fan-in.
+
+    The first layer of a scalar network has fan-in 1 and variance ``variance_times_fan_in``, the
+    second has fan-in ``width`` and variance ``variance_times_fan_in / width``.
+
+    Args:
+        width: number of hidden units m, at least 1.
+        variance_times_fan_in: 1/3 gives the variance of PyTorch's default for linear layers, which
+            is uniform in ±1/√fan_in; 1 gives LeCun's.
+        generator: where the numbers come from, on the CPU.
+
+    Returns:
+        ``v`` and ``w``, both ``(m,)``, float64.
+
+    Source: singh2026cracking, appendix D.1.3 (variance Θ(1/fan_in), Gaussian by D.1.1, Figure 7).
+
+    Example:
+        >>> v, w = standard_parametrisation(10000, 1 / 3, torch.Generator().manual_seed(0))
+        >>> round(v.square().mean().item(), 2), round(w.square().sum().item(), 2)
+        (0.33, 0.33)
+    """
+    standard = torch.randn(2, width, dtype=torch.float64, generator=generator)
+    v, w = standard * math.sqrt(variance_times_fan_in)
+    return v, w / math.sqrt(width)
