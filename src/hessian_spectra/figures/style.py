@@ -33,9 +33,14 @@ COLOURS = {
 
 # How the two sides of every comparison are drawn: the closed form as a line or an open ring on
 # top of the numeric points.
-NUMERIC = {"linestyle": "none", "marker": "o", "markersize": 3.5, "alpha": 0.55}
-EXACT = {"linewidth": 1.2}
-EXACT_RING = {"linestyle": "none", "marker": "o", "markersize": 7, "markerfacecolor": "none"}
+NUMERIC: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.5, "alpha": 0.55}
+EXACT: dict[str, Any] = {"linewidth": 1.2}
+EXACT_RING: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "o",
+    "markersize": 7,
+    "markerfacecolor": "none",
+}
 
 _STYLE = {
     "font.size": 8,
