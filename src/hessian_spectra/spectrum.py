@@ -60,28 +60,29 @@ class Spectrum:
                 lengths[name] = len(getattr(self, name))
         if len(set(lengths.values())) != 1:
             raise ValueError(f"expected one entry per group in each field, got {lengths}")
+        if min(self.multiplicities, default=0) < 0:
+            raise ValueError(f"expected no negative multiplicity, got {list(self.multiplicities)}")
 
     @cached_property
-    def _groups(self) -> Tensor:
-        """The group of each eigenvalue, group after group, ``(k,)``."""
-        counts = torch.tensor(self.multiplicities, device=self.values.device)
-        return torch.arange(len(self.values), device=self.values.device).repeat_interleave(counts)
+    def _sorted_groups(self) -> Tensor:
+        """The groups by ascending eigenvalue, ``(g,)``."""
+        return torch.argsort(self.values, stable=True)
 
     @cached_property
-    def _order(self) -> Tensor:
-        """The permutation that sorts the eigenvalues, keeping the columns of a group together."""
-        rank = torch.argsort(torch.argsort(self.values, stable=True))
-        return torch.argsort(rank[self._groups], stable=True)
+    def _counts(self) -> Tensor:
+        """The multiplicities in ascending order of the groups' eigenvalues, ``(g,)``."""
+        counts = torch.tensor(self.multiplicities, device=self.values.device, dtype=torch.int64)
+        return counts[self._sorted_groups]
 
     @cached_property
     def _group_of(self) -> Tensor:
         """The group of each eigenvalue in ascending order, ``(k,)``."""
-        return self._groups[self._order]
+        return self._sorted_groups.repeat_interleave(self._counts)
 
     @cached_property
     def eigenvalues(self) -> Tensor:
         """All ``k`` eigenvalues, ascending."""
-        return self.values[self._group_of]
+        return self.values[self._sorted_groups].repeat_interleave(self._counts)
 
     @property
     def labels(self) -> list[str]:
@@ -117,4 +118,5 @@ class Spectrum:
     def _eigenvectors(self) -> Tensor:
         if self.eigenbasis is None:
             raise ValueError(f"eigenvectors are not available from {self.method}")
-        return self.eigenbasis()[:, self._order]
+        blocks = self.eigenbasis().split(list(self.multiplicities), dim=1)
+        return torch.cat([blocks[group] for group in self._sorted_groups.tolist()], dim=1)

@@ -1,0 +1,66 @@
+"""Exact Hessian spectra: one module for each theorem of singh2024closed and singh2026cracking."""
+
+from hessian_spectra.closed_form.assumptions import AssumptionError
+from hessian_spectra.closed_form.attention_bounds import (
+    Bounds,
+    attention_cubic,
+    attention_largest_eigenvalue_bounds,
+    attention_outlier_bounds,
+    attention_outliers_without_bulk,
+    condition_number_bound,
+)
+from hessian_spectra.closed_form.cubic import DepressedCubic
+from hessian_spectra.closed_form.gradient_descent_subspace import (
+    GradientDescentSubspace,
+    gradient_descent_subspace,
+)
+from hessian_spectra.closed_form.learning_phases import learning_phase, smallest_eigenvalue_bound
+from hessian_spectra.closed_form.linear_with_bias import bias_sextic, linear_with_bias
+from hessian_spectra.closed_form.multi_input import multi_input
+from hessian_spectra.closed_form.multi_output import multi_output
+from hessian_spectra.closed_form.orthogonal_first_layer import (
+    PairAndTriple,
+    orthogonal_first_layer,
+    pair_and_triple,
+)
+from hessian_spectra.closed_form.self_attention import (
+    AttentionCoefficients,
+    AttentionMoments,
+    attention_coefficients,
+    attention_moments,
+    attention_spectrum,
+    self_attention,
+)
+from hessian_spectra.closed_form.two_layer_linear import outlier_pair, two_layer_linear
+from hessian_spectra.closed_form.two_layer_relu import two_layer_relu
+
+__all__ = [
+    "AssumptionError",
+    "AttentionCoefficients",
+    "AttentionMoments",
+    "Bounds",
+    "DepressedCubic",
+    "GradientDescentSubspace",
+    "PairAndTriple",
+    "attention_coefficients",
+    "attention_cubic",
+    "attention_largest_eigenvalue_bounds",
+    "attention_moments",
+    "attention_outlier_bounds",
+    "attention_outliers_without_bulk",
+    "attention_spectrum",
+    "bias_sextic",
+    "condition_number_bound",
+    "gradient_descent_subspace",
+    "learning_phase",
+    "linear_with_bias",
+    "multi_input",
+    "multi_output",
+    "orthogonal_first_layer",
+    "outlier_pair",
+    "pair_and_triple",
+    "self_attention",
+    "smallest_eigenvalue_bound",
+    "two_layer_linear",
+    "two_layer_relu",
+]

@@ -1,0 +1,149 @@
+"""Hessians that fall apart into two-layer linear blocks, one for each cell, coordinate or head."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hessian_spectra.closed_form._inputs import finite, norm, times_power_of_two
+from hessian_spectra.closed_form._reduction import Reduction, Sector
+from hessian_spectra.spectrum import Spectrum
+
+
+@dataclass(frozen=True)
+class Block:
+    """The Hessian of ``f = ⟨w, v⟩ x`` in ``(v, w)`` (singh2026cracking, Theorem 3.1).
+
+    Args:
+        w: ``(m,)`` second layer.
+        v: ``(m,)`` first layer.
+        second_moment: ``()`` mean of ``x²``.
+        residual_covariance: ``()`` mean of ``x (f - y)``.
+        rows: which parameters of the whole network these are.
+        cell: the label of the block.
+    """
+
+    w: Float[Tensor, " m"]
+    v: Float[Tensor, " m"]
+    second_moment: Tensor
+    residual_covariance: Tensor
+    rows: slice | Tensor
+    cell: str = ""
+
+    def reduction(self) -> Reduction:
+        """The block along the sums and the differences of the two layers.
+
+        In the coordinates ``((z_v + z_w)/√2, (z_v - z_w)/√2)`` it is ``diag(δx I, -δx I)`` plus
+        ``σ² u uᵀ`` with ``u = (w + v, w - v)/√2``.
+        """
+        m, root = len(self.w), math.sqrt(0.5)
+        dx = self.residual_covariance
+        return Reduction(
+            sectors=(
+                Sector(dx, root * (self.w + self.v)[:, None], [0], [(0, root), (m, root)]),
+                Sector(-dx, root * (self.w - self.v)[:, None], [0], [(0, root), (m, -root)]),
+            ),
+            coupling=self.second_moment.reshape(1, 1),
+        )
+
+    def values(self) -> Float[Tensor, " 4"]:
+        """Both outliers, ascending, and the two bulk eigenvalues ``+δx`` and ``-δx``."""
+        sums, differences = norm(self.w + self.v), norm(self.w - self.v)
+        dx = self.residual_covariance
+        pair = stable_pair(sums, differences, self.second_moment, dx)
+        return torch.cat([pair, torch.stack([dx, -dx])])
+
+    @property
+    def multiplicities(self) -> list[int]:
+        """How often each of :meth:`values` occurs."""
+        return [1, 1, len(self.w) - 1, len(self.w) - 1]
+
+
+def stable_pair(
+    sums: Tensor, differences: Tensor, second_moment: Tensor, residual_covariance: Tensor
+) -> Float[Tensor, "... 2"]:
+    """The outlier pair, ascending, from ``P = ‖w + v‖`` and ``Q = ‖w - v‖``.
+
+    These are the eigenvalues of ``[[δx + σ² P²/2, σ² P Q/2], [σ² P Q/2, -δx + σ² Q²/2]]``, where
+    ``P² + Q² = 2(‖w‖² + ‖v‖²)`` and ``P² - Q² = 4⟨w, v⟩``.
+    """
+    dx = residual_covariance
+    inner = second_moment * ((sums - differences) * (sums + differences) / 4)
+    half_trace = second_moment * ((sums**2 + differences**2) / 4)
+    largest = half_trace + torch.hypot(dx + inner, second_moment * (sums * differences / 2))
+    # The smaller eigenvalue follows from the product of both, which factorises, so that nothing
+    # cancels. The larger one is 0 only for H = 0, where both are.
+    divisor = torch.where(largest > 0, largest, 1.0)
+    smallest = -(dx / divisor) * (dx + 2 * inner)
+    return torch.stack([smallest, largest], dim=-1)
+
+
+def sum_and_difference(
+    squared_norm_w: Tensor, squared_norm_v: Tensor, inner_product: Tensor, *names: str
+) -> tuple[Tensor, Tensor]:
+    """``‖w + v‖`` and ``‖w - v‖`` from squared norms and inner product.
+
+    Raises:
+        ValueError: a square is negative, or the inner product larger than Cauchy and Schwarz allow;
+            the message uses ``names`` for the three.
+    """
+    for name, square in zip(names, (squared_norm_w, squared_norm_v), strict=False):
+        if bool((square < 0).any()):
+            raise ValueError(f"{name}: expected no negative value, got {float(square.min())}")
+    largest = squared_norm_w.sqrt() * squared_norm_v.sqrt()
+    # A few rounding errors of room: parallel vectors reach the bound.
+    excess = inner_product.abs() - largest * (1 + 1e-12)
+    if bool((excess > 0).any()):
+        worst = excess.flatten().argmax()
+        raise ValueError(
+            f"{names[2]}: expected at most {float(largest.flatten()[worst])} in absolute value "
+            f"(the product of both norms), got {float(inner_product.flatten()[worst])}"
+        )
+    both, cross = squared_norm_w + squared_norm_v, 2 * inner_product
+    return (both + cross).clamp(min=0).sqrt(), (both - cross).clamp(min=0).sqrt()
+
+
+def spectrum_of_blocks(
+    blocks: Sequence[Block], parameters: int, power: int, method: str, dead: Tensor | None = None
+) -> Spectrum:
+    """The direct sum of blocks.
+
+    Args:
+        blocks: the blocks, scaled.
+        parameters: ``p``, all parameters.
+        power: the Hessian is ``2**power`` times the scaled one.
+        method: the theorem's name.
+        dead: ``(d,)`` parameters that the loss does not depend on.
+    """
+    values = [times_power_of_two(block.values(), power) for block in blocks]
+    multiplicities = [count for block in blocks for count in block.multiplicities]
+    kinds = ["outlier", "outlier", "bulk", "bulk"] * len(blocks)
+    cells = [block.cell for block in blocks for _ in range(4)]
+    if dead is not None and len(dead) > 0:
+        values.append(torch.zeros(1, dtype=torch.float64, device=dead.device))
+        multiplicities.append(len(dead))
+        kinds.append("zero")
+        cells.append("")
+
+    def eigenbasis() -> Tensor:
+        parts = [(block.rows, block.reduction().eigenbasis()) for block in blocks]
+        if dead is not None and len(dead) > 0:
+            parts.append((dead, torch.eye(len(dead), dtype=torch.float64, device=dead.device)))
+        vectors = parts[0][1].new_zeros(parameters, parameters)
+        column = 0
+        for rows, basis in parts:
+            vectors[rows, column : column + basis.shape[1]] = basis
+            column += basis.shape[1]
+        return vectors
+
+    return Spectrum(
+        values=finite(torch.cat(values)),
+        multiplicities=multiplicities,
+        kinds=kinds,
+        cells=cells,
+        method=method,
+        eigenbasis=eigenbasis,
+    )

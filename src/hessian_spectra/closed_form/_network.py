@@ -1,0 +1,153 @@
+"""The two-layer linear network with scalar output and any number of inputs.
+
+``f(x) = wᵀ V x`` with ``V`` ``(m, D)`` has the Hessian ``C ⊗ I + Σ_de S_de u_d u_eᵀ``: ``C``
+couples the columns of ``V`` to ``w`` through the residual covariance ``r = mean(x (f - y))``, ``S =
+mean(x xᵀ)``, and ``u_d`` holds ``w`` in the place of column ``d`` and ``V_d`` in the place of
+``w``. Rotating the inputs so that ``r = ρ e_1`` leaves the sectors ``+ρ``, ``-ρ`` and, ``D - 1``
+times, 0. This holds for any weights and data. Under the assumptions of
+:mod:`.orthogonal_first_layer` the small matrix falls apart further.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from hessian_spectra.closed_form._blocks import stable_pair
+from hessian_spectra.closed_form._inputs import finite, norm, times_power_of_two
+from hessian_spectra.closed_form._reduction import Reduction, Sector
+from hessian_spectra.closed_form.assumptions import ROUNDING
+from hessian_spectra.spectrum import Spectrum
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network and the moments of its data, scaled to entries of about 1.
+
+    Args:
+        w: ``(m,)`` second layer.
+        V: ``(m, D)`` first layer.
+        moments: ``(D, D)`` mean of ``x xᵀ``.
+        residual_covariance: ``(D,)`` mean of ``x (f(x) - y)``.
+    """
+
+    w: Float[Tensor, " m"]
+    V: Float[Tensor, "m D"]
+    moments: Float[Tensor, "D D"]
+    residual_covariance: Float[Tensor, " D"]
+
+    @cached_property
+    def rotation(self) -> Float[Tensor, "D D"]:
+        """Orthonormal columns, the first one along the residual covariance."""
+        q, r = torch.linalg.qr(self.residual_covariance[:, None], mode="complete")
+        sign = torch.ones(q.shape[1], dtype=q.dtype, device=q.device)
+        sign[0] = torch.where(r[0, 0] < 0, -1.0, 1.0)
+        return q * sign
+
+    @cached_property
+    def rotated(self) -> Float[Tensor, "m D"]:
+        """The first layer for the rotated inputs."""
+        return self.V @ self.rotation
+
+    @cached_property
+    def residual(self) -> Tensor:
+        """``ρ``, the length of the residual covariance."""
+        return norm(self.residual_covariance)
+
+    def reduction(self) -> Reduction:
+        """The sectors in the order ``+ρ``, ``-ρ``, 0, ...; columns of ``V`` rotated, then ``w``."""
+        (m, inputs), root = self.V.shape, math.sqrt(0.5)
+        rotation = self.rotation
+        along = torch.zeros_like(self.rotated)
+        along[:, 0] = self.w
+        last = inputs * m
+        every = range(inputs)
+        plus, minus = root * (along + self.rotated), root * (along - self.rotated)
+        sectors = [
+            Sector(self.residual, plus, every, [(0, root), (last, root)]),
+            Sector(-self.residual, minus, every, [(0, root), (last, -root)]),
+        ]
+        zero = torch.zeros_like(self.residual)
+        sectors += [Sector(zero, self.w[:, None], [d], [(d * m, 1.0)]) for d in range(1, inputs)]
+        return Reduction(sectors, rotation.T @ self.moments @ rotation)
+
+    def is_orthogonal(self) -> bool:
+        """Whether ``VᵀV = ν² I``, ``S = s I`` and ``Vᵀw`` is parallel to ``r``, up to rounding."""
+        m, inputs = self.V.shape
+        gram = self.rotated.T @ self.rotated
+        alignment = self.rotated.T @ self.w
+        size = gram.diagonal().mean() + self.w @ self.w
+        return bool(
+            m >= inputs
+            and (_off_identity(gram) <= ROUNDING * size).all()
+            and (_off_identity(self.moments) <= ROUNDING * self.moments.diagonal().mean()).all()
+            and (alignment[1:].abs() <= ROUNDING * size).all()
+        )
+
+    def outliers(self) -> tuple[Tensor, list[int], list[str]]:
+        """The outliers, ascending, with multiplicities and cells.
+
+        The cells ``"pair"`` and ``"triple"`` appear where :meth:`is_orthogonal` holds.
+        """
+        if not self.is_orthogonal():
+            values = self.reduction().outlier_values()
+            return values, [1] * len(values), [""] * len(values)
+        first, inputs = self.rotated[:, 0], self.V.shape[1]
+        s = self.moments.diagonal().mean()
+        pair = stable_pair(norm(self.w + first), norm(self.w - first), s, self.residual)
+        squared_norm_v = self.V.square().sum() / inputs
+        triple = triple_matrix(s * (self.w @ self.w), s * squared_norm_v, self.residual)
+        values, order = torch.cat([pair, torch.linalg.eigvalsh(triple)]).sort()
+        labels = [(1, "pair")] * 2 + [(inputs - 1, "triple")] * 3
+        sorted_labels = [labels[i] for i in order.tolist()]
+        return values, [count for count, _ in sorted_labels], [cell for _, cell in sorted_labels]
+
+    def spectrum(self, power: int, method: str, arrange: Callable[[Tensor], Tensor]) -> Spectrum:
+        """All eigenvalues and, on request, eigenvectors.
+
+        Args:
+            power: the Hessian is ``2**power`` times the scaled one.
+            method: the theorem's name.
+            arrange: turns eigenvectors ``(D + 1, m, p)``, first the columns of ``V``, then ``w``,
+                into ``(p, p)`` in the order of the parameters.
+        """
+        values, multiplicities, cells = self.outliers()
+        (m, inputs), reduction = self.V.shape, self.reduction()
+        bulk = m - min(m, inputs)
+        rest = torch.stack([self.residual, -self.residual, torch.zeros_like(self.residual)])
+
+        def eigenbasis() -> Tensor:
+            slots = reduction.eigenbasis().reshape(inputs + 1, m, -1)
+            columns = torch.einsum("de,emp->dmp", self.rotation, slots[:inputs])
+            return arrange(torch.cat([columns, slots[inputs:]]))
+
+        return Spectrum(
+            values=finite(times_power_of_two(torch.cat([values, rest]), power)),
+            multiplicities=[*multiplicities, bulk, bulk, (inputs - 1) * (m - 1)],
+            kinds=["outlier"] * len(values) + ["bulk", "bulk", "zero"],
+            cells=[*cells, "", "", ""],
+            method=method,
+            eigenbasis=eigenbasis,
+        )
+
+
+def triple_matrix(squared_norm_w: Tensor, squared_norm_v: Tensor, residual: Tensor) -> Tensor:
+    """``[[‖v‖², ρ, ‖v‖‖w‖], [ρ, 0, 0], [‖v‖‖w‖, 0, ‖w‖²]]``, whose eigenvalues are the triple."""
+    product = squared_norm_w.sqrt() * squared_norm_v.sqrt()
+    zero = torch.zeros_like(product)
+    rows = [
+        torch.stack([squared_norm_v, residual, product], dim=-1),
+        torch.stack([residual, zero, zero], dim=-1),
+        torch.stack([product, zero, squared_norm_w], dim=-1),
+    ]
+    return torch.stack(rows, dim=-2)
+
+
+def _off_identity(matrix: Tensor) -> Tensor:
+    """Absolute differences from the multiple of the identity with the same trace."""
+    identity = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
+    return (matrix - matrix.diagonal().mean() * identity).abs()

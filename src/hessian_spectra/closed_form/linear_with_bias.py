@@ -1,0 +1,136 @@
+"""The two-layer linear network with bias: singh2026cracking, Theorem B.1, and beyond."""
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.closed_form._inputs import ArrayLike, is_double, normalise, read
+from hessian_spectra.closed_form._network import Network
+from hessian_spectra.closed_form.assumptions import require, tolerance_of
+from hessian_spectra.spectrum import Spectrum
+
+_SHAPES = {"w": "m", "v": "m", "b": "m", "x": "n", "y": "n"}
+_SOURCE = "Theorem B.1 (singh2026cracking, eq. 77 to 99)"
+_ADVICE = "standardise x (subtract its mean, divide by its root mean square), or pass check=False"
+
+
+def linear_with_bias(
+    w: ArrayLike, v: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike, *, check: bool = True
+) -> Spectrum:
+    """Hessian spectrum of ``f(x) = wᵀ(v x + b)`` under the loss ``1/(2n) Σ (f(x_i) - y_i)²``.
+
+    With ``δx = mean(x (f - y))``, ``δ = mean(f - y)`` and ``r = √(δx² + δ²)`` the ``3m``
+    eigenvalues are ``+r`` and ``-r``, each ``m - 2`` times (the bulk), 0, ``m - 1`` times, and five
+    outliers: the roots of the sextic (89)-(99) without its root 0, found here as the eigenvalues of
+    a symmetric ``5 x 5`` matrix. Beyond the printed theorem ``v``, ``b`` and ``y`` are arbitrary,
+    once ``mean(x) = 0`` and ``mean(x²) = 1``.
+
+    Where also ``⟨v, b⟩ = 0``, ``‖v‖ = ‖b‖`` and ``(δx, δ)`` is parallel to ``(⟨w, v⟩, ⟨w, b⟩)`` (so
+    in the printed case, ``mean(y) = mean(yx) = 0``), the outliers are the theorem's pair and
+    triple, and their cells say so; :func:`pair_and_triple` gives these as functions of four
+    numbers.
+
+    Args:
+        w: ``(m,)`` second layer.
+        v: ``(m,)`` first layer.
+        b: ``(m,)`` bias of the first layer.
+        x: ``(n,)`` inputs with zero mean and unit second moment.
+        y: ``(n,)`` targets.
+        check: whether to refuse other inputs. The eigenvalues are exact for any ``x``: the small
+            matrix then carries its moments, but the sextic is no longer the paper's.
+
+    Returns:
+        The spectrum in the parameter order ``(w, v, b)``; kinds ``"outlier"`` (cells ``"pair"``,
+        ``"triple"`` or ``""``), ``"bulk"`` and ``"zero"``.
+
+    Raises:
+        AssumptionError: the inputs are not standardised; tolerance 1e-8 (float32: 1e-4).
+        ValueError: bad shape or type, empty or not finite data, or a Hessian beyond float64.
+
+    Source: singh2026cracking, Theorem B.1; singh2024closed, Theorem 6. In the sextic's ``λ⁴`` the
+    print has ``(‖b‖ + ‖w‖²)`` for ``(‖b‖² + ‖w‖²)``; (97) has the wrong sign.
+
+    Example:
+        >>> w, v, b = [2.0, 0.0], [1.0, 0.0], [0.0, 1.0]
+        >>> s = linear_with_bias(w, v, b, x=[1.0, -1.0], y=[2.0, -2.0])  # a perfect fit
+        >>> [round(value, 12) + 0.0 for value in s.eigenvalues.tolist()]
+        [0.0, 0.0, 0.0, 0.0, 5.0, 5.0]
+    """
+    exact = is_double(w, v, b, x, y)
+    w, v, b, x, y = read(_SHAPES, w=w, v=v, b=b, x=x, y=y)
+    if check:
+        _require_standardised(x, tolerance_of(exact))
+    inputs = torch.stack([x, torch.ones_like(x)], dim=1)  # (n, 2)
+    (w, V), inputs, y, power = normalise([w, torch.stack([v, b], dim=1)], inputs, y)
+    network = Network(
+        w=w,
+        V=V,
+        moments=inputs.T @ inputs / len(inputs),
+        residual_covariance=inputs.T @ (inputs @ (V.T @ w) - y) / len(inputs),
+    )
+    return network.spectrum(power, "closed form, Theorem B.1", _second_layer_first)
+
+
+def bias_sextic(
+    w: ArrayLike, v: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike, *, check: bool = True
+) -> Tensor:
+    """Coefficients of the sextic whose roots are the five outliers of the network with bias, and 0.
+
+    For the eigenvalues themselves use :func:`linear_with_bias`: coefficients of a polynomial lose
+    half of the digits where roots meet.
+
+    Args:
+        w: ``(m,)`` second layer.
+        v: ``(m,)`` first layer.
+        b: ``(m,)`` bias of the first layer.
+        x: ``(n,)`` inputs with zero mean and unit second moment.
+        y: ``(n,)`` targets.
+        check: whether to refuse other inputs, for which the roots are not the eigenvalues.
+
+    Returns:
+        ``(7,)`` coefficients, that of ``λ⁶`` first.
+
+    Raises:
+        AssumptionError: the inputs are not standardised.
+        ValueError: bad shape or type, empty or not finite data.
+
+    Source: singh2026cracking, eq. (89) to (99), with ``(‖b‖² + ‖w‖²)`` in (92) and minus in (97).
+
+    Example:
+        >>> bias_sextic([2.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, -1.0], [2.0, -2.0])
+        tensor([  1., -10.,  25.,   0.,   0.,  -0.,   0.], dtype=torch.float64)
+    """
+    exact = is_double(w, v, b, x, y)
+    w, v, b, x, y = read(_SHAPES, w=w, v=v, b=b, x=x, y=y)
+    if check:
+        _require_standardised(x, tolerance_of(exact))
+    residual = (w @ v) * x + w @ b - y
+    dx, d = (x * residual).mean(), residual.mean()
+    w2, v2, b2, vb, wv, wb = w @ w, v @ v, b @ b, v @ b, w @ v, w @ b
+    r2, parallel, crossed = dx**2 + d**2, dx * wv + d * wb, d * wv + dx * wb
+    return torch.stack(
+        [
+            torch.ones_like(r2),
+            -(v2 + b2 + 2 * w2),
+            -2 * r2 - 2 * parallel + (v2 + w2) * (b2 + w2) - vb**2,
+            r2 * (v2 + b2 + 3 * w2) + 2 * (d * wb * (v2 + w2) + dx * wv * (b2 + w2) - vb * crossed),
+            r2**2
+            + 2 * r2 * parallel
+            + 4 * dx * d * wv * wb
+            - w2 * ((v2 + w2) * dx**2 + (b2 + w2) * d**2 + 2 * vb * d * dx)
+            - crossed**2,
+            -w2 * (r2**2 + 2 * (dx**3 * wv + d**3 * wb + crossed * d * dx)),
+            torch.zeros_like(r2),
+        ]
+    )
+
+
+def _require_standardised(x: Tensor, tolerance: float) -> None:
+    """Refuse inputs without zero mean and unit second moment."""
+    mean, moment = float(x.mean()), float((x * x).mean())
+    require("mean(x) = 0", abs(mean), tolerance, _SOURCE, _ADVICE)
+    require("mean(x²) = 1", abs(moment - 1), tolerance, _SOURCE, _ADVICE)
+
+
+def _second_layer_first(slots: Tensor) -> Tensor:
+    """From ``(v, b, w)``, ``(3, m, p)``, to the parameter order ``(w, v, b)``, ``(3m, p)``."""
+    return slots[[2, 0, 1]].flatten(0, 1)

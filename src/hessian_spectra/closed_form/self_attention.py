@@ -1,0 +1,332 @@
+"""A single self-attention layer with scalar tokens: singh2026cracking, Theorem 3.5."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.closed_form._inputs import (
+    ArrayLike,
+    exponent,
+    finite,
+    norm,
+    read,
+    times_power_of_two,
+)
+from hessian_spectra.closed_form._reduction import Reduction, Sector
+from hessian_spectra.spectrum import Spectrum
+
+_SHAPES = {"w_value": "", "w_query": "d", "w_key": "d", "x": "bl", "y": "bl"}
+_METHOD = "closed form, Theorem 3.5"
+
+# A row-wise activation: attention scores (batch, length, length) to attention weights.
+Activation = Callable[[Tensor], Tensor]
+
+
+class AttentionCoefficients(NamedTuple):
+    """The four numbers that, with ``w_Q`` and ``w_K``, make the Hessian of Theorem 3.5.
+
+    Attributes:
+        alpha: ``α = mean(m_1²)``.
+        beta: ``β = mean((w_V m_1 + δ) x m_2)/√d_K``.
+        gamma: ``γ = mean(w_V δ x m_2)/√d_K``, the bulk eigenvalue.
+        zeta: ``ζ = mean(w_V² (x m_2)² + w_V δ x² m_3)/d_K``.
+    """
+
+    alpha: Tensor
+    beta: Tensor
+    gamma: Tensor
+    zeta: Tensor
+
+
+def self_attention(
+    w_value: ArrayLike,
+    w_query: ArrayLike,
+    w_key: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    score_bias: ArrayLike | None = None,
+    activation: Activation | None = None,
+) -> Spectrum:
+    """Hessian spectrum of ``f(x) = w_V A(x) x`` with ``A = softmax(x ⟨w_Q, w_K⟩ xᵀ / √d_K)``.
+
+    The loss is ``1/2`` times the mean of ``(f(x) - y)²`` over all tokens of all sequences. With the
+    numbers of :class:`AttentionCoefficients` the ``2 d_K + 1`` eigenvalues are the bulk ``±γ``,
+    each ``d_K - 1`` times, and three outliers, the eigenvalues of
+
+        ``[[α, β P, β Q], [β P, γ + ζ P², ζ P Q], [β Q, ζ P Q, -γ + ζ Q²]]``,
+
+    ``P = ‖w_K + w_Q‖/√2``, ``Q = ‖w_K - w_Q‖/√2``; they solve the paper's cubic.
+
+    Args:
+        w_value: scalar, a number or a tensor of one entry.
+        w_query: ``(d_K,)``.
+        w_key: ``(d_K,)``.
+        x: ``(batch, length)`` input sequences.
+        y: ``(batch, length)`` targets.
+        score_bias: broadcastable to ``(batch, length, length)``; added to the scores before the
+            activation: a sink ``(length,)``, or a mask with ``-inf``.
+        activation: in the place of the softmax, any function of the scores that is twice
+            differentiable and acts on each row (the last dimension) by itself.
+
+    Returns:
+        The spectrum in the parameter order ``(w_V, w_Q, w_K)``; kinds ``"outlier"`` and ``"bulk"``.
+
+    Raises:
+        ValueError: bad shape or type, empty or not finite data, a row of scores that is masked
+            throughout, or a Hessian beyond float64.
+
+    Source: singh2026cracking, Theorem 3.5 and Appendix B.5, where the Hessian's first displayed
+    form has the labels of ``w_Q`` and ``w_K`` exchanged.
+
+    Example:
+        >>> # Equal attention on 1 and -1: the output is 0 and fits.
+        >>> s = self_attention(1.0, [1.0], [0.0], x=[[1.0, -1.0]], y=[[0.0, 0.0]])
+        >>> [round(value, 12) + 0.0 for value in s.eigenvalues.tolist()]
+        [0.0, 0.0, 1.0]
+    """
+    w_value, w_query, w_key, x, y, score_bias = _read(w_value, w_query, w_key, x, y, score_bias)
+    # H(w_V, w_Q, w_K, x) = b² H(b w_V, b w_Q, b w_K, x/b): tokens of size 1, the same scores.
+    power = exponent(x) or 0
+    x = times_power_of_two(x, -power)
+    w_value, w_query, w_key = (
+        times_power_of_two(weight, power) for weight in (w_value, w_query, w_key)
+    )
+    response = _responses(w_query, w_key, x, score_bias, activation)
+    coefficients = _coefficients(w_value, *response, y, len(w_query))
+    return _spectrum(coefficients, w_query, w_key, 2 * power)
+
+
+def attention_coefficients(
+    w_value: ArrayLike,
+    w_query: ArrayLike,
+    w_key: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    score_bias: ArrayLike | None = None,
+    activation: Activation | None = None,
+) -> AttentionCoefficients:
+    """``α, β, γ, ζ`` of Theorem 3.5, averaged over all tokens of all sequences.
+
+    For another activation than the softmax ``m_1``, ``x m_2`` and ``x² m_3`` stand for the layer's
+    output per ``w_V`` and its first two derivatives by the score ``⟨w_Q, w_K⟩/√d_K``.
+
+    Args and errors are those of :func:`self_attention`.
+
+    Source: singh2026cracking, Section 3.3 and Appendix B.5.
+
+    Example:
+        >>> c = attention_coefficients(1.0, [0.0], [0.0], x=[[1.0, -1.0]], y=[[0.0, 0.0]])
+        >>> [float(number) for number in c]
+        [0.0, 0.0, 0.0, 1.0]
+    """
+    w_value, w_query, w_key, x, y, score_bias = _read(w_value, w_query, w_key, x, y, score_bias)
+    response = _responses(w_query, w_key, x, score_bias, activation)
+    return _coefficients(w_value, *response, y, len(w_query))
+
+
+class AttentionMoments(NamedTuple):
+    """Mean and central moments of the tokens under each row of the attention matrix.
+
+    Attributes:
+        m_1: ``(batch, length)`` mean, ``A x``.
+        m_2: ``(batch, length)`` variance.
+        m_3: ``(batch, length)`` third central moment.
+    """
+
+    m_1: Tensor
+    m_2: Tensor
+    m_3: Tensor
+
+
+def attention_moments(
+    w_query: ArrayLike, w_key: ArrayLike, x: ArrayLike, *, score_bias: ArrayLike | None = None
+) -> AttentionMoments:
+    """The moments of Definition B.1 for softmax attention.
+
+    Args:
+        w_query: ``(d_K,)``.
+        w_key: ``(d_K,)``.
+        x: ``(batch, length)`` input sequences.
+        score_bias: broadcastable to ``(batch, length, length)``; added to the scores.
+
+    Raises:
+        ValueError: as :func:`self_attention`.
+
+    Source: singh2026cracking, Definition B.1.
+
+    Example:
+        >>> m_1, m_2, m_3 = attention_moments([0.0], [1.0], x=[[0.0, 2.0]])
+        >>> m_1.tolist(), m_2.tolist(), m_3.tolist()
+        ([[1.0, 1.0]], [[1.0, 1.0]], [[0.0, 0.0]])
+    """
+    _, w_query, w_key, x, _, score_bias = _read(1.0, w_query, w_key, x, x, score_bias)
+    return _moments(_scores(w_query, w_key, x, score_bias), x)
+
+
+def attention_spectrum(
+    coefficients: AttentionCoefficients, w_query: ArrayLike, w_key: ArrayLike
+) -> Spectrum:
+    """The spectrum of Theorem 3.5 from its four numbers, for example averaged over batches.
+
+    Args:
+        coefficients: ``α, β, γ, ζ``.
+        w_query: ``(d_K,)``.
+        w_key: ``(d_K,)``.
+
+    Returns:
+        The spectrum in the parameter order ``(w_V, w_Q, w_K)``.
+
+    Raises:
+        ValueError: bad shape or type, empty or not finite input.
+
+    Source: singh2026cracking, Theorem 3.5.
+
+    Example:
+        >>> c = AttentionCoefficients(*torch.tensor([1.0, 0.0, 0.5, 0.0]).double())
+        >>> attention_spectrum(c, [1.0, 0.0], [0.0, 1.0]).eigenvalues
+        tensor([-0.5000, -0.5000,  0.5000,  0.5000,  1.0000], dtype=torch.float64)
+    """
+    shapes = dict.fromkeys(coefficients._fields, "") | {"w_query": "d", "w_key": "d"}
+    *numbers, query, key = read(shapes, **coefficients._asdict(), w_query=w_query, w_key=w_key)
+    return _spectrum(AttentionCoefficients(*numbers), query, key, 0)
+
+
+def small_matrix(coefficients: AttentionCoefficients, w_query: Tensor, w_key: Tensor) -> Tensor:
+    """The symmetric ``3 x 3`` matrix whose eigenvalues are the outliers."""
+    alpha, beta, gamma, zeta = coefficients
+    p, q = norm(math.sqrt(0.5) * (w_key + w_query)), norm(math.sqrt(0.5) * (w_key - w_query))
+    rows = [
+        torch.stack([alpha, beta * p, beta * q]),
+        torch.stack([beta * p, gamma + zeta * p * p, zeta * p * q]),
+        torch.stack([beta * q, zeta * p * q, -gamma + zeta * q * q]),
+    ]
+    return torch.stack(rows)
+
+
+def _read(
+    w_value: ArrayLike,
+    w_query: ArrayLike,
+    w_key: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    score_bias: ArrayLike | None,
+) -> tuple[Tensor, ...]:
+    """All arguments as tensors; no ``score_bias`` is one of 0."""
+    if isinstance(w_value, Tensor) and w_value.shape == (1,):
+        w_value = w_value.squeeze()
+    arguments = {"w_value": w_value, "w_query": w_query, "w_key": w_key, "x": x, "y": y}
+    tensors = read(_SHAPES, **arguments)
+    batch, length = tensors[3].shape
+    if score_bias is None:
+        return (*tensors, tensors[3].new_zeros(()))
+    # -inf masks a score and is the only infinity allowed.
+    bias = torch.as_tensor(score_bias, device=tensors[3].device).detach().double()
+    read({"score_bias": "?"}, score_bias=torch.where(bias == -math.inf, 0.0, bias))
+    try:
+        full = bias.broadcast_to(batch, length, length)
+    except RuntimeError:
+        raise ValueError(
+            "score_bias: expected a shape that broadcasts to (batch, length, length) = "
+            f"{(batch, length, length)}, got {tuple(bias.shape)}"
+        ) from None
+    masked = int((full == -math.inf).all(-1).sum())
+    if masked > 0:
+        raise ValueError(f"score_bias: expected no row with every score masked, got {masked}")
+    return (*tensors, bias)
+
+
+def _scores(w_query: Tensor, w_key: Tensor, x: Tensor, score_bias: Tensor) -> Tensor:
+    """Attention scores ``(batch, length, length)``."""
+    return _score(w_query, w_key) * x[:, :, None] * x[:, None, :] + score_bias
+
+
+def _score(w_query: Tensor, w_key: Tensor) -> Tensor:
+    """``⟨w_Q, w_K⟩/√d_K``, finite also where the product of large weights is not."""
+    query, key = exponent(w_query) or 0, exponent(w_key) or 0
+    inner = times_power_of_two(w_query, -query) @ times_power_of_two(w_key, -key)
+    score = times_power_of_two(inner / math.sqrt(len(w_query)), query + key)
+    # The softmax saturates long before; an infinite score would turn 0 * inf into NaN.
+    return score.clamp(-1e300, 1e300)
+
+
+def _moments(scores: Tensor, x: Tensor) -> AttentionMoments:
+    """The central moments of ``x`` under the softmax of each row of scores."""
+    attention = torch.softmax(scores, dim=-1)
+    m_1 = attention @ x[:, :, None]  # (batch, length, 1)
+    deviation = x[:, None, :] - m_1
+    m_2 = (attention * deviation**2).sum(-1)
+    m_3 = (attention * deviation**3).sum(-1)
+    return AttentionMoments(m_1.squeeze(-1), m_2, m_3)
+
+
+def _responses(
+    w_query: Tensor,
+    w_key: Tensor,
+    x: Tensor,
+    score_bias: Tensor,
+    activation: Activation | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The output per ``w_V`` and its two derivatives by the score, each ``(batch, length)``."""
+    if activation is None:
+        m_1, m_2, m_3 = _moments(_scores(w_query, w_key, x, score_bias), x)
+        return m_1, x * m_2, x**2 * m_3
+
+    def output(score: Tensor) -> Tensor:
+        scores = score * x[:, :, None] * x[:, None, :] + score_bias
+        return (activation(scores) @ x[:, :, None]).squeeze(-1)
+
+    def slope(score: Tensor) -> Tensor:
+        return _derivative(output, score)
+
+    score = _score(w_query, w_key)
+    return output(score), slope(score), _derivative(slope, score)
+
+
+def _derivative(function: Callable[[Tensor], Tensor], at: Tensor) -> Tensor:
+    """The derivative by a scalar, in forward mode."""
+    return torch.func.jvp(function, (at,), (torch.ones_like(at),))[1]
+
+
+def _coefficients(
+    w_value: Tensor, output: Tensor, slope: Tensor, curvature: Tensor, y: Tensor, width: int
+) -> AttentionCoefficients:
+    """``α, β, γ, ζ`` from the output per ``w_V`` and its derivatives by the score."""
+    residual = w_value * output - y
+    root = math.sqrt(width)
+    first = w_value * slope
+    return AttentionCoefficients(
+        alpha=(output**2).mean(),
+        beta=((w_value * output + residual) * slope).mean() / root,
+        gamma=(residual * first).mean() / root,
+        zeta=(first**2 + w_value * residual * curvature).mean() / width,
+    )
+
+
+def _spectrum(
+    coefficients: AttentionCoefficients, w_query: Tensor, w_key: Tensor, power: int
+) -> Spectrum:
+    alpha, beta, gamma, zeta = coefficients
+    width, root = len(w_query), math.sqrt(0.5)
+    one = torch.ones_like(w_query[:1, None])
+    sums, differences = (w_key + w_query)[:, None], (w_key - w_query)[:, None]
+    reduction = Reduction(
+        sectors=[
+            Sector(torch.zeros_like(gamma), one, [0], [(0, 1.0)]),
+            Sector(gamma, root * sums, [1], [(1, root), (1 + width, root)]),
+            Sector(-gamma, root * differences, [1], [(1, root), (1 + width, -root)]),
+        ],
+        coupling=torch.stack([alpha, beta, beta, zeta]).reshape(2, 2),
+    )
+    values = torch.cat([reduction.outlier_values(), torch.stack([gamma, -gamma])])
+    return Spectrum(
+        values=finite(times_power_of_two(values, power)),
+        multiplicities=[1, 1, 1, width - 1, width - 1],
+        kinds=["outlier"] * 3 + ["bulk"] * 2,
+        method=_METHOD,
+        eigenbasis=reduction.eigenbasis,
+    )
