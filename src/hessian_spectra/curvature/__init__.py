@@ -1,19 +1,27 @@
 """Numerical curvature: operators, eigen-solvers, traces and spectral densities."""
 
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_matrix, dense_spectrum
+from hessian_spectra.curvature.density import SpectralDensity, spectral_density
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
 from hessian_spectra.curvature.operators import ggn, hessian
 from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.subspaces import subspace_overlap
+from hessian_spectra.curvature.traces import TraceEstimate, trace
 
 __all__ = [
     "DENSE_LIMIT",
     "OperatorError",
     "Problem",
+    "SpectralDensity",
     "SymmetricOperator",
+    "TraceEstimate",
     "dense_matrix",
     "dense_spectrum",
     "ggn",
     "hessian",
+    "spectral_density",
+    "subspace_overlap",
     "top_eigenpairs",
+    "trace",
 ]

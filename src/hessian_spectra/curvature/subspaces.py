@@ -1,0 +1,39 @@
+"""How much two eigenspaces have in common."""
+
+import torch
+from torch import Tensor
+
+
+def subspace_overlap(U: Tensor, V: Tensor) -> float:
+    """``‖Uᵀ V‖_F² / k``: one for the same space, zero for orthogonal ones.
+
+    Two random ``k``-dimensional spaces in ``p`` dimensions have the overlap ``k / p`` on average.
+
+    Args:
+        U: ``(p, k)`` an orthonormal basis of one space.
+        V: ``(p, k)`` an orthonormal basis of the other.
+
+    Raises:
+        ValueError: the shapes differ or are empty, or a basis is not orthonormal.
+
+    Source: wu2022dissecting, Definition 2.1.
+
+    Example:
+        >>> e = torch.eye(3)
+        >>> subspace_overlap(e[:, :2], e[:, 1:])
+        0.5
+    """
+    if U.ndim != 2 or U.shape != V.shape or U.numel() == 0 or U.shape[1] > U.shape[0]:
+        raise ValueError(
+            f"expected two bases of one shape (p, k) with k ≤ p, "
+            f"got {tuple(U.shape)} and {tuple(V.shape)}"
+        )
+    for name, basis in (("U", U), ("V", V)):
+        gram = basis.T @ basis
+        error = float((gram - torch.eye(len(gram), dtype=gram.dtype, device=gram.device)).norm())
+        # Rounding of k² dot products; a forgotten normalisation is far above.
+        if not error <= 1e3 * len(gram) * torch.finfo(gram.dtype).eps:
+            raise ValueError(
+                f"{name}: expected orthonormal columns, got ‖{name}ᵀ{name} − I‖ = {error:.1e}"
+            )
+    return float((U.T @ V).square().sum()) / U.shape[1]
