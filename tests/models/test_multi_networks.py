@@ -44,6 +44,17 @@ def test_parameters_alternate_between_the_layers(kind):
     assert all(torch.equal(a, b) for a, b in zip(weights, expected, strict=True))
 
 
+@pytest.mark.parametrize("kind", [MultiInputLinear, MultiOutputLinear])
+def test_functional_calls_reach_the_parameters(kind):
+    # Derivatives by torch.func replace the parameters by tensors; a network that keeps its own
+    # copies would have a Hessian of zeros.
+    network = kind(torch.ones(2, 3), torch.ones(2, 3))
+    x = torch.ones(1, 2) if kind is MultiInputLinear else torch.ones(1)
+    doubled = {name: 2 * weights for name, weights in network.named_parameters()}
+    outputs = torch.func.functional_call(network, doubled, (x.double(),))
+    assert torch.equal(outputs, 4 * network(x.double()))
+
+
 def test_parameters_of_the_matrix_network_are_its_rows_and_then_w():
     w = draw(3, seed=4)
     flat = torch.nn.utils.parameters_to_vector(LinearNetwork(V=V, w=w).parameters())

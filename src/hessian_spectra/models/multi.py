@@ -15,6 +15,14 @@ def _interleaved(v: Tensor, w: Tensor) -> nn.ParameterList:
     return nn.ParameterList([parameter("row", row, 1) for row in chain.from_iterable(rows)])
 
 
+def _layers(rows: nn.ParameterList) -> tuple[Tensor, Tensor]:
+    """The rows put together to ``v`` and ``w``."""
+    # One by one: a slice of a ParameterList is a list of new parameters, which would cut the
+    # derivatives of a functional call (torch.func) off without a word.
+    each = [rows[i] for i in range(len(rows))]
+    return torch.stack(each[0::2]), torch.stack(each[1::2])
+
+
 class MultiInputLinear(nn.Module):
     """f(x) = Σ_d ⟨w_d, v_d⟩ x_d: one scalar network per input coordinate.
 
@@ -43,7 +51,7 @@ class MultiInputLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs ``(n,)`` for inputs ``(n, D)``."""
-        v, w = torch.stack(tuple(self.rows[0::2])), torch.stack(tuple(self.rows[1::2]))
+        v, w = _layers(self.rows)
         require_inputs(x, len(v))
         return x @ (v * w).sum(dim=1)
 
@@ -76,7 +84,7 @@ class MultiOutputLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Outputs ``(n, K)`` for inputs ``(n,)``."""
         require_inputs(x)
-        v, w = torch.stack(tuple(self.rows[0::2])), torch.stack(tuple(self.rows[1::2]))
+        v, w = _layers(self.rows)
         return x[:, None] * (v * w).sum(dim=1)
 
 
