@@ -17,11 +17,11 @@ def _class_weight_total(loss: nn.CrossEntropyLoss | nn.NLLLoss, targets: Tensor)
 
 
 def _samples_or_elements(loss: HalfSquaredError, targets: Tensor) -> float:
-    return len(targets) if loss.per == "sample" else targets.numel()
+    return float(len(targets) if loss.per == "sample" else targets.numel())
 
 
 def _elements(loss: nn.Module, targets: Tensor) -> float:
-    return targets.numel()
+    return float(targets.numel())
 
 
 _DENOMINATORS: dict[type[nn.Module], Callable[..., float]] = {
@@ -53,7 +53,7 @@ def denominator(loss: nn.Module, targets: Tensor) -> float | None:
     Example:
         >>> import torch
         >>> denominator(nn.MSELoss(), torch.zeros(3, 2))
-        6
+        6.0
         >>> denominator(nn.CrossEntropyLoss(), torch.tensor([0, 1, -100]))
         2.0
     """
