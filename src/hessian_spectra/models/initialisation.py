@@ -27,8 +27,8 @@ def standard_parametrisation(
 
     Example:
         >>> v, w = standard_parametrisation(10000, 1 / 3, torch.Generator().manual_seed(0))
-        >>> round(v.square().mean().item(), 2), round(w.square().sum().item(), 2)
-        (0.33, 0.33)
+        >>> round(v.square().mean().item(), 1), round(w.square().sum().item(), 1)
+        (0.3, 0.3)
     """
     standard = torch.randn(2, width, dtype=torch.float64, generator=generator)
     v, w = standard * math.sqrt(variance_times_fan_in)
