@@ -284,12 +284,12 @@ def _responses(
         return _derivative(output, score)
 
     score = _score(w_query, w_key)
-    return output(score), slope(score), _derivative(slope, score)
+    return output(score), slope(score).detach(), _derivative(slope, score).detach()
 
 
 def _derivative(function: Callable[[Tensor], Tensor], at: Tensor) -> Tensor:
-    """The derivative by a scalar, in forward mode."""
-    return torch.func.jvp(function, (at,), (torch.ones_like(at),))[1]
+    """The derivative by a scalar, itself differentiable."""
+    return torch.autograd.functional.jvp(function, at, torch.ones_like(at), create_graph=True)[1]
 
 
 def _coefficients(

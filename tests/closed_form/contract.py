@@ -1,0 +1,109 @@
+"""What a closed form supplies to the contract suite, and the dense truth behind it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Arguments = dict[str, Any]
+Loss = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One network and its data.
+
+    Args:
+        arguments: the closed form's arguments by name, tensors in float64.
+        parameters: ``(p,)`` where the Hessian is taken, in the closed form's parameter order.
+        loss: the loss as a function of such a vector, in plain torch.
+        keywords: options of the closed form.
+    """
+
+    arguments: Arguments
+    parameters: Tensor
+    loss: Loss
+    keywords: Arguments = field(default_factory=dict)
+
+    def hessian(self) -> Tensor:
+        """The dense Hessian by automatic differentiation, in float64."""
+        return torch.autograd.functional.hessian(self.loss, self.parameters)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Random numbers and sizes for one case.
+
+    Args:
+        random: the stream.
+        sizes: the size of each letter of ``ClosedForm.sizes``.
+        weights, inputs, targets: standard deviations.
+    """
+
+    random: torch.Generator
+    sizes: Mapping[str, int]
+    weights: float = 1.0
+    inputs: float = 1.0
+    targets: float = 1.0
+
+    def normal(self, letters: str) -> Tensor:
+        """Standard normal numbers of a shape given by letters."""
+        shape = [self.sizes[letter] for letter in letters]
+        return torch.randn(shape, dtype=torch.float64, generator=self.random)
+
+
+class ClosedForm(ABC):
+    """A closed form with what the suite needs to test it.
+
+    Attributes:
+        name: its name in ``hessian_spectra.closed_form``.
+        sizes: for each letter of the shapes the smallest and largest size of random cases.
+        scalings: laws ``H(2^k-scaled arguments) = 2^(k s) H``: for each the power of each argument,
+            and ``s`` under the key ``"hessian"``.
+    """
+
+    name: str
+    sizes: Mapping[str, tuple[int, int]]
+    scalings: list[dict[str, int]]
+
+    @abstractmethod
+    def case(self, **arguments: Any) -> Case:
+        """The case of given arguments: writes the loss down."""
+
+    @abstractmethod
+    def draw(self, draws: Draws) -> Case:
+        """A random case that satisfies the assumptions."""
+
+    @abstractmethod
+    def edges(self) -> dict[str, Case]:
+        """Degenerate cases by name."""
+
+    @abstractmethod
+    def kinds(self, arguments: Arguments) -> dict[str, int]:
+        """How many eigenvalues of each kind the theorem tells of."""
+
+    def violations(self) -> dict[str, Case]:
+        """For each assumption, as the error names it, a case that violates it."""
+        return {}
+
+    def draws(self, seed: int = 0, **sizes: int) -> Draws:
+        """Draws for a fixed case; sizes that are not given are the smallest one plus 2."""
+        full = {letter: sizes.get(letter, low + 2) for letter, (low, _) in self.sizes.items()}
+        return Draws(torch.Generator().manual_seed(seed), full)
+
+    def example(self, seed: int = 0, **sizes: int) -> Case:
+        """A random case of unit scale."""
+        return self.draw(self.draws(seed, **sizes))
+
+
+def half_mean_square(residual: Tensor) -> Tensor:
+    """Half the mean square, the papers' loss."""
+    return (residual**2).mean() / 2
+
+
+def vector(*numbers: float) -> Tensor:
+    """A float64 vector."""
+    return torch.tensor(numbers, dtype=torch.float64)

@@ -1,0 +1,162 @@
+"""Every closed form against the dense Hessian of its loss."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hessian_spectra import closed_form as cf
+
+from .cases import CLOSED_FORMS
+from .contract import Case, ClosedForm, Draws
+
+# Relative to the largest eigenvalue; both sides round, and the widest case has 30 parameters.
+TOLERANCE = 1e-10
+
+forms = pytest.mark.parametrize("form", CLOSED_FORMS, ids=lambda form: form.name)
+edges = pytest.mark.parametrize(
+    ("form", "case"),
+    [(form, case) for form in CLOSED_FORMS for case in form.edges().values()],
+    ids=[f"{form.name}: {name}" for form in CLOSED_FORMS for name in form.edges()],
+)
+violations = pytest.mark.parametrize(
+    ("form", "assumption", "case"),
+    [(form, *item) for form in CLOSED_FORMS for item in form.violations().items()],
+    ids=[f"{form.name}: {name}" for form in CLOSED_FORMS for name in form.violations()],
+)
+
+
+def evaluate(form: ClosedForm, case: Case, **keywords):
+    return getattr(cf, form.name)(**case.arguments, **{**case.keywords, **keywords})
+
+
+def check(form: ClosedForm, case: Case, **keywords):
+    """Everything that the contract asks of one case."""
+    spectrum = evaluate(form, case, **keywords)
+    hessian = case.hessian()
+    p = len(case.parameters)
+    truth = torch.linalg.eigvalsh(hessian)
+    size = truth.abs().max()
+
+    values = spectrum.eigenvalues
+    assert values.shape == (p,)
+    assert values.dtype == torch.float64
+    assert bool((values.diff() >= 0).all())
+    assert float((values - truth).abs().max()) <= TOLERANCE * size
+
+    assert sum(spectrum.multiplicities) == p
+    assert len(spectrum.labels) == p
+    kinds = form.kinds(case.arguments)
+    assert {kind: len(spectrum.select(kind)) for kind in kinds} == kinds
+    assert sum(kinds.values()) == p
+
+    vectors = spectrum.eigenvectors()
+    assert vectors.shape == (p, p)
+    identity = torch.eye(p, dtype=torch.float64)
+    assert float((vectors.T @ vectors - identity).abs().max()) <= TOLERANCE
+    assert float((hessian @ vectors - vectors * values).abs().max()) <= TOLERANCE * size
+
+
+@edges
+def test_edge_case(form, case):
+    check(form, case)
+
+
+@forms
+@settings(deadline=None, max_examples=25, derandomize=True, database=None)
+@given(data=st.data())
+def test_random_case(form, data):
+    sizes = {name: data.draw(st.integers(*ends), name) for name, ends in form.sizes.items()}
+    seed = data.draw(st.integers(0, 2**32), "seed")
+    power = st.integers(-3, 3)
+    scales = {name: 10.0 ** data.draw(power, name) for name in ("weights", "inputs", "targets")}
+    check(form, form.draw(Draws(torch.Generator().manual_seed(seed), sizes, **scales)))
+
+
+@violations
+def test_broken_assumption(form, assumption, case):
+    with pytest.raises(cf.AssumptionError) as caught:
+        evaluate(form, case)
+    error = caught.value
+    assert error.assumption == assumption
+    assert error.violation > error.tolerance
+    for part in (assumption, f"{error.violation:.6g}", f"{error.tolerance:g}", "check=False"):
+        assert part in str(error)
+    assert isinstance(error, ValueError)
+    assert "\n" not in str(error)
+
+
+@violations
+def test_unchecked_spectrum_is_exact(form, assumption, case):
+    check(form, case, check=False)
+
+
+@forms
+def test_float32_inputs_are_taken_as_they_are(form):
+    case = form.example()
+    single = {name: tensor.float() for name, tensor in case.arguments.items()}
+    rounded = form.case(**{name: tensor.double() for name, tensor in single.items()})
+    spectrum = getattr(cf, form.name)(**single)
+    truth = torch.linalg.eigvalsh(rounded.hessian())
+    assert spectrum.eigenvalues.dtype == torch.float64
+    assert float((spectrum.eigenvalues - truth).abs().max()) <= TOLERANCE * truth.abs().max()
+
+
+@forms
+@pytest.mark.parametrize("convert", [np.asarray, torch.Tensor.tolist], ids=["numpy", "list"])
+def test_other_containers_make_no_difference(form, convert):
+    case = form.example()
+    other = {name: convert(tensor) for name, tensor in case.arguments.items()}
+    expected = evaluate(form, case).eigenvalues
+    assert torch.equal(getattr(cf, form.name)(**other).eigenvalues, expected)
+
+
+@forms
+def test_strided_inputs_with_gradients_make_no_difference(form):
+    case = form.example()
+    other = {
+        name: torch.stack([tensor, tensor + 1], dim=-1).requires_grad_()[..., 0]
+        for name, tensor in case.arguments.items()
+    }
+    spectrum = getattr(cf, form.name)(**other)
+    assert torch.equal(spectrum.eigenvalues, evaluate(form, case).eigenvalues)
+    assert not spectrum.eigenvalues.requires_grad
+    assert not spectrum.eigenvectors().requires_grad
+
+
+@forms
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_device_is_kept(form):
+    case = form.example()
+    moved = {name: tensor.cuda() for name, tensor in case.arguments.items()}
+    spectrum = getattr(cf, form.name)(**moved)
+    assert spectrum.eigenvalues.is_cuda
+    assert spectrum.eigenvectors().is_cuda
+    expected = evaluate(form, case).eigenvalues
+    error = (spectrum.eigenvalues.cpu() - expected).abs().max()
+    assert float(error) <= TOLERANCE * expected.abs().max()
+
+
+@forms
+def test_inputs_are_left_alone(form):
+    case = form.example()
+    before = {name: tensor.clone() for name, tensor in case.arguments.items()}
+    evaluate(form, case).eigenvectors()
+    assert all(torch.equal(case.arguments[name], before[name]) for name in before)
+
+
+@forms
+@pytest.mark.parametrize("power", [-300, 300])
+def test_scaling_by_powers_of_two_is_exact(form, power):
+    case = form.example()
+    spectrum = evaluate(form, case)
+    for law in form.scalings:
+        scaled = {
+            name: tensor * 2.0 ** (power * law.get(name, 0))
+            for name, tensor in case.arguments.items()
+        }
+        other = getattr(cf, form.name)(**scaled)
+        factor = 2.0 ** (power * law["hessian"])
+        assert torch.equal(other.eigenvalues, spectrum.eigenvalues * factor)
+        assert torch.equal(other.eigenvectors(), spectrum.eigenvectors())
