@@ -1,0 +1,246 @@
+"""Claims on the page: the list under a figure, the filterable table, the errata."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from hessian_spectra.papers import paper, reading_order
+from hessian_spectra.records import KINDS, VERDICTS, ClaimRecord
+from hessian_spectra.report.html import Html, anchor, join, number, tag
+
+# A sign beside the word, so that a verdict does not rest on its colour.
+_SIGNS = {"reproduced": "✓", "corrected": "✎", "differs": "≠", "not run at this scale": "○"}
+_CLASSES = {
+    "reproduced": "reproduced",
+    "corrected": "corrected",
+    "differs": "differs",
+    "not run at this scale": "open",
+}
+
+# Lists of more claims than this start closed.
+_OPEN_UP_TO = 6
+
+
+def badge(verdict: str) -> Html:
+    """A verdict as a coloured label."""
+    sign = tag("span", _SIGNS[verdict], aria_hidden="true")
+    return tag("span", sign, " ", verdict, class_=f"badge {_CLASSES[verdict]}")
+
+
+def expected(claim: ClaimRecord) -> Html:
+    """What the measured value is compared with, as a short formula."""
+    if claim.expected is None:
+        return Html("–")
+    sign = {"<=": "≤", ">=": "≥", "=": "="}[claim.relation]
+    if claim.tolerance == 0:
+        return join(f"{sign} ", number(claim.expected))
+    if claim.expected == 0 and sign == "≤":
+        return join("≤ ", number(claim.tolerance))
+    slack = {"≤": "+", "≥": "−", "=": "±"}[sign]
+    return join(f"{sign} ", number(claim.expected), f" {slack} ", number(claim.tolerance))
+
+
+def counted(claims: Iterable[ClaimRecord]) -> list[tuple[str, int]]:
+    """How many claims have each verdict, in the order of the verdicts."""
+    counts = Counter(claim.verdict for claim in claims)
+    return [(verdict, counts[verdict]) for verdict in VERDICTS]
+
+
+def _tally(claims: Sequence[ClaimRecord]) -> str:
+    parts = [f"{count} {verdict}" for verdict, count in counted(claims) if count]
+    noun = "claim" if len(claims) == 1 else "claims"
+    return f"{len(claims)} {noun}: {', '.join(parts)}"
+
+
+def _item(claim: ClaimRecord, home: str) -> Html:
+    place = claim.location if claim.paper == home else f"{claim.paper}, {claim.location}"
+    numbers = None
+    if claim.measured is not None:
+        numbers = tag(
+            "p",
+            "measured ",
+            number(claim.measured),
+            ", expected ",
+            expected(claim),
+            class_="numbers",
+        )
+    return tag(
+        "li",
+        tag("div", badge(claim.verdict)),
+        tag(
+            "div",
+            tag("p", tag("a", place, href=f"#{anchor('claim', claim.id)}"), ": ", claim.statement),
+            numbers,
+            tag("p", claim.explanation, class_="remark") if claim.explanation else None,
+        ),
+    )
+
+
+def claim_list(claims: Sequence[ClaimRecord], label: str, home: str) -> Html | None:
+    """The claims that belong together, each with its verdict; ``None`` if there are none.
+
+    Args:
+        claims: in the order in which they are shown.
+        label: what the list is, for a screen reader.
+        home: key of the paper under which the list stands; others are named.
+    """
+    if not claims:
+        return None
+    items = tag("ul", *(_item(claim, home) for claim in claims), class_="claims", aria_label=label)
+    return tag(
+        "details",
+        tag("summary", _tally(claims)),
+        items,
+        open=len(claims) <= _OPEN_UP_TO,
+        class_="claim-list",
+    )
+
+
+def _details(claim: ClaimRecord) -> Html:
+    """What stands behind a claim, folded away in its row."""
+    entries: list[tuple[str, str | Html | None]] = [
+        ("id", tag("code", claim.id)),
+        ("expected value from", claim.source if claim.measured is not None else None),
+        ("tolerance because", claim.reason),
+        ("in print", claim.printed),
+        ("remark", claim.explanation),
+        ("test", tag("code", claim.test) if claim.test else None),
+        ("configuration", tag("code", claim.digest) if claim.digest else None),
+    ]
+    rows = [tag("div", tag("dt", name), tag("dd", content)) for name, content in entries if content]
+    return tag("details", tag("summary", "details"), tag("dl", *rows))
+
+
+def _study_link(claim: ClaimRecord, drawn: frozenset[str]) -> Html | None:
+    if claim.study is None:
+        return None
+    if claim.study not in drawn:
+        return tag("code", claim.study)
+    return tag("a", tag("code", claim.study), href=f"#{anchor('figure', claim.study)}")
+
+
+def _cell(label: str, *content: str | Html | None) -> Html:
+    # On a narrow screen a row becomes a card and each cell shows its label.
+    return tag("td", tag("div", *content), data_label=label)
+
+
+def _row(claim: ClaimRecord, drawn: frozenset[str]) -> Html:
+    study = _study_link(claim, drawn)
+    return tag(
+        "tr",
+        _cell("verdict", badge(claim.verdict)),
+        _cell(
+            "where",
+            tag("p", claim.paper, class_="key"),
+            tag("p", claim.location),
+            tag("p", study) if study else None,
+        ),
+        _cell("claim", tag("p", claim.statement), _details(claim)),
+        _cell("kind", claim.kind),
+        _cell("measured", number(claim.measured)),
+        _cell("expected", expected(claim)),
+        id=anchor("claim", claim.id),
+        data_paper=claim.paper,
+        data_verdict=claim.verdict,
+        data_kind=claim.kind,
+    )
+
+
+def _select(name: str, label: str, choices: Iterable[tuple[str, str]]) -> Html:
+    options = [tag("option", "all", value="")]
+    options += [tag("option", text, value=value) for value, text in choices]
+    return tag("label", label, tag("select", *options, id=f"filter-{name}", data_field=name))
+
+
+def _filter(claims: Sequence[ClaimRecord]) -> Html:
+    """The controls, which the page's script shows: without it they would do nothing."""
+    papers = sorted({claim.paper for claim in claims}, key=reading_order)
+    kinds = [kind for kind in KINDS if any(claim.kind == kind for claim in claims)]
+    search = tag(
+        "label",
+        "text",
+        tag("input", type="search", id="filter-text", placeholder="any words", autocomplete="off"),
+    )
+    return tag(
+        "form",
+        search,
+        _select("paper", "paper", [(key, f"{key}: {paper(key).title}") for key in papers]),
+        _select("verdict", "verdict", [(verdict, verdict) for verdict in VERDICTS]),
+        _select("kind", "kind", [(kind, kind) for kind in kinds]),
+        tag("button", "show all", type="reset"),
+        tag("output", f"{len(claims)} of {len(claims)} claims", id="filter-count"),
+        id="filter",
+        role="search",
+        aria_label="Filter the claims",
+        hidden=True,
+    )
+
+
+def claims_section(claims: Sequence[ClaimRecord], drawn: frozenset[str]) -> Html:
+    """The whole ledger as a table that can be filtered.
+
+    Args:
+        claims: the ledger.
+        drawn: the studies that have a figure on the page.
+    """
+    head = ("verdict", "where", "claim", "kind", "measured", "expected")
+    table = tag(
+        "table",
+        tag("caption", "Every theorem, remark and figure claim with its verdict"),
+        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in head))),
+        tag("tbody", *(_row(claim, drawn) for claim in claims)),
+        class_="ledger",
+    )
+    note = (
+        "An identity's measured value is its largest error, relative unless its details say "
+        "otherwise; values near 10⁻¹⁵ are round-off and differ between machines."
+    )
+    return tag(
+        "section",
+        tag("h2", "Claims"),
+        tag("p", note),
+        _filter(claims),
+        table,
+        tag("p", "No claim matches the filter.", id="filter-empty", hidden=True),
+        id="claims",
+    )
+
+
+def errata_section(claims: Sequence[ClaimRecord]) -> Html:
+    """What is wrong in print, what is right, and by how much the two differ."""
+    errata = [claim for claim in claims if claim.printed is not None]
+    if not errata:
+        body = tag("p", "No errata are registered.")
+    else:
+        head = (
+            "where",
+            "in print",
+            "corrected",
+            "error of the print",
+            "error corrected",
+            "verdict",
+        )
+        rows = []
+        for claim in errata:
+            size = (
+                number(claim.printed_error) if claim.printed_error is not None else "not a number"
+            )
+            place = tag("a", claim.location, href=f"#{anchor('claim', claim.id)}")
+            rows.append(
+                tag(
+                    "tr",
+                    _cell(head[0], tag("p", claim.paper, class_="key"), tag("p", place)),
+                    _cell(head[1], tag("p", claim.printed)),
+                    _cell(head[2], tag("p", claim.statement)),
+                    _cell(head[3], size),
+                    _cell(head[4], number(claim.measured)),
+                    _cell(head[5], badge(claim.verdict)),
+                )
+            )
+        body = tag(
+            "table",
+            tag("caption", "The printed and the corrected form, held against the same numbers"),
+            tag("thead", tag("tr", *(tag("th", name, scope="col") for name in head))),
+            tag("tbody", *rows),
+            class_="errata",
+        )
+    return tag("section", tag("h2", "Errata"), body, id="errata")

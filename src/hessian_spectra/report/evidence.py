@@ -1,0 +1,60 @@
+"""Recorded runs at the papers' own scale: ``reports/evidence/<study>/``."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hessian_spectra.records import RecordError, image_size, read_record
+from hessian_spectra.results import MissingResultError
+
+_REMEDY = "git checkout reports/evidence, which holds recorded runs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What a recorded run left.
+
+    Args:
+        facts: names and values: numbers, configuration digest, commit, hardware, time.
+        png: the figure.
+        width: of the figure, in pixels.
+        height: of the figure, in pixels.
+    """
+
+    facts: Mapping[str, Any]
+    png: bytes
+    width: int
+    height: int
+
+
+def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one, their names joined by dots."""
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
+def read_evidence(reports: Path, study: str) -> Evidence | None:
+    """The recorded run of a study, or ``None`` if there is none.
+
+    Raises:
+        MissingResultError: one of its two files is missing.
+        RecordError: one of them is broken.
+    """
+    folder = reports / "evidence" / study
+    if not folder.is_dir():
+        return None
+    facts = read_record(folder / "facts.json", _REMEDY)
+    if not isinstance(facts, Mapping):
+        raise RecordError(f"{folder / 'facts.json'}: expected an object, got {facts!r}; {_REMEDY}")
+    image = folder / "figure.png"
+    if not image.is_file():
+        raise MissingResultError(f"{image} is missing: run {_REMEDY}")
+    png = image.read_bytes()
+    width, height = image_size(png, image, _REMEDY)
+    return Evidence(facts=_flat(facts), png=png, width=width, height=height)

@@ -1,0 +1,19 @@
+import shutil
+from pathlib import Path
+
+import pytest
+import sample_reports
+
+
+@pytest.fixture(scope="session")
+def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `reports/` and `results/` of made-up content; not to be changed."""
+    root = tmp_path_factory.mktemp("sample")
+    sample_reports.write(root)
+    return root
+
+
+@pytest.fixture
+def reports(sample_root: Path, tmp_path: Path) -> Path:
+    """A copy of the made-up `reports/`, to be changed at will."""
+    return Path(shutil.copytree(sample_root / "reports", tmp_path / "reports"))

@@ -1,0 +1,102 @@
+import re
+from importlib import resources
+
+import pytest
+
+from hessian_spectra.report.html import Html, anchor, formula, join, number, tag
+from hessian_spectra.report.notation import AMBIGUITIES, SYMBOLS
+
+CELLS = [text for group in SYMBOLS.values() for symbol in group for text in symbol] + [
+    text for entry in AMBIGUITIES for text in (entry.symbol, *entry.meanings, entry.ours)
+]
+
+
+def test_strings_are_escaped_and_html_is_not() -> None:
+    inner = tag("b", "<x> & 'y'")
+    assert inner == "<b>&lt;x&gt; &amp; &#x27;y&#x27;</b>"
+    assert tag("p", inner, None, "<") == f"<p>{inner}&lt;</p>"
+    assert isinstance(join("a", inner), Html)
+
+
+def test_attributes_are_quoted_or_left_out() -> None:
+    made = tag("a", title='"><script>', hidden=True, id=None, data_show="x")
+    assert made == '<a title="&quot;&gt;&lt;script&gt;" hidden data-show="x"></a>'
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0"),
+        (-3.0, "−3"),
+        (999999.0, "999999"),
+        (1e6, "1 × 10<sup>6</sup>"),
+        (-1.5e-10, "−1.5 × 10<sup>−10</sup>"),
+        (0.123456, "0.123"),
+        (float("inf"), "inf"),
+        (None, "–"),
+    ],
+)
+def test_numbers(value: float | None, shown: str) -> None:
+    assert number(value) == shown
+
+
+def test_anchors_are_valid_and_keep_names_apart() -> None:
+    names = ["thm-linear/eq. 1", "thm-linear/eq.1", "thm-linear eq.1", "λ", "μ", "a--b", "a/b c"]
+    anchors = [anchor("claim", name) for name in names]
+    assert len(set(anchors)) == len(names)
+    assert all(re.fullmatch(r"claim-[A-Za-z0-9_-]+", found) for found in anchors)
+
+
+def test_formula_nests_marks_and_escapes_the_rest() -> None:
+    made = formula("~{δx_{d}} < {1}")
+    assert made == '<span class="mean">δx<sub>d</sub></span> &lt; {1}'
+    with pytest.raises(ValueError, match="a brace is not closed"):
+        formula("x_{1")
+
+
+def test_notation_cells_are_unicode_and_well_formed() -> None:
+    for cell in CELLS:
+        made = formula(cell)
+        assert made.count("<sub>") == cell.count("_{"), cell
+        assert "\\" not in cell
+        assert "$" not in cell
+
+
+def test_every_symbol_is_used_by_a_paper() -> None:
+    for symbols in SYMBOLS.values():
+        for symbol in symbols:
+            assert symbol.meaning, symbol
+            assert symbol.ours, symbol
+            assert any(symbol[2:]), symbol
+    assert all(len(entry.meanings) > 1 for entry in AMBIGUITIES)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2.2."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def schemes() -> dict[str, dict[str, str]]:
+    """The colours of the light and the dark scheme, by their names."""
+    css = resources.files("hessian_spectra.report").joinpath("style.css").read_text("utf-8")
+    blocks = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
+    return {
+        name: dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block))
+        for name, block in zip(("light", "dark"), blocks, strict=True)
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_the_contrast_that_wcag_aa_asks_for(scheme: str) -> None:
+    colours = schemes()[scheme]
+    pairs = [(f, b) for f in ("text", "quiet", "link") for b in ("page", "card", "code", "target")]
+    pairs += [(name, f"{name}-back") for name in ("reproduced", "corrected", "differs", "open")]
+    low = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in pairs}
+    assert {pair: round(value, 2) for pair, value in low.items() if value < 4.5} == {}

@@ -1,0 +1,113 @@
+"""A folder like `reports/` with made-up figures and claims, for tests of what shows them."""
+
+from pathlib import Path
+
+import numpy as np
+
+from hessian_spectra.claims.ledger import VERDICTS
+from hessian_spectra.figures import style
+from hessian_spectra.figures.save import save
+from hessian_spectra.results import write_arrays, write_json
+
+STUDIES = {
+    "closed2024-fig1": ("singh2024closed", "Figure 1"),
+    "closed2024-fig2": ("singh2024closed", "Figure 2"),
+    "poster-pair": ("singh2024poster", "Evolution of the outlier pair"),
+    "cracking-fig1": ("singh2026cracking", "Figure 1"),
+    "cracking-fig2": ("singh2026cracking", "Figure 2"),
+    "cracking-fig7": ("singh2026cracking", "Figure 7"),
+    "cracking-fig9": ("singh2026cracking", "Figure 9"),
+    "cracking-fig27": ("singh2026cracking", "Figure 27"),
+}
+
+# Text that would break a page or a script that does not escape it.
+AWKWARD = "a < b && \"c\" > 'd' </script><img src=x onerror=alert(1)> ‖w‖²"
+
+
+def config(study: str) -> dict[str, object]:
+    """A made-up configuration."""
+    paper, artifact = STUDIES[study]
+    return {
+        "kind": "sample",
+        "paper": paper,
+        "artifact": artifact,
+        "title": f"Made-up test data in place of {study}",
+        "data": "none",
+        "seed": 3,
+        "width": 50 if study == "cracking-fig7" else 10,
+        "networks": ["linear", "relu"],
+    }
+
+
+def arrays(study: str) -> dict[str, np.ndarray]:
+    """Made-up arrays, other ones for each study."""
+    phase = len(study) + ord(study[-1])
+    x = np.linspace(0, 4, 40)
+    return {"x": x, "outlier": np.sin(x + phase), "names": np.array(["a", "b"])}
+
+
+def claim(number: int, study: str | None, verdict: str, **changes: object) -> dict[str, object]:
+    """One made-up entry of the ledger."""
+    measured = None if verdict == "not run at this scale" else 1.23e-14 * (number + 1)
+    entry: dict[str, object] = {
+        "id": f"sample/claim {number}",
+        "paper": STUDIES[study][0] if study else "singh2026cracking",
+        "location": f"Theorem {number}",
+        "statement": f"Made-up statement number {number}: λ₁ ≥ ‖w‖² for every width.",
+        "kind": ("identity", "value", "trend", "correlation")[number % 4],
+        "expected": None if measured is None else 0.0,
+        "source": "made up",
+        "measured": measured,
+        "relation": "<=",
+        "tolerance": 1e-10,
+        "reason": "round-off",
+        "verdict": verdict,
+        "study": study,
+        "digest": "0123456789ab" if study else None,
+        "test": "tests/sample_reports.py" if study else None,
+        "printed": None,
+        "printed_error": None,
+        "explanation": "" if study else "It takes a longer run.",
+    }
+    return entry | changes
+
+
+def claims() -> list[dict[str, object]]:
+    """A made-up ledger in which every verdict and every kind occurs."""
+    studies: list[str | None] = [*STUDIES, None]
+    entries = []
+    for number in range(36):
+        study = studies[number % len(studies)]
+        verdict = VERDICTS[(number // 5) % 3] if study else "not run at this scale"
+        erratum = {"printed": f"Printed form {number}", "printed_error": 0.25 * number}
+        entries.append(claim(number, study, verdict, **(erratum if verdict == "corrected" else {})))
+    entries[0]["statement"] = AWKWARD
+    return entries
+
+
+def write(root: Path) -> Path:
+    """Write `reports/` and `results/` below `root`.
+
+    Returns:
+        The folder `reports/`.
+    """
+    reports, results = root / "reports", root / "results"
+    for study in STUDIES:
+        values = arrays(study)
+        figure, axes = style.panels(height=2.6)
+        axes.plot(values["x"], values["outlier"], label=study, **style.EXACT)
+        axes.set(xlabel="made-up x", ylabel="made-up y")
+        axes.legend()
+        caption = f"Made-up curve for a test, in place of {study}, with 40 points at σ² ≤ 4."
+        save(figure, caption, study, config(study), reports / "figures")
+        write_arrays(results / "numerics" / f"{study}.npz", values)
+        if study != "cracking-fig9":
+            write_arrays(results / "closed_form" / f"{study}.npz", {"outlier": values["outlier"]})
+    entries = claims()
+    write_json(reports / "claims.json", entries)
+    counts = {v: sum(entry["verdict"] == v for entry in entries) for v in VERDICTS}
+    write_json(
+        reports / "metrics.json",
+        {"verdicts": counts, "studies": {"poster-pair": {"sample/claim 2": 3.69e-14}}},
+    )
+    return reports
