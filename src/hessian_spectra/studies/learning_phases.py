@@ -1,0 +1,146 @@
+"""Signs of the outlier pair in the three phases of learning (singh2026cracking, appendix C)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
+from hessian_spectra.results import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.studies.base import StudyConfig, require
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(StudyConfig):
+    """Settings of the learning-phases study.
+
+    Args:
+        instances: number of networks with a positive, and again with a negative solution θ*.
+        without_signal: number of networks with θ* = 0.
+        width: number of hidden units m.
+        solution: range of the size of θ*.
+        ratio: range of t = ⟨w, v⟩ / θ*.
+        weight_scale: range of the standard deviation of the weights.
+    """
+
+    instances: int
+    without_signal: int
+    width: int
+    solution: list[float]
+    ratio: list[float]
+    weight_scale: list[float]
+
+    def __post_init__(self) -> None:
+        require(self.instances >= 1, "instances", "at least 1", self.instances)
+        require(self.without_signal >= 0, "without_signal", "at least 0", self.without_signal)
+        require(self.width >= 1, "width", "at least 1", self.width)
+        for name in ("solution", "ratio", "weight_scale"):
+            bounds = list(getattr(self, name))
+            ordered = len(bounds) == 2 and all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]
+            require(ordered, name, "two numbers, the smaller one first", bounds)
+            if name != "ratio":
+                require(bounds[0] > 0, name, "positive numbers", bounds)
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Random networks and targets, each with its own solution.
+
+    Args:
+        x: ``(n,)`` inputs, common to all.
+        y: ``(k, n)`` targets.
+        v: ``(k, m)`` weights of the first layer.
+        w: ``(k, m)`` weights of the second layer.
+        solution: ``(k,)`` θ* = E[yx] / E[x²].
+    """
+
+    x: Tensor
+    y: Tensor
+    v: Tensor
+    w: Tensor
+    solution: Tensor
+
+
+def _uniform(bounds: list[float], count: int, draws: torch.Generator) -> Tensor:
+    unit = torch.rand(count, generator=draws, dtype=torch.float64)
+    return bounds[0] + (bounds[1] - bounds[0]) * unit
+
+
+def instances(config: Config, data: Arrays) -> Instances:
+    """Networks in all phases, for positive, negative and vanishing solutions.
+
+    Targets are θ* x plus the part of the data set's targets that no linear function of x explains,
+    so that the loss stays above zero. Weights are Gaussian; then v is moved along w until ⟨w, v⟩
+    has its value (t θ*, or one as large without a signal), which leaves them random otherwise.
+    """
+    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    unexplained = y - x * torch.dot(x, y) / torch.dot(x, x)
+    total = 2 * config.instances + config.without_signal
+    draws = generator(config.seed, "targets")
+    size = _uniform(config.solution, total, draws)
+    sign = torch.ones(total, dtype=torch.float64)
+    sign[config.instances :] = -1
+    solution = sign * size
+    alignment = solution * _uniform(config.ratio, total, draws)
+    solution[2 * config.instances :] = 0
+
+    draws = generator(config.seed, "weights")
+    logarithms = [math.log(bound) for bound in config.weight_scale]
+    scale = _uniform(logarithms, total, draws).exp()
+    v, w = scale[:, None] * torch.randn(
+        2, total, config.width, generator=draws, dtype=torch.float64
+    )
+    missing = alignment - (v * w).sum(dim=1)
+    v = v + (missing / w.square().sum(dim=1))[:, None] * w
+    return Instances(x, solution[:, None] * x + unexplained, v, w, solution)
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """The outlier pair, the trace and the phase of every network.
+
+    Returns:
+        For each of the k networks: ``eigenvalues`` (k, 2m) ascending, ``outlier`` (k, 2) with the
+        large one first, ``trace`` (k,), ``phase`` (k,), ``solution`` θ* (k,), ``alignment``
+        ⟨w, v⟩ (k,), and the ``second_moment`` E[x²] of the inputs.
+    """
+    drawn = instances(config, networks)
+    eigenvalues, outliers = [], []
+    for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True):
+        spectrum = cf.two_layer_linear(w, v, drawn.x, y)
+        eigenvalues.append(spectrum.eigenvalues.numpy())
+        outliers.append(spectrum.select("outlier").flip(0).numpy())
+    second_moment = drawn.x.square().mean()
+    alignment = (drawn.v * drawn.w).sum(dim=1)
+    phase = [
+        cf.learning_phase(inner, second_moment, second_moment * solution)
+        for inner, solution in zip(alignment, drawn.solution, strict=True)
+    ]
+    trace = second_moment * (drawn.v.square() + drawn.w.square()).sum(dim=1)
+    return {
+        "eigenvalues": np.array(eigenvalues),
+        "outlier": np.array(outliers),
+        "trace": trace.numpy(),
+        "phase": np.array(phase),
+        "solution": drawn.solution.numpy(),
+        "alignment": alignment.numpy(),
+        "second_moment": second_moment.numpy(),
+    }
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The spectra of the automatically differentiated Hessians of the same networks.
+
+    Returns:
+        ``eigenvalues`` (k, 2m), ascending.
+    """
+    drawn = instances(config, networks)
+    rows = []
+    for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True):
+        problem = cv.Problem(TwoLayerLinear(v, w), HalfSquaredError(), [(drawn.x, y)])
+        rows.append(cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy())
+    return {"eigenvalues": np.array(rows)}

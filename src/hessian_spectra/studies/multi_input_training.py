@@ -1,0 +1,143 @@
+"""A multi-input linear network trained on correlated data (singh2026cracking, Corollary B.1)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.models import HalfSquaredError, MultiInputLinear
+from hessian_spectra.results import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.studies.base import Log, StudyConfig, require, silent
+from hessian_spectra.training import gradient_descent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(StudyConfig):
+    """Settings of the multi-input training study.
+
+    Args:
+        width: number of hidden units m for each input coordinate.
+        initial_scale: standard deviation of the initial weights.
+        learning_rate: step size of gradient descent.
+        steps: number of updates.
+        record_every: distance of the steps at which the closed form is evaluated.
+        numeric_every: every how many of these the numerical spectrum is computed.
+    """
+
+    width: int
+    initial_scale: float
+    learning_rate: float
+    steps: int
+    record_every: int
+    numeric_every: int
+
+    def __post_init__(self) -> None:
+        for name in ("width", "steps", "record_every", "numeric_every"):
+            value = getattr(self, name)
+            require(value >= 1, name, "at least 1", value)
+        for name in ("initial_scale", "learning_rate"):
+            value = getattr(self, name)
+            require(value > 0, name, "a positive number", value)
+
+
+def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
+    """Gradient descent on the half mean squared error.
+
+    Returns:
+        ``x`` (n, D), ``y`` (n,), ``step`` (r,), ``loss`` (r,), ``v`` and ``w`` (r, D, m), and
+        ``diverged_at`` (-1 for never).
+
+    Raises:
+        ValueError: the data set has a single feature without an axis of its own.
+    """
+    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    if x.ndim != 2:
+        raise ValueError(
+            f"data: expected a data set with inputs (n, D), got {config.data!r} with "
+            f"{tuple(x.shape)}; take one with several features, such as diabetes"
+        )
+    draws = generator(config.seed, "weights")
+    v, w = config.initial_scale * torch.randn(
+        2, x.shape[1], config.width, generator=draws, dtype=torch.float64
+    )
+    run = gradient_descent(
+        MultiInputLinear(v, w),
+        HalfSquaredError(),
+        x,
+        y,
+        learning_rate=config.learning_rate,
+        steps=config.steps,
+        record_every=config.record_every,
+        log=log,
+    )
+    # The parameters alternate: v_1, w_1, v_2, w_2, ...
+    rows = torch.stack(list(run.parameters.values()), dim=1)
+    return {
+        "x": data["x"],
+        "y": data["y"],
+        "step": run.steps.numpy(),
+        "loss": run.losses.numpy(),
+        "v": rows[:, 0::2].numpy(),
+        "w": rows[:, 1::2].numpy(),
+        "diverged_at": np.array(-1 if run.diverged_at is None else run.diverged_at),
+    }
+
+
+def _weights(networks: Arrays, every: int = 1) -> Iterator[tuple[Tensor, Tensor]]:
+    v, w = (torch.from_numpy(networks[key][::every]) for key in ("v", "w"))
+    return zip(v, w, strict=True)
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """All eigenvalues at each recorded step, for the correlated inputs and as if they were not.
+
+    Returns:
+        ``step``, ``loss`` (r,); ``eigenvalues`` (r, 2mD) ascending by the form for correlated
+        inputs, ``outlier`` (r, 2D) and ``bulk`` (r, 2(m-1)D) among them and ``outlier_index``,
+        ``bulk_index``, where they stand; ``decorrelated`` (r, 2mD), what Corollary B.1 gives when
+        the correlations are ignored; ``covariance`` (D, D), E[x xᵀ]; ``diverged_at``.
+    """
+    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    eigenvalues, index, decorrelated = [], [], []
+    for v, w in _weights(networks):
+        spectrum = cf.multi_input(w, v, x, y)
+        eigenvalues.append(spectrum.eigenvalues.numpy())
+        outlier = np.array([label.startswith("outlier") for label in spectrum.labels])
+        index.append(np.argsort(~outlier, kind="stable"))
+        coordinates = [
+            cf.two_layer_linear(w[d], v[d], x[:, d], y).eigenvalues for d in range(len(w))
+        ]
+        decorrelated.append(torch.cat(coordinates).sort().values.numpy())
+    values, order = np.array(eigenvalues), np.array(index)
+    outliers = 2 * x.shape[1]
+    return {
+        "step": networks["step"],
+        "loss": networks["loss"],
+        "eigenvalues": values,
+        "outlier_index": order[:, :outliers],
+        "bulk_index": order[:, outliers:],
+        "outlier": np.take_along_axis(values, order[:, :outliers], axis=1),
+        "bulk": np.take_along_axis(values, order[:, outliers:], axis=1),
+        "decorrelated": np.array(decorrelated),
+        "covariance": (x.T @ x / len(x)).numpy(),
+        "diverged_at": networks["diverged_at"],
+    }
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The spectrum of the automatically differentiated Hessian at some of the recorded steps.
+
+    Returns:
+        ``step`` (s,) and ``eigenvalues`` (s, 2mD), ascending.
+    """
+    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    rows = []
+    for v, w in _weights(networks, config.numeric_every):
+        problem = cv.Problem(MultiInputLinear(v, w), HalfSquaredError(), [(x, y)])
+        rows.append(cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy())
+    return {"step": networks["step"][:: config.numeric_every], "eigenvalues": np.array(rows)}

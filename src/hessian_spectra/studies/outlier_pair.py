@@ -1,0 +1,239 @@
+"""The pair of outlying eigenvalues of a network in training (singh2026cracking, Figure 8)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReLU
+from hessian_spectra.results import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.studies.base import Log, StudyConfig, require, silent
+from hessian_spectra.training import Trajectory, descend, follow, stochastic_gradient_descent
+
+NETWORKS: Mapping[str, type[nn.Module]] = {"linear": TwoLayerLinear, "relu": TwoLayerReLU}
+
+# The name of the additional run, always of the linear network.
+HIGH = "linear_high"
+
+# The first steps, where most happens, all get a numerical spectrum.
+DENSE_START = 12
+
+
+class Run(NamedTuple):
+    """The settings of one training run."""
+
+    network: str
+    initial_scale: float
+    learning_rate: float
+    momentum: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(StudyConfig):
+    """Settings of the outlier-pair study.
+
+    Args:
+        networks: which networks are trained, ``linear`` and/or ``relu``; they start alike.
+        width: number of hidden units m.
+        initial_scale: standard deviation of the initial weights.
+        learning_rate: step size of gradient descent.
+        momentum: heavy-ball momentum, started at rest.
+        high_learning_rate: step size of one more run of the linear network, in which the loss first
+            rises; 0 leaves it out.
+        high_momentum: its momentum.
+        high_initial_scale: its standard deviation of the initial weights: the same draw, rescaled.
+        steps: number of updates.
+        record_every: distance of the steps at which the closed form is evaluated.
+        numeric_every: every how many of these the numerical spectrum is computed, after the first
+            few, which all have one.
+    """
+
+    networks: list[str]
+    width: int
+    initial_scale: float
+    learning_rate: float
+    momentum: float
+    high_learning_rate: float
+    high_momentum: float
+    high_initial_scale: float
+    steps: int
+    record_every: int
+    numeric_every: int
+
+    def __post_init__(self) -> None:
+        known = ", ".join(NETWORKS)
+        require(
+            len(self.networks) > 0 and set(self.networks) <= set(NETWORKS),
+            "networks",
+            f"a list of {known}",
+            list(self.networks),
+        )
+        require(self.width >= 1, "width", "at least 1", self.width)
+        require(self.initial_scale > 0, "initial_scale", "a positive number", self.initial_scale)
+        require(self.learning_rate > 0, "learning_rate", "a positive number", self.learning_rate)
+        require(0 <= self.momentum < 1, "momentum", "a number in [0, 1)", self.momentum)
+        high = self.high_learning_rate
+        require(high >= 0, "high_learning_rate", "a positive number, or 0 for none", high)
+        require(0 <= self.high_momentum < 1, "high_momentum", "in [0, 1)", self.high_momentum)
+        scale = self.high_initial_scale
+        require(scale > 0, "high_initial_scale", "a positive number", scale)
+        require(self.steps >= 1, "steps", "at least 1", self.steps)
+        require(self.record_every >= 1, "record_every", "at least 1", self.record_every)
+        require(self.numeric_every >= 1, "numeric_every", "at least 1", self.numeric_every)
+
+    def runs(self) -> dict[str, Run]:
+        """The runs by their names."""
+        runs = {
+            name: Run(name, self.initial_scale, self.learning_rate, self.momentum)
+            for name in self.networks
+        }
+        if self.high_learning_rate > 0:
+            runs[HIGH] = Run(
+                "linear", self.high_initial_scale, self.high_learning_rate, self.high_momentum
+            )
+        return runs
+
+
+def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
+    """Gradient descent on the half mean squared error, all runs side by side.
+
+    Returns:
+        ``x``, ``y``, the names of the ``runs``, and for each ``<run>/step`` (r,), ``loss`` (r,),
+        ``v`` and ``w`` (r, m), ``learning_rate``, ``momentum``, ``diverged_at`` (-1 for never).
+
+    Raises:
+        ValueError: the data set has more than one feature, or a run starts with an infinite loss.
+    """
+    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    draws = generator(config.seed, "weights")
+    normal = torch.randn(2, config.width, generator=draws, dtype=torch.float64)
+
+    descents = {}
+    for name, run in config.runs().items():
+        v, w = run.initial_scale * normal
+        model = NETWORKS[run.network](v, w)
+        optimizer = stochastic_gradient_descent(
+            model, learning_rate=run.learning_rate, momentum=run.momentum
+        )
+        descents[name] = descend(
+            model,
+            HalfSquaredError(),
+            x,
+            y,
+            optimizer,
+            steps=config.steps,
+            record_every=config.record_every,
+        )
+    arrays: Arrays = {"x": data["x"], "y": data["y"], "runs": np.array(list(descents))}
+    for name, trajectory in follow(descents, log).items():
+        arrays |= {f"{name}/{key}": array for key, array in _arrays(trajectory).items()}
+        arrays[f"{name}/learning_rate"] = np.array(config.runs()[name].learning_rate)
+        arrays[f"{name}/momentum"] = np.array(config.runs()[name].momentum)
+    return arrays
+
+
+def _arrays(trajectory: Trajectory) -> Arrays:
+    diverged_at = -1 if trajectory.diverged_at is None else trajectory.diverged_at
+    return {
+        "step": trajectory.steps.numpy(),
+        "loss": trajectory.losses.numpy(),
+        "v": trajectory.parameters["v"].numpy(),
+        "w": trajectory.parameters["w"].numpy(),
+        "diverged_at": np.array(diverged_at),
+    }
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """All eigenvalues at each recorded step, and the outlier pair among them.
+
+    For the ReLU network the pair, and the quantities that go with it, are those of the positive
+    cell (inputs x > 0, hidden units with v_j > 0), each moment a mean over all n samples.
+
+    Returns:
+        The ``runs`` and for each: ``step``, ``loss`` (r,); ``eigenvalues`` (r, 2m) ascending;
+        ``outlier`` (r, 2), the large one first, and ``outlier_index`` (r, 2), where they stand
+        among the eigenvalues; ``bulk`` (r,), the mean of residual times input, whose two signs are
+        the bulk; ``trace`` (r,) of the pair's block; ``phase`` (r,) of learning; ``alignment`` (r,)
+        ⟨w, v⟩; ``squared_norm`` (r, 2) of v and w; ``second_moment`` E[x²] and ``moment`` E[yx];
+        and what ``train`` said about the run.
+
+    Raises:
+        ValueError: at some step no hidden unit is left in the positive cell.
+    """
+    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    arrays: Arrays = {"runs": networks["runs"]}
+    for name in networks["runs"].tolist():
+        network = config.runs()[name].network
+        for key in ("step", "loss", "learning_rate", "momentum", "diverged_at"):
+            arrays[f"{name}/{key}"] = networks[f"{name}/{key}"]
+        weights = zip(
+            networks[f"{name}/step"].tolist(),
+            torch.from_numpy(networks[f"{name}/v"]),
+            torch.from_numpy(networks[f"{name}/w"]),
+            strict=True,
+        )
+        rows = [_at_step(network, step, v, w, x, y) for step, v, w in weights]
+        arrays |= {f"{name}/{key}": np.array([row[key] for row in rows]) for key in rows[0]}
+        chosen = x > 0 if network == "relu" else torch.ones_like(x, dtype=torch.bool)
+        arrays[f"{name}/second_moment"] = ((x * x * chosen).mean()).numpy()
+        arrays[f"{name}/moment"] = ((y * x * chosen).mean()).numpy()
+    return arrays
+
+
+def _at_step(network: str, step: int, v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Arrays:
+    """The closed form of one network, and the positive cell's part of it for ReLU."""
+    if network == "relu":
+        spectrum, label = cf.two_layer_relu(w, v, x, y), "outlier +"
+        w, v, y, x = w[v > 0], v[v > 0], y * (x > 0), x * (x > 0)
+        if len(v) == 0:
+            raise ValueError(
+                f"seed: expected a hidden unit with v > 0 at every step, got none at step {step}; "
+                "take another seed, more width or a lower learning rate"
+            )
+    else:
+        spectrum, label = cf.two_layer_linear(w, v, x, y), "outlier"
+    index = np.flatnonzero(np.array(spectrum.labels) == label)[::-1]
+    eigenvalues = spectrum.eigenvalues.numpy()
+    second_moment, moment, alignment = torch.mean(x * x), torch.mean(y * x), torch.dot(w, v)
+    squared_norm = np.array([torch.dot(v, v), torch.dot(w, w)])
+    return {
+        "eigenvalues": eigenvalues,
+        "outlier": eigenvalues[index],
+        "outlier_index": index,
+        "bulk": (alignment * second_moment - moment).numpy(),
+        "trace": second_moment.numpy() * squared_norm.sum(),
+        "phase": np.array(cf.learning_phase(alignment, second_moment, moment)),
+        "alignment": alignment.numpy(),
+        "squared_norm": squared_norm,
+    }
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The spectrum of the automatically differentiated Hessian at some of the recorded steps.
+
+    Returns:
+        For each run ``<run>/step`` (s,) and ``<run>/eigenvalues`` (s, 2m), ascending.
+    """
+    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    arrays: Arrays = {}
+    for name in networks["runs"].tolist():
+        count = np.arange(len(networks[f"{name}/step"]))
+        chosen = (count < DENSE_START) | (count % config.numeric_every == 0)
+        rows = []
+        for v, w in zip(
+            torch.from_numpy(networks[f"{name}/v"][chosen]),
+            torch.from_numpy(networks[f"{name}/w"][chosen]),
+            strict=True,
+        ):
+            model = NETWORKS[config.runs()[name].network](v, w)
+            problem = cv.Problem(model, HalfSquaredError(), [(x, y)])
+            rows.append(cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy())
+        arrays[f"{name}/step"] = networks[f"{name}/step"][chosen]
+        arrays[f"{name}/eigenvalues"] = np.array(rows)
+    return arrays
