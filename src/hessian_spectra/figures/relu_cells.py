@@ -78,7 +78,7 @@ def _bulk_and_outliers(axes: Axes, closed_form: Arrays, numerics: Arrays) -> Non
     names = {"outlier": "outliers", "bulk": "bulk"}
     axes.set_yticks(range(4), [f"{names[kind]} {SIGN[cell]}" for kind, cell in rows])
     axes.set_ylim(-0.5, 3.5)
-    axes.margins(x=0.14)
+    axes.margins(x=0.2)
     axes.set_xlabel(r"Hessian eigenvalue $\lambda$")
 
 
