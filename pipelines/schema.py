@@ -42,8 +42,8 @@ class Root:
 
     scale: str
     only: str | None
-    tracking: Tracking
-    data: Data
+    tracking: Any
+    data: Any
     studies: dict[str, Any]
 
 
@@ -117,15 +117,17 @@ def validate(config: DictConfig) -> dict[str, Any]:
     Raises:
         ConfigError: the first thing that does not fit, in one line with its path.
     """
-    root = _fit(Root, config, "")
-    for name in root.data.sets:
+    _fit(Root, config, "")
+    _fit(Tracking, config.tracking, "tracking")
+    sets = _fit(Data, config.data, "data").sets
+    for name in sets:
         entry(config, "data", name)
-    for name in root.studies:
+    for name in config.studies:
         study = entry(config, "studies", name)
-        if study.data not in root.data.sets:
+        if study.data not in sets:
             raise ConfigError(
                 f"invalid config at 'studies.{name}.data': "
-                f"expected one of {', '.join(sorted(root.data.sets))}, got {study.data!r}"
+                f"expected one of {', '.join(sorted(sets))}, got {study.data!r}"
             )
     resolved = OmegaConf.to_container(config, resolve=True)
     assert isinstance(resolved, dict)
