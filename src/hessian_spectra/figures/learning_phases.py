@@ -77,7 +77,7 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
         axes.set_xlim(t[0], t[-1])
         axes.set_xlabel("$t=\\langle w,v\\rangle\\,/\\,\\theta^*$")
     for axes in (product, small):
-        _shade(axes, t[0], t[-1])
+        _shade(axes, float(t[0]), float(t[-1]))
     _legend(figure)
     return figure
 

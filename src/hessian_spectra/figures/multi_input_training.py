@@ -22,70 +22,53 @@ def _errors(closed_form: Arrays, numerics: Arrays, form: str) -> np.ndarray:
 
 
 def _draw_group(
-    axes: Any, closed_form: Arrays, numerics: Arrays, group: str, columns: slice
+    axes: Any, closed_form: Arrays, numerics: Arrays, group: str, columns: slice, colour: str
 ) -> None:
     """One group of eigenvalues against the step: points below, the closed form on top."""
-    colour = style.COLOURS["outlier 1" if group == "outlier" else "bulk"]
-    if group == "outlier" and columns.start is None:
-        colour = style.COLOURS["outlier 2"]
     index = closed_form[f"{group}_index"][_rows(closed_form, numerics)][:, columns]
     numeric = np.take_along_axis(numerics["eigenvalues"], index, axis=1)
     axes.plot(numerics["step"], numeric, color=colour, **style.NUMERIC)
-    lines = closed_form[group][:, columns]
-    axes.plot(closed_form["step"], lines, color=colour, linewidth=0.8)
+    axes.plot(closed_form["step"], closed_form[group][:, columns], color=colour, linewidth=0.8)
+    axes.axhline(0, color=style.BLACK, linewidth=0.6)
+    axes.set_ylabel("eigenvalue")
 
 
 def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
-    """Upper and lower outliers with the bulk, errors, and the covariance of the inputs."""
+    """Upper outliers, lower outliers and bulk against the step, and the errors of both forms."""
     figure, grid = style.panels(2, 2, height=2.4)
-    (upper, lower), (error, covariance) = grid
+    (upper, lower), (bulk, error) = grid
     half = closed_form["outlier"].shape[1] // 2
-    _draw_group(upper, closed_form, numerics, "outlier", slice(half, None))
-    _draw_group(lower, closed_form, numerics, "bulk", slice(None))
-    _draw_group(lower, closed_form, numerics, "outlier", slice(None, half))
-    lower.axhline(0, color=style.BLACK, linewidth=0.6)
-    style.letter(upper, f"(a) the {half} upper outliers")
-    style.letter(lower, f"(b) the {half} lower outliers and the bulk")
-    for axes in (upper, lower):
-        axes.set_ylabel("eigenvalue")
+    groups = (
+        (upper, f"(a) the {half} upper outliers", "outlier", slice(half, None), "outlier 1"),
+        (lower, f"(b) the {half} lower outliers", "outlier", slice(half), "outlier 2"),
+        (bulk, "(c) bulk $\\pm\\,\\overline{\\delta x_d}$", "bulk", slice(None), "bulk"),
+    )
+    for axes, title, group, columns, colour in groups:
+        _draw_group(axes, closed_form, numerics, group, columns, style.COLOURS[colour])
+        style.letter(axes, title)
 
-    for form, colour, marker in (
-        ("eigenvalues", style.BLACK, "."),
-        ("decorrelated", style.GREEN, "v"),
+    for form, label, colour, marker in (
+        ("decorrelated", "correlations ignored", style.GREEN, "v"),
+        ("eigenvalues", "form for correlated inputs", style.BLACK, "o"),
     ):
         shown = np.maximum(_errors(closed_form, numerics, form), 1e-18)
-        error.semilogy(numerics["step"], shown, marker, color=colour, markersize=4)
+        error.semilogy(numerics["step"], shown, marker, color=colour, markersize=3.5, label=label)
     error.axhline(1e-10, color=style.VERMILION, linewidth=0.8, linestyle="--")
     error.set_ylim(1e-18, 1e2)
     error.set_ylabel("relative error")
-    error.text(0.03, 0.72, "correlations ignored", color=style.GREEN, transform=error.transAxes)
-    error.text(0.03, 0.26, "correlated form", color=style.BLACK, transform=error.transAxes)
-    style.letter(error, "(c) error of the whole spectrum")
-    for axes in (upper, lower, error):
+    error.legend(loc="center right", bbox_to_anchor=(1.0, 0.72))
+    style.letter(error, "(d) error of the whole spectrum")
+    for axes in grid.flat:
         axes.set_xlabel("step of gradient descent")
         axes.set_xlim(closed_form["step"][0], max(closed_form["step"][-1], 1))
 
-    bound = np.abs(closed_form["covariance"]).max()
-    image = covariance.imshow(closed_form["covariance"], cmap="RdBu_r", vmin=-bound, vmax=bound)
-    covariance.grid(False)
-    covariance.set_xlabel("input coordinate")
-    covariance.set_ylabel("input coordinate")
-    figure.colorbar(image, ax=covariance, label="$E[x_d\\,x_e]$")
-    style.letter(covariance, "(d) covariance of the inputs")
-    _legend(figure)
-    return figure
-
-
-def _legend(figure: Figure) -> None:
     points: Any = style.NUMERIC
     handles = [
-        Line2D([], [], color=style.COLOURS["outlier 1"], label="upper outliers"),
-        Line2D([], [], color=style.COLOURS["outlier 2"], label="lower outliers"),
-        Line2D([], [], color=style.COLOURS["bulk"], label="bulk $\\pm\\,\\overline{\\delta x_d}$"),
         Line2D([], [], color=style.BLACK, label="closed form"),
         Line2D([], [], color=style.BLACK, label="numerical", **points),
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=5)
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    return figure
 
 
 def caption(closed_form: Arrays, numerics: Arrays) -> str:
@@ -101,9 +84,10 @@ def caption(closed_form: Arrays, numerics: Arrays) -> str:
         f"Hessian spectrum of a linear network with {coordinates} inputs, "
         f"{closed_form['eigenvalues'].shape[1]} parameters, during {steps[-1]} steps of gradient "
         f"descent (loss {loss[0]:.3g} to {loss[-1]:.3g}); lines: closed form for correlated "
-        f"inputs, points: numerical spectrum. (a), (b) {2 * coordinates} outliers and the bulk. "
-        f"(c) Error of the whole spectrum relative to its largest eigenvalue: at most {exact:.1e}; "
-        f"for the form that ignores the correlations {ignored.min():.2g} to {ignored.max():.2g}. "
-        f"(d) The inputs are correlated, by up to {largest:.2g} in absolute value."
+        f"inputs, points: numerical spectrum. (a) to (c) The {2 * coordinates} outliers and the "
+        f"bulk. (d) Error of the whole spectrum relative to its largest eigenvalue: at most "
+        f"{exact:.1e}; for the form that ignores the correlations {ignored.min():.2g} to "
+        f"{ignored.max():.2g}. "
+        f"Two inputs are correlated by up to {largest:.2g} in absolute value."
         + (f" The run diverged at step {diverged}." if diverged >= 0 else "")
     )

@@ -38,8 +38,8 @@ def _errors(closed_form: Arrays, numerics: Arrays, run: str) -> np.ndarray:
 def _shade(axes: Axes, steps: np.ndarray, phase: np.ndarray) -> None:
     """Colour the background by the phase of learning, one stripe per stay in a phase."""
     starts = np.flatnonzero(np.r_[True, phase[1:] != phase[:-1]])
-    edges = np.r_[steps[starts], steps[-1]]
-    for name, (left, right) in zip(phase[starts], pairwise(edges), strict=True):
+    edges = np.r_[steps[starts], steps[-1]].astype(float)
+    for name, (left, right) in zip(phase[starts].tolist(), pairwise(edges.tolist()), strict=True):
         shade(axes, name, left, right)
 
 
