@@ -131,7 +131,7 @@ class LinearWithBias(ClosedForm):
 
     def draw(self, draws: Draws) -> Case:
         w, v, b = (draws.weights * draws.normal("m") for _ in range(3))
-        x = standardised(draws.normal("n"))
+        x = standardised(draws.generic("n"))
         return self.case(w=w, v=v, b=b, x=x, y=draws.targets * draws.normal("n"))
 
     def printed(self) -> Case:
@@ -286,9 +286,9 @@ class OrthogonalFirstLayer(ClosedForm):
         return Case(arguments, torch.cat([V.flatten(), w]), loss, keywords)
 
     def draw(self, draws: Draws) -> Case:
-        V = draws.weights * torch.linalg.qr(draws.normal("mD")).Q
-        x = torch.linalg.qr(draws.normal("nD")).Q * draws.sizes["n"] ** 0.5
-        y = draws.normal("n")
+        V = draws.weights * torch.linalg.qr(draws.generic("mD")).Q
+        x = torch.linalg.qr(draws.generic("nD")).Q * draws.sizes["n"] ** 0.5
+        y = draws.generic("n")
         y = y - x @ (x.T @ y) / len(y)
         # Targets of the outputs' size: what is left of mean(yx) by rounding must stay negligible.
         return self.case(w=draws.weights * draws.normal("m"), V=V, x=x, y=draws.weights**2 * y)

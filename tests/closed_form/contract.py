@@ -41,6 +41,7 @@ class Draws:
         random: the stream.
         sizes: the size of each letter of ``ClosedForm.sizes``.
         weights, inputs, targets: standard deviations.
+        coarse: whether to round to integers, which makes degenerate weights and data common.
     """
 
     random: torch.Generator
@@ -48,9 +49,15 @@ class Draws:
     weights: float = 1.0
     inputs: float = 1.0
     targets: float = 1.0
+    coarse: bool = False
 
     def normal(self, letters: str) -> Tensor:
-        """Standard normal numbers of a shape given by letters."""
+        """Standard normal numbers of a shape given by letters, rounded if ``coarse``."""
+        numbers = self.generic(letters)
+        return numbers.round() if self.coarse else numbers
+
+    def generic(self, letters: str) -> Tensor:
+        """Standard normal numbers, never rounded."""
         shape = [self.sizes[letter] for letter in letters]
         return torch.randn(shape, dtype=torch.float64, generator=self.random)
 

@@ -74,6 +74,15 @@ def test_random_case(form, data):
     check(form, form.draw(Draws(torch.Generator().manual_seed(seed), sizes, **scales)))
 
 
+@forms
+@settings(deadline=None, max_examples=25, derandomize=True, database=None)
+@given(data=st.data())
+def test_random_degenerate_case(form, data):
+    sizes = {name: data.draw(st.integers(*ends), name) for name, ends in form.sizes.items()}
+    seed = data.draw(st.integers(0, 2**32), "seed")
+    check(form, form.draw(Draws(torch.Generator().manual_seed(seed), sizes, coarse=True)))
+
+
 @violations
 def test_broken_assumption(form, assumption, case):
     with pytest.raises(cf.AssumptionError) as caught:

@@ -53,7 +53,7 @@ class Block:
         """Both outliers, ascending, and the two bulk eigenvalues ``+δx`` and ``-δx``."""
         sums, differences = norm(self.w + self.v), norm(self.w - self.v)
         dx = self.residual_covariance
-        pair = stable_pair(sums, differences, self.second_moment, dx)
+        pair = stable_pair(sums, differences, self.w @ self.v, self.second_moment, dx)
         return torch.cat([pair, torch.stack([dx, -dx])])
 
     @property
@@ -63,21 +63,24 @@ class Block:
 
 
 def stable_pair(
-    sums: Tensor, differences: Tensor, second_moment: Tensor, residual_covariance: Tensor
+    sums: Tensor,
+    differences: Tensor,
+    inner_product: Tensor,
+    second_moment: Tensor,
+    residual_covariance: Tensor,
 ) -> Float[Tensor, "... 2"]:
-    """The outlier pair, ascending, from ``P = ‖w + v‖`` and ``Q = ‖w - v‖``.
+    """The outlier pair, ascending, from ``P = ‖w + v‖``, ``Q = ‖w - v‖`` and ``c = ⟨w, v⟩``.
 
     These are the eigenvalues of ``[[δx + σ² P²/2, σ² P Q/2], [σ² P Q/2, -δx + σ² Q²/2]]``, where
-    ``P² + Q² = 2(‖w‖² + ‖v‖²)`` and ``P² - Q² = 4⟨w, v⟩``.
+    ``P² + Q² = 2(‖w‖² + ‖v‖²)`` and ``P² - Q² = 4c``; the latter would cancel for small ``c``.
     """
-    dx = residual_covariance
-    inner = second_moment * ((sums - differences) * (sums + differences) / 4)
+    dx, fit = residual_covariance, second_moment * inner_product
     half_trace = second_moment * ((sums**2 + differences**2) / 4)
-    largest = half_trace + torch.hypot(dx + inner, second_moment * (sums * differences / 2))
+    largest = half_trace + torch.hypot(dx + fit, second_moment * (sums * differences / 2))
     # The smaller eigenvalue follows from the product of both, which factorises, so that nothing
     # cancels. The larger one is 0 only for H = 0, where both are.
     divisor = torch.where(largest > 0, largest, 1.0)
-    smallest = -(dx / divisor) * (dx + 2 * inner)
+    smallest = -(dx / divisor) * (dx + 2 * fit)
     return torch.stack([smallest, largest], dim=-1)
 
 

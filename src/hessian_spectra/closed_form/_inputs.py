@@ -11,12 +11,15 @@ from torch import Tensor
 ArrayLike = Tensor | np.ndarray | np.generic | Sequence[Any] | float | int
 
 
-def read(shapes: dict[str, str], **values: ArrayLike) -> tuple[Tensor, ...]:
+def read(
+    shapes: dict[str, str], masks: Sequence[str] = (), /, **values: ArrayLike
+) -> tuple[Tensor, ...]:
     """The arguments as detached float64 tensors on one device, in the order given.
 
     Args:
         shapes: for each argument its dimensions as letters, ``"nD"`` for ``(n, D)`` and ``""`` for
             a scalar; the same letter means the same size everywhere; ``"?"`` takes any shape.
+        masks: the arguments that may hold ``-inf``.
         **values: float32 or float64 tensors or arrays, Python numbers or sequences of them.
 
     Raises:
@@ -34,8 +37,11 @@ def read(shapes: dict[str, str], **values: ArrayLike) -> tuple[Tensor, ...]:
     for name, tensor in tensors.items():
         _check_shape(name, tensor, shapes[name], sizes)
     for name, tensor in tensors.items():
-        if not bool(torch.isfinite(tensor).all()):
-            bad = int((~torch.isfinite(tensor)).sum())
+        good = torch.isfinite(tensor)
+        if name in masks:
+            good |= tensor == -math.inf
+        if not bool(good.all()):
+            bad = int((~good).sum())
             raise ValueError(f"{name}: expected finite numbers, got {bad} NaN or infinite entries")
     return tuple(tensors.values())
 

@@ -98,7 +98,8 @@ class Network:
             return values, [1] * len(values), [""] * len(values)
         first, inputs = self.rotated[:, 0], self.V.shape[1]
         s = self.moments.diagonal().mean()
-        pair = stable_pair(norm(self.w + first), norm(self.w - first), s, self.residual)
+        sums, differences = norm(self.w + first), norm(self.w - first)
+        pair = stable_pair(sums, differences, self.w @ first, s, self.residual)
         squared_norm_v = self.V.square().sum() / inputs
         triple = triple_matrix(s * (self.w @ self.w), s * squared_norm_v, self.residual)
         values, order = torch.cat([pair, torch.linalg.eigvalsh(triple)]).sort()

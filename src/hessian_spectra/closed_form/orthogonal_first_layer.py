@@ -130,7 +130,7 @@ def pair_and_triple(
     )
     names = ("squared_norm_w", "squared_norm_v", "alignment")
     sums, differences = sum_and_difference(w2, v2, c, *names)
-    pair = stable_pair(sums, differences, torch.ones_like(c), rho)
+    pair = stable_pair(sums, differences, c, torch.ones_like(c), rho)
     triple = torch.linalg.eigvalsh(triple_matrix(w2, v2, rho))
     return PairAndTriple(pair.flip(-1), triple.flip(-1))
 

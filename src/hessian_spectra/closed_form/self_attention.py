@@ -219,14 +219,19 @@ def _read(
     """All arguments as tensors; no ``score_bias`` is one of 0."""
     if isinstance(w_value, Tensor) and w_value.shape == (1,):
         w_value = w_value.squeeze()
-    arguments = {"w_value": w_value, "w_query": w_query, "w_key": w_key, "x": x, "y": y}
-    tensors = read(_SHAPES, **arguments)
-    batch, length = tensors[3].shape
+    arguments: dict[str, ArrayLike] = {
+        "w_value": w_value,
+        "w_query": w_query,
+        "w_key": w_key,
+        "x": x,
+        "y": y,
+    }
     if score_bias is None:
-        return (*tensors, tensors[3].new_zeros(()))
-    # -inf masks a score and is the only infinity allowed.
-    bias = torch.as_tensor(score_bias, device=tensors[3].device).detach().double()
-    read({"score_bias": "?"}, score_bias=torch.where(bias == -math.inf, 0.0, bias))
+        unbiased = read(_SHAPES, **arguments)
+        return (*unbiased, unbiased[3].new_zeros(()))
+    shapes = _SHAPES | {"score_bias": "?"}
+    *tensors, bias = read(shapes, ("score_bias",), **arguments, score_bias=score_bias)
+    batch, length = tensors[3].shape
     try:
         full = bias.broadcast_to(batch, length, length)
     except RuntimeError:

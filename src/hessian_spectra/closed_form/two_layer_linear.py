@@ -106,4 +106,4 @@ def outlier_pair(
     sums, differences = sum_and_difference(w2, v2, inner, *names)
     if bool((moment < 0).any()):
         raise ValueError(f"second_moment: expected no negative value, got {float(moment.min())}")
-    return stable_pair(sums, differences, moment, dx).flip(-1)
+    return stable_pair(sums, differences, inner, moment, dx).flip(-1)

@@ -1,0 +1,88 @@
+"""The record of a spectrum: order, multiplicities, labels, eigenvectors."""
+
+import doctest
+
+import pytest
+import torch
+
+import hessian_spectra.spectrum
+from hessian_spectra.spectrum import Spectrum
+
+
+def spectrum(**changes):
+    fields = {
+        "values": torch.tensor([3.0, -1.0, 0.0, -1.0], dtype=torch.float64),
+        "multiplicities": (1, 2, 0, 1),
+        "kinds": ("outlier", "bulk", "zero", "outlier"),
+        "cells": ("+", "+", "", "-"),
+        "method": "test",
+    }
+    return Spectrum(**{**fields, **changes})
+
+
+def test_eigenvalues_ascend_with_their_multiplicities():
+    assert spectrum().eigenvalues.tolist() == [-1.0, -1.0, -1.0, 3.0]
+
+
+def test_labels_follow_the_eigenvalues():
+    assert spectrum().labels == ["bulk +", "bulk +", "outlier -", "outlier +"]
+    assert spectrum(cells=None).labels == ["bulk", "bulk", "outlier", "outlier"]
+
+
+def test_selection_by_kind_and_cell():
+    assert spectrum().select("outlier").tolist() == [-1.0, 3.0]
+    assert spectrum().select("outlier", "-").tolist() == [-1.0]
+    assert spectrum().select("zero").tolist() == []
+    assert spectrum().select("nothing").tolist() == []
+    assert spectrum(cells=None).select("bulk", "").tolist() == [-1.0, -1.0]
+
+
+def test_eigenvectors_are_ordered_with_their_groups_and_built_once():
+    calls = []
+
+    def eigenbasis():
+        calls.append(1)
+        return torch.eye(4, dtype=torch.float64)
+
+    s = spectrum(eigenbasis=eigenbasis)
+    assert s.eigenvalues is s.eigenvalues
+    assert calls == []
+    # Columns 0 (the outlier 3), 1 and 2 (bulk), 3 (the outlier -1).
+    assert s.eigenvectors().argmax(0).tolist() == [1, 2, 3, 0]
+    assert s.eigenvectors() is s.eigenvectors()
+    assert calls == [1]
+
+
+def test_unknown_eigenvectors_are_refused():
+    with pytest.raises(ValueError, match="eigenvectors are not available from test"):
+        spectrum().eigenvectors()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("multiplicities", (1, 2, 0)),
+        ("kinds", ("bulk",)),
+        ("cells", ("",)),
+        ("residuals", torch.zeros(2)),
+        ("converged", torch.ones(1, dtype=torch.bool)),
+    ],
+)
+def test_fields_have_one_entry_for_each_group(field, value):
+    with pytest.raises(ValueError, match="expected one entry per group in each field"):
+        spectrum(**{field: value})
+
+
+def test_negative_multiplicity_is_refused():
+    with pytest.raises(ValueError, match=r"expected no negative multiplicity, got \[1, 2, -1, 1\]"):
+        spectrum(multiplicities=(1, 2, -1, 1))
+
+
+def test_empty_spectrum():
+    s = Spectrum(values=torch.empty(0), multiplicities=(), kinds=(), method="test")
+    assert s.eigenvalues.tolist() == []
+    assert s.labels == []
+
+
+def test_examples():
+    assert doctest.testmod(hessian_spectra.spectrum).failed == 0
