@@ -152,6 +152,11 @@ def test_a_batch_larger_than_the_data_is_named():
         gd_subspace.train(config(batch_size=21), sample())
 
 
+def test_data_with_several_features_are_refused():
+    with pytest.raises(ValueError, match="data: expected a data set with one feature per sample"):
+        gd_subspace.train(config(), {"x": np.ones((20, 2)), "y": np.ones(20)})
+
+
 def test_the_figure_shows_every_optimizer(sides):
     exact, numeric = sides
     iterate, rotation, invariance, error = figures.draw(exact, numeric).axes

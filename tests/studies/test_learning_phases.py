@@ -128,8 +128,16 @@ def test_the_figure_shows_every_network(sides):
     assert f"as printed, {crosses} of 30 networks" in figures.caption(exact, numeric)
 
 
-def test_a_figure_with_one_phase_only():
-    settings = config(instances=4, without_signal=0, ratio=[0.4, 0.9])
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_figure_with_one_phase_only(count):
+    settings = config(instances=count, without_signal=0, ratio=[0.4, 0.9])
     exact = learning_phases.closed_form(settings, sample())
     numeric = learning_phases.numerics(settings, sample())
-    assert len(figures.draw(exact, numeric).axes) == 4
+    figure = figures.draw(exact, numeric)
+    figure.canvas.draw()
+    assert [text.get_text() for text in figure.axes[2].texts] == ["both"]
+
+
+def test_data_with_several_features_are_refused():
+    with pytest.raises(ValueError, match="data: expected a data set with one feature per sample"):
+        learning_phases.closed_form(config(), {"x": np.ones((8, 2)), "y": np.ones(8)})

@@ -171,6 +171,18 @@ def test_a_relu_network_without_positive_units_is_named():
         outlier_pair.closed_form(settings, trained)
 
 
+def test_the_caption_tells_when_units_change_cell():
+    settings = config(networks=["relu"], steps=2)
+    trained = outlier_pair.train(settings, wedge())
+    start = trained["relu/v"][0]
+    moved = int(np.flatnonzero(start < 0)[0])
+    trained["relu/v"][1:, moved] *= -1
+    exact = outlier_pair.closed_form(settings, trained)
+    assert np.diff(exact["relu/units"]).tolist() == [1, 0]
+    text = figures.caption(exact, outlier_pair.numerics(settings, trained))
+    assert "Hidden units enter or leave the positive cell, and the curves jump, at step 1." in text
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -195,7 +207,9 @@ def test_a_bad_setting_is_named(changes, message):
 
 
 def test_data_with_several_features_are_refused():
-    with pytest.raises(ValueError, match=r"inputs: expected shape \(n,\), got \(5, 2\)"):
+    with pytest.raises(
+        ValueError, match="data: expected a data set with one feature per sample, got 'test'"
+    ):
         outlier_pair.train(config(), {"x": np.ones((5, 2)), "y": np.ones(5)})
 
 

@@ -52,7 +52,7 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
 
     unit = (closed_form["second_moment"] * solution[signal]) ** 2
     _points(product, ratio, -pair.prod(axis=1) / unit, sign)
-    t = np.linspace(ratio.min(), ratio.max(), 400)
+    t = np.linspace(*_range(ratio), 400)
     product.plot(t, (t - 1) * (3 * t - 1), color=style.BLACK, **style.EXACT)
     product.set_ylabel("$-\\lambda_1\\lambda_2\\,/\\,(E[x^2]\\,\\theta^*)^2$")
     style.letter(product, "(a) product of the pair")
@@ -89,6 +89,12 @@ def _shade(axes: Any, left: float, right: float) -> None:
     axes.axhline(0, color=style.BLACK, linewidth=0.6)
 
 
+def _range(values: np.ndarray) -> tuple[float, float]:
+    """From the smallest to the largest value, widened if there is a single one."""
+    left, right = float(values.min()), float(values.max())
+    return (left, right) if left < right else (left - 0.05, right + 0.05)
+
+
 def _draw_printed(axes: Any, closed_form: Arrays, numerics: Arrays) -> None:
     """The phases as printed, for θ* < 0: two overlap just where the small outlier is positive."""
     negative = closed_form["solution"] < 0
@@ -98,12 +104,15 @@ def _draw_printed(axes: Any, closed_form: Arrays, numerics: Arrays) -> None:
     wrong = _contradict(closed_form, pair[:, 1])[negative]
     _points(axes, position, height, np.full(len(position), -1))
     axes.plot(position[wrong], height[wrong], "x", color=style.BLACK, markersize=4)
-    left, right = float(position.min()), float(position.max())
-    shade(axes, "early", left, -1 / 3)
-    shade(axes, "divergent", -1.0, right)
-    names = (("early", (left - 1) / 2), ("both", -2 / 3), ("divergent", (right - 1 / 3) / 2))
-    for name, middle in names:
-        axes.text(middle, 0.96, name, ha="center", va="top", transform=axes.get_xaxis_transform())
+    left, right = _range(position)
+    for name, start, end in (("early", left, -1 / 3), ("divergent", -1.0, right)):
+        if (begin := max(start, left)) < (stop := min(end, right)):
+            shade(axes, name, begin, stop)
+    names = (("early", left, -1.0), ("both", -1.0, -1 / 3), ("divergent", -1 / 3, right))
+    for name, start, end in names:
+        if (begin := max(start, left)) < (stop := min(end, right)):
+            top = axes.get_xaxis_transform()
+            axes.text((begin + stop) / 2, 0.96, name, ha="center", va="top", transform=top)
     axes.set_xlim(left, right)
     # Room for the names above the highest point.
     axes.set_ylim(top=max(float(height.max()), 0.0) + 0.2)

@@ -175,6 +175,12 @@ def caption(closed_form: Arrays, numerics: Arrays) -> str:
             f"and changes sign {changes} time{'' if changes == 1 else 's'}; |λ₂|/λ₁ is "
             f"{abs(outlier[-1, 1]) / outlier[-1, 0]:.1e} at step {steps[-1]}."
         )
+        moves = steps[1:][np.diff(closed_form[f"{run}/units"]) != 0]
+        if len(moves):
+            sentences.append(
+                "Hidden units enter or leave the positive cell, and the curves jump, at step "
+                f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}."
+            )
         if closed_form[f"{run}/diverged_at"] >= 0:
             sentences.append(f"It diverged at step {closed_form[f'{run}/diverged_at']}.")
     sentences.append(

@@ -114,6 +114,7 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
         ValueError: the data set has more than one feature, or fewer samples than a batch.
     """
     x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
     draws = generator(config.seed, "weights")
     v, w = config.initial_scale * torch.randn(2, config.width, generator=draws, dtype=torch.float64)
     descents = {}

@@ -77,8 +77,12 @@ def instances(config: Config, data: Arrays) -> Instances:
     Targets are θ* x plus the part of the data set's targets that no linear function of x explains,
     so that the loss stays above zero. Weights are Gaussian; then v is moved along w until ⟨w, v⟩
     has its value (t θ*, or one as large without a signal), which leaves them random otherwise.
+
+    Raises:
+        ValueError: the data set has more than one feature.
     """
     x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
     unexplained = y - x * torch.dot(x, y) / torch.dot(x, x)
     total = 2 * config.instances + config.without_signal
     draws = generator(config.seed, "targets")

@@ -56,11 +56,7 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
         ValueError: the data set has a single feature without an axis of its own.
     """
     x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
-    if x.ndim != 2:
-        raise ValueError(
-            f"data: expected a data set with inputs (n, D), got {config.data!r} with "
-            f"{tuple(x.shape)}; take one with several features, such as diabetes"
-        )
+    require(x.ndim == 2, "data", "a data set with several features per sample", config.data)
     draws = generator(config.seed, "weights")
     v, w = config.initial_scale * torch.randn(
         2, x.shape[1], config.width, generator=draws, dtype=torch.float64

@@ -111,6 +111,7 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
         ValueError: the data set has more than one feature, or a run starts with an infinite loss.
     """
     x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
     draws = generator(config.seed, "weights")
     normal = torch.randn(2, config.width, generator=draws, dtype=torch.float64)
 
@@ -160,8 +161,8 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         ``outlier`` (r, 2), the large one first, and ``outlier_index`` (r, 2), where they stand
         among the eigenvalues; ``bulk`` (r,), the mean of residual times input, whose two signs are
         the bulk; ``trace`` (r,) of the pair's block; ``phase`` (r,) of learning; ``alignment`` (r,)
-        ⟨w, v⟩; ``squared_norm`` (r, 2) of v and w; ``second_moment`` E[x²] and ``moment`` E[yx];
-        and what ``train`` said about the run.
+        ⟨w, v⟩; ``units`` (r,), the hidden units behind the pair; ``squared_norm`` (r, 2) of v and
+        w; ``second_moment`` E[x²] and ``moment`` E[yx]; and what ``train`` said about the run.
 
     Raises:
         ValueError: at some step no hidden unit is left in the positive cell.
@@ -210,6 +211,7 @@ def _at_step(network: str, step: int, v: Tensor, w: Tensor, x: Tensor, y: Tensor
         "trace": second_moment.numpy() * squared_norm.sum(),
         "phase": np.array(cf.learning_phase(alignment, second_moment, moment)),
         "alignment": alignment.numpy(),
+        "units": np.array(len(v)),
         "squared_norm": squared_norm,
     }
 
