@@ -1,0 +1,57 @@
+"""Sequences of scalar tokens that the configuration lists one by one."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hessian_spectra.data.base import DataConfig, require
+from hessian_spectra.results import Arrays
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataConfig):
+    """Settings of the listed sequences; the targets are the sequences backwards.
+
+    Args:
+        sequences: the tokens of each sequence, all of one length.
+    """
+
+    sequences: list[list[float]]
+
+    def __post_init__(self) -> None:
+        lengths = {len(sequence) for sequence in self.sequences}
+        require(
+            len(lengths) == 1 and 0 not in lengths,
+            "sequences",
+            "at least one sequence, all of one length that is not 0",
+            self.sequences,
+        )
+        require(
+            all(math.isfinite(token) for sequence in self.sequences for token in sequence),
+            "sequences",
+            "finite tokens",
+            self.sequences,
+        )
+
+
+def make(config: Config, root: Path | None = None) -> Arrays:
+    """The listed sequences, to be reversed.
+
+    Args:
+        config: the settings.
+        root: unused, the data are in the configuration.
+
+    Returns:
+        ``x`` and ``y``, both ``(batch, length)``; ``y`` is ``x`` read backwards.
+
+    Source: singh2026cracking, appendix D.2: the target of (x_1, x_2) is (x_2, x_1).
+
+    Example:
+        >>> config = Config(kind="listed_sequences", seed=0, sequences=[[1.0, -0.5]])
+        >>> make(config)["y"].tolist()
+        [[-0.5, 1.0]]
+    """
+    x = np.array(config.sequences, dtype=np.float64)
+    return {"x": x, "y": x[:, ::-1].copy()}

@@ -1,0 +1,144 @@
+"""Progressive sharpening and the edge of stability in self-attention (cracking, Figure 27)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.models import HalfSquaredError, SelfAttention
+from hessian_spectra.results import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.studies.base import Log, StudyConfig, require, silent
+from hessian_spectra.training import gradient_descent
+
+WEIGHTS = ("w_value", "w_query", "w_key")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(StudyConfig):
+    """Settings of the edge-of-stability study.
+
+    Args:
+        key_dimension: d_K, the length of w_Q and w_K.
+        initial_scale: standard deviation of the initial weights.
+        learning_rate: step size η of gradient descent.
+        steps: number of updates; every step is recorded.
+        numeric_every: distance of the steps at which the numerical spectrum is computed. At the
+            edge the weights oscillate with period 2, so an odd distance sees both phases.
+    """
+
+    key_dimension: int
+    initial_scale: float
+    learning_rate: float
+    steps: int
+    numeric_every: int
+
+    def __post_init__(self) -> None:
+        require(self.key_dimension >= 1, "key_dimension", "at least 1", self.key_dimension)
+        require(self.initial_scale > 0, "initial_scale", "a positive number", self.initial_scale)
+        require(self.learning_rate > 0, "learning_rate", "a positive number", self.learning_rate)
+        require(self.steps >= 1, "steps", "at least 1", self.steps)
+        require(self.numeric_every >= 1, "numeric_every", "at least 1", self.numeric_every)
+
+
+def initial_weights(config: Config) -> tuple[Tensor, Tensor, Tensor]:
+    """w_V ``()``, w_Q and w_K ``(d_K,)``, independent normal numbers."""
+    d = config.key_dimension
+    draws = torch.randn(1 + 2 * d, generator=generator(config.seed, "weights"), dtype=torch.float64)
+    value, query, key = (config.initial_scale * draws).split([1, d, d])
+    return value.squeeze(0), query, key
+
+
+def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
+    """Gradient descent on half the squared error, averaged over positions and sequences.
+
+    Returns:
+        ``x``, ``y``, ``learning_rate``, ``step`` and ``loss`` (r,), ``w_value`` (r,), ``w_query``
+        and ``w_key`` (r, d_K), and ``diverged_at`` (-1 for never).
+
+    Raises:
+        ValueError: the data set's tokens are not numbers.
+    """
+    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    trajectory = gradient_descent(
+        SelfAttention(*initial_weights(config)),
+        HalfSquaredError("element"),
+        x,
+        y,
+        learning_rate=config.learning_rate,
+        steps=config.steps,
+        log=log,
+    )
+    diverged_at = -1 if trajectory.diverged_at is None else trajectory.diverged_at
+    weights = {name: trajectory.parameters[name].numpy() for name in WEIGHTS}
+    return weights | {
+        "x": data["x"],
+        "y": data["y"],
+        "learning_rate": np.array(config.learning_rate),
+        "step": trajectory.steps.numpy(),
+        "loss": trajectory.losses.numpy(),
+        "diverged_at": np.array(diverged_at),
+    }
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """All eigenvalues at each recorded step, and what the bounds on them are made of.
+
+    Returns:
+        ``step``, ``loss`` (r,), ``learning_rate``, ``diverged_at``; ``eigenvalues`` (r, 2 d_K + 1)
+        ascending; ``sharpness`` (r,), the largest; ``outliers`` (r, 3) descending; ``bulk`` (r,) γ;
+        ``trace`` (r,); ``half_width`` (r,) ξ; ``lower`` and ``upper`` (r,), the bounds on the
+        largest eigenvalue;
+        ``residual_norm`` (r,), of all residuals f − y; ``moment_norms`` (r, 3) of m_1, m_2, m_3;
+        ``weight_norms`` (r, 3) of w_V, w_Q, w_K; ``alignment`` (r,) ⟨w_Q, w_K⟩.
+    """
+    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    values, queries, keys = (torch.from_numpy(networks[name]) for name in WEIGHTS)
+    rows = [
+        _at_step(value, query, key, x, y)
+        for value, query, key in zip(values, queries, keys, strict=True)
+    ]
+    arrays = {key: np.array([row[key] for row in rows]) for key in rows[0]}
+    kept = ("step", "loss", "learning_rate", "diverged_at")
+    return arrays | {key: networks[key] for key in kept}
+
+
+def _at_step(value: Tensor, query: Tensor, key: Tensor, x: Tensor, y: Tensor) -> Arrays:
+    """The closed form of one network."""
+    spectrum = cf.self_attention(value, query, key, x, y)
+    coefficients = cf.attention_coefficients(value, query, key, x, y)
+    moments = cf.attention_moments(query, key, x)
+    bounds = cf.attention_largest_eigenvalue_bounds(coefficients, query, key)
+    squared_norms = query @ query + key @ key
+    return {
+        "eigenvalues": spectrum.eigenvalues.numpy(),
+        "sharpness": spectrum.eigenvalues[-1].numpy(),
+        "outliers": spectrum.select("outlier").flip(0).numpy(),
+        "bulk": coefficients.gamma.numpy(),
+        "trace": (coefficients.alpha + coefficients.zeta * squared_norms).numpy(),
+        "half_width": cf.attention_cubic(coefficients, query, key).half_width().numpy(),
+        "lower": bounds.lower.numpy(),
+        "upper": bounds.upper.numpy(),
+        "residual_norm": (value * moments.m_1 - y).norm().numpy(),
+        "moment_norms": torch.stack([moment.norm() for moment in moments]).numpy(),
+        "weight_norms": torch.stack([value.abs(), query.norm(), key.norm()]).numpy(),
+        "alignment": (query @ key).numpy(),
+    }
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The spectrum of the automatically differentiated Hessian at some of the recorded steps.
+
+    Returns:
+        ``step`` (s,) and ``eigenvalues`` (s, 2 d_K + 1), ascending.
+    """
+    batch = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    steps = networks["step"][:: config.numeric_every]
+    rows = []
+    for weights in zip(*(torch.from_numpy(networks[name][steps]) for name in WEIGHTS), strict=True):
+        problem = cv.Problem(SelfAttention(*weights), HalfSquaredError("element"), [batch])
+        rows.append(cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy())
+    return {"step": steps, "eigenvalues": np.array(rows)}

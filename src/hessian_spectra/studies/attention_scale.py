@@ -1,0 +1,234 @@
+"""Self-attention's spectrum against weight norms and attention sinks (cracking, Figure 2)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.distinct import distinct_eigenvalues
+from hessian_spectra.models import HalfSquaredError, SelfAttention
+from hessian_spectra.results import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.studies.base import StudyConfig, require
+
+# What each sweep varies; the last one is the third on sequences with a massive first token.
+SWEEPS = ("query_key", "value", "sink", "massive_sink")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(StudyConfig):
+    """Settings of the attention-scale study.
+
+    Args:
+        key_dimension: d_K, the length of w_Q and w_K.
+        weight_norm: norm of each of w_V, w_Q, w_K where it is not varied.
+        smallest_norm: where the sweeps over norms start.
+        largest_norm: where they end.
+        largest_sink_bias: where the sweeps over the sink's bias end; they start at 0.
+        massive_activation: factor of the first token in the sweep with a massive activation.
+        points: points of each sweep at which the closed form is evaluated.
+        numeric_points: at how many of them the numerical eigenvalues are computed.
+        dense_points: at how many of these all eigenvalues come from the dense matrix as well.
+    """
+
+    key_dimension: int
+    weight_norm: float
+    smallest_norm: float
+    largest_norm: float
+    largest_sink_bias: float
+    massive_activation: float
+    points: int
+    numeric_points: int
+    dense_points: int
+
+    def __post_init__(self) -> None:
+        # A bulk eigenvalue occurs d_K − 1 times, and the bulk is found as what repeats.
+        require(self.key_dimension >= 3, "key_dimension", "at least 3", self.key_dimension)
+        for field in ("weight_norm", "smallest_norm", "massive_activation", "largest_sink_bias"):
+            require(getattr(self, field) > 0, field, "a positive number", getattr(self, field))
+        require(
+            self.largest_norm > self.smallest_norm,
+            "largest_norm",
+            f"more than smallest_norm = {self.smallest_norm}",
+            self.largest_norm,
+        )
+        require(self.points >= 2, "points", "at least 2", self.points)
+        require(
+            2 <= self.numeric_points <= self.points,
+            "numeric_points",
+            f"from 2 to points = {self.points}",
+            self.numeric_points,
+        )
+        require(
+            0 <= self.dense_points <= self.numeric_points,
+            "dense_points",
+            f"from 0 to numeric_points = {self.numeric_points}",
+            self.dense_points,
+        )
+
+
+@dataclass(frozen=True)
+class Network:
+    """One network of a sweep, and its data.
+
+    Args:
+        w_value: ``()``.
+        w_query: ``(d_K,)``.
+        w_key: ``(d_K,)``.
+        sink_bias: added to the scores of the first token.
+        x: ``(batch, length)``.
+        y: ``(batch, length)``.
+        varied: the norm, or the bias, that the sweep varies.
+    """
+
+    w_value: Tensor
+    w_query: Tensor
+    w_key: Tensor
+    sink_bias: float
+    x: Tensor
+    y: Tensor
+    varied: float
+
+    @property
+    def score_bias(self) -> Tensor:
+        """The sink as a bias on each token's scores, ``(length,)``."""
+        bias = torch.zeros(self.x.shape[1], dtype=torch.float64)
+        bias[0] = self.sink_bias
+        return bias
+
+    def layer(self) -> SelfAttention:
+        """The network as a module."""
+        return SelfAttention(self.w_value, self.w_query, self.w_key, self.sink_bias)
+
+
+def sweep(config: Config, name: str, data: Arrays) -> Iterator[Network]:
+    """The networks of one sweep; all of them point in the same directions."""
+    x, y = torch.from_numpy(data["x"]).clone(), torch.from_numpy(data["y"])
+    if name == "massive_sink":
+        x[:, 0] *= config.massive_activation
+    draws = torch.randn(
+        2, config.key_dimension, generator=generator(config.seed, "weights"), dtype=torch.float64
+    )
+    query, key = draws / draws.norm(dim=1, keepdim=True)
+    one = config.weight_norm
+    value = torch.tensor(one, dtype=torch.float64)
+    network = Network(value, one * query, one * key, 0.0, x, y, 0.0)
+    norms = np.geomspace(config.smallest_norm, config.largest_norm, config.points)
+    biases = np.linspace(0.0, config.largest_sink_bias, config.points)
+    for varied in (norms if name in ("query_key", "value") else biases).tolist():
+        if name == "query_key":
+            changed = replace(network, w_query=varied * query, w_key=varied * key)
+        elif name == "value":
+            changed = replace(network, w_value=torch.tensor(varied, dtype=torch.float64))
+        else:
+            changed = replace(network, sink_bias=varied)
+        yield replace(changed, varied=varied)
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """Theorem 3.5 and the bounds at each point of each sweep.
+
+    Returns:
+        ``key_dimension``, ``massive_activation``, and for each sweep ``<sweep>/varied`` (s,);
+        ``attention`` (s,), the mean attention on the first token; ``outliers`` (s, 3) descending;
+        ``bulk`` (s,) γ, whose two signs are the bulk, each d_K − 1 times; ``trace`` (s,); ``zeta``
+        (s,); ``lower`` and ``upper`` (s,), the bounds on all outliers; ``largest_lower`` and
+        ``largest_upper`` (s,), those on the largest eigenvalue; ``condition_number`` and its lower
+        bound ``condition_bound`` (s,), infinite for a singular Hessian.
+    """
+    arrays: Arrays = {
+        "key_dimension": np.array(config.key_dimension),
+        "massive_activation": np.array(config.massive_activation),
+    }
+    for name in SWEEPS:
+        rows = [_exact(network) for network in sweep(config, name, networks)]
+        arrays |= {f"{name}/{key}": np.array([row[key] for row in rows]) for key in rows[0]}
+    return arrays
+
+
+def _exact(network: Network) -> Arrays:
+    """The closed form of one network."""
+    query, key = network.w_query, network.w_key
+    arguments = (network.w_value, query, key, network.x, network.y)
+    spectrum = cf.self_attention(*arguments, score_bias=network.score_bias)
+    coefficients = cf.attention_coefficients(*arguments, score_bias=network.score_bias)
+    outer = cf.attention_outlier_bounds(coefficients, query, key)
+    largest = cf.attention_largest_eigenvalue_bounds(coefficients, query, key)
+    eigenvalues = spectrum.values.numpy()
+    return {
+        "varied": np.array(network.varied),
+        "attention": network.layer().attention(network.x)[..., 0].mean().detach().numpy(),
+        "outliers": spectrum.select("outlier").flip(0).numpy(),
+        "bulk": coefficients.gamma.numpy(),
+        "trace": (coefficients.alpha + coefficients.zeta * (query @ query + key @ key)).numpy(),
+        "zeta": coefficients.zeta.numpy(),
+        "lower": outer.lower.numpy(),
+        "upper": outer.upper.numpy(),
+        "largest_lower": largest.lower.numpy(),
+        "largest_upper": largest.upper.numpy(),
+        "condition_number": _condition_number(eigenvalues),
+        "condition_bound": cf.condition_number_bound(coefficients, query, key).numpy(),
+    }
+
+
+def _condition_number(eigenvalues: np.ndarray) -> np.ndarray:
+    sizes = np.abs(eigenvalues)
+    return np.array(sizes.max() / sizes.min() if sizes.min() > 0 else np.inf)
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The eigenvalues of the automatically differentiated Hessian at some points of each sweep.
+
+    The bulk are the eigenvalues that repeat, as in the paper.
+
+    Returns:
+        For each sweep ``<sweep>/index`` (n,), which points of the sweep; ``values`` (n, g), the
+        distinct eigenvalues, ascending, NaN where there are fewer than ``g``; ``repeated`` (n, g),
+        which of them repeat; ``residual`` (n,), of the eigenpairs; ``condition_number`` (n,);
+        ``dense_index`` (k,) and ``dense`` (k, 2 d_K + 1), all eigenvalues at some of the points.
+    """
+    arrays: Arrays = {}
+    index = _spread(np.arange(config.points), config.numeric_points)
+    dense_index = _spread(index, config.dense_points)
+    for name in SWEEPS:
+        chosen = list(sweep(config, name, networks))
+        found = [distinct_eigenvalues(_hessian(chosen[i]), seed=config.seed) for i in index]
+        groups = max(len(each.values) for each in found)
+        values, repeated = (
+            np.full((len(index), groups), np.nan),
+            np.zeros((len(index), groups), bool),
+        )
+        for row, each in enumerate(found):
+            values[row, : len(each.values)] = each.values.numpy()
+            repeated[row, : len(each.values)] = each.repeated.numpy()
+        dense = [
+            torch.linalg.eigvalsh(cv.dense_matrix(_hessian(chosen[i]))).numpy() for i in dense_index
+        ]
+        arrays |= {
+            f"{name}/index": index,
+            f"{name}/values": values,
+            f"{name}/repeated": repeated,
+            f"{name}/residual": np.array([each.residual for each in found]),
+            f"{name}/condition_number": np.array(
+                [_condition_number(each.values.numpy()) for each in found]
+            ),
+            f"{name}/dense_index": dense_index,
+            f"{name}/dense": np.array(dense).reshape(
+                len(dense_index), 2 * config.key_dimension + 1
+            ),
+        }
+    return arrays
+
+
+def _spread(index: np.ndarray, count: int) -> np.ndarray:
+    """``count`` of the entries, evenly spread, the first and the last included."""
+    return index[np.linspace(0, len(index) - 1, count).round().astype(int)]
+
+
+def _hessian(network: Network) -> cv.SymmetricOperator:
+    problem = cv.Problem(network.layer(), HalfSquaredError("element"), [(network.x, network.y)])
+    return cv.hessian(problem)
