@@ -1,6 +1,8 @@
 """What a valid configuration is: the dataclasses that it must fit, checked before anything runs."""
 
+import hashlib
 import importlib
+import json
 import pkgutil
 from dataclasses import dataclass
 from types import ModuleType
@@ -86,6 +88,23 @@ def module_of(package: str, kind: Any, path: str) -> ModuleType:
     return importlib.import_module(f"hessian_spectra.{package}.{kind}")
 
 
+def tracking_of(config: DictConfig) -> Tracking:
+    """The ``tracking`` group, typed and checked.
+
+    Raises:
+        ConfigError: it does not fit.
+    """
+    return _fit(Tracking, config.tracking, "tracking")
+
+
+def digest_of(config: DictConfig) -> str:
+    """A digest of all that is computed: the configuration less ``tracking`` and ``only``."""
+    kept = {str(k): v for k, v in config.items() if k not in ("tracking", "only")}
+    plain = OmegaConf.to_container(OmegaConf.create(kept), resolve=True)
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
 # Where the entries of each kind stand in the configuration, and what one is called.
 GROUPS = {"data": ("data.sets", "data set"), "studies": ("studies", "study")}
 
@@ -118,7 +137,7 @@ def validate(config: DictConfig) -> dict[str, Any]:
         ConfigError: the first thing that does not fit, in one line with its path.
     """
     _fit(Root, config, "")
-    _fit(Tracking, config.tracking, "tracking")
+    tracking_of(config)
     sets = _fit(Data, config.data, "data").sets
     for name in sets:
         entry(config, "data", name)

@@ -13,6 +13,8 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from pipelines import schema
+
 CONF = Path(__file__).resolve().parent.parent / "conf"
 RESULTS = Path("results")
 REPORTS = Path("reports")
@@ -31,6 +33,9 @@ class Context:
         locked: whether the stage runs under DVC (``-cn locked``): then its inputs come from files.
         results: where arrays are written (and, if ``locked``, read).
         reports: where figures are written.
+        tracking: where W&B runs go; it changes nothing that is computed, so no stage but the
+            dashboard declares it.
+        group: what W&B runs belong to: the experiment's name, or the digest of the configuration.
     """
 
     config: DictConfig
@@ -38,6 +43,8 @@ class Context:
     locked: bool
     results: Path
     reports: Path
+    tracking: schema.Tracking
+    group: str
 
     @property
     def name(self) -> str:
@@ -73,11 +80,13 @@ def _select(config: DictConfig, keys: Sequence[str]) -> DictConfig:
 
 def _context(config: DictConfig, reads: Sequence[str]) -> Context:
     run = HydraConfig.get()
+    tracking = schema.tracking_of(config)
+    group = os.environ.get("DVC_EXP_NAME") or schema.digest_of(config)
     if run.job.config_name == "locked":
-        keys = declared(reads, config.only)
-        return Context(_select(config, keys), config.only, True, RESULTS, REPORTS)
+        kept = _select(config, declared(reads, config.only))
+        return Context(kept, config.only, True, RESULTS, REPORTS, tracking, group)
     directory = RESULTS / "runs" / (run.job.override_dirname or "default")
-    return Context(config, config.only, False, directory, directory)
+    return Context(config, config.only, False, directory, directory, tracking, group)
 
 
 def _known_keys(path: str) -> str:

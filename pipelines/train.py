@@ -1,7 +1,7 @@
 """Stage train: train a study's networks and keep what it recorded on the way."""
 
 from hessian_spectra.results import write_arrays
-from pipelines import chain
+from pipelines import chain, live
 from pipelines.stage import Context, run
 
 READS = ["studies.{only}"]
@@ -10,7 +10,8 @@ READS = ["studies.{only}"]
 def train(context: Context) -> None:
     """Write ``results/train/<study>.npz``."""
     study = chain.study_of(context)
-    arrays = chain.train(context, study)
+    with live.run(context, "train", study) as log:
+        arrays = chain.train(context, study, log)
     write_arrays(chain.path_of(context, "train", study.name), arrays)
 
 

@@ -55,9 +55,7 @@ def test_an_override_runs_the_study_and_its_dependents_alone(finished):
 
 def test_a_refused_override_changes_nothing(finished):
     before = finished.outputs(*FOLDERS)
-    done = finished.run(
-        "dvc", "exp", "run", "-S", f"studies.{STUDY}.seed=abc", TARGET, check=False
-    )
+    done = finished.run("dvc", "exp", "run", "-S", f"studies.{STUDY}.seed=abc", TARGET, check=False)
     assert done.returncode != 0
     message = f"error: invalid config at 'studies.{STUDY}.seed': Value 'abc'"
     assert message in done.stdout + done.stderr

@@ -34,8 +34,14 @@ def fail(monkeypatch, capsys, tmp_path):
         (f"{STUDY}.width=abc", f"error: invalid config at '{STUDY}.width': Value 'abc' of type"),
         (f"{STUDY}.width=-3", f"error: invalid config at '{STUDY}.width': expected "),
         (f"{STUDY}.width=2.5", f"error: invalid config at '{STUDY}.width': Value '2.5' of type"),
-        (f"{STUDY}.widht=5", f"config error: unknown key '{STUDY}.widht': expected one of artifact"),
-        ("studies.cracking-fig0.width=5", "config error: unknown key 'studies.cracking-fig0.width'"),
+        (
+            f"{STUDY}.widht=5",
+            f"config error: unknown key '{STUDY}.widht': expected one of artifact",
+        ),
+        (
+            "studies.cracking-fig0.width=5",
+            "config error: unknown key 'studies.cracking-fig0.width'",
+        ),
         ("colour=red", "config error: unknown key 'colour': expected one of data, only, scale"),
         ("scale=huge", "config error: In 'config': Could not find 'scale/huge'"),
         (f"{STUDY}.kind=nonsense", f"error: invalid config at '{STUDY}.kind': expected one of"),
@@ -43,7 +49,10 @@ def fail(monkeypatch, capsys, tmp_path):
         (f"+{STUDY}.extra=1", f"error: invalid config at '{STUDY}.extra': Key 'extra' not in"),
         (f"~{STUDY}.width", f"error: invalid config at '{STUDY}': "),
         (f"{STUDY}=5", f"error: invalid config at '{STUDY}': expected a mapping, got 5"),
-        ("tracking.mode=sometimes", "error: invalid config at 'tracking.mode': expected one of off"),
+        (
+            "tracking.mode=sometimes",
+            "error: invalid config at 'tracking.mode': expected one of off",
+        ),
         ("data.sets.wedge.size=0", "error: invalid config at 'data.sets.wedge.size': expected "),
     ],
 )

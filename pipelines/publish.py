@@ -1,0 +1,14 @@
+"""Command publish: make the W&B workspace and report with one group of panels per paper."""
+
+from hessian_spectra import tracking
+from pipelines.stage import REPORTS, Context, run
+
+
+def publish(context: Context) -> None:
+    """Save both on the server and print their addresses; needs `wandb login`."""
+    for address in tracking.publish(context.tracking.project, context.tracking.entity, REPORTS):
+        print(address)
+
+
+if __name__ == "__main__":
+    run(publish, reads=[])
