@@ -16,7 +16,9 @@ def claims(context: Context) -> None:
 
     Nothing is written if an identity does not hold.
     """
-    studies = OmegaConf.to_container(context.config.studies, resolve=True)
+    configs = OmegaConf.to_container(context.config.studies, resolve=True)
+    assert isinstance(configs, dict)
+    studies = {str(name): {"kind": c["kind"], "config": c} for name, c in configs.items()}
     records = evaluate(studies, context.results)
     reports: Path = context.reports
     write_json(reports / "claims.json", records)
