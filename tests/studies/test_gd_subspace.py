@@ -21,7 +21,7 @@ def config(**changes):
         "data": "test",
         "seed": 0,
         "width": 4,
-        "initial_scale": 0.5,
+        "initial_scale": 1.0,
         "learning_rate": 0.05,
         "momentum": 0.9,
         "weight_decay": 0.02,

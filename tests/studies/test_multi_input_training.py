@@ -18,7 +18,7 @@ def config(**changes):
         "data": "test",
         "seed": 0,
         "width": 3,
-        "initial_scale": 0.4,
+        "initial_scale": 0.7,
         "learning_rate": 0.05,
         "steps": 20,
         "record_every": 4,

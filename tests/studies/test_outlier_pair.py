@@ -21,12 +21,12 @@ def config(**changes):
         "seed": 1,
         "networks": ["linear", "relu"],
         "width": 6,
-        "initial_scale": 0.3,
+        "initial_scale": 0.75,
         "learning_rate": 0.5,
         "momentum": 0.0,
         "high_learning_rate": 0.0,
         "high_momentum": 0.0,
-        "high_initial_scale": 0.3,
+        "high_initial_scale": 0.75,
         "steps": 120,
         "record_every": 1,
         "numeric_every": 8,
@@ -48,7 +48,7 @@ def follow(settings, data=None):
 @pytest.fixture(scope="module")
 def plain():
     """Gradient descent without momentum, with a third run of its own rate and scale."""
-    return follow(config(high_learning_rate=0.4, high_initial_scale=0.8))
+    return follow(config(high_learning_rate=0.4, high_initial_scale=2.0))
 
 
 @pytest.fixture(scope="module")
@@ -72,13 +72,13 @@ def test_arrays_have_one_row_a_step(plain):
 
 
 def test_all_runs_start_from_the_same_draw():
-    trained = outlier_pair.train(config(high_learning_rate=0.1, high_initial_scale=0.6), wedge())
+    trained = outlier_pair.train(config(high_learning_rate=0.1, high_initial_scale=1.5), wedge())
     np.testing.assert_array_equal(trained["linear/v"][0], trained["relu/v"][0])
     np.testing.assert_allclose(trained["linear_high/w"][0], 2 * trained["linear/w"][0])
 
 
 def test_the_same_configuration_gives_the_same_arrays(plain):
-    again, _ = follow(config(high_learning_rate=0.4, high_initial_scale=0.8))
+    again, _ = follow(config(high_learning_rate=0.4, high_initial_scale=2.0))
     for name, array in plain[0].items():
         np.testing.assert_array_equal(array, again[name], err_msg=name)
 
@@ -117,7 +117,7 @@ def test_with_momentum_it_reaches_zero_from_both_sides(heavy_ball):
 def test_beyond_the_solution_it_closes_from_below():
     # This draw starts at ⟨w, v⟩ > θ*, and the steps are too small to jump back over θ*.
     settings = config(
-        networks=["linear"], high_learning_rate=0.1, high_initial_scale=0.8, seed=4, steps=200
+        networks=["linear"], high_learning_rate=0.1, high_initial_scale=2.0, seed=4, steps=200
     )
     exact, numeric = follow(settings)
     resolved = exact["linear_high/outlier"][:, 1] < -1e-12
@@ -180,7 +180,9 @@ def test_the_caption_tells_when_units_change_cell():
     exact = outlier_pair.closed_form(settings, trained)
     assert np.diff(exact["relu/units"]).tolist() == [1, 0]
     text = figures.caption(exact, outlier_pair.numerics(settings, trained))
-    assert "Hidden units enter or leave the positive cell, and the curves jump, at step 1." in text
+    assert (
+        "Hidden units enter or leave the positive cell, and the curves may jump, at step 1." in text
+    )
 
 
 @pytest.mark.parametrize(

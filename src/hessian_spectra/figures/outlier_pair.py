@@ -178,7 +178,7 @@ def caption(closed_form: Arrays, numerics: Arrays) -> str:
         moves = steps[1:][np.diff(closed_form[f"{run}/units"]) != 0]
         if len(moves):
             sentences.append(
-                "Hidden units enter or leave the positive cell, and the curves jump, at step "
+                "Hidden units enter or leave the positive cell, and the curves may jump, at step "
                 f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}."
             )
         if closed_form[f"{run}/diverged_at"] >= 0:

@@ -1,5 +1,6 @@
 """Which optimizers keep the bulk eigenspace (singh2026cracking, Corollary 3.1)."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -39,7 +40,8 @@ class Config(StudyConfig):
 
     Args:
         width: number of hidden units m, at least 2 for there to be a bulk.
-        initial_scale: standard deviation of the initial weights.
+        initial_scale: norm of each layer's initial weights, roughly: they are Gaussian with this
+            over √m as standard deviation.
         learning_rate: step size of all optimizers but Adam.
         momentum: of heavy ball and Nesterov.
         weight_decay: of the run with weight decay.
@@ -116,7 +118,11 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
     x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
     require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
     draws = generator(config.seed, "weights")
-    v, w = config.initial_scale * torch.randn(2, config.width, generator=draws, dtype=torch.float64)
+    v, w = (
+        config.initial_scale
+        / math.sqrt(config.width)
+        * torch.randn(2, config.width, generator=draws, dtype=torch.float64)
+    )
     descents = {}
     for name in OPTIMIZERS:
         model = TwoLayerLinear(v, w)

@@ -1,5 +1,6 @@
 """A multi-input linear network trained on correlated data (singh2026cracking, Corollary B.1)."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,7 +23,8 @@ class Config(StudyConfig):
 
     Args:
         width: number of hidden units m for each input coordinate.
-        initial_scale: standard deviation of the initial weights.
+        initial_scale: norm of the initial v_d and w_d, roughly: they are Gaussian with this over
+            √m as standard deviation.
         learning_rate: step size of gradient descent.
         steps: number of updates.
         record_every: distance of the steps at which the closed form is evaluated.
@@ -58,8 +60,10 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
     x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
     require(x.ndim == 2, "data", "a data set with several features per sample", config.data)
     draws = generator(config.seed, "weights")
-    v, w = config.initial_scale * torch.randn(
-        2, x.shape[1], config.width, generator=draws, dtype=torch.float64
+    v, w = (
+        config.initial_scale
+        / math.sqrt(config.width)
+        * torch.randn(2, x.shape[1], config.width, generator=draws, dtype=torch.float64)
     )
     run = gradient_descent(
         MultiInputLinear(v, w),

@@ -1,5 +1,6 @@
 """The pair of outlying eigenvalues of a network in training (singh2026cracking, Figure 8)."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -41,13 +42,14 @@ class Config(StudyConfig):
     Args:
         networks: which networks are trained, ``linear`` and/or ``relu``; they start alike.
         width: number of hidden units m.
-        initial_scale: standard deviation of the initial weights.
+        initial_scale: norm of each layer's initial weights, roughly: they are Gaussian with this
+            over √m as standard deviation.
         learning_rate: step size of gradient descent.
         momentum: heavy-ball momentum, started at rest.
         high_learning_rate: step size of one more run of the linear network, in which the loss first
             rises; 0 leaves it out.
         high_momentum: its momentum.
-        high_initial_scale: its standard deviation of the initial weights: the same draw, rescaled.
+        high_initial_scale: its initial scale: the same draw, rescaled.
         steps: number of updates.
         record_every: distance of the steps at which the closed form is evaluated.
         numeric_every: every how many of these the numerical spectrum is computed, after the first
@@ -117,7 +119,7 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
 
     descents = {}
     for name, run in config.runs().items():
-        v, w = run.initial_scale * normal
+        v, w = run.initial_scale / math.sqrt(config.width) * normal
         model = NETWORKS[run.network](v, w)
         optimizer = stochastic_gradient_descent(
             model, learning_rate=run.learning_rate, momentum=run.momentum
