@@ -26,7 +26,7 @@ def _dense_error(closed_form: Arrays, numerics: Arrays) -> float:
         float(spectrum_error(_all_eigenvalues(closed_form, name, point), spectrum))
         for name in SWEEPS
         for point, spectrum in zip(
-            numerics[f"{name}/dense_index"], numerics[f"{name}/dense"], strict=True
+            numerics[f"{name}/dense_index"].tolist(), numerics[f"{name}/dense"], strict=True
         )
     ]
     if not errors:
@@ -38,7 +38,7 @@ def _distinct_error(closed_form: Arrays, numerics: Arrays, *, bulk: bool) -> flo
     """Largest error of the bulk ±γ among the repeated values, or of the outliers among the rest."""
     errors = []
     for name in SWEEPS:
-        for row, point in enumerate(numerics[f"{name}/index"]):
+        for row, point in enumerate(numerics[f"{name}/index"].tolist()):
             values, repeated = numerics[f"{name}/values"][row], numerics[f"{name}/repeated"][row]
             largest = np.nanmax(np.abs(values))
             exact = closed_form[f"{name}/outliers"][point]
@@ -128,7 +128,7 @@ NOT_UNIFORM = (
     "The bulk follows the attention, which leaves uniformity with the score ⟨w_Q, w_K⟩/√d_K. For "
     "random directions and norms s that is of order s²/d_K, and so is the relative change ζ s²/α "
     "of the largest eigenvalue: in per cent of themselves both move alike, whatever d_K is. The "
-    "bulk looks constant because it is small, of order 1/√d_K, on the scale of the largest eigenvalue."
+    "bulk looks constant because it is small, of order 1/√d_K, beside the largest eigenvalue."
 )
 NOT_MONOTONE = (
     "A lower bound that grows does not make the condition number grow: the eigenvalue of smallest "

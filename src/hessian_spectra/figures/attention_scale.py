@@ -52,14 +52,14 @@ def _exact_spectrum(closed_form: Arrays, name: str, point: int) -> np.ndarray:
 def _errors(closed_form: Arrays, numerics: Arrays, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Errors of the distinct eigenvalues, and of all eigenvalues where they are known."""
     distinct = []
-    for row, point in enumerate(numerics[f"{name}/index"]):
+    for row, point in enumerate(numerics[f"{name}/index"].tolist()):
         values = numerics[f"{name}/values"][row]
         exact = _exact_spectrum(closed_form, name, point)
         distinct.append(distinct_error(np.unique(exact), values[np.isfinite(values)]))
     dense = [
         spectrum_error(_exact_spectrum(closed_form, name, point), spectrum)
         for point, spectrum in zip(
-            numerics[f"{name}/dense_index"], numerics[f"{name}/dense"], strict=True
+            numerics[f"{name}/dense_index"].tolist(), numerics[f"{name}/dense"], strict=True
         )
     ]
     return np.array(distinct), np.array(dense)
@@ -80,7 +80,7 @@ def _scale(axes: Axes, closed_form: Arrays, name: str) -> None:
 
 def _draw_eigenvalues(axes: Axes, closed_form: Arrays, numerics: Arrays, name: str) -> None:
     along = _along(closed_form, name)
-    for row, point in enumerate(numerics[f"{name}/index"]):
+    for row, point in enumerate(numerics[f"{name}/index"].tolist()):
         for values, marker in zip(_parts(numerics, name, row), ("o", "s"), strict=True):
             look = style.NUMERIC | SMALL | {"marker": marker, "color": style.BLACK}
             axes.plot(np.full(len(values), along[point]), values, **look)
