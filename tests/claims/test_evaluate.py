@@ -145,7 +145,7 @@ class TestEvaluate:
             "reason": "round-off",
             "verdict": "reproduced",
             "study": "toy",
-            "config": digest(STUDIES["toy"]["config"]),
+            "digest": digest(STUDIES["toy"]["config"]),
             "test": "tests/claims/test_evaluate.py",
             "printed": None,
             "printed_error": None,
@@ -192,7 +192,7 @@ class TestEvaluate:
         (record,) = evaluate(STUDIES, results)
         assert record["verdict"] == "not run at this scale"
         assert record["measured"] is None
-        assert record["config"] is None
+        assert record["digest"] is None
 
     def test_a_missing_file_is_one_line_that_names_its_stage(self, results, ledger):
         (results / "numerics" / "toy.npz").unlink()

@@ -73,11 +73,13 @@ def rounded(number: float) -> float | None:
 def digest(config: Any) -> str:
     """The short SHA-256 of a resolved configuration, written as JSON with sorted keys.
 
+    The same that stands in the record of each figure.
+
     Example:
         >>> digest({"width": 10, "seed": 0}) == digest({"seed": 0, "width": 10})
         True
     """
-    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -208,7 +210,7 @@ def evaluate(studies: Mapping[str, Mapping[str, Any]], results: Path) -> list[Re
             failures.append(str(error))
             continue
         entry = studies.get(claim.study or "", {})
-        records.append(record | {"config": digest(entry["config"]) if "config" in entry else None})
+        records.append(record | {"digest": digest(entry["config"]) if "config" in entry else None})
     if failures:
         noun = "claim does" if len(failures) == 1 else "claims do"
         raise ClaimError(f"{len(failures)} {noun} not hold: " + "; ".join(failures))

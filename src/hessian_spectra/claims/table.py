@@ -5,17 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hessian_spectra.claims.ledger import VERDICTS
-
-# The papers in the order of the report, with their titles.
-PAPERS = {
-    "singh2024closed": "Closed form of the Hessian spectrum for some neural networks",
-    "singh2024poster": "The poster of the same title",
-    "singh2026cracking": "Cracking the Hessian: closed-form Hessian spectra for fundamental "
-    "neural networks",
-    "anon2026data": "How the spectrum of linear networks depends on the data",
-    "wu2022dissecting": "Dissecting Hessian: understanding common structure of Hessian in "
-    "neural networks",
-}
+from hessian_spectra.papers import paper, reading_order
 
 _PREFACE = """\
 # What the papers claim, and what was measured
@@ -115,12 +105,16 @@ def table(records: Sequence[dict[str, Any]]) -> str:
     """
     counts = Counter(record["verdict"] for record in records)
     lines = [_PREFACE, *_grid(("verdict", "claims"), [(v, str(counts[v])) for v in VERDICTS])]
-    present = {record["paper"] for record in records}
-    for paper in [*(p for p in PAPERS if p in present), *sorted(present - set(PAPERS))]:
-        mine = [record for record in records if record["paper"] == paper]
+    for key in sorted({record["paper"] for record in records}, key=reading_order):
+        mine = [record for record in records if record["paper"] == key]
         corrected = [r for r in mine if r["verdict"] == "corrected"]
         unmeasured = [r for r in mine if r["verdict"] == "not run at this scale"]
         rest = [r for r in mine if r not in corrected and r not in unmeasured]
-        title = f"{paper}: {PAPERS[paper]}" if paper in PAPERS else paper
-        lines += [f"## {title}", "", *_measured(rest), *_errata(corrected), *_open(unmeasured)]
+        lines += [
+            f"## {key}: {paper(key).title}",
+            "",
+            *_measured(rest),
+            *_errata(corrected),
+            *_open(unmeasured),
+        ]
     return "\n".join(lines)
