@@ -33,6 +33,7 @@ from hessian_spectra.closed_form.self_attention import (
 )
 from hessian_spectra.closed_form.two_layer_linear import outlier_pair, two_layer_linear
 from hessian_spectra.closed_form.two_layer_relu import two_layer_relu
+from hessian_spectra.closed_form.vector_attention import vector_attention_bulk
 
 __all__ = [
     "AssumptionError",
@@ -63,4 +64,5 @@ __all__ = [
     "smallest_eigenvalue_bound",
     "two_layer_linear",
     "two_layer_relu",
+    "vector_attention_bulk",
 ]

@@ -2,6 +2,7 @@
 
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_matrix, dense_spectrum
 from hessian_spectra.curvature.density import SpectralDensity, spectral_density
+from hessian_spectra.curvature.distinct import DistinctEigenvalues, distinct_eigenvalues
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
 from hessian_spectra.curvature.operators import ggn, hessian
@@ -11,6 +12,7 @@ from hessian_spectra.curvature.traces import TraceEstimate, trace
 
 __all__ = [
     "DENSE_LIMIT",
+    "DistinctEigenvalues",
     "OperatorError",
     "Problem",
     "SpectralDensity",
@@ -18,6 +20,7 @@ __all__ = [
     "TraceEstimate",
     "dense_matrix",
     "dense_spectrum",
+    "distinct_eigenvalues",
     "ggn",
     "hessian",
     "spectral_density",

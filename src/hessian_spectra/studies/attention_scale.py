@@ -9,7 +9,6 @@ from torch import Tensor
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.distinct import distinct_eigenvalues
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
@@ -196,7 +195,7 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
     dense_index = _spread(index, config.dense_points)
     for name in SWEEPS:
         chosen = list(sweep(config, name, networks))
-        found = [distinct_eigenvalues(_hessian(chosen[i]), seed=config.seed) for i in index]
+        found = [cv.distinct_eigenvalues(_hessian(chosen[i]), seed=config.seed) for i in index]
         groups = max(len(each.values) for each in found)
         values, repeated = (
             np.full((len(index), groups), np.nan),

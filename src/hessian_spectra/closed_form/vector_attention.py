@@ -1,0 +1,126 @@
+"""The repeating eigenvalues of self-attention with vector tokens: Theorem 3.5's bulk, extended."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.closed_form._inputs import ArrayLike, finite, read
+from hessian_spectra.spectrum import Spectrum
+
+_SHAPES = {"W_value": "dd", "W_query": "dk", "W_key": "dk", "x": "bld", "y": "bld"}
+_METHOD = "closed form, the query-key bulk"
+
+
+def vector_attention_bulk(
+    W_value: ArrayLike,
+    W_query: ArrayLike,
+    W_key: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    score_bias: ArrayLike | None = None,
+) -> Spectrum:
+    """Bulk of the Hessian of ``f(X) = softmax(X W_Q W_Kᵀ Xᵀ / √d_K) X W_V``, softmax row by row.
+
+    The loss is ``1/2`` times the mean of ``(f(X) - Y)²`` over all entries. It depends on ``W_Q``
+    and ``W_K`` through ``M = W_Q W_Kᵀ`` alone. Let ``G = ∂L/∂M``, ``(d, d)``, have the singular
+    triples ``(u_i, σ_i, v_i)``. The direction ``(u_i rᵀ, ± v_i rᵀ)`` of ``(W_Q, W_K)`` leaves ``M``
+    as it is to first order if ``(W_Q r, W_K r)`` is a multiple of ``(u_i, ∓ v_i)``. The second
+    order then makes it an eigenvector of the Hessian with the eigenvalue ``±σ_i``. Where
+    ``[W_Q; W_K]`` has full row rank such ``r`` fill ``d_K - 2 d + 1`` dimensions: each of the
+    ``2 d`` values ``±σ_i`` occurs that often, and ``5 d² - 2 d`` eigenvalues remain, which have no
+    known closed form.
+
+    The statement and its proof are ours; for ``d = 1`` it is the bulk ``±γ`` of Theorem 3.5, each
+    ``d_K - 1`` times. It holds for every loss that depends on ``M`` alone.
+
+    Args:
+        W_value: ``(d, d)``.
+        W_query: ``(d, d_K)``.
+        W_key: ``(d, d_K)``.
+        x: ``(batch, length, d)`` input sequences.
+        y: ``(batch, length, d)`` targets.
+        score_bias: broadcastable to ``(batch, length, length)``; added to the scores.
+
+    Returns:
+        The bulk alone, ``2 d (d_K - 2 d + 1)`` eigenvalues for ``[W_Q; W_K]`` of full row rank, in
+        the parameter order ``(W_V, W_Q, W_K)``; fewer, or none, if ``d_K`` is too small for that.
+
+    Raises:
+        ValueError: bad shape or type, or empty or not finite data.
+
+    Example:
+        >>> query, key = [[0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]]
+        >>> x, y = [[[1.0], [-1.0]]], [[[-1.0], [1.0]]]
+        >>> vector_attention_bulk([[1.0]], query, key, x, y).eigenvalues  # γ = 1/√3
+        tensor([-0.5774, -0.5774,  0.5774,  0.5774], dtype=torch.float64)
+    """
+    value, query, key, x, y = read(_SHAPES, W_value=W_value, W_query=W_query, W_key=W_key, x=x, y=y)
+    bias = x.new_zeros(()) if score_bias is None else read({"b": "?"}, b=score_bias)[0]
+    gradient = _gradient(value, query, key, x, y, bias)
+    left, sizes, right = torch.linalg.svd(gradient)
+    spaces = _Spaces(query, key)
+    # Columns (u_i, ∓ v_i) / √2: first those for +σ_i, then those for −σ_i.
+    wanted = torch.cat(
+        [torch.cat([left, -sign * right.T]) / math.sqrt(2) for sign in (1, -1)], dim=1
+    )
+
+    def eigenbasis() -> Tensor:
+        columns = [value.new_zeros(2 * query.numel(), 0)]
+        for target in wanted.T:
+            up, down = target[:, None, None].split(len(query))
+            vectors = spaces.solutions(target)[None]  # (1, d_K, copies)
+            # The eigenvector has the opposite sign of v_i.
+            columns.append(torch.cat([up * vectors, -down * vectors]).flatten(0, 1))
+        found = torch.cat(columns, dim=1)
+        return torch.cat([value.new_zeros(value.numel(), found.shape[1]), found])
+
+    return Spectrum(
+        values=finite(torch.cat([sizes, -sizes])),
+        multiplicities=[spaces.dimension(target) for target in wanted.T],
+        kinds=["bulk"] * (2 * len(sizes)),
+        method=_METHOD,
+        eigenbasis=eigenbasis,
+    )
+
+
+class _Spaces:
+    """For a vector ``t``, ``(2 d,)``: all ``r`` with ``(W_Q r, W_K r)`` a multiple of ``t``."""
+
+    def __init__(self, query: Tensor, key: Tensor) -> None:
+        rows = torch.cat([query, key])  # (2 d, d_K)
+        outer, sizes, inner = torch.linalg.svd(rows)
+        self.rank = int(torch.linalg.matrix_rank(rows))
+        self.reached = outer[:, : self.rank]
+        self.inverse = inner[: self.rank].T / sizes[: self.rank]  # (d_K, rank)
+        self.free = inner[self.rank :].T  # (d_K, d_K - rank)
+
+    def reaches(self, target: Tensor) -> bool:
+        """Whether some ``r`` gives ``t`` itself and not only zero."""
+        missed = target - self.reached @ (self.reached.T @ target)
+        return float(missed.norm()) <= 1e-10 * float(target.norm())
+
+    def dimension(self, target: Tensor) -> int:
+        return self.free.shape[1] + int(self.reaches(target))
+
+    def solutions(self, target: Tensor) -> Tensor:
+        """An orthonormal basis of them, ``(d_K, dimension)``."""
+        if not self.reaches(target):
+            return self.free
+        extra = self.inverse @ (self.reached.T @ target)
+        return torch.cat([self.free, (extra / extra.norm())[:, None]], dim=1)
+
+
+def _gradient(
+    value: Tensor, query: Tensor, key: Tensor, x: Tensor, y: Tensor, bias: Tensor
+) -> Tensor:
+    """``∂L/∂M`` at ``M = W_Q W_Kᵀ``, ``(d, d)``."""
+    root = math.sqrt(query.shape[1])
+    scores = (x @ query) @ (x @ key).transpose(1, 2) / root + bias
+    attention = torch.softmax(scores, dim=-1)
+    residual = attention @ x @ value - y
+    # By the attention, then through the softmax of each row, then by M.
+    slope = residual @ (x @ value).transpose(1, 2) / y.numel()
+    slope = attention * (slope - (attention * slope).sum(dim=-1, keepdim=True))
+    return (x.transpose(1, 2) @ slope @ x).sum(dim=0) / root
