@@ -197,9 +197,11 @@ class MultiInput(ClosedForm):
             y=draws.targets * draws.normal("n"),
         )
 
-    def decorrelated(self) -> Case:
+    def decorrelated(self, correlation: float = 0.0) -> Case:
         a = self.example(m=3, n=8, D=3).arguments
-        return self.case(**{**a, "x": torch.linalg.qr(a["x"]).Q * vector(1, 3, 0.2)})
+        x = torch.linalg.qr(a["x"]).Q
+        x[:, 1] += correlation * x[:, 0]
+        return self.case(**{**a, "x": x * vector(1, 3, 0.2)})
 
     def edges(self) -> dict[str, Case]:
         a = self.example(m=3, n=8, D=3).arguments
@@ -207,6 +209,7 @@ class MultiInput(ClosedForm):
         signs = vector(1, -1, 1)[:, None]
         return {
             "decorrelated": self.decorrelated(),
+            "slightly correlated": self.decorrelated(1e-6),
             "one input": self.example(m=3, n=5, D=1),
             "diagonal network": self.example(m=1, n=6, D=4),
             "diagonal network, decorrelated": self.case(
@@ -317,6 +320,7 @@ class OrthogonalFirstLayer(ClosedForm):
             "any weights and data, unchecked": self.case(
                 w=w, V=V + 0.3 * torch.outer(w, vector(1, 0, -1)), x=x + 1, y=y + 2, check=False
             ),
+            "w = 0, any data, unchecked": self.case(w=0 * w, V=V, x=x + 1, y=y + 2, check=False),
             "one hidden unit, unchecked": self.case(w=w[:1], V=V[:1], x=x, y=y, check=False),
         }
 

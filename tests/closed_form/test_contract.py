@@ -147,6 +147,15 @@ def test_device_is_kept(form):
     assert float(error) <= TOLERANCE * expected.abs().max()
 
 
+@edges
+def test_nothing_is_made_on_the_default_device(form, case):
+    # A meta tensor has no entries: one made here, beside the inputs' device, would be an error.
+    with torch.device("meta"):
+        spectrum = evaluate(form, case)
+        assert spectrum.eigenvalues.is_cpu
+        assert spectrum.eigenvectors().is_cpu
+
+
 @forms
 def test_inputs_are_left_alone(form):
     case = form.example()
