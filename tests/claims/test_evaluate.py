@@ -261,7 +261,7 @@ def test_metrics_hold_finite_numbers_by_study(results, ledger):
         claim(id="toy/open", study=None, test=None, measure=None, explanation="It takes a GPU."),
     ]
     numbers = metrics(evaluate(STUDIES, results))
-    assert numbers["studies"] == {"toy": {"toy/identity": 0.0, "toy/value": 5.0}}
+    assert numbers["studies"] == {"toy": {"identity": 0.0, "value": 5.0}}
     assert numbers["verdicts"] == {
         "reproduced": 2,
         "corrected": 0,

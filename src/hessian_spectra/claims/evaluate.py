@@ -222,11 +222,13 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
 
     Returns:
         ``verdicts``: how many claims have each verdict; ``studies``: for each study the measured
-        value of each of its claims. Finite numbers only.
+        value of each of its claims, by the part of their id that follows the study. Finite numbers
+        only.
     """
     studies: dict[str, dict[str, float]] = {}
     for record in records:
         if record["study"] is not None and record["measured"] is not None:
-            studies.setdefault(record["study"], {})[record["id"]] = record["measured"]
+            name = record["id"].removeprefix(f"{record['study']}/")
+            studies.setdefault(record["study"], {})[name] = record["measured"]
     counts = Counter(record["verdict"] for record in records)
     return {"verdicts": {name: counts[name] for name in VERDICTS}, "studies": studies}

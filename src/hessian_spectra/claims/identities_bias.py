@@ -60,7 +60,7 @@ BIAS = {
         "The terms with ⟨v, b⟩⟨δv + δx b, w⟩, ⟨v, b⟩δδx‖w‖² and ⟨δv + δx b, w⟩δδx‖w‖² have a "
         "minus.",
         {CRACKING: "eq. (97), (98)", CLOSED: "eq. (94), (95)"},
-        printed="2⟨v, b⟩⟨δv + δx b, w⟩λ³ + …, outside the bracket that the minus of eq. (96) opens",
+        printed="a plus: they stand outside the bracket that the minus in the line before opens",
         remark="The collected form below it has the right sign.",
         source="brute force at m = 2, where all six eigenvalues are roots",
     ),

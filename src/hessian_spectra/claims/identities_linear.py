@@ -32,7 +32,7 @@ LINEAR = {
         {CRACKING: "appendix B.1, C", CLOSED: "section 1, appendix A"},
     ),
     "linear-order": Statement(
-        "The small outlier always lies within the bulk, the large one never: "
+        "The small outlier never leaves the bulk's range and the large one never enters it: "
         "−|δx| ≤ λ_2 ≤ |δx| ≤ λ_1.",
         {CRACKING: "Theorem 3.1, footnote a"},
         remark="The paper says that it can; by Weyl's inequality it always does.",

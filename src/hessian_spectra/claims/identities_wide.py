@@ -52,6 +52,10 @@ WIDE = {
         {CRACKING: "section 4.1", CLOSED: "section 3"},
         remark="Our addition: it contains Theorems 3.1 (D = 1) and B.1 (D = 2).",
     ),
+    "orthogonal-plain": Statement(
+        "Without bias, for σ² = 1 and E[yx] = 0, the pair is S/2 ± ½√(S² + 12δx²).",
+        {CRACKING: "eq. (106)", CLOSED: "eq. (6), (103)"},
+    ),
     "orthogonal-pair": Statement(
         "Two outliers sum to tr(H)/D exactly, for every D.",
         {CRACKING: "section 4.1, hypothesis", CLOSED: "section 3, conjecture"},

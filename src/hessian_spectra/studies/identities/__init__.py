@@ -12,6 +12,7 @@ FAMILIES = {
     "linear": linear.FAMILY,
     "relu": relu.FAMILY,
     "bias": bias.FAMILY,
+    "dropped": bias.DROPPED,
     "parallel": bias.PARALLEL,
     "sextic": bias.SEXTIC,
     "multi_input": wide.MULTI_INPUT,

@@ -14,13 +14,13 @@ def _tensor(*numbers: float) -> torch.Tensor:
 def attention(config: Config, data: Arrays) -> list[Instance]:
     """Self-attention: ``w_value``, ``w_query``, ``w_key`` ``(d_K,)``, ``x``, ``y (batch, length)``.
 
-    In every third instance d_K = 1, where all eigenvalues are outliers. The edge cases: two
-    counterexamples to printed bounds; w_V = 0 and zero residual, where γ = 0; w_Q = ± w_K; w_Q = 0;
-    a constant sequence.
+    In every third instance d_K = 1, where all eigenvalues are outliers. The edge cases: three
+    counterexamples to what is printed; w_V = 0 and zero residual, where γ = 0; w_Q = ± w_K;
+    w_Q = 0; a constant sequence.
     """
     draw = Draw.of(config, data, "attention")
 
-    edges = [_negative_zeta(), _small_weights()]
+    edges = [_negative_zeta(), _small_weights(), _falling_bound()]
     for change in (
         lambda i: {"w_value": 0 * i["w_value"]},
         lambda i: {"y": _output(i)},
@@ -82,6 +82,17 @@ def _small_weights() -> Instance:
         "w_key": _tensor(0.15, -0.023),
         "x": _tensor(4.5, -1.8)[None],
         "y": _tensor(-0.18, -0.17)[None],
+    }
+
+
+def _falling_bound() -> Instance:
+    """With ζ < 0: the bound on the condition number falls as the norms of w_Q and w_K grow."""
+    return {
+        "w_value": torch.tensor(-2.4, dtype=torch.float64),
+        "w_query": _tensor(-1.2, 0.6),
+        "w_key": _tensor(-0.7, -0.6),
+        "x": _tensor(-2.6, 0.6)[None],
+        "y": _tensor(3.7, -5.1)[None],
     }
 
 

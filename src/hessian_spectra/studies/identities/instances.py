@@ -173,6 +173,16 @@ def _standardised(x: Tensor) -> Tensor:
     return x / x.square().mean().sqrt()
 
 
+def _assumed(draw: Draw, width: int = 5, points: int = 9) -> Instance:
+    """One instance that meets all assumptions of Theorem B.1."""
+    x, y = draw.points(points)
+    x = _standardised(x)
+    first = draw.scale() * orthonormal(draw.normal(width, 2))
+    y = draw.scale() * without(y, torch.stack([x, torch.ones_like(x)], dim=1))
+    w = draw.scale() * draw.normal(width)
+    return {"w": w, "v": first[:, 0], "b": first[:, 1], "x": x, "y": y}
+
+
 def bias(config: Config, data: Arrays) -> list[Instance]:
     """Networks with bias under all assumptions of Theorem B.1: ``w``, ``v``, ``b`` ``(m,)``.
 
@@ -180,20 +190,6 @@ def bias(config: Config, data: Arrays) -> list[Instance]:
     v; w orthogonal to v and b; zero targets.
     """
     draw = Draw.of(config, data, "bias")
-
-    def base(width: int = 5, points: int = 9) -> Instance:
-        x, y = draw.points(points)
-        x = _standardised(x)
-        first = draw.scale() * orthonormal(draw.normal(width, 2))
-        y = draw.scale() * without(y, torch.stack([x, torch.ones_like(x)], dim=1))
-        return {
-            "w": draw.scale() * draw.normal(width),
-            "v": first[:, 0],
-            "b": first[:, 1],
-            "x": x,
-            "y": y,
-        }
-
     edges = []
     for change in (
         lambda i: {"v": 0 * i["v"], "b": 0 * i["b"]},
@@ -203,12 +199,39 @@ def bias(config: Config, data: Arrays) -> list[Instance]:
         lambda i: {"w": without(i["w"], torch.stack([i["v"], i["b"]], dim=1))},
         lambda i: {"y": 0 * i["y"]},
     ):
-        instance = base()
+        instance = _assumed(draw)
         edges.append(instance | change(instance))
     return edges + [
-        base(draw.integer(2, max(2, config.width)), draw.integer(4, max(4, config.points)))
+        _assumed(
+            draw, draw.integer(2, max(2, config.width)), draw.integer(4, max(4, config.points))
+        )
         for _ in range(config.instances)
     ]
+
+
+# Which assumption of Theorem B.1 an instance of :func:`dropped` breaks, and no other one.
+DROPPED = ("v orthogonal to b", "equal norms", "zero mean", "unit second moment", "no correlation")
+
+
+def dropped(config: Config, data: Arrays) -> list[Instance]:
+    """Like the random ones of :func:`bias`, but each breaks one assumption of Theorem B.1.
+
+    ``dropped`` is its place in :data:`DROPPED`.
+    """
+    draw = Draw.of(config, data, "dropped")
+    changes = (
+        lambda i: {"b": (i["b"] + i["v"]) / 2**0.5},
+        lambda i: {"b": 2 * i["b"]},
+        lambda i: {"x": (i["x"] + 1) / 2**0.5},
+        lambda i: {"x": 1.5 * i["x"]},
+        lambda i: {"y": i["y"] + 2 * i["x"]},
+    )
+    found = []
+    for k in range(max(config.instances, 3 * len(changes))):
+        instance = _assumed(draw, draw.integer(2, max(2, config.width)), max(4, config.points))
+        which = k % len(changes)
+        found.append(instance | changes[which](instance) | {"dropped": torch.tensor(which)})
+    return found
 
 
 def parallel(config: Config, data: Arrays) -> list[Instance]:

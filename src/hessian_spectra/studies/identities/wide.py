@@ -101,6 +101,7 @@ def exact_orthogonal(instance: Instance) -> Quantities:
     return {
         "inputs": torch.tensor(inputs),
         "eigenvalues": cf.orthogonal_first_layer(w, V, instance["x"], instance["y"]).eigenvalues,
+        "pair": formulas.bias_pair(w @ w + V.square().sum() / inputs, (V.mT @ w).square().sum()),
         # tr(H)/D = ‖w‖² + ν², with VᵀV = ν² I.
         "trace_share": w @ w + V.square().sum() / inputs,
     }
