@@ -120,7 +120,8 @@ def spectral_density(
 
 def _tridiagonal(operator: SymmetricOperator, start: Tensor, steps: int, bar: tqdm) -> Tensor:
     """The tridiagonal matrices ``(c, steps, steps)`` of Lanczos runs from ``c`` columns."""
-    vector = start / start.norm(dim=0)
+    # Random signs: the squared length is p.
+    vector = start / start.shape[0] ** 0.5
     previous = torch.zeros_like(vector)
     matrices = torch.zeros(vector.shape[1], steps, steps, dtype=torch.float64)
     beta = torch.zeros(vector.shape[1], dtype=vector.dtype, device=vector.device)
@@ -133,7 +134,7 @@ def _tridiagonal(operator: SymmetricOperator, start: Tensor, steps: int, bar: tq
         if step + 1 == steps:
             break
         image = torch.addcmul(image, vector, alpha, value=-1)
-        beta = image.norm(dim=0)
+        beta = image.square().sum(dim=0).sqrt()
         scale = torch.maximum(scale, alpha.abs() + beta)
         # An invariant space: what follows must stay apart from it, at weight zero.
         beta = torch.where(beta > 10 * torch.finfo(beta.dtype).eps * scale, beta, 0.0)

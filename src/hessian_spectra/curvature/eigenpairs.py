@@ -8,7 +8,7 @@ from tqdm import tqdm
 
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_spectrum
 from hessian_spectra.curvature.interface import SymmetricOperator, size_of
-from hessian_spectra.curvature.lanczos import Krylov, Preference
+from hessian_spectra.curvature.lanczos import Krylov, Preference, norm
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
 
@@ -224,12 +224,14 @@ class _Search:
         values = pairs.values.to(signs.dtype).to(signs.device)
         image = self.operator @ (signs @ pairs.vectors)
         self.products += 1
-        together = float((image - (signs * values) @ pairs.vectors).norm()) ** 2
+        together = norm(image - (signs * values) @ pairs.vectors) ** 2
         excess = max(0.0, together - float(pairs.residuals.square().sum()))
         residuals = (pairs.residuals.square() + excess).sqrt()
         limit = self.tol * self.scale
         if bool(((residuals > limit) & (pairs.residuals <= limit)).any()):
             images = self.operator @ pairs.vectors.T
             self.products += len(values)
-            residuals = (images - pairs.vectors.T * values).norm(dim=0).double().cpu()
+            residuals = (
+                (images - pairs.vectors.T * values).square().sum(dim=0).sqrt().double().cpu()
+            )
         return residuals

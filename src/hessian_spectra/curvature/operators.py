@@ -29,7 +29,7 @@ def hessian(
             data is one batch; ``"curvlinops"`` is that library's product, with its error for layer
             norms removed, as an independent reference.
         check: compare the operator with differences of the gradient and test its symmetry, on
-            random directions; costs about as much as ten gradients.
+            random directions; costs about as much as 15 gradients.
 
     Raises:
         OperatorError: the check failed; the message lists likely causes.

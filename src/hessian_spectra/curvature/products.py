@@ -10,6 +10,7 @@ from torch import Tensor
 from hessian_spectra.curvature.interface import OperatorError, require_vectors
 from hessian_spectra.curvature.network import FixedNetwork, first_derivatives, flatten
 from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
 
 # Multiplies a list of tensors of the parameters' shapes by one batch's matrix.
 Product = Callable[[Sequence[Tensor]], Sequence[Tensor]]
@@ -21,8 +22,8 @@ def _explaining_missing_derivatives() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        # NotImplementedError, which some operations raise, is a RuntimeError too.
-        if "not implemented" not in str(error):
+        # Some operations raise NotImplementedError, which is a RuntimeError, others only say so.
+        if not any(words in str(error) for words in ("not implemented", "once_differentiable")):
             raise
         raise OperatorError(
             f"the model has an operation that cannot be differentiated twice ({error}); "
@@ -59,8 +60,9 @@ class DifferentiatedOperator(ABC):
 
     def _build(self) -> Iterator[tuple[Product, float]]:
         for inputs, targets, weight in self.problem.batches():
-            with _explaining_missing_derivatives():
-                yield self._differentiate(inputs, targets), weight
+            with _explaining_missing_derivatives(), FastSecondDerivatives():
+                product = self._differentiate(inputs, targets)
+            yield product, weight
 
     def __matmul__(self, vectors: Tensor) -> Tensor:
         """The product with a vector ``(p,)`` or with each column of a matrix ``(p, k)``."""

@@ -36,9 +36,10 @@ _TOLERANCES = {
     torch.float32: _Tolerances(repeat=1e-4, symmetry=1e-3, difference=1e-3),
 }
 # Relative to ‖θ‖. Differences are taken in float64, whose rounding allows steps so small that
-# hardly any ReLU of any sample switches on the way; smaller steps follow for the case that one
-# does, and a large one for a model that rounds to a shorter type inside.
-_STEPS = (1e-6, 1e-7, 1e-8, 1e-4)
+# hardly any ReLU of any sample switches on the way (one that does makes the quotient useless);
+# smaller steps follow for the case that one does, and large ones for a model that rounds to a
+# shorter type inside.
+_STEPS = (1e-7, 1e-8, 1e-9, 1e-5, 1e-3)
 # Where a model runs in float32 only, differences are a coarse check.
 _COARSE_STEPS = (3e-3, 1e-2, 1e-3)
 _COARSE_TOLERANCE = 5e-2
@@ -204,7 +205,7 @@ def _errors(
 def _kink_note(errors: list[float], steps: tuple[float, ...]) -> str:
     """At a kink the gradient jumps, so the quotient grows as the step shrinks."""
     by_step = dict(zip(steps, errors, strict=True))
-    if steps is _STEPS and by_step[1e-8] > 3 * by_step[1e-6]:
+    if steps is _STEPS and by_step[1e-9] > 3 * by_step[1e-7]:
         return (
             ", and the more so the smaller the step: the gradient jumps at these parameters, so "
             "that there is no Hessian (check=False takes torch's choice of derivative at the kink)"

@@ -1,0 +1,35 @@
+"""Fair timing on a shared machine: CPU time, one thread, random order, ratios within a round."""
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping
+
+
+def rounds(
+    methods: Mapping[str, Callable[[], object]], count: int, seed: int = 0
+) -> dict[str, list[float]]:
+    """CPU seconds of each method in each of ``count`` rounds, after one round that warms up.
+
+    Args:
+        methods: what to time, by name.
+        count: how many rounds count.
+        seed: seed of the order in which methods run, drawn anew for each round.
+    """
+    order = random.Random(seed)
+    names = list(methods)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for number in range(count + 1):
+        order.shuffle(names)
+        for name in names:
+            start = time.process_time()
+            methods[name]()
+            if number:
+                seconds[name].append(time.process_time() - start)
+    return seconds
+
+
+def ratio(seconds: Mapping[str, list[float]], name: str, peer: str) -> float:
+    """The median over rounds of one method's time over another's in the same round."""
+    pairs = zip(seconds[name], seconds[peer], strict=True)
+    return statistics.median(own / other for own, other in pairs)
