@@ -63,8 +63,9 @@ def test_not_finite(form, name, bad):
 def test_empty(form, name):
     tensor = good(form, name)
     if tensor.dim() == 0:
-        pytest.skip("a scalar cannot be empty")
-    assert "at least one entry" in refuse(form, name, tensor[..., :0])
+        assert refuse(form, name, tensor.new_empty(0)) == f"{name}: expected shape (), got (0,)"
+    else:
+        assert "at least one entry" in refuse(form, name, tensor[..., :0])
 
 
 @arguments
@@ -143,8 +144,8 @@ def test_assumptions_bend_for_rounding_only():
     a = {"w": [1.0], "v": [1.0], "b": [1.0], "y": [0.0, 0.0]}
     cf.linear_with_bias(**a, x=vector(1, -1) + 1e-9)
     with pytest.raises(cf.AssumptionError):
-        cf.linear_with_bias(**a, x=vector(1, -1) + 1e-7)
+        cf.linear_with_bias(**a, x=vector(1, -1) + 3e-8)
     # Inputs that came in float32 cannot be expected to do better.
     cf.linear_with_bias(**a, x=(vector(1, -1) + 1e-5).float())
     with pytest.raises(cf.AssumptionError):
-        cf.linear_with_bias(**a, x=(vector(1, -1) + 1e-3).float())
+        cf.linear_with_bias(**a, x=(vector(1, -1) + 3e-4).float())
