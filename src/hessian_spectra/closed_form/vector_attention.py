@@ -32,8 +32,8 @@ def vector_attention_bulk(
     ``2 d`` values ``±σ_i`` occurs that often, and ``5 d² - 2 d`` eigenvalues remain, which have no
     known closed form.
 
-    The statement and its proof are ours; for ``d = 1`` it is the bulk ``±γ`` of Theorem 3.5, each
-    ``d_K - 1`` times. It holds for every loss that depends on ``M`` alone.
+    For ``d = 1`` it is the bulk ``±γ`` of Theorem 3.5, each ``d_K - 1`` times. It holds for every
+    loss that depends on ``W_Q`` and ``W_K`` through ``M`` alone.
 
     Args:
         W_value: ``(d, d)``.
@@ -49,6 +49,9 @@ def vector_attention_bulk(
 
     Raises:
         ValueError: bad shape or type, or empty or not finite data.
+
+    Source: ours, an extension of singh2026cracking, Theorem 3.5, to the layer of its Figure 9; the
+    paper has no formula for vector tokens.
 
     Example:
         >>> query, key = [[0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]]
