@@ -17,7 +17,14 @@ def test_targets_are_the_sequences_backwards():
     np.testing.assert_array_equal(arrays["y"], [[3, 2, 1], [6, 5, 4]])
 
 
-@pytest.mark.parametrize("sequences", [[], [[]], [[1.0], [1.0, 2.0]], [[1.0, float("nan")]]])
+def test_integers_are_numbers():
+    np.testing.assert_array_equal(listed_sequences.make(config([[1, -2]]))["x"], [[1.0, -2.0]])
+
+
+@pytest.mark.parametrize(
+    "sequences",
+    [[], [[]], [[1.0], [1.0, 2.0]], [[1.0, float("nan")]], [[1.0, "a"]], [1.0, 2.0]],
+)
 def test_other_lists_are_refused(sequences):
     with pytest.raises(ValueError, match=r"^sequences: expected .*, got .*$"):
         config(sequences)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,16 @@ class Config(DataConfig):
         sequences: the tokens of each sequence, all of one length.
     """
 
-    sequences: list[list[float]]
+    # Numbers, checked below: a nested list[list[float]] would refuse integers.
+    sequences: list[Any]
 
     def __post_init__(self) -> None:
+        require(
+            all(isinstance(sequence, list) for sequence in self.sequences),
+            "sequences",
+            "a list of lists of numbers",
+            self.sequences,
+        )
         lengths = {len(sequence) for sequence in self.sequences}
         require(
             len(lengths) == 1 and 0 not in lengths,
@@ -29,11 +37,15 @@ class Config(DataConfig):
             self.sequences,
         )
         require(
-            all(math.isfinite(token) for sequence in self.sequences for token in sequence),
+            all(_is_number(token) for sequence in self.sequences for token in sequence),
             "sequences",
-            "finite tokens",
+            "finite numbers as tokens",
             self.sequences,
         )
+
+
+def _is_number(token: Any) -> bool:
+    return isinstance(token, int | float) and math.isfinite(token)
 
 
 def make(config: Config, root: Path | None = None) -> Arrays:
