@@ -75,14 +75,23 @@ def networks(context: Context, study: Study, log: Log = silent) -> Arrays:
     return train(context, study, log)
 
 
-def train(context: Context, study: Study, log: Log = silent) -> Arrays:
-    """Train a study's networks.
+def must_train(study: Study) -> None:
+    """Refuse a study without networks to train.
 
     Raises:
         ValueError: the study does not train.
     """
     if not study.trains:
         raise ValueError(f"only: expected a study that trains, got {study.name!r}")
+
+
+def train(context: Context, study: Study, log: Log = silent) -> Arrays:
+    """Train a study's networks.
+
+    Raises:
+        ValueError: the study does not train.
+    """
+    must_train(study)
     return study.module.train(study.config, data_set(context, study.config.data), log)
 
 

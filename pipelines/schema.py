@@ -1,8 +1,6 @@
 """What a valid configuration is: the dataclasses that it must fit, checked before anything runs."""
 
-import hashlib
 import importlib
-import json
 import pkgutil
 from dataclasses import dataclass
 from types import ModuleType
@@ -10,6 +8,8 @@ from typing import Any
 
 import omegaconf
 from omegaconf import DictConfig, OmegaConf
+
+from hessian_spectra.results import digest
 
 MODES = ("offline", "online", "disabled")
 
@@ -100,9 +100,7 @@ def tracking_of(config: DictConfig) -> Tracking:
 def digest_of(config: DictConfig) -> str:
     """A digest of all that is computed: the configuration less ``tracking`` and ``only``."""
     kept = {str(k): v for k, v in config.items() if k not in ("tracking", "only")}
-    plain = OmegaConf.to_container(OmegaConf.create(kept), resolve=True)
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return digest(OmegaConf.to_container(OmegaConf.create(kept), resolve=True))
 
 
 # Where the entries of each kind stand in the configuration, and what one is called.

@@ -10,6 +10,7 @@ READS = ["studies.{only}"]
 def train(context: Context) -> None:
     """Write ``results/train/<study>.npz``."""
     study = chain.study_of(context)
+    chain.must_train(study)  # before a W&B run is begun
     with live.run(context, "train", study) as log:
         arrays = chain.train(context, study, log)
     write_arrays(chain.path_of(context, "train", study.name), arrays)

@@ -81,3 +81,10 @@ def test_what_a_killed_process_left_is_cleared_away(tmp_path):
     assert not left.exists()
     assert alive.exists(), "another process is still writing"
     assert (tmp_path / "file").read_bytes() == b"whole"
+
+
+def test_a_digest_depends_on_values_and_not_on_their_order():
+    first = {"a": 1, "b": {"c": [1, 2]}}
+    assert results.digest(first) == results.digest({"b": {"c": [1, 2]}, "a": 1})
+    assert results.digest(first) != results.digest(first | {"a": 2})
+    assert len(results.digest({})) == 12

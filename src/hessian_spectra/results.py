@@ -1,5 +1,6 @@
 """How arrays and records are written and read: npz and JSON, byte-stable and never half-written."""
 
+import hashlib
 import io
 import json
 import os
@@ -83,6 +84,17 @@ def read_arrays(path: Path) -> Arrays:
             f"{path} is missing: run the stage that writes it "
             f"(dvc repro, or python -m pipelines.{path.parent.name} with the same overrides)"
         ) from None
+
+
+def digest(record: Any) -> str:
+    """The first 12 hexadecimal digits of the SHA-256 of a record, as JSON with sorted keys.
+
+    Example:
+        >>> digest({"width": 10, "seed": 0}) == digest({"seed": 0, "width": 10})
+        True
+    """
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def write_json(path: Path, record: Any) -> None:

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from hessian_spectra.figures import style
-from hessian_spectra.figures.save import digest, save
+from hessian_spectra.figures.save import save
+from hessian_spectra.results import digest
 
 CONFIG = {
     "kind": "toy",

@@ -1,9 +1,7 @@
 """The ledger's books: collect the claims of all studies, measure them, find the verdicts."""
 
-import hashlib
 import importlib
 import importlib.util
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,13 +11,12 @@ from typing import Any
 from hessian_spectra.claims import not_run
 from hessian_spectra.claims.ledger import VERDICTS, Claim, Verdict, holds
 from hessian_spectra.claims.table import table
-from hessian_spectra.results import Arrays, MissingResultError, read_arrays
+from hessian_spectra.results import Arrays, MissingResultError, digest, read_arrays
 
 __all__ = [
     "ClaimError",
     "Record",
     "collect",
-    "digest",
     "evaluate",
     "metrics",
     "rounded",
@@ -68,19 +65,6 @@ def rounded(number: float) -> float | None:
     if number == round(number) and abs(number) < 1e6:
         return float(number)
     return float(f"{number:.3g}")
-
-
-def digest(config: Any) -> str:
-    """The short SHA-256 of a resolved configuration, written as JSON with sorted keys.
-
-    The same that stands in the record of each figure.
-
-    Example:
-        >>> digest({"width": 10, "seed": 0}) == digest({"seed": 0, "width": 10})
-        True
-    """
-    text = json.dumps(config, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def collect(studies: Mapping[str, Mapping[str, Any]]) -> list[Claim]:

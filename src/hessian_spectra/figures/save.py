@@ -1,8 +1,6 @@
 """How a figure is written: PNG for the page, PDF for a paper, and a record of its origin."""
 
-import hashlib
 import io
-import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,21 +8,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from hessian_spectra.results import write_bytes, write_json
+from hessian_spectra.results import digest, write_bytes, write_json
 
 # It reports each font table that it copies into a PDF.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
-
-
-def digest(config: Mapping[str, Any]) -> str:
-    """The first 12 hexadecimal digits of the SHA-256 of a configuration, as canonical JSON.
-
-    Example:
-        >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
-        True
-    """
-    text = json.dumps(config, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def save(figure: Figure, caption: str, study: str, config: Mapping[str, Any], folder: Path) -> None:

@@ -42,7 +42,7 @@ EXACT_RING: dict[str, Any] = {
     "markerfacecolor": "none",
 }
 
-_STYLE = {
+_STYLE: Any = {
     "font.size": 8,
     "font.family": "DejaVu Sans",
     "axes.titlesize": 8.5,
