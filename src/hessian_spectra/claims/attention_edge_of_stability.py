@@ -211,13 +211,15 @@ def _sharpening(study: str) -> list[Claim]:
     ]
 
 
+EDGE_ON = "from the step on at which the sharpness has reached 2/η"
+
+
 def _oscillation(study: str) -> list[Claim]:
-    edge_on = "from the step on at which the sharpness has reached 2/η"
     return [
         _claim(
             study,
             "hovers",
-            f"At the edge the sharpness stays around 2/η (value: its mean over 2/η, {edge_on}).",
+            f"At the edge the sharpness stays around 2/η (value: its mean over 2/η, {EDGE_ON}).",
             "value",
             _mean_after,
             expected=1.0,
@@ -228,7 +230,7 @@ def _oscillation(study: str) -> list[Claim]:
         _claim(
             study,
             "oscillates",
-            f"It oscillates (value: share of the steps {edge_on} that undo the change of the step "
+            f"It oscillates (value: share of the steps {EDGE_ON} that undo the change of the step "
             "before).",
             "value",
             _reversals,
@@ -237,11 +239,16 @@ def _oscillation(study: str) -> list[Claim]:
             tolerance=0.1,
             reason="an oscillation of period 2 reverses at every step; a few may go on",
         ),
+    ]
+
+
+def _mechanism(study: str) -> list[Claim]:
+    return [
         _claim(
             study,
             "opposite-phase",
             "Sharpness and trace oscillate in completely opposite phases (statistic: correlation "
-            f"of their one-step changes {edge_on}).",
+            f"of their one-step changes {EDGE_ON}).",
             "correlation",
             partial(_changes_together, name="trace"),
             expected=-1.0,
@@ -253,7 +260,7 @@ def _oscillation(study: str) -> list[Claim]:
             study,
             "driven-by-xi",
             "The terms that define ξ drive the oscillation (statistic: correlation of the one-step "
-            f"changes of ξ and of the sharpness {edge_on}).",
+            f"changes of ξ and of the sharpness {EDGE_ON}).",
             "correlation",
             partial(_changes_together, name="half_width"),
             expected=1.0,
@@ -265,7 +272,7 @@ def _oscillation(study: str) -> list[Claim]:
             study,
             "amplitude-follows-residual",
             "The amplitude of the oscillation decreases like the norm of the residual (statistic: "
-            f"correlation of the size of the one-step changes with that norm {edge_on}).",
+            f"correlation of the size of the one-step changes with that norm {EDGE_ON}).",
             "correlation",
             _amplitude,
             expected=1.0,
@@ -273,11 +280,16 @@ def _oscillation(study: str) -> list[Claim]:
             tolerance=0.1,
             reason="'similarly' is taken as a correlation above 0.9",
         ),
+    ]
+
+
+def _loss(study: str) -> list[Claim]:
+    return [
         _claim(
             study,
             "loss-decreases",
             "At the edge the loss keeps decreasing over long times (statistic: rank correlation of "
-            f"loss and step {edge_on}).",
+            f"loss and step {EDGE_ON}).",
             "trend",
             _loss_falls,
             expected=-1.0,
@@ -288,7 +300,7 @@ def _oscillation(study: str) -> list[Claim]:
         _claim(
             study,
             "loss-is-not-monotone",
-            f"Locally the loss rises as well (value: number of steps {edge_on} that raise it).",
+            f"Locally the loss rises as well (value: number of steps {EDGE_ON} that raise it).",
             "value",
             _loss_rises_at_times,
             expected=1.0,
@@ -300,4 +312,5 @@ def _oscillation(study: str) -> list[Claim]:
 
 def claims(study: str) -> list[Claim]:
     """The claims of one study of this kind."""
-    return _identities(study) + _sharpening(study) + _oscillation(study)
+    edge_of_stability = _oscillation(study) + _mechanism(study) + _loss(study)
+    return _identities(study) + _sharpening(study) + edge_of_stability

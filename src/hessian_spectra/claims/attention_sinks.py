@@ -114,6 +114,10 @@ def _claim(
 
 def claims(study: str) -> list[Claim]:
     """The claims of one study of this kind."""
+    return _bulk(study) + _trends(study) + _replicates(study)
+
+
+def _bulk(study: str) -> list[Claim]:
     extension = "Theorem 3.5, extended to vector tokens"
     return [
         _claim(
@@ -139,6 +143,11 @@ def claims(study: str) -> list[Claim]:
             location=extension,
             source="our extension of the theorem",
         ),
+    ]
+
+
+def _trends(study: str) -> list[Claim]:
+    return [
         _claim(
             study,
             "bulk-shrinks",
@@ -174,6 +183,11 @@ def claims(study: str) -> list[Claim]:
             tolerance=0.1,
             reason=FEW,
         ),
+    ]
+
+
+def _replicates(study: str) -> list[Claim]:
+    return [
         _claim(
             study,
             "bulk-shrinks-in-replicates",
