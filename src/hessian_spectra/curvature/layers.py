@@ -1,0 +1,303 @@
+"""Layers as functions that can be differentiated twice in reverse, each time with little work.
+
+Each comes as a pair: the layer, and its backward pass as a function of its own, whose derivative is
+written out. No third derivative is there.
+"""
+
+# ruff: noqa: D102 -- forward and backward are what torch.autograd.Function asks each class for.
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+
+class Activation(Function):
+    """An elementwise function with known value and derivatives."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, value: Tensor, first: Tensor, second: Tensor) -> Tensor:
+        ctx.save_for_backward(inputs, first, second)
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, first, second = ctx.saved_tensors
+        return _ActivationBackward.apply(gradient, inputs, first, second), None, None, None
+
+
+class _ActivationBackward(Function):
+    """The gradient times the first derivative, as a function of gradient and input."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, gradient: Tensor, inputs: Tensor, first: Tensor, second: Tensor
+    ) -> Tensor:
+        ctx.save_for_backward(first, gradient * second)
+        return gradient * first
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, direction: Tensor) -> tuple[Tensor | None, ...]:
+        first, curvature = ctx.saved_tensors
+        needs_gradient, needs_inputs = ctx.needs_input_grad[:2]
+        return (
+            direction * first if needs_gradient else None,
+            direction * curvature if needs_inputs else None,
+            None,
+            None,
+        )
+
+
+class Rectifier(Function):
+    """max(x, 0), whose second derivative is zero rather than a tensor of zeros."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor) -> Tensor:
+        outputs = torch.relu(inputs)
+        ctx.save_for_backward(outputs)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (outputs,) = ctx.saved_tensors
+        return _RectifierBackward.apply(gradient, outputs.detach())
+
+
+class _RectifierBackward(Function):
+    """The gradient where the output is positive: a linear function of the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, outputs: Tensor) -> Tensor:
+        ctx.save_for_backward(outputs)
+        return torch.ops.aten.threshold_backward(gradient, outputs, 0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, direction: Tensor) -> tuple[Tensor, None]:
+        (outputs,) = ctx.saved_tensors
+        return torch.ops.aten.threshold_backward(direction, outputs, 0), None
+
+
+class Linear(Function):
+    """x Wᵀ + b for the rows of a matrix x."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(inputs, weight)
+        return functional.linear(inputs, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, weight = ctx.saved_tensors
+        return _LinearBackward.apply(gradient, inputs, weight, tuple(ctx.needs_input_grad))
+
+
+class _LinearBackward(Function):
+    """The derivatives of a linear layer, as functions of gradient, inputs and weight."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, gradient: Tensor, inputs: Tensor, weight: Tensor, mask: Any
+    ) -> tuple[Tensor | None, ...]:
+        ctx.save_for_backward(gradient, inputs, weight)
+        ctx.set_materialize_grads(False)
+        return (
+            gradient @ weight if mask[0] else None,
+            gradient.T @ inputs if mask[1] else None,
+            gradient.sum(dim=0) if mask[2] else None,
+        )
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, to_inputs: Tensor | None, to_weight: Tensor | None, to_bias: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        gradient, inputs, weight = ctx.saved_tensors
+        along_gradient = along_inputs = along_weight = None
+        if ctx.needs_input_grad[0]:
+            # The matrix products add up in place, where torch would add three results.
+            if to_weight is not None:
+                along_gradient = functional.linear(inputs, to_weight, to_bias)
+            elif to_bias is not None:
+                along_gradient = to_bias.expand_as(gradient).contiguous()
+            if to_inputs is not None and along_gradient is not None:
+                along_gradient.addmm_(to_inputs, weight.T)
+            elif to_inputs is not None:
+                along_gradient = to_inputs @ weight.T
+        if ctx.needs_input_grad[1] and to_weight is not None:
+            along_inputs = gradient @ to_weight
+        if ctx.needs_input_grad[2] and to_inputs is not None:
+            along_weight = gradient.T @ to_inputs
+        return along_gradient, along_inputs, along_weight, None
+
+
+def _forward(inputs: Tensor, weight: Tensor, geometry: tuple[Any, ...]) -> Tensor:
+    stride, padding, dilation, groups = geometry
+    return torch.convolution(
+        inputs, weight, None, stride, padding, dilation, False, [0] * len(stride), groups
+    )
+
+
+def _backward(
+    gradient: Tensor, inputs: Tensor, weight: Tensor, geometry: tuple[Any, ...], mask: list[bool]
+) -> tuple[Tensor | None, Tensor | None]:
+    """The derivatives with respect to inputs and weight, as far as ``mask`` asks for them."""
+    stride, padding, dilation, groups = geometry
+    if not any(mask):
+        return None, None
+    to_inputs, to_weight, _ = torch.ops.aten.convolution_backward(
+        gradient, inputs, weight, None, stride, padding, dilation, False,
+        [0] * len(stride), groups, [*mask, False],
+    )  # fmt: skip
+    return to_inputs if mask[0] else None, to_weight if mask[1] else None
+
+
+class Convolution(Function):
+    """A convolution without bias."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, *geometry: Any) -> Tensor:
+        ctx.save_for_backward(inputs, weight)
+        ctx.geometry = geometry
+        return _forward(inputs, weight, geometry)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, weight = ctx.saved_tensors
+        mask = tuple(ctx.needs_input_grad[:2])
+        pair = _ConvolutionBackward.apply(gradient, inputs, weight, mask, *ctx.geometry)
+        return *pair, None, None, None, None
+
+
+class _ConvolutionBackward(Function):
+    """The derivatives of a convolution, as functions of gradient, inputs and weight."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, gradient: Tensor, inputs: Tensor, weight: Tensor, mask: Any, *geometry: Any
+    ) -> tuple[Tensor | None, Tensor | None]:
+        ctx.save_for_backward(gradient, inputs, weight)
+        ctx.geometry = geometry
+        ctx.set_materialize_grads(False)
+        return _backward(gradient, inputs, weight, geometry, list(mask))
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, to_inputs: Tensor | None, to_weight: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        gradient, inputs, weight = ctx.saved_tensors
+        geometry = ctx.geometry
+        needs_gradient, needs_inputs, needs_weight = ctx.needs_input_grad[:3]
+        along_gradient = along_inputs = along_weight = None
+        if needs_gradient:
+            if to_inputs is not None:
+                along_gradient = _forward(to_inputs, weight, geometry)
+            if to_weight is not None:
+                change = _forward(inputs, to_weight, geometry)
+                along_gradient = change if along_gradient is None else along_gradient + change
+        if needs_inputs and to_weight is not None:
+            along_inputs, _ = _backward(gradient, inputs, to_weight, geometry, [True, False])
+        if needs_weight and to_inputs is not None:
+            _, along_weight = _backward(gradient, to_inputs, weight, geometry, [False, True])
+        return along_gradient, along_inputs, along_weight, None, *(None,) * len(geometry)
+
+
+class LayerNorm(Function):
+    """``x̂ ∘ w + b`` with ``x̂`` the last axis of x, centred and scaled to unit variance."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, epsilon: float) -> Tensor:
+        outputs, mean, scale = torch.native_layer_norm(
+            inputs, (inputs.shape[-1],), weight, bias, epsilon
+        )
+        ctx.save_for_backward(inputs, weight, mean, scale)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        return *_LayerNormBackward.apply(gradient, *ctx.saved_tensors), None
+
+
+class _LayerNormBackward(Function):
+    """``P (g ∘ w)``, ``Σ g ∘ x̂`` and ``Σ g`` with ``P h = r (h − ⟨h⟩ − x̂ ⟨h x̂⟩)``, ``r = 1/σ``.
+
+    ``⟨ ⟩`` is the mean over the last axis. ``P`` is symmetric, ``dx̂ = P dx`` and
+    ``dr = −r² ⟨x̂ dx⟩``.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, gradient: Tensor, inputs: Tensor, weight: Tensor, mean: Tensor, scale: Tensor
+    ) -> tuple[Tensor, ...]:
+        normal = (inputs - mean) * scale
+        weighted = gradient * weight
+        along = (weighted * normal).mean(-1, keepdim=True)
+        projected = (weighted - weighted.mean(-1, keepdim=True) - normal * along) * scale
+        ctx.save_for_backward(
+            gradient, weight, normal, scale, weighted * scale, along * scale, projected * scale
+        )
+        return projected, _over_rows(gradient * normal), _over_rows(gradient)
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, direction: Tensor, to_weight: Tensor, to_bias: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        gradient, weight, normal, scale, weighted, along, projected = ctx.saved_tensors
+        share = (direction * normal).mean(-1, keepdim=True)
+        moved = direction - direction.mean(-1, keepdim=True)
+        moved = moved.addcmul_(normal, share, value=-1).mul_(scale)  # P V
+        along_gradient = torch.addcmul(to_bias, normal, to_weight).addcmul_(moved, weight)
+        # Through x̂: P (g ∘ p − r (V ⟨h x̂⟩ + h ⟨V x̂⟩)); through r: −r ⟨V P h⟩ x̂.
+        change = (gradient * to_weight).addcmul_(direction, along, value=-1)
+        change = change.addcmul_(weighted, share, value=-1)
+        through = (change * normal).mean(-1, keepdim=True)
+        change = change.sub_(change.mean(-1, keepdim=True)).addcmul_(normal, through, value=-1)
+        stretch = (direction * projected).mean(-1, keepdim=True)
+        along_inputs = change.mul_(scale).addcmul_(normal, stretch, value=-1)
+        return along_gradient, along_inputs, _over_rows(gradient * moved), None, None
+
+
+def _over_rows(values: Tensor) -> Tensor:
+    return values.reshape(-1, values.shape[-1]).sum(dim=0)
+
+
+class Softmax(Function):
+    """``y = softmax(x)`` along one axis."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, axis: int) -> Tensor:
+        outputs = torch.softmax(inputs, axis)
+        ctx.axis = axis
+        ctx.save_for_backward(inputs, outputs)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        inputs, outputs = ctx.saved_tensors
+        return _SoftmaxBackward.apply(gradient, inputs, outputs.detach(), ctx.axis), None
+
+
+class _SoftmaxBackward(Function):
+    """``u = y ∘ (g − Σ g y)``, with ``y`` taken as a function of x in its derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, inputs: Tensor, outputs: Tensor, axis: int) -> Tensor:
+        ctx.axis = axis
+        result = outputs * (gradient - (gradient * outputs).sum(axis, keepdim=True))
+        ctx.save_for_backward(outputs, result)
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, direction: Tensor) -> tuple[Tensor | None, ...]:
+        outputs, result = ctx.saved_tensors
+        centred = direction - (direction * outputs).sum(ctx.axis, keepdim=True)
+        total = (direction * result).sum(ctx.axis, keepdim=True)
+        along_inputs = (result * centred).addcmul_(outputs, total, value=-1)
+        return outputs * centred, along_inputs, None, None
