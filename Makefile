@@ -11,7 +11,7 @@ repro: $(VENV)/ready
 	dvc repro
 
 test: $(VENV)/ready
-	pytest -n 2
+	pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/ready
 	ruff check .
