@@ -1,0 +1,88 @@
+"""Reading an offline run back, with W&B's own reader."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hessian_spectra.tracking.run import TrackingError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFile:
+    """What an offline run holds.
+
+    Args:
+        run_id: its id.
+        project: name of the project.
+        name: of the run.
+        state: ``finished``, ``failed``, or ``running`` for a run that was killed.
+        config: the recorded configuration.
+        summary: the last value of each key; images and tables as records with their ``sha256``.
+        history: one mapping a logged step.
+        artifacts: for each artifact its files with their MD5 in base64, as its manifest has it.
+    """
+
+    run_id: str
+    project: str
+    name: str
+    state: str
+    config: dict[str, Any]
+    summary: dict[str, Any]
+    history: list[dict[str, Any]]
+    artifacts: dict[str, dict[str, str]]
+
+    @property
+    def images(self) -> dict[str, str]:
+        """The SHA-256 of each logged image, by its key."""
+        return {
+            key: value["sha256"]
+            for key, value in self.summary.items()
+            if isinstance(value, dict) and value.get("_type") == "image-file"
+        }
+
+
+def _inspect(file: Path, *options: str) -> str:
+    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", *options, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise TrackingError(f"{file} cannot be read: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+def read_back(directory: Path) -> RunFile:
+    """Read an offline run.
+
+    Args:
+        directory: the run's own folder, which holds one ``.wandb`` file.
+
+    Raises:
+        TrackingError: there is no such file, or it cannot be read.
+    """
+    files = sorted(directory.glob("*.wandb"))
+    if len(files) != 1:
+        raise TrackingError(f"{directory}: expected one .wandb file, found {len(files)}")
+    overview = json.loads(_inspect(files[0], "--summary"))
+    if not overview["run_id"]:
+        raise TrackingError(f"{files[0]} cannot be read: there is no run in it")
+    records = [json.loads(line) for line in _inspect(files[0]).splitlines()]
+    artifacts = {
+        record["artifact"]["name"]: {
+            entry["path"]: entry["digest"]
+            for entry in record["artifact"]["manifest"].get("contents", [])
+        }
+        for record in records
+        if record["type"] == "artifact"
+    }
+    return RunFile(
+        run_id=overview["run_id"],
+        project=overview["project"],
+        name=overview["name"],
+        state=overview["state"],
+        config=overview["config"],
+        summary=overview["summary"],
+        history=[record["history"]["item"] for record in records if record["type"] == "history"],
+        artifacts=artifacts,
+    )

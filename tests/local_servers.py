@@ -1,0 +1,172 @@
+"""Servers on the loopback interface that stand in for W&B's, each with an end of its own.
+
+They prove what the client sends, not what W&B accepts.
+"""
+
+import json
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@contextmanager
+def closed_port() -> Iterator[str]:
+    """The address of a port at which nobody listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}"
+
+
+@contextmanager
+def silent_server() -> Iterator[str]:
+    """The address of a server that accepts connections and never answers."""
+    ended = threading.Event()
+    accepted: list[socket.socket] = []
+
+    def accept(listening: socket.socket) -> None:
+        while not ended.is_set():
+            with suppress(TimeoutError):
+                accepted.append(listening.accept()[0])
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        listening.settimeout(0.1)
+        thread = threading.Thread(target=accept, args=(listening,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            ended.set()
+            thread.join()
+            for connection in accepted:
+                connection.close()
+
+
+class WandbServer:
+    """What a W&B server is asked to do, with just enough of its answers.
+
+    Args:
+        address: of the server.
+        silent_from: the GraphQL operation from which on nothing is answered; ``None`` for never.
+    """
+
+    def __init__(self, silent_from: str | None) -> None:
+        self.silent_from = silent_from
+        self.address = ""
+        self.operations: list[str] = []
+        self.uploads: dict[str, bytes] = {}
+        self.streams: list[dict[str, Any]] = []
+        self.ended = threading.Event()
+        self._silent = False
+
+    def silent(self, operation: str) -> bool:
+        self._silent = self._silent or operation == self.silent_from
+        return self._silent
+
+    def graphql(self, operation: str, variables: dict[str, Any]) -> dict[str, Any]:
+        """The data of an answer, in the shape that the client reads."""
+        upload = f"{self.address}/upload"
+        if operation == "UpsertBucket":
+            project = {"id": "p", "name": "hessian-spectra", "entity": {"id": "e", "name": "me"}}
+            bucket = {"id": "b", "name": variables["name"], "displayName": variables["displayName"]}
+            bucket |= {"description": None, "config": "{}", "sweepName": None, "project": project}
+            bucket["historyLineCount"] = None
+            return {"upsertBucket": {"bucket": bucket, "inserted": True}}
+        if operation == "Viewer":
+            viewer = {"id": "v", "entity": "me", "username": "me", "email": "", "flags": "{}"}
+            return {"viewer": viewer | {"teams": {"edges": []}}}
+        if operation == "CreateRunFiles":
+            files = [{"name": f, "uploadUrl": f"{upload}/{f}"} for f in variables["files"]]
+            return {"createRunFiles": {"runID": "b", "uploadHeaders": [], "files": files}}
+        if operation == "CreateArtifact":
+            name = variables["input"]["artifactCollectionName"]
+            artifact = {
+                "id": name,
+                "state": "PENDING",
+                "artifactSequence": {"latestArtifact": None},
+            }
+            return {"createArtifact": {"artifact": artifact}}
+        if operation in ("CreateArtifactManifest", "UpdateArtifactManifest"):
+            name = variables.get("artifactID") or variables.get("artifactManifestID")
+            file = {"id": "f", "uploadUrl": f"{upload}/manifest/{name}", "uploadHeaders": []}
+            key = operation[0].lower() + operation[1:]
+            return {key: {"artifactManifest": {"id": name, "file": file}}}
+        if operation == "CreateArtifactFiles":
+            nodes = [
+                {
+                    "storagePath": f["name"],
+                    "uploadUrl": f"{upload}/{f['artifactID']}/{f['name']}",
+                    "uploadHeaders": [],
+                    "uploadMultipartUrls": None,
+                    "artifact": {"id": f["artifactID"]},
+                }
+                for f in variables["input"]["artifactFiles"]
+            ]
+            return {"createArtifactFiles": {"files": {"edges": [{"node": n} for n in nodes]}}}
+        if operation == "CommitArtifact":
+            return {"commitArtifact": {"artifact": {"id": variables["artifactID"], "digest": ""}}}
+        return {}
+
+
+def _handler(server: WandbServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self) -> None:
+            content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            data: dict[str, Any] = {}
+            if self.path == "/graphql":
+                request = json.loads(content)
+                named = re.match(r"\s*(?:query|mutation)\s+(\w+)", request["query"])
+                operation = named[1] if named else "unnamed"
+                server.operations.append(operation)
+                if server.silent(operation):
+                    server.ended.wait(60)
+                    return
+                data = {"data": server.graphql(operation, request.get("variables") or {})}
+            elif self.path.startswith("/upload/"):
+                server.uploads[self.path.removeprefix("/upload/")] = content
+            elif self.path.endswith("/file_stream"):
+                server.streams.append(json.loads(content))
+            body = json.dumps(data).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_PUT = answer  # noqa: N815
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Say nothing."""
+
+    return Handler
+
+
+class _Listening(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that give up on a silent server are what the tests are about."""
+
+
+@contextmanager
+def wandb_server(silent_from: str | None = None) -> Iterator[WandbServer]:
+    """A stand-in for a W&B server."""
+    state = WandbServer(silent_from)
+    listening = _Listening(("127.0.0.1", 0), _handler(state))
+    state.address = f"http://127.0.0.1:{listening.server_address[1]}"
+    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield state
+    finally:
+        state.ended.set()
+        listening.shutdown()
+        thread.join()
+        listening.server_close()
