@@ -1,7 +1,6 @@
 """What the configurations of all data sets have in common."""
 
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,14 +14,3 @@ class DataConfig:
 
     kind: str
     seed: int
-
-
-def require(condition: bool, field: str, expected: str, value: Any) -> None:
-    """Refuse a bad value of a configuration field.
-
-    Raises:
-        ValueError: ``condition`` is false; the message names the field, what was expected and
-            what came.
-    """
-    if not condition:
-        raise ValueError(f"{field}: expected {expected}, got {value!r}")

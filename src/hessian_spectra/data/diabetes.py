@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hessian_spectra.data.base import DataConfig, require
+from hessian_spectra.data.base import DataConfig
 from hessian_spectra.results import Arrays
+from hessian_spectra.validation import require
 
 FEATURES = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
 

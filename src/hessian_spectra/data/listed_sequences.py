@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hessian_spectra.data.base import DataConfig, require
+from hessian_spectra.data.base import DataConfig
 from hessian_spectra.results import Arrays
+from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)

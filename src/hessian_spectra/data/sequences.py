@@ -5,9 +5,10 @@ from pathlib import Path
 
 import torch
 
-from hessian_spectra.data.base import DataConfig, require
+from hessian_spectra.data.base import DataConfig
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
 
 TARGETS = ("gaussian", "reversal")
 

@@ -11,8 +11,9 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import Log, StudyConfig, require, silent
+from hessian_spectra.studies.base import Log, StudyConfig, silent
 from hessian_spectra.training import gradient_descent
+from hessian_spectra.validation import require
 
 WEIGHTS = ("w_value", "w_query", "w_key")
 

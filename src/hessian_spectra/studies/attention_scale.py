@@ -12,7 +12,8 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import StudyConfig, require
+from hessian_spectra.studies.base import StudyConfig
+from hessian_spectra.validation import require
 
 # What each sweep varies; the last one is the third on sequences with a massive first token.
 SWEEPS = ("query_key", "value", "sink", "massive_sink")

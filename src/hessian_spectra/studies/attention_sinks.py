@@ -15,7 +15,8 @@ from hessian_spectra.models import HalfSquaredError, VectorSelfAttention
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.studies.base import StudyConfig, require
+from hessian_spectra.studies.base import StudyConfig
+from hessian_spectra.validation import require
 
 # Eigenvalues closer than this share of the largest are the same; round-off is below 1e-14.
 SAME = 1e-11

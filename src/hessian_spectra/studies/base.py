@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 # What a training loop calls after each recorded step: the step and its metrics.
 Log = Callable[[int, Mapping[str, float]], None]
@@ -31,14 +30,3 @@ class StudyConfig:
     title: str
     data: str
     seed: int
-
-
-def require(condition: bool, field: str, expected: str, value: Any) -> None:
-    """Refuse a bad value of a configuration field.
-
-    Raises:
-        ValueError: ``condition`` is false; the message names the field, what was expected and
-            what came.
-    """
-    if not condition:
-        raise ValueError(f"{field}: expected {expected}, got {value!r}")

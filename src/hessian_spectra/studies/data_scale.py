@@ -19,7 +19,8 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, standard_parametrisation
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import StudyConfig, require
+from hessian_spectra.studies.base import StudyConfig
+from hessian_spectra.validation import require
 
 TARGETS = ("fixed", "scaled")
 

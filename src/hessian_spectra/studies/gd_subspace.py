@@ -14,8 +14,9 @@ from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.studies.base import Log, StudyConfig, require, silent
+from hessian_spectra.studies.base import Log, StudyConfig, silent
 from hessian_spectra.training import descend, follow, stochastic_gradient_descent
+from hessian_spectra.validation import require
 
 # The corollary covers the first; those up to weight decay combine gradients and iterates linearly,
 # so its proof carries over; the last two do not.

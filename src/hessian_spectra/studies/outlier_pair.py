@@ -14,8 +14,9 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReLU
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import Log, StudyConfig, require, silent
+from hessian_spectra.studies.base import Log, StudyConfig, silent
 from hessian_spectra.training import Trajectory, descend, follow, stochastic_gradient_descent
+from hessian_spectra.validation import require
 
 NETWORKS: Mapping[str, type[nn.Module]] = {"linear": TwoLayerLinear, "relu": TwoLayerReLU}
 

@@ -16,7 +16,8 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, TwoLayerReLU, standard_parametrisation
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import StudyConfig, require
+from hessian_spectra.studies.base import StudyConfig
+from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from hessian_spectra.studies.base import StudyConfig, require
+from hessian_spectra.studies.base import StudyConfig
+from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
