@@ -122,12 +122,12 @@ class _LinearBackward(Function):
             # The matrix products add up in place, where torch would add three results.
             if to_weight is not None:
                 along_gradient = functional.linear(inputs, to_weight, to_bias)
-            elif to_bias is not None:
-                along_gradient = to_bias.expand_as(gradient).contiguous()
-            if to_inputs is not None and along_gradient is not None:
-                along_gradient.addmm_(to_inputs, weight.T)
+                if to_inputs is not None:
+                    along_gradient.addmm_(to_inputs, weight.T)
             elif to_inputs is not None:
-                along_gradient = to_inputs @ weight.T
+                along_gradient = functional.linear(to_inputs, weight, to_bias)
+            elif to_bias is not None:
+                along_gradient = to_bias.expand_as(gradient)
         if ctx.needs_input_grad[1] and to_weight is not None:
             along_inputs = gradient @ to_weight
         if ctx.needs_input_grad[2] and to_inputs is not None:

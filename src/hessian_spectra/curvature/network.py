@@ -83,7 +83,7 @@ class FixedNetwork:
 
     def shifted(self, vector: Tensor, step: float) -> list[Tensor]:
         """The parameters θ + step · vector."""
-        pieces = self.problem.split(vector)
+        pieces = self.problem.split(vector.to(self.dtype))
         return [
             parameter.detach().add(piece, alpha=step)
             for parameter, piece in zip(self.parameters, pieces, strict=True)

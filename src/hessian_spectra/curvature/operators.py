@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from hessian_spectra.curvature.interface import SymmetricOperator, require_vectors
@@ -119,6 +119,23 @@ def right_gradient() -> Iterator[None]:
         module.jacrev = released
 
 
+class _SquaredError(nn.Module):
+    """``nn.MSELoss`` in elementary operations.
+
+    Torch's own raises on forward-mode differentiation of its gradient ("ZeroTensors are
+    immutable"), whenever the outer derivative is a constant.
+    """
+
+    def __init__(self, reduction: str) -> None:
+        super().__init__()
+        self.reduction = reduction
+
+    def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """The mean or the sum of the squared differences."""
+        squares = (outputs - targets).square()
+        return squares.mean() if self.reduction == "mean" else squares.sum()
+
+
 class CurvlinopsOperator:
     """A curvlinops operator over the batches of a problem, weighted as the problem weighs them.
 
@@ -138,6 +155,8 @@ class CurvlinopsOperator:
         self.shape = (problem.size, problem.size)
         self.dtype = problem.dtype
         self.device = problem.device
+        loss = problem.loss
+        self._loss = _SquaredError(loss.reduction) if isinstance(loss, nn.MSELoss) else loss
         self._kind = getattr(_curvlinops(), kind)
         self._model = copy.deepcopy(problem.model)
         available = dict(self._model.named_parameters())
@@ -151,7 +170,7 @@ class CurvlinopsOperator:
             # One operator a batch: curvlinops weighs batches by samples alone.
             operator = self._kind(
                 self._model,
-                self.problem.loss,
+                self._loss,
                 self._parameters,
                 [(inputs, targets)],
                 check_deterministic=False,

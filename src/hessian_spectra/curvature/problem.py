@@ -8,7 +8,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from hessian_spectra.curvature.weighting import denominator
 
-Batch = tuple[Tensor, Tensor]
+# Inputs and targets; a loader gives a list of the two.
+Batch = Sequence[Tensor]
 
 
 class Problem:

@@ -139,13 +139,13 @@ def _check(
     )
     slope = float(gradient.norm()) / (norm or 1.0)
     for direction, product in zip(directions, products, strict=True):
-        errors = _errors(direction, product, quotient, steps, norm or 1.0, slope, tolerance)
+        errors, sizes = _errors(direction, product, quotient, steps, norm or 1.0, slope, tolerance)
         # A direction that happens to meet a kink says nothing; the next one decides.
         if errors[-1] <= tolerance:
             return
     raise OperatorError(
         f"{name}: a product differs from {reference} by {min(errors):.1e} (relative, tolerance "
-        f"{tolerance:.0e}){_kink_note(errors, steps)}; {causes}"
+        f"{tolerance:.0e}){_kink_note(sizes, steps)}; {causes}"
     )
 
 
@@ -185,12 +185,16 @@ def _errors(
     norm: float,
     slope: float,
     tolerance: float,
-) -> list[float]:
-    """The relative error of a product at one step after the other, until one is small enough."""
-    errors: list[float] = []
+) -> tuple[list[float], list[float]]:
+    """The relative errors of a product at one step after the other, until one is small enough.
+
+    The second list holds the norms of the difference quotients.
+    """
+    errors, sizes = [], []
     for step in steps:
         expected = quotient(direction.double(), step * norm)
-        size = max(float(product.norm()), float(expected.norm()))
+        sizes.append(float(expected.norm()))
+        size = max(float(product.norm()), sizes[-1])
         # Rounding of the gradient, over the step, and of a product that is zero but for it.
         rounding = (
             100 * slope * (torch.finfo(expected.dtype).eps / step + torch.finfo(product.dtype).eps)
@@ -199,15 +203,15 @@ def _errors(
         errors.append(excess / size if size else 0.0)
         if errors[-1] <= tolerance:
             break
-    return errors
+    return errors, sizes
 
 
-def _kink_note(errors: list[float], steps: tuple[float, ...]) -> str:
+def _kink_note(sizes: list[float], steps: tuple[float, ...]) -> str:
     """At a kink the gradient jumps, so the quotient grows as the step shrinks."""
-    by_step = dict(zip(steps, errors, strict=True))
-    if steps is _STEPS and by_step[1e-9] > 3 * by_step[1e-7]:
+    by_step = dict(zip(steps, sizes, strict=True))
+    if steps is _STEPS and by_step[1e-9] > 30 * by_step[1e-7]:
         return (
-            ", and the more so the smaller the step: the gradient jumps at these parameters, so "
+            ", which grow as the step shrinks: the gradient jumps at these parameters, so "
             "that there is no Hessian (check=False takes torch's choice of derivative at the kink)"
         )
     return ""
@@ -225,5 +229,5 @@ def _likely_causes(model: nn.Module) -> str:
         f"likely causes: (a) dropout or batch norm in training mode{found}: call model.eval(); "
         "(b) data that changes between passes, such as random augmentation: use a list of batches; "
         "(c) a kink exactly at these parameters, such as a ReLU of zero: move them or pass "
-        "check=False; (d) a wrong derivative in the model or in the library behind the operator"
+        "check=False; (d) an operation whose second derivative is wrong or missing"
     )

@@ -1,0 +1,158 @@
+"""What a problem accepts, how it weighs batches, and what it says otherwise."""
+
+import pytest
+import torch
+from torch import nn
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.network import FixedNetwork
+from hessian_spectra.models import HalfSquaredError
+
+from .cases import CASES, cases, classes, normal
+
+X, Y = normal(5, 3), normal(5, 2)
+
+
+def linear() -> nn.Module:
+    return nn.Linear(3, 2).double()
+
+
+def problem(model=None, loss=None, data=None, parameters=None) -> cv.Problem:
+    return cv.Problem(
+        linear() if model is None else model,
+        nn.MSELoss() if loss is None else loss,
+        [(X, Y)] if data is None else data,
+        parameters,
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_batches_add_up_to_the_loss_over_all_data(case):
+    network = FixedNetwork(cv.Problem(case.model(), case.loss, case.data))
+    total = sum(
+        weight * network.loss(network.parameters, inputs, targets)
+        for inputs, targets, weight in network.problem.batches()
+    )
+    torch.testing.assert_close(total, case.value(case.model()), rtol=1e-13, atol=1e-15)
+
+
+def test_weights_follow_what_the_loss_divides_by():
+    def weights(loss, *targets):
+        outputs = [normal(len(y), 3) for y in targets]
+        at = problem(nn.Linear(3, 3).double(), loss, list(zip(outputs, targets, strict=True)))
+        return [weight for _, _, weight in at.batches()]
+
+    assert weights(nn.MSELoss(), normal(1, 3), normal(3, 3)) == [0.25, 0.75]
+    assert weights(nn.MSELoss(reduction="sum"), normal(1, 3), normal(3, 3)) == [1.0, 1.0]
+    half, labels = HalfSquaredError, torch.tensor([0, -100, 1])
+    assert weights(half("sample"), normal(1, 4), normal(3, 2)) == [0.25, 0.75]
+    assert weights(half("element"), normal(1, 4), normal(3, 2)) == [0.4, 0.6]
+    assert weights(nn.CrossEntropyLoss(), labels, labels[:1]) == [2 / 3, 1 / 3]
+    heavy = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0, 1.0]).double())
+    assert weights(heavy, labels, labels[:1]) == [0.8, 0.2]
+    probabilities = torch.full((2, 3, 4), 1 / 3).double()
+    assert weights(heavy, probabilities, probabilities[:1]) == [2 / 3, 1 / 3]
+    # One target of probabilities without batches.
+    assert weights(nn.L1Loss(), normal(2, 3), normal(2, 3)) == [0.5, 0.5]
+
+
+def test_the_sizes_and_names_of_the_parameters():
+    at = problem()
+    assert (at.size, at.names, at.shapes) == (8, ("weight", "bias"), ((2, 3), (2,)))
+    assert (at.dtype, at.device) == (torch.float64, torch.device("cpu"))
+    pieces = at.split(torch.arange(8.0))
+    assert [tuple(piece.shape) for piece in pieces] == [(2, 3), (2,)]
+    assert problem(parameters=["bias"]).size == 2
+
+
+def test_frozen_parameters_do_not_count():
+    model = linear()
+    model.bias.requires_grad_(False)
+    assert problem(model).names == ("weight",)
+    with pytest.raises(ValueError, match=r"'bias' is frozen"):
+        problem(model, parameters=["bias"])
+    model.weight.requires_grad_(False)
+    with pytest.raises(ValueError, match="expected at least one that requires a gradient"):
+        problem(model)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"data": []}, "expected at least one batch"),
+        ({"data": [(X, Y[:4])]}, r"batch 0: expected as many targets as inputs .* \(4, 2\)"),
+        ({"data": [(X, Y), (X[:0], Y[:0])]}, r"batch 1: .* at least one"),
+        ({"data": [(X, Y, Y)]}, "expected a pair of tensors"),
+        ({"data": [(X * torch.nan, Y)]}, "expected finite inputs, got NaN or infinity"),
+        ({"data": [(X, Y / 0)]}, "expected finite targets"),
+        ({"data": [(X.float(), Y)]}, "expected inputs of the parameters' type torch.float64"),
+        ({"data": [(X, Y.float())]}, "expected targets of the parameters' type torch.float64"),
+        ({"data": [(X.to("meta"), Y)]}, "expected inputs on the parameters' device cpu"),
+        ({"parameters": ["wieght"]}, r"there is no 'wieght'; available are \['bias', 'weight'\]"),
+        ({"parameters": ["bias", "bias"]}, "expected each name once"),
+        ({"parameters": []}, "got none"),
+        ({"loss": nn.MSELoss(reduction="none")}, "expected reduction 'mean' or 'sum', got 'none'"),
+        ({"loss": nn.Identity()}, "got None from Identity"),
+        ({"model": linear().half()}, "expected float32 or float64, got 'weight' of torch.float16"),
+        (
+            {"model": nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 2).double())},
+            "expected one dtype and device, got torch.float32 on cpu and '1.weight'",
+        ),
+        (
+            {"loss": nn.L1Loss(), "data": [(X[:2], Y[:2]), (X[2:], Y[2:])]},
+            "how L1Loss takes its mean over unequal batches is not known",
+        ),
+        (
+            {"loss": nn.CrossEntropyLoss(), "data": [(X, torch.full((5,), -100))]},
+            "the loss counts no target",
+        ),
+    ],
+)
+def test_bad_problems_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        problem(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_parameters_must_be_finite():
+    model = linear()
+    with torch.no_grad():
+        model.bias.fill_(torch.inf)
+    with pytest.raises(ValueError, match="NaN or infinity in 'bias'"):
+        problem(model)
+
+
+def test_data_that_can_be_read_once_is_refused():
+    with pytest.raises(ValueError, match=r"iterated again, got generator; use list\(data\)"):
+        problem(data=((x, y) for x, y in [(X, Y)]))
+
+
+def test_a_loader_will_do():
+    pairs = torch.utils.data.TensorDataset(X, Y)
+    at = problem(data=torch.utils.data.DataLoader(pairs, batch_size=2))
+    assert [weight for _, _, weight in at.batches()] == [0.4, 0.4, 0.2]
+    expected = cv.dense_matrix(cv.hessian(problem()))
+    torch.testing.assert_close(cv.dense_matrix(cv.hessian(at)), expected)
+
+
+def test_batch_norm_in_training_mode_needs_one_batch():
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 2)).double()
+    halves = [(X[:2], Y[:2]), (X[2:], Y[2:])]
+    with pytest.raises(ValueError, match=r"batch norm in training mode \(0\).*call model.eval"):
+        problem(model, data=halves)
+    assert problem(model).batch_count == 1
+    assert problem(model.eval(), data=halves).batch_count == 2
+
+
+def test_broadcasting_outputs_against_targets_is_refused():
+    model = nn.Linear(3, 1).double()
+    with pytest.raises(ValueError, match=r"MSELoss: .*one shape, got \(5, 1\) and \(5,\)"):
+        cv.hessian(problem(model, data=[(X, Y[:, 0])]))
+
+
+def test_class_scores_stand_in_axis_one():
+    case = cases["attention"]
+    assert cv.Problem(case.model(), case.loss, case.data).batch_count == 2
+    flipped = nn.Sequential(case.model(), nn.Flatten(1), nn.Unflatten(1, (6, 3)))
+    with pytest.raises(RuntimeError, match="Expected target size"):
+        cv.hessian(cv.Problem(flipped, case.loss, [(classes(4, 6, count=5), classes(4, 6))]))

@@ -1,0 +1,209 @@
+"""Wrong operators are found, right ones are not suspected."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.self_check import check_gauss_newton, check_hessian
+from hessian_spectra.models import HalfSquaredError, TwoLayerReLU
+
+from .cases import CASES, built, cases, classes, draws, normal
+
+CHECKS = {cv.hessian: check_hessian, cv.ggn: check_gauss_newton}
+X, Y, LABELS = normal(30, 3), normal(30, 3, seed=1), classes(30)
+
+
+def problem(name: str) -> cv.Problem:
+    case = cases[name]
+    return cv.Problem(case.model(), case.loss, case.data)
+
+
+class Changed:
+    """An operator with something added to its products."""
+
+    def __init__(self, operator, addition):
+        self.operator, self.addition = operator, addition
+        self.shape, self.dtype, self.device = operator.shape, operator.dtype, operator.device
+
+    def __matmul__(self, vector):
+        return self.operator @ vector + self.addition(vector)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_right_operators_pass(case, operator, dtype):
+    data = [
+        tuple(part.to(dtype) if part.is_floating_point() else part for part in batch)
+        for batch in case.data
+    ]
+    at = cv.Problem(case.model().to(dtype), case.loss.to(dtype), data)
+    assert torch.isfinite(operator(at) @ normal(at.size).to(dtype)).all()
+    case.loss.double()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_rectifiers_cause_no_false_alarm(seed, dtype):
+    """Many kinks: each of 40000 rectifiers switches somewhere near these parameters."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = nn.Sequential(
+            nn.Linear(10, 40), nn.ReLU(), nn.Linear(40, 40), nn.ReLU(), nn.Linear(40, 3)
+        )
+    inputs = torch.randn(500, 10, generator=draws(seed), dtype=dtype)
+    data = [(inputs, classes(500, seed=seed))]
+    at = cv.Problem(model.to(dtype), nn.CrossEntropyLoss(), data)
+    assert cv.hessian(at).shape == (at.size, at.size)
+
+
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+@pytest.mark.parametrize("name", ["tanh", "relu, one batch"])
+def test_a_symmetric_error_of_a_thousandth_is_found(operator, name):
+    at = problem(name)
+    right = operator(at, check=False)
+    CHECKS[operator](right, at)
+    wrong = Changed(right, lambda vector: 1e-3 * (right @ vector))
+    with pytest.raises(cv.OperatorError, match="differs from differences of the"):
+        CHECKS[operator](wrong, at)
+
+
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+def test_an_error_in_one_block_is_found(operator):
+    at = problem("tanh")
+    right = operator(at, check=False)
+
+    def block(vector):
+        change = torch.zeros_like(vector)
+        change[3] = 1e-2 * (right @ vector)[3]
+        change[5] = 1e-2 * vector[5]
+        return change
+
+    with pytest.raises(cv.OperatorError):
+        CHECKS[operator](Changed(right, block), at)
+
+
+def test_asymmetry_is_found_and_named():
+    at = problem("tanh")
+    right = cv.hessian(at, check=False)
+    rolled = Changed(right, lambda vector: 1e-3 * vector.roll(1))
+    with pytest.raises(cv.OperatorError, match="not symmetric, u'Hv and v'Hu differ"):
+        check_hessian(rolled, at)
+
+
+def test_an_indefinite_gauss_newton_matrix_is_found():
+    at = problem("tanh")
+    right = cv.ggn(at, check=False)
+    negative = Changed(right, lambda vector: -2 * (right @ vector))
+    with pytest.raises(cv.OperatorError, match="differs from differences of the outputs"):
+        check_gauss_newton(negative, at)
+
+
+def test_products_that_are_not_finite_are_found():
+    at = problem("tanh")
+    for broken in (Changed(cv.hessian(at), lambda vector: vector / 0),):
+        with pytest.raises(cv.OperatorError, match="a product with a random vector is not finite"):
+            check_hessian(broken, at)
+
+
+def test_a_gradient_that_is_not_finite_is_found():
+    class Root(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.zeros(2).double())
+
+        def forward(self, x):
+            return x * self.w.sum().sqrt()
+
+    at = cv.Problem(Root(), nn.MSELoss(), [(X, Y)])
+    with pytest.raises(cv.OperatorError, match="gradient of the loss is not finite"):
+        cv.hessian(at)
+
+
+class FunctionalDropout(nn.Linear):
+    def forward(self, x):
+        return functional.dropout(super().forward(x), 0.5)
+
+
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)), r"\(here: 1\)"),
+        (lambda: FunctionalDropout(3, 3), "dropout or batch norm in training mode: call"),
+    ],
+)
+def test_dropout_in_training_mode_is_found(operator, make, named):
+    at = cv.Problem(built(make), nn.MSELoss(), [(X, Y)])
+    with pytest.raises(cv.OperatorError, match=f"two passes over the data.*{named}"):
+        operator(at)
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+def test_data_that_changes_between_passes_is_found(batches, operator):
+    class Augmented:
+        def __init__(self):
+            self.draws = draws()
+
+        def __iter__(self):
+            for _ in range(batches):
+                noise = torch.randn(30, 3, generator=self.draws, dtype=torch.float64)
+                yield X + 1e-3 * noise, Y
+
+    at = cv.Problem(built(lambda: nn.Linear(3, 3)), nn.MSELoss(), Augmented())
+    with pytest.raises(cv.OperatorError, match=r"two passes.*\(b\) data that changes"):
+        operator(at)
+
+
+def test_a_kink_exactly_at_the_parameters_is_named():
+    model = TwoLayerReLU(torch.tensor([0.0, 1.0]), torch.ones(2))
+    at = cv.Problem(model, HalfSquaredError(), [(X[:, 0], Y[:, 0])])
+    with pytest.raises(cv.OperatorError, match="the gradient jumps at these parameters"):
+        cv.hessian(at)
+    # What torch takes the derivative to be there: the unit is off.
+    dense = cv.dense_matrix(cv.hessian(at, check=False))
+    assert not dense[0].any()
+    assert dense[1, 1] > 0
+    with pytest.raises(cv.OperatorError, match="a kink exactly at these parameters"):
+        cv.ggn(at)
+
+
+def test_a_vanishing_hessian_passes():
+    model = TwoLayerReLU(torch.tensor([-1.0, -2.0]), torch.ones(2))
+    at = cv.Problem(model, HalfSquaredError(), [(X[:, 0].abs(), Y[:, 0])])
+    for operator in (cv.hessian, cv.ggn):
+        assert not cv.dense_matrix(operator(at)).any()
+
+
+def test_a_model_bound_to_float32_is_checked_coarsely():
+    class Bound(nn.Linear):
+        def forward(self, x):
+            return torch.tanh(x @ self.weight.T + torch.zeros(3, dtype=torch.float32)) @ torch.eye(
+                3
+            )
+
+    model = Bound(3, 3)
+    at = cv.Problem(model, nn.MSELoss(), [(X.float(), Y.float())], ["weight"])
+    right = cv.hessian(at)
+    with pytest.raises(cv.OperatorError, match="tolerance 5e-02"):
+        check_hessian(Changed(right, lambda vector: 0.2 * (right @ vector)), at)
+
+
+def test_messages_are_one_line_and_list_causes():
+    at = problem("tanh")
+    wrong = Changed(cv.hessian(at), lambda vector: vector)
+    with pytest.raises(cv.OperatorError) as caught:
+        check_hessian(wrong, at)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert all(f"({cause})" in message for cause in "abcd")
+
+
+def test_the_check_can_be_left_out():
+    model = built(lambda: nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)))
+    at = cv.Problem(model, nn.MSELoss(), [(X, Y)])
+    assert cv.hessian(at, check=False).shape == (12, 12)
+    assert cv.ggn(at, check=False).shape == (12, 12)
