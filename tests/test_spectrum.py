@@ -1,11 +1,8 @@
 """The record of a spectrum: order, multiplicities, labels, eigenvectors."""
 
-import doctest
-
 import pytest
 import torch
 
-import hessian_spectra.spectrum
 from hessian_spectra.spectrum import Spectrum
 
 
@@ -82,7 +79,3 @@ def test_empty_spectrum():
     s = Spectrum(values=torch.empty(0), multiplicities=(), kinds=(), method="test")
     assert s.eigenvalues.tolist() == []
     assert s.labels == []
-
-
-def test_examples():
-    assert doctest.testmod(hessian_spectra.spectrum).failed == 0
