@@ -1,4 +1,8 @@
+import shutil
+from pathlib import Path
+
 import pytest
+import sample_reports
 
 from tests.pipelines.workspace import copy_repository
 
@@ -7,3 +11,17 @@ from tests.pipelines.workspace import copy_repository
 def make_workspace(tmp_path_factory):
     """Make a fresh copy of the repository under a given name."""
     return lambda name: copy_repository(tmp_path_factory.mktemp(name))
+
+
+@pytest.fixture(scope="session")
+def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `reports/` and `results/` of made-up content; not to be changed."""
+    root = tmp_path_factory.mktemp("sample")
+    sample_reports.write(root)
+    return root
+
+
+@pytest.fixture
+def reports(sample_root: Path, tmp_path: Path) -> Path:
+    """A copy of the made-up `reports/`, to be changed at will."""
+    return Path(shutil.copytree(sample_root / "reports", tmp_path / "reports"))

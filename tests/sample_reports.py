@@ -53,7 +53,7 @@ def claim(number: int, study: str | None, verdict: str, **changes: object) -> di
         "id": f"sample/claim {number}",
         "paper": STUDIES[study][0] if study else "singh2026cracking",
         "location": f"Theorem {number}",
-        "statement": f"Made-up statement number {number}: λ₁ ≥ ‖w‖² for every width.",
+        "statement": f"Made-up statement number {number}: λ_1 ≥ ‖w‖² for every width.",
         "kind": ("identity", "value", "trend", "correlation")[number % 4],
         "expected": None if measured is None else 0.0,
         "source": "made up",

@@ -100,6 +100,9 @@ def test_the_filter_narrows_by_verdict_text_paper_and_kind(visit: Visit) -> None
     assert visit.rows() == 1
     assert page.locator("#claims tbody tr:visible").get_attribute("id") == "claim-sample--claim-17"
 
+    page.fill("#filter-text", "λ_1 15:")
+    assert visit.rows() == 1
+
     page.fill("#filter-text", "")
     page.select_option("#filter-paper", "singh2024poster")
     assert visit.rows() == sum(c["paper"] == "singh2024poster" for c in claims)

@@ -3,7 +3,7 @@ from importlib import resources
 
 import pytest
 
-from hessian_spectra.report.html import Html, anchor, formula, join, number, tag
+from hessian_spectra.report.html import Html, anchor, formula, join, number, prose, tag
 from hessian_spectra.report.notation import AMBIGUITIES, SYMBOLS
 
 CELLS = [text for group in SYMBOLS.values() for symbol in group for text in symbol] + [
@@ -52,6 +52,31 @@ def test_formula_nests_marks_and_escapes_the_rest() -> None:
     assert made == '<span class="mean">δx<sub>d</sub></span> &lt; {1}'
     with pytest.raises(ValueError, match="a brace is not closed"):
         formula("x_{1")
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("σ_x² and n_+/n", "σ<sub>x</sub>² and n<sub>+</sub>/n"),
+        ("σ_i(Y)^2", "σ<sub>i</sub>(Y)<sup>2</sup>"),
+        ("x_{t-1}, Λ_{1,2}", "x<sub>t-1</sub>, Λ<sub>1,2</sub>"),
+        ("½σ_x²(2λ_2 + σ_xδx)", "½σ<sub>x</sub>²(2λ<sub>2</sub> + σ<sub>x</sub>δx)"),
+        (
+            "‖W_1‖_F, ∇_v ℓ, yx_d, z^k",
+            "‖W<sub>1</sub>‖<sub>F</sub>, ∇<sub>v</sub> ℓ, yx<sub>d</sub>, z<sup>k</sup>",
+        ),
+        ("λ_1 of z_bulk", "λ<sub>1</sub> of z<sub>bulk</sub>"),
+        ("A^T b^{-1}", "A<sup>T</sup> b<sup>-1</sup>"),
+        ("at most 9.9e-15.", "at most 9.9 × 10<sup>−15</sup>."),
+        ("2e+06 or 1e-7)", "2 × 10<sup>6</sup> or 1 × 10<sup>−7</sup>)"),
+        ("w_value, second_moment, test_x.py, a__b", "w_value, second_moment, test_x.py, a__b"),
+        ("digest 1e5a, 3.1e, version 1.2e3.4", "digest 1e5a, 3.1e, version 1.2e3.4"),
+        ("a < b_2 & c", "a &lt; b<sub>2</sub> &amp; c"),
+        ("x_<i>", "x_&lt;i&gt;"),
+    ],
+)
+def test_prose_sets_indices_and_powers_and_leaves_names_alone(text: str, made: str) -> None:
+    assert prose(text) == made
 
 
 def test_notation_cells_are_unicode_and_well_formed() -> None:

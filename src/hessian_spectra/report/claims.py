@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from hessian_spectra.papers import paper, reading_order
 from hessian_spectra.records import KINDS, VERDICTS, ClaimRecord
-from hessian_spectra.report.html import Html, anchor, join, number, tag
+from hessian_spectra.report.html import Html, anchor, join, number, prose, tag
 
 # A sign beside the word, so that a verdict does not rest on its colour.
 _SIGNS = {"reproduced": "✓", "corrected": "✎", "differs": "≠", "not run at this scale": "○"}
@@ -68,9 +68,14 @@ def _item(claim: ClaimRecord, home: str) -> Html:
         tag("div", badge(claim.verdict)),
         tag(
             "div",
-            tag("p", tag("a", place, href=f"#{anchor('claim', claim.id)}"), ": ", claim.statement),
+            tag(
+                "p",
+                tag("a", place, href=f"#{anchor('claim', claim.id)}"),
+                ": ",
+                prose(claim.statement),
+            ),
             numbers,
-            tag("p", claim.explanation, class_="remark") if claim.explanation else None,
+            tag("p", prose(claim.explanation), class_="remark") if claim.explanation else None,
         ),
     )
 
@@ -99,10 +104,10 @@ def _details(claim: ClaimRecord) -> Html:
     """What stands behind a claim, folded away in its row."""
     entries: list[tuple[str, str | Html | None]] = [
         ("id", tag("code", claim.id)),
-        ("expected value from", claim.source if claim.measured is not None else None),
-        ("tolerance because", claim.reason),
-        ("in print", claim.printed),
-        ("remark", claim.explanation),
+        ("expected value from", prose(claim.source) if claim.measured is not None else None),
+        ("tolerance because", prose(claim.reason)),
+        ("in print", prose(claim.printed) if claim.printed else None),
+        ("remark", prose(claim.explanation)),
         ("test", tag("code", claim.test) if claim.test else None),
         ("configuration", tag("code", claim.digest) if claim.digest else None),
     ]
@@ -134,7 +139,7 @@ def _row(claim: ClaimRecord, drawn: frozenset[str]) -> Html:
             tag("p", claim.location),
             tag("p", study) if study else None,
         ),
-        _cell("claim", tag("p", claim.statement), _details(claim)),
+        _cell("claim", tag("p", prose(claim.statement)), _details(claim)),
         _cell("kind", claim.kind),
         _cell("measured", number(claim.measured)),
         _cell("expected", expected(claim)),
@@ -229,8 +234,8 @@ def errata_section(claims: Sequence[ClaimRecord]) -> Html:
                 tag(
                     "tr",
                     _cell(head[0], tag("p", claim.paper, class_="key"), tag("p", place)),
-                    _cell(head[1], tag("p", claim.printed)),
-                    _cell(head[2], tag("p", claim.statement)),
+                    _cell(head[1], tag("p", prose(claim.printed or ""))),
+                    _cell(head[2], tag("p", prose(claim.statement))),
                     _cell(head[3], size),
                     _cell(head[4], number(claim.measured)),
                     _cell(head[5], badge(claim.verdict)),

@@ -11,7 +11,7 @@ from hessian_spectra.papers import paper
 from hessian_spectra.records import ClaimRecord, FigureRecord
 from hessian_spectra.report.claims import claim_list
 from hessian_spectra.report.evidence import Evidence
-from hessian_spectra.report.html import Html, anchor, join, tag
+from hessian_spectra.report.html import Html, anchor, join, prose, tag
 
 # Widths at which an override example shows something: another than the study's own is taken.
 _WIDTHS = (50, 20)
@@ -103,8 +103,6 @@ def _card(png: bytes, width: int, height: int, alt: str, caption: Html) -> Html:
                 alt=alt,
                 width=str(width),
                 height=str(height),
-                # Decoding dozens of images must not hold up the text.
-                decoding="async",
             ),
             class_="plate",
         ),
@@ -137,12 +135,12 @@ def figure_article(
     """
     name = anchor("figure", figure.study)
     alt = f"{figure.artifact}: {figure.title}"
-    images = [_card(figure.png, figure.width, figure.height, alt, join(figure.caption))]
+    images = [_card(figure.png, figure.width, figure.height, alt, prose(figure.caption))]
     if evidence is not None:
         images.append(_recorded(figure, evidence))
     return tag(
         "article",
-        tag("h3", tag("span", figure.artifact, class_="artifact"), " ", figure.title),
+        tag("h3", tag("span", figure.artifact, class_="artifact"), " ", prose(figure.title)),
         tag("div", *images, class_="images"),
         claim_list(claims, f"Claims measured on {figure.study}", figure.paper),
         _provenance(figure, pdf.as_posix() if pdf else None),

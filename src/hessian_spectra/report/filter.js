@@ -8,7 +8,12 @@
   const empty = document.getElementById("filter-empty");
   const rows = [...document.querySelectorAll("#claims tbody tr")];
   // Read once: a row's text never changes, and reading it again at each key stroke is slow.
-  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
+  const texts = new Map(rows.map((row) => [row, plain(row.textContent)]));
+
+  // Indices are set as such on the page: λ_max is found as it would be typed.
+  function plain(text) {
+    return text.toLowerCase().replace(/[_^{}]/g, "");
+  }
 
   function matches(row, words) {
     return (
@@ -18,7 +23,7 @@
   }
 
   function apply() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = plain(search.value).split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of rows) {
       row.hidden = !matches(row, words);

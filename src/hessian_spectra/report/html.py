@@ -2,6 +2,7 @@
 
 import html
 import math
+import re
 from typing import NamedTuple
 
 
@@ -122,6 +123,34 @@ def formula(text: str) -> Html:
     if open_marks:
         raise ValueError(f"formula {text!r}: a brace is not closed")
     return Html("".join(pieces))
+
+
+# An index: braces, signs, digits, one letter, or one of the few words that the papers use.
+_INDEX = re.compile(
+    r"(?<![A-Za-z_])(yx|[A-Za-zΑ-ωℓ∇‖])_"
+    r"(?:\{([^{}]*)\}|([+\-−±]|\d+|bulk|outlier|min|max|[A-Za-zΑ-ω])(?![A-Za-z_]))"
+)
+_POWER = re.compile(r"(?<=[\w)\]>])\^(?:\{([^{}]*)\}|([-−]?\d+|\([a-z]\)|[A-Za-zα-ω⊤](?!\w)))")
+_SCIENTIFIC = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([-+]?)0*(\d+)(?![\w.]*\w)")
+
+
+def _raised(match: re.Match[str]) -> str:
+    sign = "−" if match[2] == "-" else ""
+    return f"{match[1]} × 10<sup>{sign}{match[3]}</sup>"
+
+
+def prose(text: str) -> Html:
+    """A sentence in which indices, powers and powers of ten are set as such.
+
+    Only what is unmistakable is changed: an index to a single letter that is no name in code.
+
+    Example:
+        >>> prose("λ_min < 1.5e-10, Λ_{1,2} ≤ x^2, w_value")
+        'λ<sub>min</sub> &lt; 1.5 × 10<sup>−10</sup>, Λ<sub>1,2</sub> ≤ x<sup>2</sup>, w_value'
+    """
+    made = _SCIENTIFIC.sub(_raised, html.escape(text, quote=True))
+    made = _INDEX.sub(lambda match: f"{match[1]}<sub>{match[2] or match[3]}</sub>", made)
+    return Html(_POWER.sub(lambda match: f"<sup>{match[1] or match[2]}</sup>", made))
 
 
 def anchor(kind: str, name: str) -> str:
