@@ -125,3 +125,20 @@ def test_text_has_the_contrast_that_wcag_aa_asks_for(scheme: str) -> None:
     pairs += [(name, f"{name}-back") for name in ("reproduced", "corrected", "differs", "open")]
     low = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in pairs}
     assert {pair: round(value, 2) for pair, value in low.items() if value < 4.5} == {}
+
+
+def test_names_called_ours_are_names_in_the_library() -> None:
+    package = resources.files("hessian_spectra")
+    folders = ("closed_form", "data", "studies", ".")
+    source = "\n".join(
+        file.read_text("utf-8")
+        for folder in folders
+        for file in package.joinpath(folder).iterdir()
+        if file.name.endswith(".py")
+    )
+    cells = [symbol.ours for group in SYMBOLS.values() for symbol in group]
+    cells += [entry.ours for entry in AMBIGUITIES]
+    code = " ".join(part for cell in cells for part in re.findall(r"`\{([^}]*)\}", cell))
+    names = set(re.findall(r"(?<![\w\"])[a-z_]{3,}", code)) - {"spectrum"}
+    assert len(names) > 10
+    assert {name for name in names if not re.search(rf"\b{name}\b", source)} == set()
