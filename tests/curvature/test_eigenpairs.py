@@ -1,0 +1,303 @@
+"""Dense spectra and top eigenpairs of matrices with a known spectrum."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature import eigenpairs
+from hessian_spectra.curvature.lanczos import Krylov, dot, norm
+
+from .cases import built, classes, draws, normal
+
+
+def matrix(values, seed: int = 0) -> torch.Tensor:
+    """A symmetric matrix with these eigenvalues and random eigenvectors."""
+    values = torch.as_tensor(values, dtype=torch.float64)
+    basis = torch.linalg.qr(normal(len(values), len(values), seed=seed)).Q
+    product = (basis * values) @ basis.T
+    return (product + product.T) / 2
+
+
+class Counted:
+    """A matrix that counts its products."""
+
+    def __init__(self, dense: torch.Tensor) -> None:
+        self.dense, self.products = dense, 0
+        self.shape, self.dtype, self.device = dense.shape, dense.dtype, dense.device
+
+    def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
+        self.products += 1 if x.ndim == 1 else x.shape[1]
+        return self.dense @ x
+
+
+BULK = (0.3 * normal(395, seed=8)).tolist()
+OUTLIERS = [9.0, 7.0, 7.0, -8.0, 4.0]
+KEYS = {
+    "largest algebraic": lambda values: -values,
+    "largest magnitude": lambda values: -values.abs(),
+    "smallest algebraic": lambda values: values,
+}
+
+
+def expected(values: torch.Tensor, k: int, which: str = "largest algebraic") -> torch.Tensor:
+    return values[torch.argsort(KEYS[which](values))[:k]].sort().values
+
+
+def assert_right(found, dense, k, which="largest algebraic", tol=1e-8):
+    """Eigenvalues, residuals as reported, and orthonormal eigenvectors."""
+    exact = torch.linalg.eigvalsh(dense.double())
+    scale = float(exact.abs().max()) or 1.0
+    # A residual r moves an eigenvalue by at most r.
+    torch.testing.assert_close(
+        found.eigenvalues.double(), expected(exact, k, which), rtol=0, atol=2 * tol * scale
+    )
+    vectors = found.eigenvectors()
+    assert vectors.shape == (len(dense), k)
+    residuals = (dense @ vectors - vectors * found.eigenvalues).norm(dim=0) / scale
+    assert bool(found.converged.all())
+    assert float(residuals.max()) <= 1.01 * tol
+    gram = vectors.T @ vectors
+    # Rounding accumulates over some hundred steps; float32 has 1e-7.
+    assert float((gram - torch.eye(k)).abs().max()) < 1e4 * torch.finfo(dense.dtype).eps
+
+
+@pytest.mark.parametrize("which", KEYS)
+@pytest.mark.parametrize("k", [1, 2, 5, 20])
+def test_top_eigenpairs_with_multiple_outliers(which, k):
+    dense = matrix(OUTLIERS + BULK)
+    found = cv.top_eigenpairs(dense, k, 1e-8, which)
+    assert_right(found, dense, k, which)
+    assert found.method.startswith("Lanczos")
+
+
+def test_float32_reaches_the_default_tolerance():
+    dense = matrix(OUTLIERS + BULK).float()
+    found = cv.top_eigenpairs(dense, 10)
+    assert found.eigenvalues.dtype == found.residuals.dtype == torch.float32
+    assert_right(found, dense, 10, tol=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    distinct=st.lists(st.integers(-20, 20), min_size=1, max_size=6, unique=True),
+    multiplicities=st.lists(st.integers(1, 60), min_size=6, max_size=6),
+    k=st.integers(1, 12),
+    which=st.sampled_from(sorted(KEYS)),
+)
+def test_a_few_eigenvalues_of_any_multiplicity(distinct, multiplicities, k, which):
+    """The spectra of the papers: bulks of many equal eigenvalues, where Krylov spaces end early."""
+    values = [float(v) for v, m in zip(distinct, multiplicities, strict=False) for _ in range(m)]
+    values += [0.25] * max(0, 150 - len(values))
+    found = cv.top_eigenpairs(matrix(values), k, 1e-9, which, seed=k)
+    exact = expected(torch.tensor(values, dtype=torch.float64), k, which)
+    # Of v and −v either may count as the k-th in magnitude.
+    compared = torch.abs if which == "largest magnitude" else torch.Tensor.clone
+    torch.testing.assert_close(
+        compared(found.eigenvalues).sort().values, compared(exact).sort().values, rtol=0, atol=1e-7
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "k"),
+    [([0.0] * 150, 3), ([2.0] * 150, 4), ([0.0] * 149 + [5.0], 2), ([-1.0] * 75 + [1.0] * 75, 5)],
+    ids=["zero", "identity", "rank one", "two bulks"],
+)
+def test_degenerate_matrices(values, k):
+    dense = matrix(values)
+    found = cv.top_eigenpairs(dense, k)
+    torch.testing.assert_close(
+        found.eigenvalues, torch.tensor(sorted(values)[-k:], dtype=torch.float64)
+    )
+    assert bool(found.converged.all())
+
+
+def test_small_matrices_and_many_pairs_are_decomposed_densely():
+    for dense, k in ((normal(1, 1), 1), (matrix(BULK[:90]), 3), (matrix(BULK), 150)):
+        found = cv.top_eigenpairs(dense, k)
+        assert found.method == "dense eigendecomposition"
+        assert_right(found, dense, k)
+    assert cv.top_eigenpairs(matrix(BULK[:90]), 90).eigenvalues.shape == (90,)
+
+
+def test_many_pairs_without_a_dense_matrix(monkeypatch):
+    monkeypatch.setattr(eigenpairs, "DENSE_LIMIT", 0)
+    dense = matrix(BULK[:40])
+    assert_right(cv.top_eigenpairs(dense, 40), dense, 40)
+    found = cv.top_eigenpairs(normal(1, 1), 1)
+    assert found.method == "Lanczos, 2 products"
+    torch.testing.assert_close(found.eigenvalues, normal(1))
+
+
+@pytest.mark.parametrize("size", [30, 60])
+def test_a_small_basis_is_restarted(size):
+    counted = Counted(matrix(OUTLIERS + BULK))
+    found = cv.top_eigenpairs(counted, 20, 1e-8, basis_size=size, max_iterations=5000)
+    assert_right(found, counted.dense, 20)
+    free = Counted(counted.dense)
+    cv.top_eigenpairs(free, 20, 1e-8)
+    assert free.products < counted.products
+
+
+def test_products_are_counted():
+    counted = Counted(matrix(OUTLIERS + BULK))
+    found = cv.top_eigenpairs(counted, 4)
+    assert found.method == f"Lanczos, {counted.products} products"
+    assert counted.products < 60
+
+
+def test_too_few_iterations_are_admitted():
+    dense = matrix(OUTLIERS + BULK)
+    found = cv.top_eigenpairs(dense, 5, 1e-10, max_iterations=12)
+    assert not bool(found.converged.all())
+    vectors = found.eigenvectors()
+    residuals = (dense @ vectors - vectors * found.eigenvalues).norm(dim=0)
+    # What is reported is not smaller than what is true (relative to the largest Ritz value).
+    assert float(found.residuals.max()) * 9 >= float(residuals.max()) * (1 - 1e-9)
+
+
+def test_residuals_are_measured_on_an_operator_that_is_not_symmetric():
+    dense = matrix(OUTLIERS + BULK)
+    skew = normal(400, 400, seed=3)
+    found = cv.top_eigenpairs(dense + 1e-3 * (skew - skew.T), 3, max_iterations=60)
+    assert not bool(found.converged.all())
+
+
+def test_the_seed_decides_the_rounding_alone():
+    dense = matrix(OUTLIERS + BULK)
+    first, again, other = (cv.top_eigenpairs(dense, 5, 1e-9, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(first.eigenvectors(), again.eigenvectors())
+    torch.testing.assert_close(first.eigenvalues, other.eigenvalues, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 0}, "k: expected 1 to p = 400 eigenpairs, got 0"),
+        ({"k": 401}, "got 401"),
+        ({"tol": 0.0}, "tol: expected a positive relative residual, got 0.0"),
+        ({"which": "LM"}, r"which: expected one of \['largest algebraic', .*'LM'"),
+        ({"k": 5, "max_iterations": 4}, "max_iterations: expected at least k = 5, got 4"),
+        ({"k": 5, "basis_size": 6}, r"basis_size: expected at least k \+ 2 = 7, got 6"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        cv.top_eigenpairs(matrix(OUTLIERS + BULK), **arguments)
+
+
+def test_products_that_are_not_finite_are_refused():
+    dense = matrix(OUTLIERS + BULK)
+    dense[0, 0] = torch.nan
+    for solve in (cv.top_eigenpairs, cv.dense_spectrum):
+        with pytest.raises(cv.OperatorError, match="not finite"):
+            solve(dense)
+
+
+def test_the_basis_stays_orthonormal():
+    """With a dominating eigenvalue, which plain Lanczos keeps finding again."""
+    for dtype in (torch.float64, torch.float32):
+        dense = matrix([1e3, *BULK]).to(dtype)
+        space = Krylov(dense, torch.empty(0, 396, dtype=dtype), 200, draws())
+        for _ in range(150):
+            space.step()
+        basis = space.vectors(torch.eye(150, dtype=torch.float64))
+        error = (basis @ basis.T - torch.eye(150)).abs().max()
+        assert float(error) < 50 * torch.finfo(dtype).eps
+
+
+def test_sums_keep_the_digits_of_float32():
+    values = normal(3_000_000).float()
+    assert norm(values) == pytest.approx(float(values.double().norm()), rel=1e-6)
+    assert dot(values, values + 1) == pytest.approx(
+        float(values.double() @ (values.double() + 1)), rel=1e-6
+    )
+
+
+def network() -> cv.Problem:
+    def make() -> nn.Module:
+        return nn.Sequential(nn.Linear(8, 12), nn.Tanh(), nn.Linear(12, 3))
+
+    data = [(normal(20, 8), classes(20)), (normal(30, 8, seed=4), classes(30, seed=5))]
+    return cv.Problem(built(make), nn.CrossEntropyLoss(), data)
+
+
+@pytest.mark.parametrize("which", KEYS)
+def test_of_a_network_as_scipy_on_curvlinops_finds_them(which):
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    at = network()
+    reference = cv.hessian(at, backend="curvlinops", check=False)
+    shorthand = {"largest algebraic": "LA", "largest magnitude": "LM", "smallest algebraic": "SA"}
+    other = eigsh(
+        LinearOperator(
+            reference.shape, lambda v: (reference @ torch.tensor(v).flatten()).numpy(), dtype=float
+        ),
+        k=6,
+        which=shorthand[which],
+        v0=normal(at.size).numpy(),
+        return_eigenvectors=False,
+    )
+    found = cv.top_eigenpairs(cv.hessian(at), 6, 1e-9, which)
+    torch.testing.assert_close(found.eigenvalues, torch.tensor(sorted(other)), rtol=0, atol=1e-8)
+
+
+def test_top_pairs_of_a_network_are_those_of_its_dense_spectrum():
+    operator = cv.hessian(network())
+    dense, top = cv.dense_spectrum(operator), cv.top_eigenpairs(operator, 6, 1e-9)
+    torch.testing.assert_close(top.eigenvalues, dense.eigenvalues[-6:], rtol=0, atol=1e-9)
+    overlap = cv.subspace_overlap(top.eigenvectors(), dense.eigenvectors()[:, -6:])
+    assert overlap == pytest.approx(1, abs=1e-9)
+
+
+def test_dense_spectrum_is_complete():
+    dense = matrix(OUTLIERS + BULK[:50])
+    found = cv.dense_spectrum(dense)
+    torch.testing.assert_close(
+        found.eigenvalues, torch.tensor(sorted(OUTLIERS + BULK[:50]), dtype=torch.float64)
+    )
+    vectors = found.eigenvectors()
+    torch.testing.assert_close((vectors * found.eigenvalues) @ vectors.T, dense)
+    assert bool(found.converged.all())
+    assert found.labels == ["numeric"] * 55
+    zero = cv.dense_spectrum(torch.zeros(3, 3))
+    assert not zero.residuals.any()
+    assert bool(zero.converged.all())
+
+
+def test_dense_matrices_are_symmetrised_but_not_made_symmetric():
+    dense = matrix(OUTLIERS)
+    rounded = dense + 1e-15 * normal(5, 5)
+    assert torch.equal(cv.dense_matrix(rounded), cv.dense_matrix(rounded).T)
+    with pytest.raises(cv.OperatorError, match=r"‖A − Aᵀ‖ = .* ‖A‖"):
+        cv.dense_matrix(dense + 1e-4 * normal(5, 5))
+
+
+@pytest.mark.parametrize("function", [cv.dense_matrix, cv.dense_spectrum])
+def test_large_matrices_are_not_made_dense(function):
+    class Large:
+        shape, dtype, device = (5001, 5001), torch.float64, torch.device("cpu")
+
+        def __matmul__(self, x):
+            raise AssertionError
+
+    with pytest.raises(ValueError, match="p = 5001 parameters is above the limit of 5000; use top"):
+        function(Large())
+
+
+@pytest.mark.parametrize(
+    ("operator", "message"),
+    [
+        (torch.zeros(2, 3), r"expected a square matrix \(p, p\), got shape \(2, 3\)"),
+        (torch.zeros(0, 0), r"got shape \(0, 0\)"),
+        (torch.zeros(3), r"got shape \(3,\)"),
+        (torch.zeros(2, 2, dtype=torch.int64), "expected float32 or float64, got torch.int64"),
+    ],
+)
+def test_operators_must_be_square_and_real(operator, message):
+    functions = (cv.dense_spectrum, cv.top_eigenpairs, cv.trace, cv.spectral_density)
+    for function in functions:
+        with pytest.raises(ValueError, match=message):
+            function(operator)

@@ -1,0 +1,221 @@
+"""Traces, densities and overlaps against matrices with a known spectrum."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature import probes
+
+from .cases import normal
+from .test_eigenpairs import Counted, matrix, network
+
+VALUES = torch.cat([torch.tensor([20.0, 10.0, 5.0, -4.0]).double(), 0.3 * normal(296, seed=8)])
+DENSE = matrix(VALUES)
+METHODS = ["hutchinson", "hutch++", "xtrace"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_estimates_of_the_trace_miss_by_their_standard_error(method):
+    exact = float(VALUES.sum())
+    scores = []
+    for seed in range(60):
+        found = cv.trace(DENSE, method, probes=30, seed=seed)
+        scores.append((found.value - exact) / found.standard_error)
+    scores = torch.tensor(scores)
+    # 60 scores: their mean has the standard error 0.13; t-distributed ones are a little wider.
+    assert abs(float(scores.mean())) < 0.5
+    assert 0.7 < float(scores.std()) < 1.5
+
+
+def test_the_better_methods_are_better():
+    """Hutch++ and XTrace remove the outliers, which is all the variance there is."""
+    exact = float(VALUES.sum())
+
+    def error(method):
+        estimates = [cv.trace(DENSE, method, probes=30, seed=seed).value for seed in range(40)]
+        return float((torch.tensor(estimates) - exact).square().mean().sqrt())
+
+    plain, better, best = (error(method) for method in METHODS)
+    assert better < 0.8 * plain
+    assert best < 0.8 * plain
+
+
+def test_the_exact_trace():
+    found = cv.trace(DENSE, "exact")
+    assert found.value == pytest.approx(float(VALUES.sum()), abs=1e-12)
+    assert (found.standard_error, found.products, found.method) == (0.0, 300, "exact")
+
+
+def test_the_exact_trace_in_small_chunks(monkeypatch):
+    monkeypatch.setattr(probes, "_ELEMENTS", 2100)
+    assert cv.trace(DENSE, "exact").value == pytest.approx(float(VALUES.sum()), abs=1e-12)
+    assert cv.trace(DENSE, "xtrace", probes=20) == cv.trace(DENSE, "xtrace", probes=20)
+    density = cv.spectral_density(DENSE, probes=9, steps=5)
+    assert density.nodes.shape == (9, 5)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "exact"])
+def test_products_are_counted(method):
+    counted = Counted(DENSE)
+    assert cv.trace(counted, method, probes=31).products == counted.products
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_diagonal_and_low_rank_matrices(method):
+    diagonal = cv.trace(torch.diag(VALUES), "hutchinson", probes=2)
+    assert diagonal.value == pytest.approx(float(VALUES.sum()), abs=1e-12)
+    assert diagonal.standard_error == pytest.approx(0, abs=1e-12)
+    low = matrix([3.0, 1.0] + [0.0] * 198)
+    found = cv.trace(low, method, probes=30)
+    assert found.value == pytest.approx(4, abs=1e-9 if method != "hutchinson" else 3)
+    assert cv.trace(torch.zeros(200, 200), method).value == 0.0
+
+
+@pytest.mark.parametrize("method", ["hutch++", "xtrace"])
+def test_as_many_probes_as_parameters_give_the_exact_sum(method):
+    assert cv.trace(DENSE[:20, :20], method, probes=20).method == "exact"
+
+
+def test_float32_traces():
+    for method in METHODS:
+        single = cv.trace(DENSE.float(), method, probes=30)
+        double = cv.trace(DENSE, method, probes=30)
+        assert single.value == pytest.approx(double.value, rel=1e-3)
+
+
+def test_the_trace_of_a_linear_layer():
+    x = normal(9, 40)
+    model = nn.Linear(40, 2, bias=False).double()
+    operator = cv.hessian(cv.Problem(model, nn.MSELoss(), [(x, normal(9, 2))]))
+    # One half of the mean over elements for each of the two outputs: tr = 2 · mean ‖x‖² · 2 / 2.
+    exact = 2 * float(x.square().sum()) / 9
+    assert cv.trace(operator, "exact").value == pytest.approx(exact, rel=1e-12)
+    found = cv.trace(operator, "xtrace", probes=40)
+    assert found.value == pytest.approx(exact, rel=1e-9)  # rank 18 of 80: found by 20 vectors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "hutch"}, r"method: expected one of \['exact', .*'hutch'"),
+        ({"method": "hutchinson", "probes": 1}, "probes: hutchinson needs at least 2, got 1"),
+        ({"method": "hutch++", "probes": 5}, "needs at least 6, got 5"),
+        ({"method": "xtrace", "probes": 3}, "needs at least 4, got 3"),
+    ],
+)
+def test_bad_trace_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        cv.trace(DENSE, **arguments)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_weights_sum_to_one_and_moments_are_traces(dtype):
+    found = cv.spectral_density(DENSE.to(dtype), probes=200, steps=10)
+    torch.testing.assert_close(
+        found.weights.sum(dim=1), torch.ones(200, dtype=torch.float64), rtol=0, atol=1e-12
+    )
+    assert bool((found.weights >= 0).all())
+    for order in (1, 2, 3, 4):
+        moment, error = found.moment(order)
+        assert abs(moment - float((VALUES**order).mean())) < 4 * error
+
+
+def test_each_quadrature_is_exact_for_its_probe():
+    found = cv.spectral_density(DENSE, probes=5, steps=6, seed=3)
+    signs = probes.rademacher(DENSE, 5, cv.traces.generator(3, "probes"))
+    power = DENSE @ DENSE @ DENSE
+    for order, image in ((3, power @ signs), (6, power @ power @ signs)):
+        expected = (signs * image).sum(dim=0) / 300
+        torch.testing.assert_close((found.weights * found.nodes**order).sum(dim=1), expected)
+
+
+def test_the_density_is_the_smoothed_spectrum_within_its_errors():
+    found = cv.spectral_density(DENSE, probes=40, steps=60, width=0.02)
+    distances = (found.grid[:, None] - VALUES) / found.width
+    kernel = (-distances.square() / 2).exp() / (found.width * math.sqrt(2 * math.pi))
+    exact = kernel.mean(dim=1)
+    assert float(torch.trapezoid(found.density, found.grid)) == pytest.approx(1, abs=1e-3)
+    visible = exact > 1e-3 * exact.max()
+    scores = (found.density - exact)[visible] / found.standard_error[visible]
+    # Neighbouring points share their error, so the scores are few; none is far off.
+    assert float(scores.abs().max()) < 5
+    assert float((found.density - exact).abs().sum() / exact.sum()) < 0.05
+    assert found.grid[0] < -4 < 20 < found.grid[-1]
+
+
+def test_densities_of_degenerate_matrices():
+    for dense, value in ((torch.zeros(4, 4), 0.0), (2 * torch.eye(4), 2.0), (normal(1, 1), None)):
+        found = cv.spectral_density(dense, probes=2, points=2001)
+        assert float(torch.trapezoid(found.density, found.grid)) == pytest.approx(1, abs=2e-3)
+        if value is not None:
+            assert found.moment(1) == (value, 0.0)
+    two = cv.spectral_density(matrix([1.0] * 50 + [-1.0] * 50), probes=3, steps=30)
+    assert two.moment(2)[0] == pytest.approx(1, abs=1e-9)
+
+
+def test_steps_stop_at_the_size_of_the_matrix():
+    assert cv.spectral_density(DENSE[:7, :7], probes=2).nodes.shape == (2, 7)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"probes": 1}, "probes: expected at least 2, got 1"),
+        ({"steps": 0}, "steps: expected at least 1, got 0"),
+        ({"points": 1}, "points: expected at least 2, got 1"),
+        ({"width": 0.0}, r"width: expected a fraction of the range in \(0, 1\), got 0.0"),
+    ],
+)
+def test_bad_density_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        cv.spectral_density(DENSE, **arguments)
+
+
+def test_estimates_refuse_products_that_are_not_finite():
+    broken = DENSE.clone()
+    broken[0, 0] = torch.nan
+    for estimate in (cv.trace, cv.spectral_density):
+        with pytest.raises(cv.OperatorError, match="not finite"):
+            estimate(broken)
+
+
+def test_estimates_of_a_network_agree_with_its_dense_matrix():
+    operator = cv.hessian(network())
+    dense = cv.dense_matrix(operator)
+    assert cv.trace(operator, "exact").value == pytest.approx(float(dense.trace()), rel=1e-12)
+    ours, other = (cv.spectral_density(at, probes=2, steps=8) for at in (operator, dense))
+    torch.testing.assert_close(ours.nodes, other.nodes, rtol=0, atol=1e-9)
+
+
+def test_overlaps():
+    basis = torch.linalg.qr(normal(30, 8)).Q
+    first, second = basis[:, :4], basis[:, 4:]
+    assert cv.subspace_overlap(first, first) == pytest.approx(1)
+    assert cv.subspace_overlap(first, second) == pytest.approx(0, abs=1e-14)
+    rotation = torch.linalg.qr(normal(4, 4)).Q
+    assert cv.subspace_overlap(first, first @ rotation) == pytest.approx(1)
+    assert cv.subspace_overlap(basis[:, :4], basis[:, 2:6]) == pytest.approx(0.5)
+    angle = torch.tensor(0.3).double()
+    tilted = angle.cos() * first + angle.sin() * second
+    assert cv.subspace_overlap(first, tilted) == pytest.approx(math.cos(0.3) ** 2)
+    assert cv.subspace_overlap(first.float(), tilted.float()) == pytest.approx(
+        math.cos(0.3) ** 2, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (torch.eye(4)[:, :2], torch.eye(4)[:, :3], r"got \(4, 2\) and \(4, 3\)"),
+        (torch.eye(4)[0], torch.eye(4)[0], r"got \(4,\) and \(4,\)"),
+        (torch.eye(4)[:2], torch.eye(4)[:2], "k ≤ p"),
+        (torch.eye(4), 2 * torch.eye(4), "V: expected orthonormal columns"),
+        (torch.eye(4) * torch.nan, torch.eye(4), "U: expected orthonormal columns"),
+    ],
+)
+def test_bad_bases_are_refused(first, second, message):
+    with pytest.raises(ValueError, match=message):
+        cv.subspace_overlap(first, second)
