@@ -31,5 +31,7 @@ def run(context: Context, stage: str, study: Study) -> Iterator[Log]:
         config=asdict(study.config),
         directory=folder(),
         mode=context.tracking.mode,
+        # A repeated stage replaces the offline run of its killed predecessor.
+        run_id=f"{stage}-{study.name}-{context.group}",
     ) as started:
         yield started.log
