@@ -26,7 +26,12 @@ class Activation(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         inputs, first, second = ctx.saved_tensors
-        return _ActivationBackward.apply(gradient, inputs, first, second), None, None, None
+        if torch.is_grad_enabled():
+            result = _ActivationBackward.apply(gradient, inputs, first, second)
+        else:
+            # A product passes here a second time, with nothing left to differentiate.
+            result = gradient * first
+        return result, None, None, None
 
 
 class _ActivationBackward(Function):
@@ -215,12 +220,19 @@ class LayerNorm(Function):
         outputs, mean, scale = torch.native_layer_norm(
             inputs, (inputs.shape[-1],), weight, bias, epsilon
         )
-        ctx.save_for_backward(inputs, weight, mean, scale)
+        ctx.save_for_backward(inputs, weight, bias, mean, scale)
         return outputs
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        return *_LayerNormBackward.apply(gradient, *ctx.saved_tensors), None
+        inputs, weight, bias, mean, scale = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            return *_LayerNormBackward.apply(gradient, inputs, weight, mean, scale), None
+        mask = list(ctx.needs_input_grad[:3])
+        results = torch.ops.aten.native_layer_norm_backward(
+            gradient, inputs, (inputs.shape[-1],), mean, scale, weight, bias, mask
+        )
+        return *(part if wanted else None for part, wanted in zip(results, mask, strict=True)), None
 
 
 class _LayerNormBackward(Function):
@@ -280,7 +292,9 @@ class Softmax(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         inputs, outputs = ctx.saved_tensors
-        return _SoftmaxBackward.apply(gradient, inputs, outputs.detach(), ctx.axis), None
+        if torch.is_grad_enabled():
+            return _SoftmaxBackward.apply(gradient, inputs, outputs.detach(), ctx.axis), None
+        return torch._softmax_backward_data(gradient, outputs, ctx.axis, outputs.dtype), None
 
 
 class _SoftmaxBackward(Function):
