@@ -9,6 +9,7 @@ export OMP_NUM_THREADS ?= 1
 
 repro: $(VENV)/ready
 	dvc repro
+	@echo 'Now open reports/index.html'
 
 test: $(VENV)/ready
 	pytest -n 2 --dist loadgroup

@@ -202,17 +202,19 @@ def evaluate(studies: Mapping[str, Mapping[str, Any]], results: Path) -> list[Re
 
 
 def metrics(records: Sequence[Record]) -> dict[str, Any]:
-    """The numbers of the ledger for ``dvc metrics``.
+    """The ledger in few numbers, for ``dvc metrics`` and ``dvc exp show``.
 
     Returns:
-        ``verdicts``: how many claims have each verdict; ``studies``: for each study the measured
-        value of each of its claims, by the part of their id that follows the study. Finite numbers
-        only.
+        ``verdicts``: how many claims have each verdict; ``largest_identity_error``: for each study
+        the largest measured error of its identities, with errata in their corrected form.
     """
-    studies: dict[str, dict[str, float]] = {}
+    errors: dict[str, float] = {}
     for record in records:
-        if record["study"] is not None and record["measured"] is not None:
-            name = record["id"].removeprefix(f"{record['study']}/")
-            studies.setdefault(record["study"], {})[name] = record["measured"]
+        if record["kind"] == "identity" and record["measured"] is not None:
+            study = record["study"]
+            errors[study] = max(errors.get(study, 0.0), record["measured"])
     counts = Counter(record["verdict"] for record in records)
-    return {"verdicts": {name: counts[name] for name in VERDICTS}, "studies": studies}
+    return {
+        "verdicts": {name: counts[name] for name in VERDICTS},
+        "largest_identity_error": errors,
+    }
