@@ -1,4 +1,4 @@
-"""The same quantities from curvlinops, PyHessian and hessian-eigenthings, as their users get them."""
+"""The same quantities from curvlinops, PyHessian and hessian-eigenthings."""
 
 import warnings
 from collections.abc import Callable

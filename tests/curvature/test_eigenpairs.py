@@ -8,7 +8,7 @@ from torch import nn
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import eigenpairs
-from hessian_spectra.curvature.lanczos import Krylov, dot, norm
+from hessian_spectra.curvature.lanczos import Krylov, gram, norm
 
 from .cases import built, classes, draws, normal
 
@@ -210,10 +210,33 @@ def test_the_basis_stays_orthonormal():
 
 def test_sums_keep_the_digits_of_float32():
     values = normal(3_000_000).float()
-    assert norm(values) == pytest.approx(float(values.double().norm()), rel=1e-6)
-    assert dot(values, values + 1) == pytest.approx(
-        float(values.double() @ (values.double() + 1)), rel=1e-6
-    )
+    assert norm(values) == pytest.approx(float(values.double().norm()), rel=1e-7)
+    rows = torch.stack([values, values + 1])
+    torch.testing.assert_close(gram(rows, rows), rows.double() @ rows.double().T)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_many_pairs_are_found_in_blocks(dtype):
+    dense = matrix(OUTLIERS + BULK).to(dtype)
+    counted = Counted(dense)
+    found = cv.top_eigenpairs(counted, 60, 1e-5)
+    assert_right(found, dense, 60, tol=1e-5)
+    assert found.method == f"Lanczos, {counted.products} products"
+    restarted = cv.top_eigenpairs(dense, 60, 1e-5, basis_size=140, max_iterations=5000)
+    assert_right(restarted, dense, 60, tol=1e-5)
+
+
+@pytest.mark.parametrize("values", [[2.0] * 50 + [1.0] * 3 + [0.0] * 40, [0.0] * 30, [1.0] * 7])
+def test_blocks_of_degenerate_matrices_span_the_whole_space(values):
+    space = Krylov(matrix(values), torch.empty(0, len(values)).double(), 100, draws(), block=4)
+    while not space.full:
+        space.step()
+    found, coordinates, residuals = space.ritz(lambda ritz: ritz)
+    torch.testing.assert_close(found, torch.tensor(sorted(values, reverse=True)).double())
+    assert float(residuals.max()) == 0
+    vectors = space.vectors(coordinates)
+    torch.testing.assert_close(vectors @ vectors.T, torch.eye(len(values)).double())
+    assert space.products == len(values)
 
 
 def network() -> cv.Problem:

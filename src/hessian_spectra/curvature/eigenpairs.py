@@ -19,6 +19,8 @@ _PREFERENCES: dict[str, Preference] = {
 }
 # A basis of more bytes than this is restarted.
 _BASIS_BYTES = 2 << 30
+# Vectors that are multiplied together where many eigenpairs are wanted.
+_BLOCK = 10
 
 
 def top_eigenpairs(
@@ -37,7 +39,8 @@ def top_eigenpairs(
     the eigenvalue of largest magnitude that was met. A Krylov space holds one vector of each
     eigenspace, so after convergence a second space, orthogonal to the pairs that were found, looks
     for copies of multiple eigenvalues, and goes on while it finds any. It looks for a quarter of
-    the products of the first search: a copy that hardly stands out from the rest may be missed.
+    the products of the first search, at most 40: a copy that hardly stands out from the rest may
+    be missed. From ``k = 50`` on, blocks of ten vectors are multiplied together.
 
     Args:
         operator: a symmetric operator ``(p, p)``; a dense tensor is one. If ``p`` is small or ``k``
@@ -65,15 +68,18 @@ def top_eigenpairs(
     _require_arguments(p, k, tol, which, max_iterations, basis_size)
     if p <= max(100, 3 * k) and p <= DENSE_LIMIT:
         return _from_dense(dense_spectrum(operator), k, tol, _PREFERENCES[which])
-    elements = p * torch.finfo(operator.dtype).bits // 8
+    vector_bytes = p * torch.finfo(operator.dtype).bits // 8
+    capacity = min(p, basis_size or max(2 * k + 20, _BASIS_BYTES // vector_bytes))
     return _Search(
         operator=operator,
         k=k,
         tol=tol,
         preference=_PREFERENCES[which],
         budget=max_iterations or max(300, 20 * k),
-        capacity=min(p, basis_size or max(2 * k + 20, _BASIS_BYTES // elements)),
+        capacity=capacity,
         draws=generator(seed, "eigenpairs"),
+        # Many vectors are worth the extra products of blocks, if the basis has room for them.
+        block=_BLOCK if k >= 5 * _BLOCK and capacity >= 2 * k + 2 * _BLOCK else 1,
     ).run()
 
 
@@ -140,6 +146,7 @@ class _Search:
     budget: int
     capacity: int
     draws: torch.Generator
+    block: int
     products: int = 0
     scale: float = 0.0
 
@@ -149,7 +156,7 @@ class _Search:
         nothing = torch.empty(0, p, dtype=self.operator.dtype, device=self.operator.device)
         with tqdm(desc="top eigenpairs", unit="product", disable=None, leave=False) as bar:
             pairs, complete = self._krylov(nothing, None, bar)
-            patience = max(8, self.products // 4)
+            patience = min(max(8, self.products // 4), 40)
             # A second copy does not change the largest eigenvalue, so k = 1 needs no second look.
             while self.k > 1 and not complete and self._converged(pairs):
                 threshold = float(self.preference(pairs.values[-1:])) + self.tol * self.scale
@@ -173,15 +180,18 @@ class _Search:
                 and the number of products after which the absence of such pairs is believed.
             bar: counts the products.
         """
-        space = Krylov(self.operator, locked, self.capacity, self.draws)
+        space = Krylov(self.operator, locked, self.capacity, self.draws, self.block)
+        checked = 0
         while True:
+            before = space.products
             space.step()
-            bar.update()
-            self.products += 1
+            bar.update(space.products - before)
+            self.products += space.products - before
             over = space.full or self.products >= self.budget
             # Often enough to stop in time, seldom enough that small matrices cost nothing.
-            if not over and space.size < space.capacity and space.size % (1 + space.size // 20):
+            if not (over or space.crowded) and space.products < checked + 1 + checked // 20:
                 continue
+            checked = space.products
             values, coordinates, residuals = space.ritz(self.preference)
             self.scale = max(self.scale, space.scale)
             wanted = self.k
@@ -195,7 +205,7 @@ class _Search:
                     values[:wanted], space.vectors(coordinates[:, :wanted]), residuals[:wanted]
                 )
                 return found, space.full or self.products >= self.budget
-            if space.size == space.capacity:
+            if space.crowded:
                 space.restart(self.k + (space.capacity - self.k) // 2, self.preference)
 
     def _spectrum(self, pairs: _Pairs) -> Spectrum:

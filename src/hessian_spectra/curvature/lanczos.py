@@ -1,4 +1,4 @@
-"""Lanczos' method with full reorthogonalisation, thick restarts and locked eigenvectors."""
+"""Block Lanczos with full reorthogonalisation, thick restarts and locked eigenvectors."""
 
 from collections.abc import Callable
 
@@ -10,37 +10,42 @@ from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
 # How much an eigenvalue is wanted: λ, −λ or |λ|.
 Preference = Callable[[Tensor], Tensor]
 
-# Columns of the basis that a restart rotates at a time, to need no second basis.
+# Columns of the basis to work on at a time, so that copies of them stay in the cache.
 _CHUNK = 1 << 16
 
 
-def dot(left: Tensor, right: Tensor) -> float:
-    """The dot product of two vectors, summed pairwise.
+def gram(left: Tensor, right: Tensor) -> Tensor:
+    """The dot products of rows ``(a, p)`` with rows ``(b, p)``: ``(a, b)`` in float64 on the CPU.
 
-    ``left @ right`` and ``norm`` sum on the CPU in the order of the entries: in float32 they lose
-    four digits at five million entries, and with them the orthogonality of the basis.
+    Float32 sums over all of ``p`` would lose four digits at five million entries, and with them the
+    orthogonality of the basis.
     """
-    return float((left * right).sum())
+    total = torch.zeros(len(left), len(right), dtype=torch.float64, device=left.device)
+    for columns, others in zip(left.split(_CHUNK, dim=1), right.split(_CHUNK, dim=1), strict=True):
+        total += columns.double() @ others.double().T
+    return total.cpu()
 
 
 def norm(vector: Tensor) -> float:
-    """The Euclidean norm of a vector, summed pairwise."""
-    return dot(vector, vector) ** 0.5
+    """The Euclidean norm of a vector, with all the digits of its type."""
+    return float(gram(vector[None], vector[None])) ** 0.5
 
 
 class Krylov:
-    """An orthonormal basis ``V`` of a Krylov space, grown by one product at a time.
+    """An orthonormal basis ``V`` of a block Krylov space, grown by one block of products at a time.
 
-    ``A V = V B + v cᵀ`` with ``B`` the projection of the operator, ``v`` the next basis vector and
-    ``c`` its coupling, so that a Ritz pair ``(λ, V s)`` has the residual ``|cᵀ s|``. Where the
-    space is invariant it goes on with a random vector: a Krylov space holds one vector of each
-    eigenspace, and further ones come in only so.
+    ``A V = V B + W Cᵀ`` with ``B`` the projection of the operator, ``W`` the next block of basis
+    vectors and ``C`` its coupling, so that a Ritz pair ``(λ, V s)`` has the residual ``‖Cᵀ s‖``.
+    Where the space is invariant it goes on with random vectors: the Krylov space of one vector
+    holds one vector of each eigenspace, and further ones come in only so.
 
     Args:
         operator: a symmetric operator.
         locked: ``(l, p)`` orthonormal eigenvectors that the space stays orthogonal to.
         capacity: how many basis vectors fit before :meth:`restart` makes room.
         generator: draws the random vectors.
+        block: how many vectors to multiply together. A basis of hundreds of vectors is
+            orthogonalised several times faster so, for some more products.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class Krylov:
         locked: Tensor,
         capacity: int,
         generator: torch.Generator,
+        block: int = 1,
     ) -> None:
         self.operator = operator
         self.locked = locked
@@ -56,78 +62,102 @@ class Krylov:
         self.room = operator.shape[0] - len(locked)
         self.capacity = min(capacity, self.room)
         self.size = 0
+        # How many vectors wait behind the basis to be multiplied.
+        self.width = min(block, self.room)
         self.products = 0
-        self.coupling = torch.zeros(0, dtype=torch.float64)
+        self.coupling = torch.zeros(0, self.width, dtype=torch.float64)
         # The largest magnitude of a Ritz value so far.
         self.scale = 0.0
         self._projection = torch.zeros(self.capacity, self.capacity, dtype=torch.float64)
-        self._basis = locked.new_empty(min(32, self.capacity) + 1, operator.shape[0])
-        self._basis[0] = self._random()
+        self._basis = locked.new_empty(min(32, self.capacity) + self.width, operator.shape[0])
+        for row in range(self.width):
+            self._basis[row] = self._random(row)
 
     @property
     def full(self) -> bool:
         """Whether the basis spans the whole space outside the locked vectors."""
         return self.size == self.room
 
-    def _random(self) -> Tensor:
-        """A random unit vector outside the basis and the locked vectors."""
+    @property
+    def crowded(self) -> bool:
+        """Whether the next step needs a restart first."""
+        return self.size + self.width > self.capacity
+
+    def _random(self, count: int) -> Tensor:
+        """A random unit vector outside the locked and the first ``count`` basis vectors."""
         draw = torch.randn(self._basis.shape[1], generator=self.generator, dtype=torch.float64)
         vector = draw.to(self._basis.dtype).to(self._basis.device)
         for _ in range(2):
-            vector = self._outside(vector / norm(vector))
+            vector = self._outside((vector / norm(vector))[None], count)[0]
         return vector / norm(vector)
 
-    def _outside(self, vector: Tensor) -> Tensor:
-        """The part of a vector that is orthogonal to the basis and the locked vectors."""
-        for rows in (self.locked, self._basis[: self.size]):
+    def _outside(self, vectors: Tensor, count: int) -> Tensor:
+        """The part of some rows outside the locked and the first ``count`` basis vectors."""
+        for rows in (self.locked, self._basis[:count]):
             if len(rows):
-                vector = torch.addmv(vector, rows.T, rows @ vector, alpha=-1)
-        return vector
+                vectors = torch.addmm(vectors, vectors @ rows.T, rows, alpha=-1)
+        return vectors
 
     def step(self) -> None:
-        """One product with the operator, and one more basis vector.
+        """Multiply the vectors that wait, and find those that come next.
 
         Raises:
-            OperatorError: the product is not finite.
+            OperatorError: a product is not finite.
         """
-        j = self.size
-        if j + 2 > len(self._basis):
-            larger = self._basis.new_empty(min(2 * j, self.capacity) + 1, self._basis.shape[1])
-            larger[: j + 1] = self._basis[: j + 1]
-            self._basis = larger
-        vector = self._basis[j]
-        image = self.operator @ vector
-        self.products += 1
-        diagonal = dot(vector, image)
-        if diagonal != diagonal:
+        old, new = self.size, self.size + self.width
+        self._reserve(new + self.width)
+        block = self._basis[old:new]
+        images = (
+            (self.operator @ block[0])[None] if len(block) == 1 else (self.operator @ block.T).T
+        )
+        self.products += self.width
+        diagonal = gram(block, images)
+        if not torch.isfinite(diagonal).all():
             raise OperatorError("operator: a product is not finite")
-        self._projection[:j, j] = self._projection[j, :j] = self.coupling
-        self._projection[j, j] = diagonal
+        self._projection[:old, old:new] = self.coupling
+        self._projection[old:new, :old] = self.coupling.T
+        self._projection[old:new, old:new] = (diagonal + diagonal.T) / 2
+        self.scale = max(self.scale, float(diagonal.abs().max()))
         # What is known to be there goes first. The full pass then corrects rounding alone and
         # needs no second one, except where it cancels much after all.
-        known = self.coupling.nonzero().flatten().tolist()
-        image = image - diagonal * vector
-        if len(known) > 1:
-            coupling = self.coupling.to(image.dtype).to(image.device)
-            image = torch.addmv(image, self._basis[:j].T, coupling, alpha=-1)
-        elif known:
-            image = image - float(self.coupling[known[0]]) * self._basis[known[0]]
-        self.size = j + 1
-        before = norm(image)
-        image = self._outside(image)
-        after = norm(image)
-        if after < 0.7 * before:
-            image = self._outside(image)
-            after = norm(image)
-        self.coupling = torch.zeros(self.size, dtype=torch.float64)
-        self.scale = max(self.scale, abs(diagonal))
-        if self.full:
-            return
-        if after > 10 * torch.finfo(image.dtype).eps * self.scale:
-            self.coupling[j] = after
-            self._basis[self.size] = image / after
-        else:
-            self._basis[self.size] = self._random()
+        first = int(self.coupling.any(dim=1).float().argmax()) if old else 0
+        known = torch.cat([self.coupling[first:], diagonal]).to(images.dtype).to(images.device)
+        images = torch.addmm(images, known.T, self._basis[first:new], alpha=-1)
+        self.size = new
+        self.width = min(self.width, self.room - new)
+        # Zeros when the space is full, and so are the residuals.
+        self.coupling = torch.zeros(new, max(1, self.width), dtype=torch.float64)
+        if self.width:
+            self._extend(images, old)
+
+    def _reserve(self, rows: int) -> None:
+        if rows > len(self._basis):
+            wanted = min(max(rows, 2 * len(self._basis)), self.capacity + self.width)
+            larger = self._basis.new_empty(wanted, self._basis.shape[1])
+            larger[: self.size + self.width] = self._basis[: self.size + self.width]
+            self._basis = larger
+
+    def _extend(self, images: Tensor, old: int) -> None:
+        """Orthonormalise what is new in the images of the vectors from ``old`` on."""
+        smallest = 10 * torch.finfo(images.dtype).eps * self.scale
+        lengths = [norm(image) for image in images]
+        count = self.size
+        for row, image in enumerate(self._outside(images, self.size), start=old):
+            added = self._basis[self.size : count]
+            if len(added):
+                overlaps = gram(image[None], added)[0]
+                self.coupling[row, : len(added)] = overlaps
+                image = image - overlaps.to(image.dtype).to(image.device) @ added
+            length = norm(image)
+            if length < 0.7 * lengths[row - old]:
+                image = self._outside(image[None], count)[0]
+                length = norm(image)
+            if length > smallest and count < self.size + self.width:
+                self.coupling[row, count - self.size] = length
+                self._basis[count] = image / length
+                count += 1
+        for row in range(count, self.size + self.width):
+            self._basis[row] = self._random(row)
 
     def ritz(self, preference: Preference) -> tuple[Tensor, Tensor, Tensor]:
         """Ritz values, their coordinates in the basis (columns), residuals; the best ones first."""
@@ -135,7 +165,7 @@ class Krylov:
         order = torch.argsort(preference(values), descending=True, stable=True)
         self.scale = max(self.scale, float(values.abs().max()))
         coordinates = coordinates[:, order]
-        return values[order], coordinates, (self.coupling @ coordinates).abs()
+        return values[order], coordinates, (self.coupling.T @ coordinates).norm(dim=0)
 
     def vectors(self, coordinates: Tensor) -> Tensor:
         """The vectors ``(r, p)`` with these coordinates ``(size, r)``."""
@@ -143,15 +173,14 @@ class Krylov:
         return coordinates.T.to(basis.dtype).to(basis.device) @ basis
 
     def restart(self, keep: int, preference: Preference) -> None:
-        """Shrink the basis to the ``keep`` best Ritz vectors and the vector that comes next."""
+        """Shrink the basis to the ``keep`` best Ritz vectors and the vectors that wait."""
         values, coordinates, _ = self.ritz(preference)
         values, coordinates = values[:keep], coordinates[:, :keep]
-        coupling = self.coupling @ coordinates
         rotation = coordinates.T.to(self._basis.dtype).to(self._basis.device)
         for columns in self._basis.split(_CHUNK, dim=1):
             columns[:keep] = rotation @ columns[: self.size]
-        self._basis[keep] = self._basis[self.size]
+            columns[keep : keep + self.width] = columns[self.size : self.size + self.width].clone()
         self._projection.zero_()
         self._projection.diagonal()[:keep] = values
-        self.coupling = coupling
+        self.coupling = coordinates.T @ self.coupling
         self.size = keep
