@@ -262,7 +262,7 @@ def test_metrics_count_verdicts_and_keep_the_largest_error_of_each_study(results
         claim(id="toy/open", study=None, test=None, measure=None, explanation="It takes a GPU."),
     ]
     numbers = metrics(evaluate(STUDIES, results))
-    assert numbers["largest_identity_error"] == {"toy": 2e-14}
+    assert numbers["digits"] == {"toy": 13.7}
     assert numbers["verdicts"] == {
         "reproduced": 4,
         "corrected": 0,

@@ -205,8 +205,8 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
     """The ledger in few numbers, for ``dvc metrics`` and ``dvc exp show``.
 
     Returns:
-        ``verdicts``: how many claims have each verdict; ``largest_identity_error``: for each study
-        the largest measured error of its identities, with errata in their corrected form.
+        ``verdicts``: how many claims have each verdict; ``digits``: for each study to how many
+        digits its identities hold, −log10 of their largest error, at most 17.
     """
     errors: dict[str, float] = {}
     for record in records:
@@ -216,5 +216,5 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
     counts = Counter(record["verdict"] for record in records)
     return {
         "verdicts": {name: counts[name] for name in VERDICTS},
-        "largest_identity_error": errors,
+        "digits": {name: round(-math.log10(max(e, 1e-17)), 1) for name, e in errors.items()},
     }
