@@ -29,7 +29,7 @@ def test_products(name, operator):
 
 
 def test_spectra_and_estimates():
-    dense = matrix([5.0, 4.0, 4.0] + (0.1 * normal(297)).tolist())
+    dense = matrix([5.0, 4.0, 4.0, *(0.1 * normal(297)).tolist()])
     there = dense.cuda()
     for function in (
         lambda at: cv.top_eigenpairs(at, 5, 1e-9).eigenvalues,

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from hessian_spectra.curvature.interface import OperatorError, require_vectors
 from hessian_spectra.curvature.network import FixedNetwork, first_derivatives, flatten
@@ -71,7 +72,15 @@ class DifferentiatedOperator(ABC):
         rows = vectors.detach().reshape(self.shape[0], -1).T.contiguous()
         total = torch.zeros_like(rows)
         for product, weight in self._kept or self._build():
-            for row, result in zip(rows, total, strict=True):
+            pairs = zip(rows, total, strict=True)
+            for row, result in tqdm(
+                pairs,
+                total=len(rows),
+                desc="products",
+                # Few products are counted by the solver that asks for them.
+                disable=None if len(rows) > 50 else True,
+                leave=False,
+            ):
                 with _explaining_missing_derivatives():
                     pieces = product(self.problem.split(row))
                 result.add_(flatten(pieces), alpha=weight)
