@@ -9,6 +9,7 @@ export OMP_NUM_THREADS ?= 1
 
 repro: $(VENV)/ready
 	dvc repro
+	@sed -n 's/^\*\*\(.* claims: .*\)\*\*$$/\1/p' reports/claims.md
 	@echo 'Now open reports/index.html'
 
 test: $(VENV)/ready

@@ -1,12 +1,11 @@
 """Stage claims: hold every claim of the papers against the studies' arrays."""
 
-from collections import Counter
 from pathlib import Path
 
 from omegaconf import OmegaConf
 
 from hessian_spectra.claims.evaluate import evaluate, metrics, table
-from hessian_spectra.claims.ledger import VERDICTS
+from hessian_spectra.claims.table import summary
 from hessian_spectra.results import write_bytes, write_json
 from pipelines.stage import Context, run
 
@@ -26,9 +25,7 @@ def claims(context: Context) -> None:
     write_json(reports / "claims.json", records)
     write_bytes(reports / "claims.md", table(records).encode())
     write_json(reports / "metrics.json", metrics(records))
-    count = Counter(record["verdict"] for record in records)
-    verdicts = ", ".join(f"{count[verdict]} {verdict}" for verdict in VERDICTS)
-    print(f"{len(records)} claims: {verdicts}")
+    print(summary(records))
 
 
 if __name__ == "__main__":

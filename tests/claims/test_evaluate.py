@@ -316,7 +316,9 @@ class TestTable:
             text.index("## singh2026cracking:"),
         )
         assert older < newer < text.index("## nobody2030")
-        assert len(self.rows(text, "reproduced")) == 3 + 1  # and the row of the summary
+        counts = "5 claims: 3 reproduced, 1 corrected, 0 differs, 1 not run at this scale"
+        assert f"**{counts}**" in text.splitlines()
+        assert len(self.rows(text, "reproduced")) == 3
         (erratum,) = self.rows(text, "eq. (7)")
         assert "| b = 2a |" in erratum
         assert "| 0.5 | 0 |" in erratum

@@ -94,6 +94,13 @@ def _open(records: Sequence[dict[str, Any]]) -> list[str]:
     return ["### Not run at this scale", "", *_grid(("where", "claim", "what it needs"), rows)]
 
 
+def summary(records: Sequence[dict[str, Any]]) -> str:
+    """The ledger in one line: how many claims have each verdict."""
+    counts = Counter(record["verdict"] for record in records)
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+    return f"{len(records)} claims: {verdicts}"
+
+
 def table(records: Sequence[dict[str, Any]]) -> str:
     """The ledger in Markdown: by paper, first what was measured, then the errata and what is open.
 
@@ -103,8 +110,7 @@ def table(records: Sequence[dict[str, Any]]) -> str:
     Returns:
         The text of ``reports/claims.md``; every record is one row of it.
     """
-    counts = Counter(record["verdict"] for record in records)
-    lines = [_PREFACE, *_grid(("verdict", "claims"), [(v, str(counts[v])) for v in VERDICTS])]
+    lines = [_PREFACE, f"**{summary(records)}**", ""]
     for key in sorted({record["paper"] for record in records}, key=reading_order):
         mine = [record for record in records if record["paper"] == key]
         corrected = [r for r in mine if r["verdict"] == "corrected"]
