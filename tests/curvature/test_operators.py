@@ -157,6 +157,17 @@ def test_training_goes_on_without_the_operator(name, backend):
     assert torch.equal(operator @ vector, before)
 
 
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+@pytest.mark.parametrize("name", ["tanh", "relu, one batch"])
+def test_gradients_may_be_switched_off_outside(name, operator):
+    vector = normal(problem(cases[name]).size)
+    expected = operator(problem(cases[name])) @ vector
+    with torch.no_grad():
+        product = operator(problem(cases[name])) @ vector
+    assert torch.equal(product, expected)
+    assert product.norm() > 0
+
+
 def test_building_an_operator_leaves_the_model_alone():
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 3)).double()
     state = {name: tensor.clone() for name, tensor in model.state_dict().items()}

@@ -71,6 +71,7 @@ class FixedNetwork:
         """The loss of one batch."""
         return self.loss_of_outputs(self.outputs(parameters, inputs), targets)
 
+    @torch.enable_grad()
     def gradient(self, parameters: Sequence[Tensor] | None = None) -> Tensor:
         """The gradient ``(p,)`` of the loss over all data, in one pass over the batches."""
         at = self.parameters if parameters is None else parameters

@@ -61,7 +61,8 @@ class DifferentiatedOperator(ABC):
 
     def _build(self) -> Iterator[tuple[Product, float]]:
         for inputs, targets, weight in self.problem.batches():
-            with _explaining_missing_derivatives(), FastSecondDerivatives():
+            # The caller may have switched gradients off, and means those of training.
+            with torch.enable_grad(), _explaining_missing_derivatives(), FastSecondDerivatives():
                 product = self._differentiate(inputs, targets)
             yield product, weight
 

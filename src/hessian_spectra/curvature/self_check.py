@@ -102,6 +102,7 @@ def check_gauss_newton(operator: SymmetricOperator, problem: Problem) -> None:
     _check(operator, problem, "Gauss-Newton matrix", "differences of the outputs", differences)
 
 
+@torch.enable_grad()
 def _check(
     operator: SymmetricOperator,
     problem: Problem,
