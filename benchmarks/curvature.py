@@ -7,6 +7,7 @@ random order, medians of ratios within a round. ``benchmarks/README.md`` has the
 import argparse
 import copy
 import math
+import multiprocessing
 import os
 import platform
 import warnings
@@ -220,27 +221,34 @@ def hardware() -> str:
     return f"{model}, one thread; Python {platform.python_version()}, {versions}"
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(command: list[str] | None = None) -> None:
     """Measure and print the table, each row as soon as it is there."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--quick", action="store_true", help="small data, three rounds")
     parser.add_argument("--k200", action="store_true", help="also 200 eigenpairs of one layer")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of the products")
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
+    options = parser.parse_args(command)
     samples, count = (200, 3) if options.quick else (1000, options.rounds)
     few = 3 if options.quick else max(3, options.rounds // 3)
     print(hardware(), HEADER, sep="\n\n", flush=True)
-    jobs: list[Callable[[], list[Row]]] = [
-        *(lambda name=name: products(name, samples, count) for name in PRODUCT_BARS),
-        *(lambda k=k: top("mlp", samples, k, few) for k in TOP_BARS),
-        lambda: density("mlp", samples, few),
+    jobs: list[tuple[Callable[..., list[Row]], tuple[object, ...]]] = [
+        *((products, (name, samples, count)) for name in PRODUCT_BARS),
+        *((top, ("mlp", samples, k, few)) for k in TOP_BARS),
+        (density, ("mlp", samples, few)),
     ]
     if options.k200:
-        jobs.append(lambda: top("mlp", samples, 200, 2, "0.weight"))
-    for job in jobs:
-        print(*job(), sep="\n", flush=True)
+        jobs.append((top, ("mlp", samples, 200, 2, "0.weight")))
+    # A process for each, because how often memory is mapped anew depends on what went before.
+    context = multiprocessing.get_context("spawn")
+    for function, arguments in jobs:
+        with context.Pool(1, initializer=prepare) as pool:
+            print(*pool.apply(function, arguments), sep="\n", flush=True)
+
+
+def prepare() -> None:
+    """Settings of each process."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
 
 
 if __name__ == "__main__":

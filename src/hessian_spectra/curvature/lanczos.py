@@ -68,8 +68,10 @@ class Krylov:
         self.coupling = torch.zeros(0, self.width, dtype=torch.float64)
         # The largest magnitude of a Ritz value so far.
         self.scale = 0.0
-        self._projection = torch.zeros(self.capacity, self.capacity, dtype=torch.float64)
-        self._basis = locked.new_empty(min(32, self.capacity) + self.width, operator.shape[0])
+        # Both grow with the basis: its capacity may be far more than it takes.
+        rows = min(32, self.capacity) + self.width
+        self._projection = torch.zeros(rows, rows, dtype=torch.float64)
+        self._basis = locked.new_empty(rows, operator.shape[0])
         for row in range(self.width):
             self._basis[row] = self._random(row)
 
@@ -133,9 +135,12 @@ class Krylov:
     def _reserve(self, rows: int) -> None:
         if rows > len(self._basis):
             wanted = min(max(rows, 2 * len(self._basis)), self.capacity + self.width)
-            larger = self._basis.new_empty(wanted, self._basis.shape[1])
-            larger[: self.size + self.width] = self._basis[: self.size + self.width]
-            self._basis = larger
+            used = self.size + self.width
+            basis = self._basis.new_empty(wanted, self._basis.shape[1])
+            basis[:used] = self._basis[:used]
+            projection = torch.zeros(wanted, wanted, dtype=torch.float64)
+            projection[:used, :used] = self._projection[:used, :used]
+            self._basis, self._projection = basis, projection
 
     def _extend(self, images: Tensor, old: int) -> None:
         """Orthonormalise what is new in the images of the vectors from ``old`` on."""
