@@ -12,6 +12,7 @@ import os
 import platform
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -241,8 +242,8 @@ def main(command: list[str] | None = None) -> None:
     # A process for each, because how often memory is mapped anew depends on what went before.
     context = multiprocessing.get_context("spawn")
     for function, arguments in jobs:
-        with context.Pool(1, initializer=prepare) as pool:
-            print(*pool.apply(function, arguments), sep="\n", flush=True)
+        with ProcessPoolExecutor(1, mp_context=context, initializer=prepare) as pool:
+            print(*pool.submit(function, *arguments).result(), sep="\n", flush=True)
 
 
 def prepare() -> None:

@@ -41,7 +41,7 @@ class Block(nn.Module):
         self.norm_1, self.attention = nn.LayerNorm(width), Attention(width, heads)
         self.norm_2 = nn.LayerNorm(width)
         self.mlp = nn.Sequential(
-            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+            nn.Linear(width, 4 * width), nn.GELU("tanh"), nn.Linear(4 * width, width)
         )
 
     def forward(self, x: Tensor) -> Tensor:
