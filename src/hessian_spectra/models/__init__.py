@@ -1,17 +1,20 @@
 """The papers' networks and loss: float64 modules with parameters in the papers' order."""
 
 from hessian_spectra.models.attention import SelfAttention, VectorSelfAttention
+from hessian_spectra.models.ensemble import Ensemble, Perceptron
 from hessian_spectra.models.initialisation import standard_parametrisation
 from hessian_spectra.models.losses import HalfSquaredError
 from hessian_spectra.models.multi import LinearNetwork, MultiInputLinear, MultiOutputLinear
 from hessian_spectra.models.two_layer import LinearWithBias, TwoLayerLinear, TwoLayerReLU
 
 __all__ = [
+    "Ensemble",
     "HalfSquaredError",
     "LinearNetwork",
     "LinearWithBias",
     "MultiInputLinear",
     "MultiOutputLinear",
+    "Perceptron",
     "SelfAttention",
     "TwoLayerLinear",
     "TwoLayerReLU",
