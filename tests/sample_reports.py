@@ -49,15 +49,19 @@ def arrays(study: str) -> dict[str, np.ndarray]:
 def claim(number: int, study: str | None, verdict: str, **changes: object) -> dict[str, object]:
     """One made-up entry of the ledger."""
     measured = None if verdict == "not run at this scale" else 1.23e-14 * (number + 1)
+    kind = ("identity", "value", "trend", "correlation")[number % 4]
+    has_interval = kind == "correlation" and measured is not None
     entry: dict[str, object] = {
         "id": f"sample/claim {number}",
         "paper": STUDIES[study][0] if study else "singh2026cracking",
         "location": f"Theorem {number}",
         "statement": f"Made-up statement number {number}: λ_1 ≥ ‖w‖² for every width.",
-        "kind": ("identity", "value", "trend", "correlation")[number % 4],
+        "kind": kind,
         "expected": None if measured is None else 0.0,
         "source": "made up",
         "measured": measured,
+        "interval": [-0.25, 0.75] if has_interval else None,
+        "decides": "low" if has_interval else "value",
         "relation": "<=",
         "tolerance": 1e-10,
         "reason": "round-off",

@@ -78,6 +78,8 @@ class ClaimRecord:
         expected: what the measured value is compared with; ``None`` if nothing was measured.
         source: where ``expected`` comes from.
         measured: the measured value, or ``None``.
+        interval: its confidence interval, two numbers, or ``None``.
+        decides: which of them is compared: ``value``, ``low`` or ``high``.
         relation: how the two are compared.
         tolerance: how far they may be apart.
         reason: why this tolerance.
@@ -98,6 +100,8 @@ class ClaimRecord:
     expected: float | None
     source: str
     measured: float | None
+    interval: list[float | None] | None
+    decides: str
     relation: str
     tolerance: float
     reason: str
@@ -108,6 +112,16 @@ class ClaimRecord:
     printed: str | None
     printed_error: float | None
     explanation: str
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval, or ``None``."""
+        return self.interval[0] if self.interval else None
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval, or ``None``."""
+        return self.interval[1] if self.interval else None
 
 
 def natural_order(name: str) -> list[tuple[int, int, str]]:

@@ -18,7 +18,7 @@ from hessian_spectra.claims.evaluate import (
     table,
     verdict,
 )
-from hessian_spectra.claims.ledger import VERDICTS, Claim
+from hessian_spectra.claims.ledger import VERDICTS, Claim, Estimate
 from hessian_spectra.results import MissingResultError, digest, write_arrays
 
 
@@ -127,6 +127,36 @@ class TestVerdict:
 
 
 class TestEvaluate:
+    @pytest.mark.parametrize(
+        ("decides", "found"), [("value", "reproduced"), ("low", "differs"), ("high", "reproduced")]
+    )
+    def test_an_end_of_the_interval_may_decide(self, results, ledger, decides, found):
+        ledger.append(
+            claim(
+                kind="trend",
+                measure=lambda exact, numeric: Estimate(0.5, -0.1, 0.9),
+                relation=">=",
+                decides=decides,
+                explanation="few networks",
+            )
+        )
+        (record,) = evaluate(STUDIES, results)
+        assert record["verdict"] == found
+        assert (record["measured"], record["interval"]) == (0.5, [-0.1, 0.9])
+        assert "0.5 [-0.1, 0.9]" in table([record])
+
+    def test_a_claim_may_be_measured_on_other_sides(self, results, ledger):
+        write_arrays(results / "correlation" / "toy.npz", {"r": np.array(0.25)})
+        ledger.append(
+            claim(
+                kind="value",
+                measure=lambda found: found["r"],
+                sides=("correlation",),
+                tolerance=1.0,
+            )
+        )
+        assert evaluate(STUDIES, results)[0]["measured"] == 0.25
+
     def test_a_record_holds_everything_about_the_claim(self, results, ledger):
         ledger.append(claim(source="eq. (1)"))
         (record,) = evaluate(STUDIES, results)
@@ -139,6 +169,8 @@ class TestEvaluate:
             "expected": 0.0,
             "source": "eq. (1)",
             "measured": 0.0,
+            "interval": None,
+            "decides": "value",
             "relation": "<=",
             "tolerance": 1e-10,
             "reason": "round-off",

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 
 from hessian_spectra.agreement import spectrum_error
-from hessian_spectra.claims._trends import correlation, rank_correlation
 from hessian_spectra.claims.ledger import Claim, Kind, Measure, Relation
 from hessian_spectra.results import Arrays
+from hessian_spectra.statistics import correlation, rank_correlation
 
 TEST = "tests/studies/test_attention_edge_of_stability.py"
 

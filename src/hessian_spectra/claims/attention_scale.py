@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 
 from hessian_spectra.agreement import distinct_error, spectrum_error
-from hessian_spectra.claims._trends import rank_correlation
 from hessian_spectra.claims.ledger import Claim, Kind, Measure, Relation
 from hessian_spectra.results import Arrays
+from hessian_spectra.statistics import rank_correlation
 
 TEST = "tests/studies/test_attention_scale.py"
 SWEEPS = ("query_key", "value", "sink", "massive_sink")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_spectra.claims import not_run
-from hessian_spectra.claims.ledger import VERDICTS, Claim, Verdict, holds
+from hessian_spectra.claims.ledger import VERDICTS, Claim, Estimate, Verdict, holds
 from hessian_spectra.claims.table import table
 from hessian_spectra.results import Arrays, MissingResultError, digest, read_arrays
 
@@ -129,7 +129,12 @@ def verdict(claim: Claim, measured: float, printed: float | None) -> Verdict:
     return "reproduced"
 
 
-def _record(claim: Claim, measured: float | None, printed: float | None, found: Verdict) -> Record:
+def _record(
+    claim: Claim, measured: Estimate | None, printed: float | None, found: Verdict
+) -> Record:
+    interval = None
+    if measured is not None and not math.isnan(measured.low):
+        interval = [rounded(measured.low), rounded(measured.high)]
     return {
         "id": claim.id,
         "paper": claim.paper,
@@ -138,7 +143,9 @@ def _record(claim: Claim, measured: float | None, printed: float | None, found: 
         "kind": claim.kind,
         "expected": claim.expected if measured is not None else None,
         "source": claim.source,
-        "measured": None if measured is None else rounded(measured),
+        "measured": None if measured is None else rounded(measured.value),
+        "interval": interval,
+        "decides": claim.decides,
         "relation": claim.relation,
         "tolerance": claim.tolerance,
         "reason": claim.reason,
@@ -151,14 +158,22 @@ def _record(claim: Claim, measured: float | None, printed: float | None, found: 
     }
 
 
-def _measure(claim: Claim, closed_form: Arrays, numerics: Arrays) -> Record:
+def _estimate(found: Any) -> Estimate:
+    """A plain number as an estimate without an interval."""
+    if isinstance(found, Estimate):
+        return Estimate(*map(float, found))
+    return Estimate(float(found), math.nan, math.nan)
+
+
+def _measure(claim: Claim, sides: Sequence[Arrays]) -> Record:
     if claim.measure is None:
         return _record(claim, None, None, "not run at this scale")
-    measured = float(claim.measure(closed_form, numerics))
+    measured = _estimate(claim.measure(*sides))
     printed = None
     if claim.measure_printed is not None:
-        printed = float(claim.measure_printed(closed_form, numerics))
-    return _record(claim, measured, printed, verdict(claim, measured, printed))
+        printed = _estimate(claim.measure_printed(*sides)).value
+    decisive = getattr(measured, claim.decides)
+    return _record(claim, measured, printed, verdict(claim, decisive, printed))
 
 
 def evaluate(studies: Mapping[str, Mapping[str, Any]], results: Path) -> list[Record]:
@@ -166,13 +181,14 @@ def evaluate(studies: Mapping[str, Mapping[str, Any]], results: Path) -> list[Re
 
     Args:
         studies: for each study ``{"kind": ..., "config": ...}`` with its resolved configuration.
-        results: the folder that holds ``closed_form/<study>.npz`` and ``numerics/<study>.npz``.
+        results: the folder that holds ``<side>/<study>.npz`` for the sides of each study.
 
     Returns:
         One record a claim: id, paper, location, statement, kind, expected value and its source,
-        measured value (three significant digits, see :func:`rounded`), relation, tolerance and its
-        reason, verdict, study, digest of the study's configuration, test, and for an erratum what
-        is printed and by how much it is wrong.
+        measured value (three significant digits, see :func:`rounded`) with its interval where there
+        is one and which of them decides, relation, tolerance and its reason, verdict, study, digest
+        of the study's configuration, test, and for an erratum what is printed and by how much it is
+        wrong.
 
     Raises:
         ClaimError: identities that do not hold, claims that differ without an explanation,
@@ -180,16 +196,13 @@ def evaluate(studies: Mapping[str, Mapping[str, Any]], results: Path) -> list[Re
         MissingResultError: a file or an array that a claim needs is not there.
     """
     records, failures = [], []
-    sides: dict[str | None, tuple[Arrays, Arrays]] = {None: ({}, {})}
+    read: dict[Path, Arrays] = {}
     for claim in collect(studies):
-        if claim.study not in sides:
-            file = f"{claim.study}.npz"
-            sides[claim.study] = (
-                _Side(results / "closed_form" / file),
-                _Side(results / "numerics" / file),
-            )
+        paths = [results / side / f"{claim.study}.npz" for side in claim.sides]
+        if claim.measure is not None:
+            read |= {path: _Side(path) for path in paths if path not in read}
         try:
-            record = _measure(claim, *sides[claim.study])
+            record = _measure(claim, [read.get(path, {}) for path in paths])
         except ClaimError as error:
             failures.append(str(error))
             continue

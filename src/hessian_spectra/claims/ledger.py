@@ -2,17 +2,33 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
-
-from hessian_spectra.results import Arrays
+from typing import Literal, NamedTuple, get_args
 
 Kind = Literal["identity", "value", "trend", "correlation"]
 Relation = Literal["<=", ">=", "="]
 Verdict = Literal["reproduced", "corrected", "differs", "not run at this scale"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
-# A measurement takes a study's closed-form arrays and its numerics arrays.
-Measure = Callable[[Arrays, Arrays], float]
+
+class Estimate(NamedTuple):
+    """A measured value with its confidence interval.
+
+    Attributes:
+        value: the point estimate.
+        low: lower end of the interval.
+        high: upper end.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+# A measurement takes the arrays of a study's sides, in the order of ``Claim.sides``.
+Measure = Callable[..., float | Estimate]
+# What of a measurement is compared with the expected value; an end of the interval makes the claim
+# a test at the interval's level.
+Decides = Literal["value", "low", "high"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +50,9 @@ class Claim:
         kind: identity, value, trend or correlation.
         study: the study whose arrays are measured; ``None`` if no study of this scale does.
         test: node id of the test that stands behind it, e.g. ``tests/closed_form/test_x.py``.
-        measure: the measured value from the study's closed-form and numerics arrays.
+        measure: the measured value, or an :class:`Estimate`, from the arrays of ``sides``.
+        sides: the stages whose arrays ``measure`` takes.
+        decides: which number of an :class:`Estimate` must stand in the relation.
         expected: the value that the measured one is compared with.
         source: where ``expected`` comes from.
         relation: how the two are compared.
@@ -53,6 +71,8 @@ class Claim:
     study: str | None
     test: str | None
     measure: Measure | None = None
+    sides: tuple[str, ...] = ("closed_form", "numerics")
+    decides: Decides = "value"
     expected: float = 0.0
     source: str = "the paper"
     relation: Relation = "<="

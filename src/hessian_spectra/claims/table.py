@@ -11,7 +11,8 @@ _PREFACE = """\
 # What the papers claim, and what was measured
 
 A measured value has three significant digits, a count is exact. An identity's measured value is its
-largest error; values near 1e-15 are round-off and differ between machines.
+largest error; values near 1e-15 are round-off and differ between machines. A statistic stands with
+its 95 % interval; the claim says whether the value or an end of the interval decides.
 `reproduced`: it holds within the tolerance. `corrected`: what is in print does not hold, our
 correction does. `differs`: it does not hold here, and we say why. `not run at this scale`: it needs
 a longer run.
@@ -22,6 +23,14 @@ def _number(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.3g}"
+
+
+def _value(record: dict[str, Any]) -> str:
+    """The measured value, with its interval where there is one."""
+    if record["interval"] is None:
+        return _number(record["measured"])
+    low, high = map(_number, record["interval"])
+    return f"{_number(record['measured'])} [{low}, {high}]"
 
 
 def _expected(record: dict[str, Any]) -> str:
@@ -77,7 +86,7 @@ def _measured(records: Sequence[dict[str, Any]]) -> list[str]:
             r["location"],
             r["statement"],
             r["kind"],
-            _number(r["measured"]),
+            _value(r),
             _expected(r),
             f"`{r['study']}`",
             r["explanation"],

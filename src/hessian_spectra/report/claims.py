@@ -39,6 +39,15 @@ def expected(claim: ClaimRecord) -> Html:
     return join(f"{sign} ", number(claim.expected), f" {slack} ", number(claim.tolerance))
 
 
+def measured(claim: ClaimRecord) -> Html:
+    """The measured value, with its interval where there is one."""
+    if claim.interval is None:
+        return number(claim.measured)
+    low, high = map(number, claim.interval)
+    interval = tag("span", "[", low, ", ", high, "]", class_="interval")
+    return join(number(claim.measured), " ", interval)
+
+
 def counted(claims: Iterable[ClaimRecord]) -> list[tuple[str, int]]:
     """How many claims have each verdict, in the order of the verdicts."""
     counts = Counter(claim.verdict for claim in claims)
@@ -58,7 +67,7 @@ def _item(claim: ClaimRecord, home: str) -> Html:
         numbers = tag(
             "p",
             "measured ",
-            number(claim.measured),
+            measured(claim),
             ", expected ",
             expected(claim),
             class_="numbers",
@@ -141,7 +150,7 @@ def _row(claim: ClaimRecord, drawn: frozenset[str]) -> Html:
         ),
         _cell("claim", tag("p", prose(claim.statement)), _details(claim)),
         _cell("kind", claim.kind),
-        _cell("measured", number(claim.measured)),
+        _cell("measured", measured(claim)),
         _cell("expected", expected(claim)),
         id=anchor("claim", claim.id),
         data_paper=claim.paper,

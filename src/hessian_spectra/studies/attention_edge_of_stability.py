@@ -11,7 +11,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import Log, StudyConfig, silent
+from hessian_spectra.studies.base import DataStudyConfig, Log, silent
 from hessian_spectra.training import gradient_descent
 from hessian_spectra.validation import require
 
@@ -19,7 +19,7 @@ WEIGHTS = ("w_value", "w_query", "w_key")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(StudyConfig):
+class Config(DataStudyConfig):
     """Settings of the edge-of-stability study.
 
     Args:

@@ -12,7 +12,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import StudyConfig
+from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.validation import require
 
 # What each sweep varies; the last one is the third on sequences with a massive first token.
@@ -20,7 +20,7 @@ SWEEPS = ("query_key", "value", "sink", "massive_sink")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(StudyConfig):
+class Config(DataStudyConfig):
     """Settings of the attention-scale study.
 
     Args:

@@ -15,7 +15,7 @@ from hessian_spectra.models import HalfSquaredError, VectorSelfAttention
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.studies.base import StudyConfig
+from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.validation import require
 
 # Eigenvalues closer than this share of the largest are the same; round-off is below 1e-14.
@@ -23,7 +23,7 @@ SAME = 1e-11
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(StudyConfig):
+class Config(DataStudyConfig):
     """Settings of the attention-sinks study.
 
     Args:

@@ -20,7 +20,6 @@ class StudyConfig:
         paper: key of the paper, for example ``singh2026cracking``.
         artifact: where it stands there, for example ``Figure 7``.
         title: one line for the report.
-        data: the data set, a name from ``conf/data``.
         seed: seed of all random draws of the study.
     """
 
@@ -28,5 +27,26 @@ class StudyConfig:
     paper: str
     artifact: str
     title: str
-    data: str
     seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataStudyConfig(StudyConfig):
+    """A study on a data set.
+
+    Args:
+        data: the data set, a name from ``conf/data``.
+    """
+
+    data: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsembleStudyConfig(StudyConfig):
+    """A study of the networks of an ensemble.
+
+    Args:
+        ensemble: its name, one from ``conf/ensembles``.
+    """
+
+    ensemble: str

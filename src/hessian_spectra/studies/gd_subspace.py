@@ -14,7 +14,7 @@ from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.studies.base import Log, StudyConfig, silent
+from hessian_spectra.studies.base import DataStudyConfig, Log, silent
 from hessian_spectra.training import descend, follow, stochastic_gradient_descent
 from hessian_spectra.validation import require
 
@@ -36,7 +36,7 @@ RESOLVED_GAP = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(StudyConfig):
+class Config(DataStudyConfig):
     """Settings of the gradient-descent-subspace study.
 
     Args:

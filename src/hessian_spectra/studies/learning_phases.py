@@ -12,12 +12,12 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import StudyConfig
+from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(StudyConfig):
+class Config(DataStudyConfig):
     """Settings of the learning-phases study.
 
     Args:

@@ -13,13 +13,13 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, MultiInputLinear
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import Log, StudyConfig, silent
+from hessian_spectra.studies.base import DataStudyConfig, Log, silent
 from hessian_spectra.training import gradient_descent
 from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(StudyConfig):
+class Config(DataStudyConfig):
     """Settings of the multi-input training study.
 
     Args:

@@ -14,7 +14,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReLU
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import Log, StudyConfig, silent
+from hessian_spectra.studies.base import DataStudyConfig, Log, silent
 from hessian_spectra.training import Trajectory, descend, follow, stochastic_gradient_descent
 from hessian_spectra.validation import require
 
@@ -37,7 +37,7 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(StudyConfig):
+class Config(DataStudyConfig):
     """Settings of the outlier-pair study.
 
     Args:

@@ -17,7 +17,7 @@ from hessian_spectra.results import MissingResultError
 from hessian_spectra.tracking.run import Timeouts, start_run
 from hessian_spectra.tracking.server import import_wandb
 
-SIDES = ("closed_form", "numerics")
+SIDES = ("closed_form", "numerics", "correlation")
 
 _CLAIM_COLUMNS = (
     "id",
@@ -27,6 +27,9 @@ _CLAIM_COLUMNS = (
     "kind",
     "verdict",
     "measured",
+    "low",
+    "high",
+    "decides",
     "relation",
     "expected",
     "source",
@@ -135,7 +138,7 @@ def log_dashboard(
 
     Args:
         reports: holds ``figures/``, ``claims.json`` and ``metrics.json``.
-        results: holds ``closed_form/<study>.npz`` and ``numerics/<study>.npz``.
+        results: holds ``<side>/<study>.npz`` for the sides of each study.
         group: digest of the configuration, or the experiment's name.
         config: the configuration that is recorded with the run.
         directory: below it the run's files are kept.

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from hessian_spectra.studies.base import StudyConfig
+from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(StudyConfig):
+class Config(DataStudyConfig):
     """Settings of the identities.
 
     Args:
