@@ -1,4 +1,5 @@
 import os
+import platform
 import subprocess
 import sys
 
@@ -73,13 +74,16 @@ def test_a_missing_file_names_the_remedy(tmp_path, read):
 def test_what_a_killed_process_left_is_cleared_away(tmp_path):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    left = tmp_path / f".file.{gone.pid}.partial"
-    left.write_bytes(b"half")
-    alive = tmp_path / f".file.{os.getppid()}.partial"
-    alive.write_bytes(b"half")
+    here = platform.node()
+    left = tmp_path / f".file.{here}.{gone.pid}.partial"
+    alive = tmp_path / f".file.{here}.{os.getppid()}.partial"
+    elsewhere = tmp_path / f".file.not-{here}.{gone.pid}.partial"
+    for file in (left, alive, elsewhere):
+        file.write_bytes(b"half")
     results.write_bytes(tmp_path / "file", b"whole")
     assert not left.exists()
     assert alive.exists(), "another process is still writing"
+    assert elsewhere.exists(), "a process of another machine may still be writing"
     assert (tmp_path / "file").read_bytes() == b"whole"
 
 

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,14 +36,16 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Write ``content`` to ``path`` through a temporary file and a rename.
 
     A killed process leaves the old file or the new, never a part of it. The temporary name holds
-    the process's number: a stage that survived its killed parent cannot mix its bytes with its
-    successor's, and the successor clears away what a dead one left.
+    the machine's name and the process's number: a stage that survived its killed parent cannot mix
+    its bytes with its successor's, nor a job with one of another machine; and the successor clears
+    away what a dead process of this machine left.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    for left in path.parent.glob(f".{path.name}.*.partial"):
+    own = f".{path.name}.{platform.node()}"
+    for left in path.parent.glob(f"{own}.*.partial"):
         if not _is_running(left.name.split(".")[-2]):
             left.unlink(missing_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f"{own}.{os.getpid()}.partial")
     try:
         partial.write_bytes(content)
         os.replace(partial, path)
