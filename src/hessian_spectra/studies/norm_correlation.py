@@ -5,7 +5,6 @@ the networks. All statistics of a point share its resamples, so a difference of 
 resampled as one: its interval is that of a paired comparison.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,22 +16,21 @@ from hessian_spectra.statistics import (
     percentile_interval,
     resample_counts,
 )
-from hessian_spectra.studies import base
+from hessian_spectra.studies._points import PointsConfig, labels, outcomes, select
 from hessian_spectra.validation import require
 
 TARGETS = ("sharpness", "trace")
 QUANTITIES = ("matrices", "products", "alignments")
 NORMS = ("spectral", "frobenius", "nuclear")
-AXES = ("size", "depth")
-# Two quantities that differ by less, relatively, for all networks are the same one.
-ROUND_OFF = 1e-9
+# A difference of correlations below this is one between names of the same quantity.
+ROUND_OFF = 1e-6
 # Up to this ratio of their entries two matrices count as initialised with similar magnitude.
 SIMILAR = 2.0
 REGIONS = ("all", "larger first matrix", "similar matrices")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(base.EnsembleStudyConfig):
+class Config(PointsConfig):
     """The study's configuration; ``seed`` is that of the bootstrap.
 
     Args:
@@ -42,10 +40,6 @@ class Config(base.EnsembleStudyConfig):
             first group is studied, a second one is what it is compared with.
         norms: some of ``spectral``, ``frobenius`` and ``nuclear``.
         highlighted: that norm among them which the paper singles out.
-        parametrisations: some of those that the ensemble has.
-        along: what varies, ``size`` (input and output size D) or ``depth``.
-        depths: the depths to take; empty for all of the ensemble.
-        sizes: the sizes to take; empty for all of the ensemble.
         resamples: bootstrap resamples.
         confidence: level of the intervals.
     """
@@ -54,10 +48,6 @@ class Config(base.EnsembleStudyConfig):
     quantities: list[str]
     norms: list[str]
     highlighted: str
-    parametrisations: list[str]
-    along: str
-    depths: list[int]
-    sizes: list[int]
     resamples: int
     confidence: float
 
@@ -75,13 +65,7 @@ class Config(base.EnsembleStudyConfig):
             f"one of {', '.join(self.norms)}",
             self.highlighted,
         )
-        names = self.parametrisations
-        once = len(names) > 0 and len(set(names)) == len(names)
-        require(once, "parametrisations", "at least one, each once", names)
-        require(self.along in AXES, "along", "size or depth", self.along)
-        field = "depths" if self.along == "size" else "sizes"
-        fixed = getattr(self, field)
-        require(len(fixed) == 1, field, f"a single one along {self.along}", fixed)
+        super().__post_init__()
         two_layers = self.along == "size" and self.depths == [2]
         aligned = "alignments" in self.quantities
         require(two_layers or not aligned, "quantities", "alignments at depth 2 only", self.depths)
@@ -95,8 +79,8 @@ class _Factors:
     """What is correlated with the target: ``F`` factors, each by ``M`` norms.
 
     Args:
-        group: to which of the config's quantities each factor belongs.
-        layer: b of the matrix or of the one left out; 0 for the alignment.
+        group: to which of the config's quantities each factor belongs, ``(F,)``.
+        layer: b of the matrix or of the one left out; 0 for the alignment, ``(F,)``.
         values: ``(p, x, 2, N, F, M)``.
     """
 
@@ -123,8 +107,8 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
         ``best_norm_lead (p, x, 2, M)``: the first group's best correlation by this norm, less its
         best by any other norm; ``group_lead (p, x, 2)``: the first group's best correlation less
         the second's. A lead over what coincides with it is not defined (NaN): at D = 1 all norms
-        are one. ``mean_<statistic>``: the mean over the positions of a region where it is defined,
-        ``(p, V, 2, ...)``.
+        are one. ``mean_<statistic> (p, V, 2, ...)``: the mean over the positions of a region where
+        it is defined.
 
         Counts: ``networks``, ``used (p, x, 2)``, ``diverged (p, x)``, ``epoch_limit (p, x)``.
         ``spread (p, x, 2, F, M)``: the quantity's standard deviation over that of the target.
@@ -134,79 +118,56 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
     Raises:
         ValueError: the ensemble lacks what the configuration asks for.
     """
-    positions, points = _points(config, ensembles)
+    points = select(config, ensembles)
     target = ensembles[config.target][points]
     factors = _factors(config, ensembles, points)
     ratio = _magnitude_ratio(ensembles, points)
-    networks = target.shape[-1]
-    sample = np.ones((1, networks))
-    counts = resample_counts(networks, config.resamples, config.seed)
-    parts: list[Arrays] = []
+    depth = ensembles["depth"][points[0]]
+    counts = resample_counts(target.shape[-1], config.resamples, config.seed)
+    sample = np.ones_like(counts[:1])
+    rows: list[Arrays] = []
     for row in range(len(points)):
-        masks = _masks(factors, row)
         regions = _regions(ratio[row])
-        estimate = _statistics(_correlate(target[row], factors, row, sample), factors, masks)
-        resampled = _statistics(_correlate(target[row], factors, row, counts), factors, masks)
-        estimate |= _means(estimate, estimate, regions)
-        resampled |= _means(resampled, estimate, regions)
-        parts.append(_with_intervals(estimate, resampled, config.confidence))
-    found = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
-    return found | _labels(config, factors, positions) | _counts(
-        ensembles, points, target, factors
-    ) | {"magnitude_ratio": ratio, "spread": _spread(target, factors)}
-
-
-def _points(config: Config, ensembles: Arrays) -> tuple[np.ndarray, np.ndarray]:
-    """The positions ``(x,)`` and the ensemble's points ``(p, x)`` that the study takes."""
-    chosen: dict[str, list[int]] = {}
-    for field, name in (("depths", "depth"), ("sizes", "size")):
-        there = np.unique(ensembles[name]).tolist()
-        asked = getattr(config, field)
-        known = ", ".join(map(str, there))
-        missing = sorted(set(asked) - set(there))
-        require(not missing, field, f"some of the ensemble's, {known}", asked)
-        chosen[name] = sorted(set(asked)) if asked else there
-    there = sorted(set(ensembles["parametrisation"].tolist()))
-    asked = config.parametrisations
-    known = ", ".join(there)
-    require(set(asked) <= set(there), "parametrisations", f"some of the ensemble's, {known}", asked)
-    place = {
-        key: point
-        for point, key in enumerate(
-            zip(*(ensembles[n].tolist() for n in ("parametrisation", "depth", "size")), strict=True)
+        estimate, resampled = (
+            _statistics(_correlate(target[row], factors.values[row], weights), factors, depth)
+            for weights in (sample, counts)
         )
-    }
-    rows = [
-        [(name, depth, size) for depth in chosen["depth"] for size in chosen["size"]]
-        for name in asked
-    ]
-    lacking = [key for row in rows for key in row if key not in place]
-    if lacking:
-        raise ValueError(
-            f"ensemble {config.ensemble}: expected every combination of parametrisation, depth and "
-            f"size, it lacks {lacking[0]}"
-        )
-    points = np.array([[place[key] for key in row] for row in rows])
-    return np.array(chosen[config.along]), points
+        _undefine(estimate, resampled)
+        for name in list(estimate):
+            defined = np.isfinite(estimate[name])
+            for found in (estimate, resampled):
+                found[f"mean_{name}"] = _means(found[name], defined, regions)
+        rows.append(_with_intervals(estimate, resampled, config.confidence))
+    return (
+        {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+        | labels(config, ensembles, points)
+        | _labels(config, factors)
+        | outcomes(ensembles, points)
+        | {
+            "used": _used(target, factors).sum(axis=-1),
+            "magnitude_ratio": ratio,
+            "spread": _spread(target, factors),
+        }
+    )
 
 
 def _factors(config: Config, ensembles: Arrays, points: np.ndarray) -> _Factors:
-    """Squared norms of matrices and products, absolute alignments, ``(p, x, 2, N, F, M)``."""
+    """Squared norms of matrices and products, absolute alignments."""
     columns = [ensembles["norm"].tolist().index(norm) for norm in config.norms]
     depth = int(ensembles["depth"][points].max())
-    values, groups, layers = [], [], []
+    group: list[str] = []
+    layer: list[int] = []
+    values = []
     for name in config.quantities:
         if name == "alignments":
-            values.append(np.abs(ensembles["alignments"][points])[..., None, columns])
-            layers.append(0)
-            groups.append(name)
-            continue
-        stored = ensembles["norms" if name == "matrices" else "products"][points]
-        with np.errstate(over="ignore"):
-            values.append(stored[..., :depth, :][..., columns] ** 2)
-        layers += range(1, depth + 1)
-        groups += [name] * depth
-    return _Factors(np.array(groups), np.array(layers), np.concatenate(values, axis=-2))
+            found, layers = np.abs(ensembles["alignments"])[..., None, :], [0]
+        else:
+            found = ensembles["norms" if name == "matrices" else "products"][..., :depth, :] ** 2
+            layers = list(range(1, depth + 1))
+        values.append(found[points][..., columns])
+        group += [name] * len(layers)
+        layer += layers
+    return _Factors(np.array(group), np.array(layer), np.concatenate(values, axis=-2))
 
 
 def _magnitude_ratio(ensembles: Arrays, points: np.ndarray) -> np.ndarray:
@@ -214,31 +175,124 @@ def _magnitude_ratio(ensembles: Arrays, points: np.ndarray) -> np.ndarray:
 
     Both have D·m entries, so it is the ratio of their Frobenius norms; the median over networks.
     """
-    column = ensembles["norm"].tolist().index("frobenius")
-    norms = ensembles["norms"][..., column]  # (P, 2, N, B)
-    last = ensembles["depth"] - 1
-    ends = norms[np.arange(len(last)), 0, :, last]  # (P, N)
-    return np.asarray(np.median(norms[:, 0, :, 0] / ends, axis=-1)[points])
+    norms = ensembles["norms"][:, 0, ..., ensembles["norm"].tolist().index("frobenius")]
+    depth = ensembles["depth"]
+    last = norms[np.arange(len(depth)), :, depth - 1]
+    return np.asarray(np.median(norms[..., 0] / last, axis=-1)[points])
 
 
-def _masks(factors: _Factors, row: int) -> dict[str, np.ndarray]:
-    """Where a lead would be over a coincident quantity: ``norm``, ``best`` and ``group``."""
-    values = factors.values[row]  # (x, 2, N, F, M)
-    norms = values.shape[-1]
-    same = np.zeros((*values.shape[:2], *values.shape[3:]), dtype=bool)
-    for one in range(norms):
-        for other in range(norms):
-            if one != other:
-                same[..., one] |= _coincide(values[..., one], values[..., other])
+def _regions(ratio: np.ndarray) -> np.ndarray:
+    """Which positions belong to each of the regions, ``(V, x)``."""
+    similar = (ratio <= SIMILAR) & (ratio >= 1 / SIMILAR)
+    return np.stack([np.ones_like(similar), ratio > SIMILAR, similar])
+
+
+def _correlate(target: np.ndarray, values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """``(R, x, 2, F, M)`` correlations of ``values (x, 2, N, F, M)`` with ``target (x, 2, N)``."""
+    positions, times, networks, *shape = values.shape
+    found = correlations(
+        target.reshape(-1, networks), values.reshape(positions * times, networks, -1), counts
+    )
+    return found.reshape(len(counts), positions, times, *shape)
+
+
+def _best_others(r: np.ndarray, axis: int) -> np.ndarray:
+    """For each entry along an axis the largest of the others there; NaN where there is none."""
+    best = np.full_like(r, np.nan)
+    entries, others = np.moveaxis(best, axis, 0), np.moveaxis(r, axis, 0)
+    for k in range(len(entries)):
+        rest = np.delete(others, k, axis=0)
+        if len(rest):
+            entries[k] = np.fmax.reduce(rest, axis=0)
+    return best
+
+
+def _statistics(r: np.ndarray, factors: _Factors, depth: np.ndarray) -> Arrays:
+    """All statistics of correlations ``(R, x, 2, F, M)``; ``depth (x,)``."""
     first = factors.group == factors.group[0]
-    groups = [values[..., chosen, :] for chosen in (first, ~first)]
-    both = np.zeros(values.shape[:2], dtype=bool)
+    factor_lead = np.empty_like(r)
+    for group in (first, ~first):
+        factor_lead[..., group, :] = r[..., group, :] - _best_others(r[..., group, :], axis=-2)
+    last_lead = np.full_like(r[..., 0, :], np.nan)
+    for position, layers in enumerate(depth):
+        (last,) = np.nonzero(first & (factors.layer == layers))
+        if len(last):
+            last_lead[:, position] = factor_lead[:, position, :, last[0]]
+    best = np.fmax.reduce(r[..., first, :], axis=-2)
+    found = {
+        "correlation": r,
+        "norm_lead": r - _best_others(r, axis=-1),
+        "factor_lead": factor_lead,
+        "last_lead": last_lead,
+        "best_norm_lead": best - _best_others(best, axis=-1),
+    }
     if not first.all():
-        twin = np.stack(
-            [
-                _coincide(a[..., None, :], np.moveaxis(b, -2, -1)[..., None, :, :].swapaxes(-1, -2))
-                for a, b in ()
-            ]
-        ) if False else _same_sets(*groups)
-        both = twin
-    return {"norm": same, "best": same[..., first, :].any(axis=-2), "group": both}
+        second = np.fmax.reduce(r[..., ~first, :], axis=(-2, -1))
+        found["group_lead"] = np.fmax.reduce(best, axis=-1) - second
+    return found
+
+
+def _undefine(estimate: Arrays, resampled: Arrays) -> None:
+    """Make leads NaN where the sample's is over the same quantity under another name."""
+    for name in estimate:
+        if name.endswith("lead"):
+            coincident = np.abs(estimate[name][0]) < ROUND_OFF
+            for found in (estimate, resampled):
+                found[name][:, coincident] = np.nan
+
+
+def _means(values: np.ndarray, defined: np.ndarray, regions: np.ndarray) -> np.ndarray:
+    """Means ``(R, V, ...)`` of ``values (R, x, ...)`` over the defined positions of each region."""
+    means = []
+    for region in regions:
+        chosen = defined[0, region]
+        number = chosen.sum(axis=0)
+        total = np.where(chosen, values[:, region], 0.0).sum(axis=1)
+        means.append(np.where(number > 0, total / np.maximum(number, 1), np.nan))
+    return np.stack(means, axis=1)
+
+
+def _with_intervals(estimate: Arrays, resampled: Arrays, confidence: float) -> Arrays:
+    found = {}
+    for name, value in estimate.items():
+        low, high = percentile_interval(resampled[name], confidence)
+        undefined = ~np.isfinite(value[0])
+        for suffix, numbers in (("", value[0]), ("_low", low), ("_high", high)):
+            # Beyond twelve digits it is the order of summation that one would see.
+            found[name + suffix] = np.where(undefined, np.nan, np.round(numbers, 12))
+    return found
+
+
+def _labels(config: Config, factors: _Factors) -> Arrays:
+    return {
+        "target": np.array(config.target),
+        "quantities": np.array(config.quantities),
+        "group": factors.group,
+        "layer": factors.layer,
+        "norm": np.array(config.norms),
+        "highlighted": np.array(config.highlighted),
+        "region": np.array(REGIONS),
+        "confidence": np.array(config.confidence),
+        "resamples": np.array(config.resamples),
+    }
+
+
+def _used(target: np.ndarray, factors: _Factors) -> np.ndarray:
+    """``(p, x, 2, N)``."""
+    networks = target.shape[-1]
+    quantities = factors.values.reshape(target.size // networks, networks, -1)
+    return members_used(target.reshape(-1, networks), quantities).reshape(target.shape)
+
+
+def _spread(target: np.ndarray, factors: _Factors) -> np.ndarray:
+    """Standard deviations of the quantities over that of the target, ``(p, x, 2, F, M)``."""
+    used = _used(target, factors)[..., None, None]
+
+    def deviation(values: np.ndarray) -> np.ndarray:
+        number = np.maximum(used.sum(axis=3), 1)
+        mean = np.where(used, values, 0.0).sum(axis=3) / number
+        squares = np.where(used, (values - mean[:, :, :, None]) ** 2, 0.0).sum(axis=3)
+        return np.asarray(np.sqrt(squares / number))
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return deviation(factors.values) / deviation(target[..., None, None])

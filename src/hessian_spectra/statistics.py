@@ -1,0 +1,161 @@
+"""Correlations, their bootstrap intervals, and trends."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# A quantity that varies by less than this, relative to its size, is constant up to round-off.
+CONSTANT = 1e-12
+
+
+def correlations(target: np.ndarray, quantities: np.ndarray, counts: np.ndarray) -> Array:
+    """Pearson's correlation of each quantity with the target, once for each set of counts.
+
+    r = cov(q, t) / √(var q · var t), where member i counts ``counts[r, i]`` times. A member whose
+    target or one of whose quantities is not finite is left out, at its point only. A quantity that
+    is NaN for all members is absent: its correlation is NaN and it leaves nobody out. Where target
+    or quantity is constant no correlation is defined: NaN.
+
+    Args:
+        target: ``(X, N)`` for each point its members' target.
+        quantities: ``(X, N, C)`` what is correlated with it.
+        counts: ``(R, N)``; a row of ones gives the sample's own correlations, a row of
+            :func:`resample_counts` those of a bootstrap resample.
+
+    Returns:
+        ``(R, X, C)``, NaN where it is not defined.
+
+    Raises:
+        ValueError: the shapes do not fit together.
+
+    Example:
+        >>> target = np.array([[1.0, 2.0, 3.0, np.nan]])
+        >>> quantities = np.array([[[2.0], [1.0], [0.0], [7.0]]])
+        >>> correlations(target, quantities, np.ones((1, 4))).tolist()
+        [[[-1.0]]]
+    """
+    if quantities.shape[:-1] != target.shape or counts.shape[1:] != target.shape[1:]:
+        raise ValueError(
+            "expected target (X, N), quantities (X, N, C) and counts (R, N), got "
+            f"{target.shape}, {quantities.shape} and {counts.shape}"
+        )
+    used = members_used(target, quantities)
+    # Standardised, the moments below are of order one and their differences lose no digits.
+    a = _standardised(target[..., None], used)
+    b = _standardised(quantities, used)
+    total = _sums(counts, used[..., None].astype(float))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean_a, mean_b = (_sums(counts, moments) / total for moments in (a, b))
+        variance_a, variance_b = (
+            _sums(counts, moments**2) / total - mean**2
+            for moments, mean in ((a, mean_a), (b, mean_b))
+        )
+        covariance = _sums(counts, a * b) / total - mean_a * mean_b
+        # A resample that drew one member only has no variance but round-off's.
+        defined = (variance_a > CONSTANT) & (variance_b > CONSTANT)
+        found = np.where(defined, covariance / np.sqrt(variance_a * variance_b), np.nan)
+    return np.clip(found, -1.0, 1.0)
+
+
+def members_used(target: np.ndarray, quantities: np.ndarray) -> NDArray[np.bool_]:
+    """Which members of each point have a finite target and all the point's quantities finite.
+
+    Args:
+        target: ``(X, N)``.
+        quantities: ``(X, N, C)``; one that is NaN for all members is absent.
+
+    Returns:
+        ``(X, N)``.
+    """
+    finite = np.isfinite(quantities)
+    absent = ~finite.any(axis=-2, keepdims=True)
+    return np.isfinite(target) & (finite | absent).all(axis=-1)
+
+
+def _standardised(values: np.ndarray, used: np.ndarray) -> Array:
+    """``(X, N, C)`` values less their mean, over their deviation; 0 where not used or constant."""
+    mask = used[..., None] & np.isfinite(values)
+    filled = np.where(mask, values, 0.0)
+    number = np.maximum(mask.sum(axis=1, keepdims=True), 1)
+    mean = filled.sum(axis=1, keepdims=True) / number
+    centred = np.where(mask, filled - mean, 0.0)
+    deviation = np.sqrt((centred**2).sum(axis=1, keepdims=True) / number)
+    constant = deviation <= CONSTANT * np.abs(filled).max(axis=1, keepdims=True, initial=0.0)
+    return np.where(constant, 0.0, centred / np.where(constant, 1.0, deviation))
+
+
+def _sums(counts: np.ndarray, values: np.ndarray) -> Array:
+    """Σ_i counts[r, i] values[x, i, c] as ``(R, X, C)``, by one matrix product."""
+    points, members, columns = values.shape
+    flat = values.transpose(1, 0, 2).reshape(members, points * columns)
+    return (counts @ flat).reshape(len(counts), points, columns)
+
+
+def resample_counts(members: int, resamples: int, seed: int) -> Array:
+    """How often each member is drawn in each bootstrap resample, ``(resamples, members)``.
+
+    Statistics of the same resamples are paired: their difference is resampled as one.
+
+    Example:
+        >>> resample_counts(5, 3, seed=0).sum(axis=1).tolist()
+        [5.0, 5.0, 5.0]
+    """
+    draw = np.random.default_rng(seed)
+    return draw.multinomial(members, np.full(members, 1 / members), size=resamples).astype(float)
+
+
+def percentile_interval(replicates: np.ndarray, confidence: float) -> tuple[Array, Array]:
+    """The percentile interval of a statistic from its bootstrap replicates.
+
+    The quantiles (1 ∓ confidence)/2 along the first axis. A replicate that is NaN (a resample for
+    which the statistic is not defined) is left out; where all are NaN, so are both ends.
+
+    Args:
+        replicates: ``(R, ...)``.
+        confidence: for example 0.95.
+
+    Returns:
+        Lower and upper ends, ``(...)``.
+
+    Example:
+        >>> low, high = percentile_interval(np.arange(101.0), 0.9)
+        >>> round(float(low), 9), round(float(high), 9)
+        (5.0, 95.0)
+    """
+    levels = [(1 - confidence) / 2, (1 + confidence) / 2]
+    flat = replicates.reshape(len(replicates), -1)
+    ends = np.quantile(flat, levels, axis=0)
+    missing = np.isnan(flat)
+    some = missing.any(axis=0) & ~missing.all(axis=0)
+    if some.any():
+        ends[:, some] = np.nanquantile(flat[:, some], levels, axis=0)
+    low, high = ends
+    return low.reshape(replicates.shape[1:]), high.reshape(replicates.shape[1:])
+
+
+def correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Pearson's correlation of two series; 0 where it is not defined, so always a number.
+
+    Example:
+        >>> correlation(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
+        1.0
+    """
+    found = correlations(a[None, :], b[None, :, None], np.ones((1, len(a))))
+    return round(float(np.nan_to_num(found.item())), 12)
+
+
+def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Spearman's correlation: Pearson's of the ranks, equal entries sharing their mean rank.
+
+    Example:
+        >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([1.0, 10.0, 5.0]))
+        0.5
+    """
+    return correlation(_ranks(a), _ranks(b))
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2)[group]

@@ -1,0 +1,102 @@
+"""Which points of an ensemble a study takes, and what became of their networks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hessian_spectra.results import Arrays
+from hessian_spectra.studies.base import EnsembleStudyConfig
+from hessian_spectra.validation import require
+
+AXES = ("size", "depth")
+# The statuses of a training that did not end at its plateau.
+EPOCH_LIMIT, DIVERGED = 1, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointsConfig(EnsembleStudyConfig):
+    """A study of an ensemble along one of its axes.
+
+    Args:
+        parametrisations: some of those that the ensemble has.
+        along: what varies, ``size`` (input and output size D) or ``depth``.
+        depths: the depths to take, a single one along size; empty for all of the ensemble.
+        sizes: the sizes to take, a single one along depth; empty for all of the ensemble.
+    """
+
+    parametrisations: list[str]
+    along: str
+    depths: list[int]
+    sizes: list[int]
+
+    def __post_init__(self) -> None:
+        require(self.along in AXES, "along", " or ".join(AXES), self.along)
+        for field in ("parametrisations", "depths", "sizes"):
+            chosen = getattr(self, field)
+            require(len(set(chosen)) == len(chosen), field, "each of them once", chosen)
+        names = self.parametrisations
+        require(len(names) > 0, "parametrisations", "at least one", names)
+        field = "depths" if self.along == "size" else "sizes"
+        fixed = getattr(self, field)
+        require(len(fixed) == 1, field, f"a single one along {self.along}", fixed)
+
+    @property
+    def fixed(self) -> int:
+        """The depth along size, the size along depth."""
+        return (self.depths if self.along == "size" else self.sizes)[0]
+
+
+def select(config: PointsConfig, ensembles: Arrays) -> np.ndarray:
+    """The ensemble's points that a study takes, ``(p, x)``: parametrisations, sizes or depths.
+
+    Raises:
+        ValueError: the ensemble lacks some of them.
+    """
+    chosen = {}
+    for field, axis in (
+        ("parametrisations", "parametrisation"),
+        ("depths", "depth"),
+        ("sizes", "size"),
+    ):
+        there, asked = np.unique(ensembles[axis]).tolist(), getattr(config, field)
+        expected = f"some of the ensemble's, {', '.join(map(str, there))}"
+        require(set(asked) <= set(there), field, expected, asked)
+        chosen[axis] = asked or there
+    keys = list(zip(*(ensembles[axis].tolist() for axis in chosen), strict=True))
+    rows = [
+        [
+            (name, depth, size)
+            for depth in sorted(chosen["depth"])
+            for size in sorted(chosen["size"])
+        ]
+        for name in chosen["parametrisation"]
+    ]
+    for key in (key for row in rows for key in row if key not in keys):
+        raise ValueError(
+            f"ensemble {config.ensemble}: expected every combination of parametrisation, depth and "
+            f"size, it lacks {key}"
+        )
+    return np.array([[keys.index(key) for key in row] for row in rows])
+
+
+def labels(config: PointsConfig, ensembles: Arrays, points: np.ndarray) -> Arrays:
+    """What the axes of a study's arrays mean: ``along``, ``fixed``, ``position (x,)`` and more."""
+    return {
+        "parametrisation": np.array(config.parametrisations),
+        "along": np.array(config.along),
+        "fixed": np.array(config.fixed),
+        "position": ensembles[config.along][points[0]],
+        "time": ensembles["time"],
+        "width": ensembles["width"],
+        "activation": ensembles["activation"],
+    }
+
+
+def outcomes(ensembles: Arrays, points: np.ndarray) -> Arrays:
+    """How many ``networks`` a point has, and ``diverged`` and ``epoch_limit (p, x)`` of them."""
+    status = ensembles["status"][points]
+    return {
+        "networks": np.array(status.shape[-1]),
+        "diverged": (status == DIVERGED).sum(axis=-1),
+        "epoch_limit": (status == EPOCH_LIMIT).sum(axis=-1),
+    }

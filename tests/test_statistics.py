@@ -1,0 +1,149 @@
+"""Correlations and their bootstrap: right values, right intervals, no accidents in edge cases."""
+
+import numpy as np
+import pytest
+
+from hessian_spectra.statistics import (
+    correlation,
+    correlations,
+    members_used,
+    percentile_interval,
+    rank_correlation,
+    resample_counts,
+)
+
+
+def sample(points=3, members=40, columns=2, seed=0):
+    draw = np.random.default_rng(seed)
+    target = draw.normal(size=(points, members))
+    return target, draw.normal(size=(points, members, columns)) + target[..., None]
+
+
+def alone(members):
+    return np.ones((1, members))
+
+
+def test_correlations_are_numpys():
+    target, quantities = sample()
+    found = correlations(target, quantities, alone(40))[0]
+    for point in range(3):
+        for column in range(2):
+            expected = np.corrcoef(target[point], quantities[point, :, column])[0, 1]
+            assert found[point, column] == pytest.approx(expected, abs=1e-14)
+
+
+def test_a_resample_is_the_sample_with_its_members_repeated():
+    target, quantities = sample(members=7)
+    counts = resample_counts(7, 5, seed=1)
+    found = correlations(target, quantities, counts)
+    for row, weights in enumerate(counts.astype(int)):
+        drawn = np.repeat(np.arange(7), weights)
+        expected = correlations(target[:, drawn], quantities[:, drawn], alone(7))[0]
+        np.testing.assert_allclose(found[row], expected, atol=1e-13)
+
+
+def test_large_offsets_lose_no_digits():
+    target, quantities = sample()
+    expected = correlations(target, quantities, alone(40))
+    found = correlations(1e6 + target, quantities * 1e-9 - 1.0, alone(40))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_members_that_are_not_finite_are_left_out_at_their_point_only():
+    target, quantities = sample()
+    expected = correlations(target, quantities, alone(40))[0]
+    target[1, 5], quantities[1, 6, 0] = np.nan, np.inf
+    found = correlations(target, quantities, alone(40))[0]
+    kept = np.delete(np.arange(40), [5, 6])
+    without = correlations(target[:, kept], quantities[:, kept], alone(38))[0]
+    np.testing.assert_allclose(found[1], without[1], atol=1e-14)
+    np.testing.assert_array_equal(found[[0, 2]], expected[[0, 2]])
+    assert members_used(target, quantities).sum(axis=1).tolist() == [40, 38, 40]
+
+
+def test_an_absent_quantity_leaves_nobody_out():
+    target, quantities = sample()
+    expected = correlations(target, quantities, alone(40))[0]
+    quantities[2, :, 1] = np.nan
+    found = correlations(target, quantities, alone(40))[0]
+    assert np.isnan(found[2, 1])
+    assert found[2, 0] == expected[2, 0]
+    assert members_used(target, quantities).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 3.7])
+def test_constant_quantities_have_no_correlation(value):
+    target, quantities = sample()
+    quantities[0, :, 0] = value
+    target[2] = value
+    found = correlations(target, quantities, resample_counts(40, 20, seed=0))
+    assert np.isnan(found[:, 0, 0]).all()
+    assert np.isnan(found[:, 2]).all()
+    assert np.isfinite(found[:, 0, 1]).all()
+    assert np.isfinite(found[:, 1]).all()
+
+
+def test_points_without_any_member_have_no_correlation():
+    target, quantities = sample()
+    target[0] = np.nan
+    found = correlations(target, quantities, resample_counts(40, 20, seed=0))
+    assert np.isnan(found[:, 0]).all()
+    low, high = percentile_interval(found, 0.95)
+    assert np.isnan(low[0]).all()
+    assert np.isnan(high[0]).all()
+    assert np.isfinite(low[1:]).all()
+
+
+def test_shapes_that_do_not_fit_are_refused_in_one_line():
+    target, quantities = sample()
+    with pytest.raises(ValueError, match=r"^expected target .*, got \(3, 40\)"):
+        correlations(target, quantities[:, :-1], alone(40))
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    truth, members, trials = 0.6, 50, 400
+    draw = np.random.default_rng(3)
+    target = draw.normal(size=(trials, members))
+    noise = draw.normal(size=(trials, members))
+    quantities = (truth * target + np.sqrt(1 - truth**2) * noise)[..., None]
+    replicates = correlations(target, quantities, resample_counts(members, 1000, seed=5))
+    low, high = percentile_interval(replicates, 0.95)
+    covered = np.mean((low < truth) & (truth < high))
+    # The percentile interval of 50 members is known to be a little short.
+    assert 0.90 < covered < 0.97
+
+
+def test_a_paired_difference_is_known_better_than_its_parts():
+    draw = np.random.default_rng(4)
+    target = draw.normal(size=(1, 100))
+    shared = target + draw.normal(size=(1, 100))
+    quantities = np.stack([shared, shared + 0.1 * draw.normal(size=(1, 100))], axis=-1)
+    replicates = correlations(target, quantities, resample_counts(100, 1000, seed=0))
+    low, high = percentile_interval(replicates[:, 0], 0.95)
+    paired = percentile_interval(replicates[:, 0, 0] - replicates[:, 0, 1], 0.95)
+    assert paired[1] - paired[0] < 0.3 * (high - low).min()
+
+
+def test_resamples_depend_on_the_seed_alone():
+    first, again, other = (resample_counts(9, 4, seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    assert (first.sum(axis=1) == 9).all()
+
+
+def test_undefined_replicates_are_left_out():
+    replicates = np.array([[1.0, 5.0], [np.nan, 6.0], [3.0, 7.0]])
+    low, high = percentile_interval(replicates, 0.999999)
+    np.testing.assert_allclose(low, [1.0, 5.0], atol=1e-5)
+    np.testing.assert_allclose(high, [3.0, 7.0], atol=1e-5)
+
+
+@pytest.mark.parametrize("length", [0, 1])
+def test_the_correlation_of_hardly_anything_is_zero(length):
+    assert correlation(np.ones(length), np.ones(length)) == 0.0
+
+
+def test_rank_correlation_shares_ranks():
+    # Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: Pearson's is 4.5 / √(4.5 · 5).
+    found = rank_correlation(np.array([0.0, 1.0, 1.0, 9.0]), np.arange(4.0))
+    assert found == pytest.approx(np.sqrt(0.9), abs=1e-12)
