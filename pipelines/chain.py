@@ -14,9 +14,14 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from hessian_spectra.results import Arrays, read_arrays
-from hessian_spectra.studies.base import Log, silent
+from hessian_spectra.studies.base import DataStudyConfig, EnsembleStudyConfig, Log, silent
+from hessian_spectra.work import FanOut
 from pipelines import schema
-from pipelines.stage import Context
+from pipelines.stage import Context, Estimated
+
+# Finished items of computations that fan out. They are named by their content, so every run with
+# the same code and configuration finds them, and no other run does.
+SHARDS = Path("results/shards")
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ def raw_study(context: Context) -> dict[str, Any]:
 
 
 def sides(figure_module: ModuleType) -> Sequence[str]:
-    """The sides that a figure is drawn from: both, unless its module has its own ``SIDES``."""
+    """The sides that a figure is drawn from, in the order in which ``draw`` takes them."""
     return getattr(figure_module, "SIDES", ("closed_form", "numerics"))
 
 
@@ -66,9 +71,47 @@ def data_set(context: Context, name: str) -> Arrays:
     return schema.module_of("data", config.kind, f"data.sets.{name}").make(config)
 
 
+def spread(context: Context, name: str, work: Any, config: Any, networks: Arrays) -> Arrays:
+    """Call ``work(config, networks)``; if it fans out, through the launcher.
+
+    Raises:
+        Estimated: only an estimate of the time was asked for.
+        FanOutError: items that failed each time.
+    """
+    if not isinstance(work, FanOut):
+        return work(config, networks)
+    # submitit takes a while to load, and few stages fan out.
+    from hessian_spectra import fan_out
+
+    launcher = fan_out.Launcher(**vars(context.launcher))
+    if context.estimate:
+        found = fan_out.estimate(
+            name, work, config, networks, folder=SHARDS / name, launcher=launcher
+        )
+        raise Estimated(str(found))
+    return fan_out.run(name, work, config, networks, folder=SHARDS / name, launcher=launcher)
+
+
+def ensemble(context: Context, name: str) -> Arrays:
+    """The arrays of an ensemble."""
+    if context.locked:
+        return read_arrays(context.results / "ensembles" / f"{name}.npz")
+    return make_ensemble(context, name)
+
+
+def make_ensemble(context: Context, name: str) -> Arrays:
+    """Draw, train and measure the networks of an ensemble."""
+    config = schema.entry(context.config, "ensembles", name)
+    module = schema.module_of("ensembles", config.kind, f"ensembles.{name}")
+    return spread(context, name, module.networks, config, {})
+
+
 def networks(context: Context, study: Study, log: Log = silent) -> Arrays:
-    """The weights and data at which a study evaluates Hessians."""
+    """What a study evaluates: its data set, its trained networks, or its ensemble."""
+    if isinstance(study.config, EnsembleStudyConfig):
+        return ensemble(context, study.config.ensemble)
     if not study.trains:
+        assert isinstance(study.config, DataStudyConfig)
         return data_set(context, study.config.data)
     if context.locked:
         return read_arrays(context.results / "train" / f"{study.name}.npz")
@@ -96,28 +139,26 @@ def train(context: Context, study: Study, log: Log = silent) -> Arrays:
 
 
 def evaluate(context: Context, study: Study, side: str) -> Arrays:
-    """One side of a study: ``closed_form`` or ``numerics``.
+    """One side of a study: ``closed_form``, ``numerics`` or ``correlation``.
 
     Raises:
         ValueError: the study has no such side.
     """
-    function = getattr(study.module, side, None)
-    if function is None:
+    work = getattr(study.module, side, None)
+    if work is None:
         raise ValueError(f"only: expected a study with a {side} side, got {study.name!r}")
-    return function(study.config, networks(context, study))
+    return spread(context, study.name, work, study.config, networks(context, study))
 
 
-def both_sides(context: Context, name: str, sides: Sequence[str]) -> tuple[Arrays, Arrays]:
-    """What a figure is made from: closed-form and numerics arrays, ``{}`` where there are none.
+def all_sides(context: Context, name: str, sides: Sequence[str]) -> list[Arrays]:
+    """What a figure is made from: the arrays of its sides.
 
     Under DVC the study's module, and with it torch, is never imported.
     """
     if context.locked:
-        found = {side: read_arrays(path_of(context, side, name)) for side in sides}
-    else:
-        study = study_of(context)
-        found = {side: evaluate(context, study, side) for side in sides}
-    return found.get("closed_form", {}), found.get("numerics", {})
+        return [read_arrays(path_of(context, side, name)) for side in sides]
+    study = study_of(context)
+    return [evaluate(context, study, side) for side in sides]
 
 
 def path_of(context: Context, stage: str, name: str) -> Path:

@@ -13,9 +13,9 @@ def figures(context: Context) -> None:
     name = context.name
     config = chain.raw_study(context)
     module = module_of("figures", config["kind"], f"studies.{name}")
-    closed_form, numerics = chain.both_sides(context, name, chain.sides(module))
-    figure = module.draw(closed_form, numerics)
-    save(figure, module.caption(closed_form, numerics), name, config, context.reports / "figures")
+    arrays = chain.all_sides(context, name, chain.sides(module))
+    figure, caption = module.draw(*arrays), module.caption(*arrays)
+    save(figure, caption, name, config, context.reports / "figures")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,19 @@ class Tracking:
 
 
 @dataclass
+class Launcher:
+    """The ``launcher`` group: where the items of computations that fan out run."""
+
+    cluster: str
+    workers: int
+    items_per_job: int
+    retries: int
+    minutes: int
+    gpus: int
+    options: dict[str, Any]
+
+
+@dataclass
 class Data:
     """The ``data`` group."""
 
@@ -45,7 +58,9 @@ class Root:
     scale: str
     only: str | None
     tracking: Any
+    launcher: Any
     data: Any
+    ensembles: dict[str, Any]
     studies: dict[str, Any]
 
 
@@ -97,18 +112,31 @@ def tracking_of(config: DictConfig) -> Tracking:
     return _fit(Tracking, config.tracking, "tracking")
 
 
+def launcher_of(config: DictConfig) -> Launcher:
+    """The ``launcher`` group, typed; its values are checked where work is launched.
+
+    Raises:
+        ConfigError: it does not fit.
+    """
+    return _fit(Launcher, config.launcher, "launcher")
+
+
 def digest_of(config: DictConfig) -> str:
-    """A digest of all that is computed: the configuration less ``tracking`` and ``only``."""
-    kept = {str(k): v for k, v in config.items() if k not in ("tracking", "only")}
+    """A digest of all that is computed: the configuration less where it runs and is shown."""
+    kept = {str(k): v for k, v in config.items() if k not in ("tracking", "launcher", "only")}
     return digest(OmegaConf.to_container(OmegaConf.create(kept), resolve=True))
 
 
 # Where the entries of each kind stand in the configuration, and what one is called.
-GROUPS = {"data": ("data.sets", "data set"), "studies": ("studies", "study")}
+GROUPS = {
+    "data": ("data.sets", "data set"),
+    "ensembles": ("ensembles", "ensemble"),
+    "studies": ("studies", "study"),
+}
 
 
 def entry(config: DictConfig, group: str, name: str) -> Any:
-    """The data set (``group`` = ``data``) or study (``studies``) called ``name``, checked.
+    """The data set (``group`` = ``data``), ensemble or study called ``name``, checked.
 
     Raises:
         ConfigError: it is unknown, or does not fit the ``Config`` of its kind.
@@ -136,17 +164,24 @@ def validate(config: DictConfig) -> dict[str, Any]:
     """
     _fit(Root, config, "")
     tracking_of(config)
+    launcher_of(config)
     sets = _fit(Data, config.data, "data").sets
     for name in sets:
         entry(config, "data", name)
+    for name in config.ensembles:
+        entry(config, "ensembles", name)
+    known = {"data": sorted(sets), "ensemble": sorted(map(str, config.ensembles))}
     for name in config.studies:
         study = entry(config, "studies", name)
-        if study.data not in sets:
-            raise ConfigError(
-                f"invalid config at 'studies.{name}.data': "
-                f"expected one of {', '.join(sorted(sets))}, got {study.data!r}"
-            )
+        for field, names in known.items():
+            value = getattr(study, field, names[0])
+            if value not in names:
+                raise ConfigError(
+                    f"invalid config at 'studies.{name}.{field}': "
+                    f"expected one of {', '.join(names)}, got {value!r}"
+                )
     resolved = OmegaConf.to_container(config, resolve=True)
     assert isinstance(resolved, dict)
-    del resolved["only"]  # it says what one process works on, not what the experiment is
+    # They say what one process works on, and where: not what the experiment is.
+    del resolved["only"], resolved["launcher"]
     return {str(key): value for key, value in resolved.items()}

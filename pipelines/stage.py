@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import hydra
@@ -19,8 +19,14 @@ CONF = Path(__file__).resolve().parent.parent / "conf"
 RESULTS = Path("results")
 REPORTS = Path("reports")
 
+ESTIMATE = "--estimate"
+
 # What the user can mend: a wrong value, a missing file.
 MENDABLE = (HydraException, OmegaConfBaseException, ValueError, FileNotFoundError)
+
+
+class Estimated(Exception):  # noqa: N818 - it ends a run early, and is no error
+    """Only an estimate of the time was asked for; the message is the estimate."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,9 @@ class Context:
         reports: where figures are written.
         tracking: where W&B runs go; it changes nothing that is computed, so no stage but the
             dashboard declares it.
+        launcher: where the items of computations that fan out run; it, too, changes nothing.
+        estimate: whether to say how long the computation would take instead of making it.
+        spent: seconds of computation behind each result that was fanned out, filled as they come.
         group: what W&B runs belong to: the experiment's name, or the digest of the configuration.
     """
 
@@ -44,7 +53,10 @@ class Context:
     results: Path
     reports: Path
     tracking: schema.Tracking
+    launcher: schema.Launcher
+    estimate: bool
     group: str
+    spent: dict[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -78,15 +90,17 @@ def _select(config: DictConfig, keys: Sequence[str]) -> DictConfig:
     return kept
 
 
-def _context(config: DictConfig, reads: Sequence[str]) -> Context:
+def _context(config: DictConfig, reads: Sequence[str], estimate: bool) -> Context:
     run = HydraConfig.get()
-    tracking = schema.tracking_of(config)
+    tracking, launcher = schema.tracking_of(config), schema.launcher_of(config)
     group = os.environ.get("DVC_EXP_NAME") or schema.digest_of(config)
     if run.job.config_name == "locked":
         kept = _select(config, declared(reads, config.only))
-        return Context(kept, config.only, True, RESULTS, REPORTS, tracking, group)
+        folders = RESULTS, REPORTS
+        return Context(kept, config.only, True, *folders, tracking, launcher, estimate, group)
     directory = RESULTS / "runs" / (run.job.override_dirname or "default")
-    return Context(config, config.only, False, directory, directory, tracking, group)
+    folders = directory, directory
+    return Context(config, config.only, False, *folders, tracking, launcher, estimate, group)
 
 
 def _known_keys(path: str) -> str:
@@ -124,12 +138,21 @@ def run(work: Callable[[Context], None], reads: Sequence[str]) -> None:
     # With this, Hydra hands exceptions on instead of printing its own page about them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     codes = [0]
+    # Hydra takes overrides only; this one flag is ours.
+    estimate = ESTIMATE in sys.argv
+    sys.argv = [argument for argument in sys.argv if argument != ESTIMATE]
 
     @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
     def application(config: DictConfig) -> None:
         # Caught here, too: Hydra would put a line of its own before ours.
         try:
-            work(_context(config, reads))
+            work(_context(config, reads, estimate))
+            if estimate:
+                raise ValueError(
+                    f"{ESTIMATE}: expected a stage that fans out, got one that does not"
+                )
+        except Estimated as found:
+            print(found)
         except MENDABLE as error:
             codes.append(_fail(error))
 

@@ -218,8 +218,7 @@ def read_figures(reports: Path) -> list[FigureRecord]:
     return sorted(figures, key=lambda f: (reading_order(f.paper), natural_order(f.study)))
 
 
-def _claim(record: Any, number: int, path: Path) -> ClaimRecord:
-    remedy = "dvc repro claims"
+def _claim(record: Any, number: int, path: Path, remedy: str) -> ClaimRecord:
     known = [f.name for f in fields(ClaimRecord)]
     where = f"{path}, entry {number}"
     claim = ClaimRecord(**_fields(record, known, where, remedy))
@@ -233,18 +232,19 @@ def _claim(record: Any, number: int, path: Path) -> ClaimRecord:
     return claim
 
 
-def read_claims(reports: Path) -> list[ClaimRecord]:
+def read_claims(reports: Path, remedy: str = "dvc repro claims") -> list[ClaimRecord]:
     """The ledger in its own order.
 
     Args:
         reports: the folder that holds ``claims.json``.
+        remedy: what to run to get it, for the message.
 
     Raises:
-        MissingResultError: the stage has not run.
+        MissingResultError: there is no such file.
         RecordError: the file is broken, empty, or an entry is not what the stage writes.
     """
     path = reports / "claims.json"
-    records = read_record(path, "the stage claims (dvc repro claims)")
+    records = read_record(path, remedy)
     if not isinstance(records, list) or not records:
-        raise RecordError(f"{path}: expected a list of claims, got none; run dvc repro claims")
-    return [_claim(record, number, path) for number, record in enumerate(records)]
+        raise RecordError(f"{path}: expected a list of claims, got none; run {remedy}")
+    return [_claim(record, number, path, remedy) for number, record in enumerate(records)]

@@ -14,17 +14,31 @@ from pipelines import configure, schema, stage
 from pipelines.chain import sides
 
 ROOT = Path(__file__).resolve().parents[2]
-STAGES = ("prepare", "train", "closed_form", "numerics", "figures", "claims", "report", "dashboard")
+STAGES = (
+    "prepare",
+    "train",
+    "ensembles",
+    "closed_form",
+    "numerics",
+    "correlation",
+    "figures",
+    "claims",
+    "report",
+    "dashboard",
+)
+SIDES = ("closed_form", "numerics", "correlation")
 # Carried by every stage and computing nothing: see the head of dvc.yaml.
 INFRASTRUCTURE = {
     "pipelines/__init__.py",
-    "pipelines/live.py",
     "pipelines/stage.py",
     "pipelines/chain.py",
     "pipelines/schema.py",
     "src/hessian_spectra/__init__.py",
     "src/hessian_spectra/results.py",
+    "src/hessian_spectra/work.py",
 }
+# They log and launch a computation, and have no part in it.
+OUTSIDE = ("pipelines/live.py", "src/hessian_spectra/fan_out")
 
 
 def compose(*overrides):
@@ -71,6 +85,8 @@ def test_every_scale_is_valid():
 def test_every_study_and_data_set_is_listed(params, dvc_stages):
     assert sorted(params["studies"]) == listed("studies"), "conf/config.yaml lists the studies"
     assert sorted(params["data"]["sets"]) == listed("data"), "conf/config.yaml lists the data sets"
+    assert sorted(params["ensembles"]) == listed("ensembles"), "conf/config.yaml lists them"
+    assert sorted(items(dvc_stages, "ensembles")) == listed("ensembles"), "dvc.yaml lists them"
     assert sorted(items(dvc_stages, "figures")) == listed("studies"), "dvc.yaml lists the studies"
     written = sorted(Path(out).stem for out in dvc_stages["prepare"]["outs"])
     assert written == listed("data"), "the outs of prepare list the data sets"
@@ -80,19 +96,22 @@ def test_the_stages_of_a_study_are_what_its_modules_offer(params, dvc_stages):
     for name, study in params["studies"].items():
         module = importlib.import_module(f"hessian_spectra.studies.{study['kind']}")
         figure = importlib.import_module(f"hessian_spectra.figures.{study['kind']}")
-        for side in ("train", "closed_form", "numerics"):
+        for side in ("train", *SIDES):
             assert hasattr(module, side) == (name in items(dvc_stages, side)), (name, side)
-        offered = {side for side in ("closed_form", "numerics") if hasattr(module, side)}
-        assert set(sides(figure)) == offered, name
+        assert set(sides(figure)) == {side for side in SIDES if hasattr(module, side)}, name
+        drawn = {f"results/{side}/{name}.npz" for side in sides(figure)}
+        assert drawn <= set(dvc_stages[f"figures@{name}"]["deps"]), name
 
 
 def test_a_study_reads_its_own_networks(params, dvc_stages):
     for name, study in params["studies"].items():
-        source = f"results/data/{study['data']}.npz"
+        source = f"results/data/{study.get('data')}.npz"
+        if "ensemble" in study:
+            source = f"results/ensembles/{study['ensemble']}.npz"
         if name in items(dvc_stages, "train"):
             assert source in dvc_stages[f"train@{name}"]["deps"]
             source = f"results/train/{name}.npz"
-        for side in ("closed_form", "numerics"):
+        for side in SIDES:
             if name in items(dvc_stages, side):
                 assert source in dvc_stages[f"{side}@{name}"]["deps"], name
 
@@ -118,7 +137,9 @@ def imported(path):
     for name in parts:
         if name.split(".")[0] in ("hessian_spectra", "pipelines"):
             base = ROOT / ("src" if name.startswith("hessian") else "") / name.replace(".", "/")
-            yield from (f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file())
+            files = (f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file())
+            outside = [ROOT / place for place in OUTSIDE]
+            yield from (f for f in files if not any(f.is_relative_to(o) for o in outside))
 
 
 def closure(*roots):
@@ -127,8 +148,7 @@ def closure(*roots):
         path = todo.pop()
         if path not in seen:
             seen.add(path)
-            # What logs a computation has no part in it.
-            todo += [] if path.name == "live.py" else imported(path)
+            todo += imported(path)
     return {str(path.relative_to(ROOT)) for path in seen} - INFRASTRUCTURE
 
 
@@ -139,8 +159,10 @@ def module_file(package, kind):
 
 def dynamic_roots(name, study, params):
     """What a stage imports by name: the study's kind, all data sets, all claims."""
-    if name in ("train", "closed_form", "numerics"):
+    if name in ("train", *SIDES):
         return [module_file("studies", params["studies"][study]["kind"])]
+    if name == "ensembles":
+        return [module_file("ensembles", params["ensembles"][study]["kind"])]
     if name == "figures":
         return [module_file("figures", params["studies"][study]["kind"])]
     if name == "prepare":

@@ -129,7 +129,12 @@ def test_a_recorded_run_stands_beside_the_figure(reports: Path) -> None:
     image = (reports / "figures" / "poster-pair.png").read_bytes()
     (folder / "figure.png").write_bytes(image)
     write_json(folder / "facts.json", {"commit": "abc", "hardware": {"cores": 2}, "width": 1000})
+    with pytest.raises(MissingResultError, match=r"claims\.json is missing: run git checkout"):
+        build(reports)
+    recorded = sample_reports.claim(3, "cracking-fig7", "reproduced", id="recorded claim")
+    write_json(folder / "claims.json", [recorded])
     after = build(reports)
+    assert "Claims measured on the recorded run of cracking-fig7" in after
     assert len(Reader(after).all("img")) == len(Reader(before).all("img")) + 1
     assert "hardware.cores" in after
     assert "hardware.cores" not in before

@@ -1,11 +1,11 @@
 """Recorded runs at the papers' own scale: ``reports/evidence/<study>/``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.records import RecordError, image_size, read_record
+from hessian_spectra.records import ClaimRecord, RecordError, image_size, read_claims, read_record
 from hessian_spectra.results import MissingResultError
 
 _REMEDY = "git checkout reports/evidence, which holds recorded runs"
@@ -16,13 +16,15 @@ class Evidence:
     """What a recorded run left.
 
     Args:
-        facts: names and values: numbers, configuration digest, commit, hardware, time.
+        facts: names and values: sizes, configuration digest, commit, hardware, time.
+        claims: the study's claims, measured on this run.
         png: the figure.
         width: of the figure, in pixels.
         height: of the figure, in pixels.
     """
 
     facts: Mapping[str, Any]
+    claims: Sequence[ClaimRecord]
     png: bytes
     width: int
     height: int
@@ -43,7 +45,7 @@ def read_evidence(reports: Path, study: str) -> Evidence | None:
     """The recorded run of a study, or ``None`` if there is none.
 
     Raises:
-        MissingResultError: one of its two files is missing.
+        MissingResultError: one of its three files is missing.
         RecordError: one of them is broken.
     """
     folder = reports / "evidence" / study
@@ -57,4 +59,5 @@ def read_evidence(reports: Path, study: str) -> Evidence | None:
         raise MissingResultError(f"{image} is missing: run {_REMEDY}")
     png = image.read_bytes()
     width, height = image_size(png, image, _REMEDY)
-    return Evidence(facts=_flat(facts), png=png, width=width, height=height)
+    claims = read_claims(folder, _REMEDY)
+    return Evidence(facts=_flat(facts), claims=claims, png=png, width=width, height=height)

@@ -111,9 +111,16 @@ def _card(png: bytes, width: int, height: int, alt: str, caption: Html) -> Html:
 
 
 def _recorded(figure: FigureRecord, evidence: Evidence) -> Html:
-    caption = join(
-        "Recorded run at the paper's scale.",
+    label = f"Claims measured on the recorded run of {figure.study}"
+    facts = tag(
+        "details",
+        tag("summary", "What was run, on what, for how long"),
         facts_table(evidence.facts, f"Facts of the recorded run of {figure.study}"),
+    )
+    caption = join(
+        tag("strong", "Recorded run at the paper's scale."),
+        facts,
+        claim_list(evidence.claims, label, figure.paper) or "",
     )
     alt = f"{figure.artifact} at the paper's scale, a recorded run: {figure.title}"
     return _card(evidence.png, evidence.width, evidence.height, alt, caption)

@@ -1,0 +1,91 @@
+"""Command evidence: run a study and keep what it found, for sizes that `dvc repro` does not run."""
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from omegaconf import OmegaConf
+
+from hessian_spectra.claims.evaluate import evaluate
+from hessian_spectra.figures.save import save
+from hessian_spectra.results import Arrays, digest, write_arrays, write_bytes, write_json
+from pipelines import chain
+from pipelines.schema import module_of
+from pipelines.stage import REPORTS, Context, run
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError(f"evidence: expected a git repository, got: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def _commit() -> str:
+    """The commit that is run.
+
+    Raises:
+        ValueError: the code or the configuration differs from it.
+    """
+    changed = _git("status", "--porcelain", "--", "src", "conf", "pipelines")
+    if changed:
+        files = ", ".join(line.split(maxsplit=1)[1] for line in changed.splitlines()[:3])
+        raise ValueError(f"evidence: expected committed code and configuration, changed: {files}")
+    return _git("rev-parse", "HEAD")
+
+
+def _processor() -> str:
+    """The processor's name as the system gives it."""
+    information = Path("/proc/cpuinfo")
+    lines = information.read_text().splitlines() if information.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _facts(context: Context, config: dict[str, Any], commit: str) -> dict[str, Any]:
+    facts: dict[str, Any] = {"scale": context.config.scale, "commit": commit}
+    facts["configuration"] = {"study": digest(config)}
+    if name := config.get("ensemble"):
+        ensemble = OmegaConf.to_container(context.config.ensembles[name], resolve=True)
+        facts["configuration"]["ensemble"] = digest(ensemble)
+        facts["ensemble"] = ensemble
+    facts["hardware"] = {"processor": _processor(), "cores": os.cpu_count()}
+    facts["versions"] = {"python": platform.python_version(), "numpy": np.__version__}
+    if "torch" in sys.modules:
+        facts["versions"]["torch"] = sys.modules["torch"].__version__
+    facts["processor seconds"] = {
+        name: round(seconds, 1) for name, seconds in sorted(context.spent.items())
+    }
+    return facts
+
+
+def evidence(context: Context) -> None:
+    """Write ``reports/evidence/<study>/``: figure.png, claims.json, facts.json and the arrays."""
+    if context.locked:
+        raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
+    name, config, commit = context.name, chain.raw_study(context), _commit()
+    module = module_of("figures", config["kind"], f"studies.{name}")
+    sides = chain.sides(module)
+    arrays: list[Arrays] = chain.all_sides(context, name, sides)
+    for side, found in zip(sides, arrays, strict=True):
+        write_arrays(chain.path_of(context, side, name), found)
+    records = evaluate({name: {"kind": config["kind"], "config": config}}, context.results)
+    figure, caption = module.draw(*arrays), module.caption(*arrays)
+    drawn = context.reports / "figures"
+    save(figure, caption, name, config, drawn)
+    # All of it was made: now it is kept.
+    folder = REPORTS / "evidence" / name
+    write_bytes(folder / "figure.png", (drawn / f"{name}.png").read_bytes())
+    for side, found in zip(sides, arrays, strict=True):
+        write_arrays(folder / f"{side}.npz", found)
+    write_json(folder / "claims.json", [record for record in records if record["study"] == name])
+    write_json(folder / "facts.json", _facts(context, config, commit))
+    print(f"wrote {folder}; `dvc repro report` shows it on the page")
+
+
+if __name__ == "__main__":
+    run(evidence, reads=[])
