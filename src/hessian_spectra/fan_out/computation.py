@@ -1,0 +1,153 @@
+"""Computing all items of a computation, wherever they run."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from hessian_spectra.fan_out.clusters import Cluster
+from hessian_spectra.fan_out.drive import Driver
+from hessian_spectra.fan_out.launcher import Launcher
+from hessian_spectra.fan_out.ledger import Ledger
+from hessian_spectra.fan_out.plan import Plan, describe, plan
+from hessian_spectra.fan_out.progress import Progress, duration
+from hessian_spectra.fan_out.shards import Shards
+from hessian_spectra.fan_out.worker import compute_one, environment
+from hessian_spectra.results import Arrays
+from hessian_spectra.validation import require
+from hessian_spectra.work import FanOut
+
+
+def shards_of(name: str, folder: Path) -> Shards:
+    """The shards of a computation.
+
+    Raises:
+        ValueError: the name cannot be that of a folder.
+    """
+    fits = re.fullmatch(r"[\w-][\w.-]*", name) is not None
+    require(fits, "name", "letters, digits, '-', '_' and '.'", name)
+    return Shards(folder / name)
+
+
+def _cluster(launcher: Launcher, ledger: Ledger, plan: Plan) -> Cluster:
+    # submitit is imported only where jobs are submitted.
+    variables = environment(plan.roots)
+    if launcher.cluster == "local":
+        from hessian_spectra.fan_out.local import Local
+
+        return Local(launcher, ledger, variables)
+    from hessian_spectra.fan_out.slurm import Slurm
+
+    return Slurm(launcher, ledger, variables)
+
+
+def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
+    for key, item in plan.items.items():
+        if shards.has(key):
+            continue
+        try:
+            compute_one(plan.function, key, item, shards)
+        except Exception as error:
+            error.add_note(f"while computing {describe(item, 1000)}")
+            raise
+        progress.update({key}, "")
+    return 0
+
+
+def _compute(plan: Plan, shards: Shards, launcher: Launcher, progress: Progress) -> int:
+    """Compute what is missing; the number of attempts that failed."""
+    if launcher.cluster == "debug":
+        return _in_this_process(plan, shards, progress)
+    ledger = Ledger(shards.folder / "jobs")
+    cluster = _cluster(launcher, ledger, plan)
+    driver = Driver(plan, shards, cluster, ledger, launcher, progress)
+    driver.run()
+    return driver.failed_attempts
+
+
+def _read(plan: Plan, shards: Shards) -> tuple[dict[str, Arrays], list[str]]:
+    """The arrays of all items, and the keys of the shards that are damaged."""
+    parts: dict[str, Arrays] = {}
+    damaged = []
+    for key in plan.items:
+        try:
+            parts[key] = shards.read(key)
+        except Exception:  # a torn archive raises one of many errors
+            damaged.append(key)
+    return parts, damaged
+
+
+def _collect(
+    plan: Plan, shards: Shards, launcher: Launcher, progress: Progress
+) -> tuple[dict[str, Arrays], int]:
+    """The arrays of all items, and how many attempts failed on the way to them."""
+    failed = 0
+    if plan.costs.keys() - shards.present():
+        failed = _compute(plan, shards, launcher, progress)
+    parts, damaged = _read(plan, shards)
+    if damaged:
+        # Written whole, but not on the disk yet when the machine lost its power.
+        progress.say(f"damaged shards, to be computed again: {len(damaged)}")
+        for key in damaged:
+            shards.discard(key)
+        failed += _compute(plan, shards, launcher, progress)
+        parts |= {key: shards.read(key) for key in damaged}
+    return parts, failed
+
+
+def run(
+    name: str,
+    work: FanOut,
+    config: Any,
+    networks: Arrays,
+    *,
+    folder: Path,
+    launcher: Launcher,
+    progress: TextIO | None = None,
+) -> Arrays:
+    """The arrays of a whole computation, its items computed wherever the launcher says.
+
+    An item that was computed before, by whichever launcher, is read from its shard
+    ``<folder>/<name>/<key>.npz``; the key is a digest of the function, its code and the item. So a
+    run that was stopped goes on where it stood, and nothing that has changed is mistaken for done.
+
+    Args:
+        name: of the computation, and of its folder.
+        work: its items, and what to do with them.
+        config: the configuration, as ``work`` takes it.
+        networks: the arrays that it starts from, as ``work`` takes them.
+        folder: where shards are, for all computations; on a cluster, one that all machines see.
+        launcher: where items are computed.
+        progress: where to show how far it is; standard error by default.
+
+    Returns:
+        What ``work(config, networks)`` returns, to the byte.
+
+    Raises:
+        FanOutError: some items could not be computed; those that could are kept.
+        KeyboardInterrupt: the user stopped it; its jobs are cancelled, what is done is kept.
+            (A driver that is killed leaves its jobs running; the next one takes them over.)
+    """
+    shards = shards_of(name, folder)
+    todo = plan(work, config, networks)
+    stream = sys.stderr if progress is None else progress
+    with Progress(name, todo.costs, shards.present(), stream) as shown:
+        workers = launcher.workers_at_once
+        where = f"{launcher.cluster}, {workers} worker{'s' if workers > 1 else ''}"
+        if shown.before < len(todo.costs):
+            shown.say(f"{len(todo.costs)} items, {shown.before} done before; {where}")
+        try:
+            parts, failed = _collect(todo, shards, launcher, shown)
+        except KeyboardInterrupt:
+            kept = len(shards.present() & todo.costs.keys())
+            shown.say(
+                f"stopped: its jobs are cancelled, {kept} of {len(todo.costs)} items are kept; "
+                "run again to go on"
+            )
+            raise
+        shown.say(
+            f"{len(todo.order)} items ({len(todo.costs)} different): {shown.before} done before, "
+            f"{shown.computed} computed, {failed} failed attempts, {duration(shown.elapsed)} "
+            f"({where})"
+        )
+    return work.gather(config, [parts[key] for key in todo.order])

@@ -1,0 +1,179 @@
+"""The driver: hands jobs to a cluster, watches them, and tries again what failed."""
+
+import collections
+import time
+from collections.abc import Set
+
+from hessian_spectra.fan_out.clusters import Cluster
+from hessian_spectra.fan_out.errors import FanOutError
+from hessian_spectra.fan_out.launcher import Launcher
+from hessian_spectra.fan_out.ledger import Job, Ledger
+from hessian_spectra.fan_out.plan import Plan, describe, jobs
+from hessian_spectra.fan_out.progress import Progress
+from hessian_spectra.fan_out.shards import Shards
+from hessian_spectra.fan_out.worker import Chunk
+
+# How many failed items an error names.
+NAMED = 3
+
+
+class Driver:
+    """One run over the items that are missing.
+
+    Args:
+        plan: the items.
+        shards: where they go.
+        cluster: where they are computed.
+        ledger: the jobs of this and earlier runs.
+        launcher: how the work is cut, and how often an item is tried again.
+        progress: shows how far it is.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        shards: Shards,
+        cluster: Cluster,
+        ledger: Ledger,
+        launcher: Launcher,
+        progress: Progress,
+    ) -> None:
+        self._plan = plan
+        self._shards = shards
+        self._cluster = cluster
+        self._ledger = ledger
+        self._launcher = launcher
+        self._progress = progress
+        self._queue: collections.deque[tuple[str, ...]] = collections.deque()
+        self._running: dict[str, Job] = {}
+        self._mine: dict[str, Job] = {}
+        self._failures: collections.Counter[str] = collections.Counter()
+        self._last_words: dict[str, str] = {}
+        self._failed_jobs = 0
+
+    @property
+    def failed_attempts(self) -> int:
+        """How many attempts at an item failed."""
+        return sum(self._failures.values())
+
+    def run(self) -> None:
+        """Compute all items that have no shard.
+
+        Raises:
+            FanOutError: some failed more often than they are tried again.
+            KeyboardInterrupt: the user stopped it. As after every error, the jobs of this run are
+                cancelled first; those that it took over from another driver are not.
+        """
+        try:
+            self._take_stock()
+            self._watch()
+        except BaseException:
+            self._cluster.cancel(list(self._mine.values()))
+            raise
+        mine = list(self._mine.values())
+        self._cluster.close(mine)
+        for job in mine:
+            self._ledger.remove(job.submission)
+        still = {job.submission.name for job in self._running.values()}
+        self._ledger.clear(self._launcher.cluster, still)
+
+    def _take_stock(self) -> None:
+        """Find what is missing, and the jobs that work on it already."""
+        missing = self._plan.costs.keys() - self._shards.present()
+        cluster = self._launcher.cluster
+        known = [
+            Job(submission, index)
+            for submission in self._ledger.submissions()
+            if submission.cluster == cluster
+            for index in range(len(submission.chunks))
+        ]
+        living = self._cluster.living(known) if known else set()
+        for job in known:
+            if job.name in living and missing & set(job.keys):
+                self._running[job.name] = job
+        self._ledger.clear(cluster, {name.partition("/")[0] for name in living})
+        if self._running:
+            self._progress.say(f"took over jobs that run or wait already: {len(self._running)}")
+        taken = {key for job in self._running.values() for key in job.keys}
+        costs = {key: self._plan.costs[key] for key in missing - taken}
+        self._queue.extend(jobs(costs, self._launcher))
+
+    def _watch(self) -> None:
+        while True:
+            # The jobs before the shards: what a job that has ended wrote is there by then.
+            running = list(self._running.values())
+            living = self._cluster.living(running) if running else set()
+            present = self._shards.present()
+            self._progress.update(present, self._cluster.status())
+            for job in running:
+                if job.name not in living:
+                    del self._running[job.name]
+                    self._settle(job, present)
+            missing = self._plan.costs.keys() - present
+            if not missing:
+                return
+            if not self._progress.computed and self._failed_jobs > self._hopeless:
+                raise self._error(missing)
+            self._submit(present)
+            if not self._running:
+                raise self._error(missing)
+            # Often at first, for the sake of a short run, then so that nobody is bothered.
+            time.sleep(min(self._cluster.patience, max(0.1, self._progress.elapsed / 50)))
+
+    @property
+    def _hopeless(self) -> int:
+        """How many failed jobs end a run in which nothing succeeded."""
+        # A wrong setting, or an error in the code, should not cost as much time as the work.
+        return self._launcher.retries + self._launcher.workers_at_once
+
+    def _settle(self, job: Job, present: set[str]) -> None:
+        """Find out which items of a job that has ended are missing, and why."""
+        missing = [key for key in job.keys if key in self._plan.costs and key not in present]
+        if not missing:
+            return
+        self._failed_jobs += 1
+        raised = [key for key in missing if self._shards.error(key)]
+        silent = [key for key in missing if key not in raised]
+        # A job computes its items in order and notes what they raise. So the first one of which
+        # nothing is known was under way when the job ended, and the others had not begun.
+        under_way, untouched = silent[:1], silent[1:]
+        for key in raised + under_way:
+            self._failures[key] += 1
+            self._last_words[key] = self._shards.error(key) or job.last_words
+        if untouched:
+            self._queue.appendleft(tuple(untouched))
+        # What killed a job goes into one of its own, so that it takes no others with it.
+        for keys in (raised, under_way):
+            again = tuple(key for key in keys if self._failures[key] <= self._launcher.retries)
+            if again:
+                self._queue.append(again)
+
+    def _submit(self, present: set[str]) -> None:
+        room = self._cluster.room(len(self._running))
+        batch: list[Chunk] = []
+        while self._queue and len(batch) < room:
+            keys = tuple(key for key in self._queue.popleft() if key not in present)
+            if keys:
+                batch.append(self._chunk(keys))
+        if batch:
+            for job in self._cluster.submit(batch):
+                self._running[job.name] = self._mine[job.name] = job
+
+    def _chunk(self, keys: tuple[str, ...]) -> Chunk:
+        for key in keys:
+            self._shards.clear_error(key)
+        items = tuple(self._plan.items[key] for key in keys)
+        folder = self._shards.folder.resolve()
+        return Chunk(self._plan.function, self._plan.code, keys, items, folder)
+
+    def _error(self, missing: Set[str]) -> FanOutError:
+        # In the order of the items, the ones that failed before those that were given up with them.
+        failed = [key for key in self._plan.items if key in missing and self._failures[key]]
+        named = [describe(self._plan.items[key]) for key in failed[:NAMED]]
+        more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
+        return FanOutError(
+            f"{self._progress.name}: {len(missing)} of {len(self._plan.costs)} items are missing "
+            f"after {self.failed_attempts} failed attempts at {', '.join(named)}{more}; "
+            f"the last error: {self._last_words[failed[-1]]} (logs in {self._ledger.folder}); "
+            "run again to go on with what is missing"
+        )

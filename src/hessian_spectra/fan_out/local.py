@@ -1,0 +1,127 @@
+"""Jobs as processes of this machine."""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import psutil
+import submitit
+
+from hessian_spectra.fan_out.launcher import Launcher
+from hessian_spectra.fan_out.ledger import Job, Ledger, Process
+from hessian_spectra.fan_out.worker import Chunk
+
+# How long a process is given to end: by itself, then after an interrupt.
+PATIENCE = 5.0
+
+
+@contextlib.contextmanager
+def _variables(variables: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables for the processes that are started meanwhile."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _visible_gpus(count: int) -> tuple[int, ...]:
+    """The GPUs of a job, among those that this process sees."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    numbers = [int(name) for name in named if name.strip().isdigit()]
+    return tuple(numbers or range(count))[:count]
+
+
+class Local:
+    """Processes of this machine, as many at once as the launcher has workers.
+
+    submitit's local jobs know no queue: the driver hands in a job when another has ended.
+    """
+
+    patience = 1.0
+
+    def __init__(self, launcher: Launcher, ledger: Ledger, variables: Mapping[str, str]) -> None:
+        self._launcher = launcher
+        self._ledger = ledger
+        self._variables = variables
+        self._started: dict[str, submitit.Job[None]] = {}
+
+    def room(self, running: int) -> int:
+        """As many as there are idle workers."""
+        return max(0, self._launcher.workers_at_once - running)
+
+    def submit(self, chunks: Sequence[Chunk]) -> list[Job]:
+        """Start a process per chunk."""
+        return [self._start(chunk) for chunk in chunks]
+
+    def _start(self, chunk: Chunk) -> Job:
+        submission = self._ledger.new("local", [chunk.keys])
+        limit = 60 * self._launcher.minutes
+        executor = submitit.LocalExecutor(submission.folder, max_num_timeout=self._launcher.retries)
+        executor.update_parameters(
+            timeout_min=self._launcher.minutes,
+            signal_delay_s=min(30, limit // 4),
+            gpus_per_node=self._launcher.gpus,
+            visible_gpus=_visible_gpus(self._launcher.gpus),
+        )
+        with _variables(self._variables):
+            started = executor.submit(chunk)
+        submission = replace(submission, process=Process.of(int(started.job_id)))
+        submission.write()
+        job = Job(submission, 0)
+        self._started[job.name] = started
+        return job
+
+    def living(self, jobs: Sequence[Job]) -> set[str]:
+        """The names of those whose process runs."""
+        return {job.name for job in jobs if self._lives(job)}
+
+    def _lives(self, job: Job) -> bool:
+        # Asking its own child reaps it; of another driver's process only the number is known.
+        started = self._started.get(job.name)
+        if started is not None:
+            return not started.done()
+        process = job.submission.process
+        return process is not None and process.running
+
+    def status(self) -> str:
+        """Nothing: what runs is seen in the progress."""
+        return ""
+
+    def cancel(self, jobs: Sequence[Job]) -> None:
+        """Interrupt the processes of jobs; one that does not end soon is killed."""
+        family: list[psutil.Process] = []
+        for job in jobs:
+            started = self._started.get(job.name)
+            if started is None or started.done():
+                continue
+            with contextlib.suppress(psutil.NoSuchProcess):
+                parent = psutil.Process(int(started.job_id))
+                family += [*parent.children(recursive=True), parent]
+            started.cancel(check=False)
+        _, stubborn = psutil.wait_procs(family, timeout=PATIENCE)
+        for process in stubborn:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        self._reap()
+
+    def _reap(self) -> bool:
+        """Wait a little for the processes to end; whether they did."""
+        until = time.monotonic() + PATIENCE
+        while not all(started.done() for started in self._started.values()):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def close(self, jobs: Sequence[Job]) -> None:
+        """Wait for processes whose items are all done, so that none is left behind."""
+        if not self._reap():
+            self.cancel(jobs)

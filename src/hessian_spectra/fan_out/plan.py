@@ -1,0 +1,122 @@
+"""What is to be computed: the items of a computation, their keys and costs, and their jobs."""
+
+import heapq
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hessian_spectra.fan_out.keys import PACKAGE, code_digest, function_name, item_key, root_of
+from hessian_spectra.fan_out.launcher import Launcher
+from hessian_spectra.results import Arrays
+from hessian_spectra.work import FanOut, Item
+
+# Jobs per worker: enough that the last ones end together, few enough that starting them (a second
+# or three for the imports) does not count.
+JOBS_PER_WORKER = 4
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The items of a computation.
+
+    Args:
+        function: the function's name, as :func:`keys.function_name` gives it.
+        code: the digest of its code.
+        order: the keys of all items, in their order, equal items with the same one.
+        items: the items by key.
+        costs: how long each takes, in the computation's own unit.
+        roots: the folders from which a worker imports.
+    """
+
+    function: str
+    code: str
+    order: tuple[str, ...]
+    items: Mapping[str, Item]
+    costs: Mapping[str, float]
+    roots: tuple[Path, ...]
+
+
+def plan(work: FanOut, config: Any, networks: Arrays) -> Plan:
+    """Name and weigh the items of a computation.
+
+    Raises:
+        ValueError: its function cannot be imported by others, an item holds something without a
+            canonical form, or a cost is not a positive number.
+    """
+    function = function_name(work.compute)
+    module = function.partition(":")[0]
+    code = code_digest(module)
+    found = list(work.items(config, networks))
+    order = tuple(item_key(function, code, item) for item in found)
+    items = dict(zip(order, found, strict=True))
+    costs = {key: float(work.cost(item)) for key, item in items.items()}
+    for key, cost in costs.items():
+        if not (math.isfinite(cost) and cost > 0):
+            raise ValueError(
+                f"cost: expected a positive number, got {cost} for {describe(items[key])}"
+            )
+    return Plan(function, code, order, items, costs, (root_of(PACKAGE), root_of(module)))
+
+
+def jobs(costs: Mapping[str, float], launcher: Launcher) -> list[tuple[str, ...]]:
+    """Cut items into jobs, the longest first.
+
+    Args:
+        costs: of the items that are to be computed, by key.
+        launcher: says how many items go into a job, or how many jobs there are.
+
+    Example:
+        >>> jobs({"a": 1, "b": 5, "c": 2}, Launcher(workers=1, items_per_job=2))
+        [('b', 'c'), ('a',)]
+    """
+    # Keys break ties, so that the same items always make the same jobs.
+    longest_first = sorted(costs, key=lambda key: (-costs[key], key))
+    size = launcher.items_per_job
+    if size:
+        starts = range(0, len(longest_first), size)
+        return [tuple(longest_first[start : start + size]) for start in starts]
+    count = min(len(longest_first), JOBS_PER_WORKER * launcher.workers_at_once)
+    loads = [(0.0, index) for index in range(count)]
+    chunks: list[list[str]] = [[] for _ in range(count)]
+    for key in longest_first:
+        load, lightest = loads[0]
+        chunks[lightest].append(key)
+        heapq.heapreplace(loads, (load + costs[key], lightest))
+    return sorted((tuple(chunk) for chunk in chunks), key=lambda chunk: -_total(costs, chunk))
+
+
+def _total(costs: Mapping[str, float], chunk: Sequence[str]) -> float:
+    return sum(costs[key] for key in chunk)
+
+
+def makespan(seconds: Sequence[float], workers: int) -> float:
+    """When the last job ends if each worker takes the next one as soon as it is free.
+
+    Example:
+        >>> makespan([3, 2, 2], 2)
+        4.0
+    """
+    free = [0.0] * min(workers, max(len(seconds), 1))
+    for duration in seconds:
+        heapq.heapreplace(free, free[0] + duration)
+    return max(free)
+
+
+def describe(item: Item, length: int = 100) -> str:
+    """An item in a few words, for a message.
+
+    Example:
+        >>> describe({"size": 3, "x": np.zeros((2, 2))})
+        '{"size": 3, "x": "array (2, 2)"}'
+    """
+
+    def brief(value: Any) -> str:
+        return f"array {value.shape}" if isinstance(value, np.ndarray) else str(value)
+
+    text = json.dumps(dict(item), default=brief)
+    return text if len(text) <= length else f"{text[: length - 3]}..."
