@@ -5,19 +5,29 @@ from hessian_spectra.models.ensemble import Ensemble, Perceptron
 from hessian_spectra.models.initialisation import standard_parametrisation
 from hessian_spectra.models.losses import HalfSquaredError
 from hessian_spectra.models.multi import LinearNetwork, MultiInputLinear, MultiOutputLinear
+from hessian_spectra.models.parametrisation import (
+    PARAMETRISATIONS,
+    Parametrisation,
+    draw,
+    parametrise,
+)
 from hessian_spectra.models.two_layer import LinearWithBias, TwoLayerLinear, TwoLayerReLU
 
 __all__ = [
+    "PARAMETRISATIONS",
     "Ensemble",
     "HalfSquaredError",
     "LinearNetwork",
     "LinearWithBias",
     "MultiInputLinear",
     "MultiOutputLinear",
+    "Parametrisation",
     "Perceptron",
     "SelfAttention",
     "TwoLayerLinear",
     "TwoLayerReLU",
     "VectorSelfAttention",
+    "draw",
+    "parametrise",
     "standard_parametrisation",
 ]

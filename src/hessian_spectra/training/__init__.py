@@ -1,4 +1,4 @@
-"""Training of one network, with its trajectory kept for the studies that follow it.
+"""Training of one network, with its trajectory kept, or of a whole ensemble at once.
 
 >>> from hessian_spectra.training import gradient_descent
 """
@@ -10,13 +10,16 @@ from hessian_spectra.training.descent import (
     follow,
     gradient_descent,
 )
+from hessian_spectra.training.ensemble import EnsembleTraining, train_ensemble
 from hessian_spectra.training.optimizers import stochastic_gradient_descent
 
 __all__ = [
+    "EnsembleTraining",
     "Record",
     "Trajectory",
     "descend",
     "follow",
     "gradient_descent",
     "stochastic_gradient_descent",
+    "train_ensemble",
 ]

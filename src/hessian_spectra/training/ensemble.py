@@ -1,0 +1,302 @@
+"""Training of all networks of an ensemble at once."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.models import Ensemble
+from hessian_spectra.seeding import generator
+from hessian_spectra.training.descent import LOSS_LIMIT
+from hessian_spectra.training.ensemble_descent import Descent, MomentDescent, SampleDescent
+from hessian_spectra.training.ensemble_plateau import Plateau
+from hessian_spectra.training.ensemble_samples import Samples
+from hessian_spectra.training.ensemble_width import narrow, widen
+from hessian_spectra.validation import require
+
+Order = Literal["own", "shared"]
+
+CONVERGED, EPOCH_LIMIT, DIVERGED = 0, 1, 2
+
+# Networks trained side by side: enough to hide what a call costs, few enough for the caches.
+TOGETHER = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsembleTraining:
+    """How the training of each of ``N`` networks ended.
+
+    Args:
+        ensemble: the networks at the end; NaN where they diverged.
+        loss: ``(N,)`` float64, the loss over all samples at the end; NaN where it diverged.
+        epochs: ``(N,)`` int64, how many passes over the samples were made.
+        status: ``(N,)`` int8: ``CONVERGED``, 0: the loss stopped improving at the smallest learning
+            rate; ``EPOCH_LIMIT``, 1: it had not yet; ``DIVERGED``, 2.
+        rate: ``(N,)`` float64, the base learning rate of the last epoch.
+    """
+
+    ensemble: Ensemble
+    loss: Tensor
+    epochs: Tensor
+    status: Tensor
+    rate: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settings:
+    """The settings of :func:`train_ensemble`, by the same names."""
+
+    learning_rate: float
+    factors: tuple[float, ...]
+    epochs: int
+    batch_size: int
+    order: Order
+    smallest_rate: float
+    factor: float
+    patience: int
+    threshold: float
+    loss_limit: float
+    seed: int
+
+
+def train_ensemble(
+    ensemble: Ensemble,
+    x: Tensor,
+    y: Tensor,
+    *,
+    learning_rate: float,
+    factors: Sequence[float],
+    networks: Sequence[int],
+    seed: int,
+    epochs: int,
+    batch_size: int,
+    order: Order = "own",
+    smallest_rate: float = 1e-5,
+    factor: float = 0.1,
+    patience: int = 10,
+    threshold: float = 1e-4,
+    loss_limit: float = LOSS_LIMIT,
+    progress: Callable[[float], object] | None = None,
+) -> EnsembleTraining:
+    """Mini-batch gradient descent on 1/(2n) Σ_i ‖f(x_i) − y_i‖² for each network of an ensemble.
+
+    Each network ends as if it were trained alone, with the same bits in float64: as by
+    ``torch.optim.SGD`` and ``ReduceLROnPlateau`` on the loss over all samples after each epoch, up
+    to rounding. A network is done when the scheduler would lower a rate that is the smallest.
+
+    Args:
+        ensemble: the networks at the start, of two or more layers; float32 or float64.
+        x: inputs ``(n, d_0)``.
+        y: targets ``(n, d_L)``.
+        learning_rate: base rate η at the start; layer l has the rate η r_l.
+        factors: r_l for each layer.
+        networks: the number of each network, which decides the order in which it sees the samples.
+        seed: seed of the orders.
+        epochs: after how many passes over the samples a network stops, converged or not.
+        batch_size: samples in a step.
+        order: ``own``: each network has random orders of its own; ``shared``: all have the same.
+        smallest_rate: the base rate below which the scheduler does not go.
+        factor: what the scheduler multiplies the base rate with.
+        patience: how many epochs without improvement the scheduler bears.
+        threshold: the relative improvement that counts.
+        loss_limit: a loss above it, or one that is not finite, counts as divergence.
+        progress: called after each epoch with the share of the work that is done, 0 to 1.
+
+    Returns:
+        The :class:`EnsembleTraining`.
+
+    Raises:
+        ValueError: a setting, a shape, or the data are not as described; the message says which.
+
+    Source: singh2026cracking, appendix D.1.3.
+
+    Example:
+        >>> one = Ensemble(weights=(torch.ones(1, 1, 1), torch.ones(1, 1, 1)),
+        ...                multipliers=(1.0, 1.0), activation="linear")
+        >>> x = torch.tensor([[-1.0], [1.0]])
+        >>> end = train_ensemble(one, x, 4 * x, learning_rate=0.1, factors=(1, 1), networks=[0],
+        ...                      seed=0, epochs=500, batch_size=2)
+        >>> [round(weight.item(), 3) for weight in end.ensemble.weights], end.status.tolist()
+        ([2.0, 2.0], [0])
+    """
+    settings = _Settings(
+        learning_rate=learning_rate,
+        factors=tuple(factors),
+        epochs=epochs,
+        batch_size=batch_size,
+        order=order,
+        smallest_rate=smallest_rate,
+        factor=factor,
+        patience=patience,
+        threshold=threshold,
+        loss_limit=loss_limit,
+        seed=seed,
+    )
+    _check_settings(settings, ensemble.depth)
+    _check_data(ensemble, x, y, networks)
+    samples = Samples(x.to(ensemble.weights[0]), y.to(ensemble.weights[0]), batch_size)
+    width, ends = ensemble.sizes[1], ensemble.sizes[0] + ensemble.sizes[-1]
+    shrinks = ensemble.activation == "linear" and ensemble.depth == 2 and width > ends
+    trained, basis = narrow(ensemble) if shrinks else (ensemble, None)
+    parts = []
+    for start in range(0, ensemble.count, TOGETHER):
+        chosen = range(start, min(start + TOGETHER, ensemble.count))
+
+        def report(share: float, start: int = start, size: int = len(chosen)) -> None:
+            if progress is not None:
+                progress((start + share * size) / ensemble.count)
+
+        numbers = [networks[place] for place in chosen]
+        parts.append(_train(trained.select(chosen), numbers, samples, settings, report))
+    result = _joined(parts)
+    return result if basis is None else replace(result, ensemble=widen(result.ensemble, basis))
+
+
+def _train(
+    ensemble: Ensemble,
+    networks: Sequence[int],
+    samples: Samples,
+    settings: _Settings,
+    report: Callable[[float], None],
+) -> EnsembleTraining:
+    """Train networks side by side until the last is done."""
+    device = ensemble.weights[0].device
+    descent = _descent(ensemble, samples, settings)
+    plateau = Plateau(
+        ensemble.count,
+        rate=settings.learning_rate,
+        smallest_rate=settings.smallest_rate,
+        factor=settings.factor,
+        patience=settings.patience,
+        threshold=settings.threshold,
+        device=device,
+    )
+    orders = _Orders(networks, samples.count, settings)
+    end = _unfinished(ensemble)
+    places = torch.arange(ensemble.count, device=device)
+    for epoch in range(1, settings.epochs + 1):
+        rate = plateau.rate
+        descent.descend(orders.draw().to(device), rate)
+        loss = descent.losses()
+        # A loss that is not a number is not below the limit either.
+        diverged = ~(loss <= settings.loss_limit)
+        status = torch.where(plateau.advance(loss), CONVERGED, EPOCH_LIMIT)
+        status[diverged] = DIVERGED
+        stops = (status != EPOCH_LIMIT) | (epoch == settings.epochs)
+        if bool(stops.any()):
+            stopped, others = stops.nonzero().flatten(), (~stops).nonzero().flatten()
+            place = places[stopped]
+            for kept, weight in zip(end.ensemble.weights, descent.ensemble().weights, strict=True):
+                kept[place] = weight[stopped]
+            end.loss[place], end.rate[place] = loss[stopped], rate[stopped]
+            end.epochs[place], end.status[place] = epoch, status[stopped].to(torch.int8)
+            if len(others) == 0:
+                break
+            places = places[others]
+            for part in (descent, plateau, orders):
+                part.select(others)
+        waiting = len(places) / ensemble.count
+        report(1 - waiting + waiting * epoch / settings.epochs)
+    report(1.0)
+    lost = end.status == DIVERGED
+    for values in (end.loss, *end.ensemble.weights):
+        values[lost] = torch.nan
+    return end
+
+
+class _Orders:
+    """In which order each network sees the samples in each epoch."""
+
+    def __init__(self, networks: Sequence[int], count: int, settings: _Settings) -> None:
+        self._shared = settings.order == "shared"
+        purposes = ["order"] if self._shared else [f"order {network}" for network in networks]
+        self._generators = [generator(settings.seed, purpose) for purpose in purposes]
+        self._orders = torch.empty(len(purposes), count, dtype=torch.int64)
+
+    def select(self, networks: Tensor) -> None:
+        """Go on with the networks at these places only."""
+        if not self._shared:
+            self._generators = [self._generators[place] for place in networks.tolist()]
+            self._orders = self._orders[: len(networks)]
+
+    def draw(self) -> Tensor:
+        """The orders of the next epoch, ``(N, n)``, or ``(1, n)`` if shared."""
+        for order, numbers in zip(self._orders, self._generators, strict=True):
+            torch.randperm(len(order), generator=numbers, out=order)
+        return self._orders
+
+
+def _descent(ensemble: Ensemble, samples: Samples, settings: _Settings) -> Descent:
+    # As many signals go through a linear network as it has inputs; or those of a batch, if fewer.
+    linear = ensemble.activation == "linear" and settings.batch_size >= ensemble.sizes[0]
+    kind = MomentDescent if linear else SampleDescent
+    return kind(ensemble, samples, settings.factors, shared=settings.order == "shared")
+
+
+def _unfinished(ensemble: Ensemble) -> EnsembleTraining:
+    """The form in which the ends of all networks are put down, one after the other."""
+    count, device = ensemble.count, ensemble.weights[0].device
+    return EnsembleTraining(
+        ensemble=replace(ensemble, weights=tuple(map(torch.empty_like, ensemble.weights))),
+        loss=torch.empty(count, dtype=torch.float64, device=device),
+        epochs=torch.empty(count, dtype=torch.int64, device=device),
+        status=torch.empty(count, dtype=torch.int8, device=device),
+        rate=torch.empty(count, dtype=torch.float64, device=device),
+    )
+
+
+def _joined(parts: Sequence[EnsembleTraining]) -> EnsembleTraining:
+    layers = zip(*(part.ensemble.weights for part in parts), strict=True)
+    return EnsembleTraining(
+        ensemble=replace(parts[0].ensemble, weights=tuple(torch.cat(layer) for layer in layers)),
+        loss=torch.cat([part.loss for part in parts]),
+        epochs=torch.cat([part.epochs for part in parts]),
+        status=torch.cat([part.status for part in parts]),
+        rate=torch.cat([part.rate for part in parts]),
+    )
+
+
+def _check_settings(settings: _Settings, depth: int) -> None:
+    def positive(value: float) -> bool:
+        return math.isfinite(value) and value > 0
+
+    factors, rate, smallest = settings.factors, settings.learning_rate, settings.smallest_rate
+    require(depth >= 2, "ensemble", "two or more layers", depth)
+    require(positive(rate), "learning_rate", "a positive number", rate)
+    require(len(factors) == depth, "factors", f"one for each of {depth} layers", factors)
+    require(all(map(positive, factors)), "factors", "positive numbers", factors)
+    require(settings.epochs >= 1, "epochs", "at least 1", settings.epochs)
+    require(settings.batch_size >= 1, "batch_size", "at least 1", settings.batch_size)
+    require(settings.order in get_args(Order), "order", "'own' or 'shared'", settings.order)
+    require(
+        positive(smallest) and smallest <= rate,
+        "smallest_rate",
+        f"a positive number up to the learning rate, {rate}",
+        smallest,
+    )
+    require(0 < settings.factor < 1, "factor", "a number in (0, 1)", settings.factor)
+    require(settings.patience >= 0, "patience", "at least 0", settings.patience)
+    require(0 <= settings.threshold < 1, "threshold", "a number in [0, 1)", settings.threshold)
+    require(settings.loss_limit > 0, "loss_limit", "a positive number", settings.loss_limit)
+
+
+def _check_data(ensemble: Ensemble, x: Tensor, y: Tensor, networks: Sequence[int]) -> None:
+    inputs, outputs = ensemble.sizes[0], ensemble.sizes[-1]
+    expected = f"inputs (n, {inputs}) and targets (n, {outputs}) for one or more samples"
+    shapes = (tuple(x.shape), tuple(y.shape))
+    rows = len(x) if x.ndim == 2 else 0
+    require(rows > 0 and shapes == ((rows, inputs), (rows, outputs)), "x, y", expected, shapes)
+    require(bool(torch.isfinite(x).all()), "x", "finite numbers", "NaN or infinity")
+    require(bool(torch.isfinite(y).all()), "y", "finite numbers", "NaN or infinity")
+    known = (torch.float32, torch.float64)
+    dtype = ensemble.weights[0].dtype
+    require(dtype in known, "ensemble", "float32 or float64", dtype)
+    require(
+        len(networks) == ensemble.count > 0,
+        "networks",
+        f"one number for each of {ensemble.count} networks, at least one",
+        list(networks),
+    )

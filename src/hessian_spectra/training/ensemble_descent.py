@@ -1,0 +1,219 @@
+"""Passes of mini-batch gradient descent over the data, for all networks of an ensemble at once."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.models import Ensemble
+from hessian_spectra.training.ensemble_samples import Buffers, Samples, pad, padded, twice_if_alone
+
+_threshold_backward = torch.ops.aten.threshold_backward.grad_input
+
+
+class Descent:
+    """Gradient descent on 1/(2n) Σ_i ‖f(x_i) − y_i‖² for ``N`` networks, batch by batch.
+
+    A layer sees the ``s`` signals of a batch as rows, ``(N, s, d_l)``. It holds a_l W_l, for which
+    a step of rate η r_l on W_l is one of rate η r_l a_l². W_1 is held transposed, so that the long
+    axis of every product is the last, where products are fastest.
+
+    Args:
+        ensemble: the networks, of two or more layers.
+        samples: the data.
+        factors: r_l, the learning rate of each layer relative to the base rate.
+        shared: whether all networks see the samples in one order.
+    """
+
+    def __init__(
+        self, ensemble: Ensemble, samples: Samples, factors: Sequence[float], *, shared: bool
+    ) -> None:
+        dtype = ensemble.weights[0].dtype
+        hidden = [padded(size, dtype) for size in ensemble.sizes[1:-1]]
+        columns, rows = [samples.input_columns, *hidden], [*hidden, samples.output_size]
+        weights = [
+            pad(multiplier * weight, row, column)
+            for multiplier, weight, row, column in zip(
+                ensemble.multipliers, ensemble.weights, rows, columns, strict=True
+            )
+        ]
+        self._original = ensemble
+        self._weights = [weights[0].mT.contiguous(), *weights[1:]]
+        self._factors = [
+            factor * multiplier**2
+            for factor, multiplier in zip(factors, ensemble.multipliers, strict=True)
+        ]
+        self._samples = samples
+        self._shared = shared
+        self._buffers = Buffers(weights[0])
+        self.select(torch.arange(ensemble.count, device=weights[0].device))
+
+    def select(self, networks: Tensor) -> None:
+        """Go on with the networks at these places only."""
+        self.count = len(networks)
+        self._weights = [twice_if_alone(weight[networks]) for weight in self._weights]
+
+    def ensemble(self) -> Ensemble:
+        """The networks as they are now."""
+        weights = [self._weights[0].mT, *self._weights[1:]]
+        shapes = [weight.shape[1:] for weight in self._original.weights]
+        return replace(
+            self._original,
+            weights=tuple(
+                weight[: self.count, :rows, :columns] / multiplier
+                for weight, (rows, columns), multiplier in zip(
+                    weights, shapes, self._original.multipliers, strict=True
+                )
+            ),
+        )
+
+    def losses(self) -> Tensor:
+        """The loss of each network over all samples, ``(N,)`` float64."""
+        raise NotImplementedError
+
+    def descend(self, order: Tensor, rate: Tensor) -> None:
+        """One pass over all samples.
+
+        Args:
+            order: the order of the samples for each network ``(N, n)``; if shared, ``(1, n)``.
+            rate: the base learning rate of each network ``(N,)``.
+        """
+        rows = len(self._weights[0])
+        if not self._shared:
+            order = order.expand(rows, -1)
+        rate = rate.to(self._weights[0]).expand(rows).view(-1, 1, 1)
+        self._descend(self._samples.split(order), rate)
+
+    def _descend(self, batches: Tensor, rate: Tensor) -> None:
+        raise NotImplementedError
+
+    def _forward(self, inputs: Tensor | None) -> list[Tensor]:
+        """What each hidden layer gives out, ``(N, s, d_l)``; without inputs: for the identity."""
+        first, *others = self._weights
+        if inputs is None:
+            signals = first
+        else:
+            signals = self._buffers.get("hidden 1", *inputs.shape[:2], first.shape[2])
+            torch.bmm(inputs, first, out=signals)
+            self._activate(signals)
+        hidden = [signals]
+        for layer, weight in enumerate(others[:-1], start=2):
+            signals = self._buffers.get(f"hidden {layer}", *signals.shape[:2], weight.shape[1])
+            torch.bmm(hidden[-1], weight.mT, out=signals)
+            self._activate(signals)
+            hidden.append(signals)
+        return hidden
+
+    def _outputs(self, hidden: Tensor) -> Tensor:
+        """f, transposed: ``(N, d_L, s)``."""
+        weight = self._weights[-1]
+        outputs = self._buffers.get("outputs", len(weight), weight.shape[1], hidden.shape[1])
+        return torch.bmm(weight, hidden.mT, out=outputs)
+
+    def _backward(self, inputs: Tensor | None, hidden: list[Tensor], slope: Tensor) -> None:
+        """Update all layers, given η ∂ℓ/∂f transposed, ``(N, d_L, s)``."""
+        transposed = slope
+        for layer in range(len(self._weights) - 1, 0, -1):
+            weight, below = self._weights[layer], hidden[layer - 1]
+            passed = self._buffers.get(f"slope {layer % 2}", *below.shape)
+            torch.bmm(transposed.mT, weight, out=passed)
+            weight.baddbmm_(transposed, below, alpha=-self._factors[layer])
+            self._deactivate(passed, below)
+            transposed = passed.mT
+        if inputs is None:
+            self._weights[0].add_(passed, alpha=-self._factors[0])
+        else:
+            self._weights[0].baddbmm_(inputs.mT, passed, alpha=-self._factors[0])
+
+    def _activate(self, signals: Tensor) -> None:
+        if self._original.activation == "relu":
+            signals.relu_()
+
+    def _deactivate(self, slope: Tensor, signals: Tensor) -> None:
+        if self._original.activation == "relu":
+            _threshold_backward(slope, signals, 0, grad_input=slope)
+
+
+class SampleDescent(Descent):
+    """The signals are the samples of a batch."""
+
+    def _descend(self, batches: Tensor, rate: Tensor) -> None:
+        rows = len(self._weights[0])
+        for number, size in enumerate(self._samples.sizes):
+            batch = self._samples.gather(batches[:, number]).expand(rows, -1, -1)
+            inputs = self._samples.inputs(batch)
+            hidden = self._forward(inputs)
+            slope = self._outputs(hidden[-1])
+            slope.sub_(self._samples.targets(batch)).mul_(rate / size)
+            self._backward(inputs, hidden, slope)
+
+    def losses(self) -> Tensor:
+        """The loss of each network over all samples, ``(N,)`` float64."""
+        count, rows = self._samples.count, len(self._weights[0])
+        loss = torch.zeros(rows, dtype=torch.float64, device=self._weights[0].device)
+        for batch in self._samples.split(torch.arange(count, device=loss.device)[None])[0]:
+            samples = self._samples.gather(batch[None]).expand(rows, -1, -1)
+            error = self._outputs(self._forward(self._samples.inputs(samples))[-1])
+            error.sub_(self._samples.targets(samples))
+            loss += error.square_().sum((1, 2))
+        return loss[: self.count] / (2 * count)
+
+
+class MomentDescent(Descent):
+    """The signals are the unit vectors, because a linear network is known by what it does to them.
+
+    With P = a_L W_L ⋯ a_1 W_1 and a batch's moments S = Σ x x'/b and C = Σ y x'/b, the slope of the
+    loss along P is P S − C, whatever the number of samples.
+    """
+
+    def __init__(
+        self, ensemble: Ensemble, samples: Samples, factors: Sequence[float], *, shared: bool
+    ) -> None:
+        super().__init__(ensemble, samples, factors, shared=shared)
+        rows = samples.rows[:-1].double() / math.sqrt(samples.count)
+        x, y = samples.inputs(rows), samples.targets(rows)
+        # 1/(2n) Σ‖P x − y‖² = ‖P R' − y'Q‖²/2 + what no P can fit, with x/√n = Q R: free of the
+        # cancellation between the moments.
+        q, r = torch.linalg.qr(x)
+        target = y @ q
+        self._floor = (y - target @ q.mT).square().sum() / 2
+        columns = samples.input_columns
+        self._root = pad(r.mT, columns, columns).to(samples.rows)
+        self._target = pad(target, samples.output_size, columns).to(samples.rows)
+
+    def losses(self) -> Tensor:
+        """The loss of each network over all samples, ``(N,)`` float64."""
+        product = self._outputs(self._forward(None)[-1])
+        root = self._root.expand(len(product), -1, -1)
+        error = torch.bmm(product, root, out=self._buffers.get("slope", *product.shape))
+        squares = error.sub_(self._target).square_().sum((1, 2))
+        return squares[: self.count].double() / 2 + self._floor
+
+    def _descend(self, batches: Tensor, rate: Tensor) -> None:
+        # Moments of a network's own batches cost what the samples cost, unless summed off a table.
+        by_moments = self._shared or self._samples.tabulated
+        moments = self._samples.moments(batches) if by_moments else ()
+        for number, size in enumerate(self._samples.sizes):
+            hidden = self._forward(None)
+            product = self._outputs(hidden[-1])
+            if by_moments:
+                slope = self._moment_slope(product, *(moment[:, number] for moment in moments))
+            else:
+                slope = self._sample_slope(product, batches[:, number]).div_(size)
+            self._backward(None, hidden, slope.mul_(rate))
+
+    def _moment_slope(self, product: Tensor, own: Tensor, cross: Tensor) -> Tensor:
+        slope = self._buffers.get("slope", *product.shape)
+        count = len(product)
+        own, cross = own.expand(count, -1, -1), cross.expand(count, -1, -1)
+        return torch.baddbmm(cross, product, own, beta=-1, out=slope)
+
+    def _sample_slope(self, product: Tensor, batch: Tensor) -> Tensor:
+        slope = self._buffers.get("slope", *product.shape)
+        rows = self._samples.gather(batch)
+        inputs = self._samples.inputs(rows)
+        error = self._buffers.get("error", *product.shape[:2], inputs.shape[1])
+        torch.bmm(product, inputs.mT, out=error).sub_(self._samples.targets(rows))
+        return torch.bmm(error, inputs, out=slope)
