@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from hessian_spectra.statistics import (
+    bootstrap_interval,
     correlation,
     correlations,
+    leave_one_out,
     members_used,
-    percentile_interval,
     rank_correlation,
     resample_counts,
 )
@@ -88,7 +90,7 @@ def test_points_without_any_member_have_no_correlation():
     target[0] = np.nan
     found = correlations(target, quantities, resample_counts(40, 20, seed=0))
     assert np.isnan(found[:, 0]).all()
-    low, high = percentile_interval(found, 0.95)
+    low, high = interval(target, quantities)
     assert np.isnan(low[0]).all()
     assert np.isnan(high[0]).all()
     assert np.isfinite(low[1:]).all()
@@ -100,17 +102,40 @@ def test_shapes_that_do_not_fit_are_refused_in_one_line():
         correlations(target, quantities[:, :-1], alone(40))
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
-    truth, members, trials = 0.6, 50, 400
+def interval(target, quantities, statistic=lambda r: r, resamples=1000):
+    members = target.shape[-1]
+    counts = resample_counts(members, resamples, seed=5)
+    found = [
+        statistic(correlations(target, quantities, weights))
+        for weights in (alone(members), counts, leave_one_out(members))
+    ]
+    return bootstrap_interval(found[0][0], found[1], found[2], 0.95)
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.6, 0.95])
+def test_the_interval_covers_the_truth_as_often_as_it_says(truth):
+    trials, members = 400, 50
     draw = np.random.default_rng(3)
     target = draw.normal(size=(trials, members))
     noise = draw.normal(size=(trials, members))
-    quantities = (truth * target + np.sqrt(1 - truth**2) * noise)[..., None]
-    replicates = correlations(target, quantities, resample_counts(members, 1000, seed=5))
-    low, high = percentile_interval(replicates, 0.95)
-    covered = np.mean((low < truth) & (truth < high))
-    # The percentile interval of 50 members is known to be a little short.
-    assert 0.90 < covered < 0.97
+    low, high = interval(target, (truth * target + np.sqrt(1 - truth**2) * noise)[..., None])
+    # Its standard error is about 0.011.
+    assert 0.91 < np.mean((low < truth) & (truth < high)) < 0.98
+
+
+def test_the_interval_corrects_the_bias_of_a_maximum():
+    draw = np.random.default_rng(6)
+    target = draw.normal(size=(300, 60))
+    quantities = target[..., None] + draw.normal(size=(300, 60, 4))
+    truth = np.sqrt(0.5)
+    low, high = interval(target, quantities, lambda r: r.max(axis=-1))
+    replicates = correlations(target, quantities, resample_counts(60, 1000, seed=5)).max(axis=-1)
+    plain = np.quantile(replicates, [0.025, 0.975], axis=0)
+    covered, uncorrected = (
+        np.mean((ends[0] < truth) & (truth < ends[1])) for ends in ((low, high), plain)
+    )
+    assert covered > 0.8
+    assert covered > uncorrected + 0.15
 
 
 def test_a_paired_difference_is_known_better_than_its_parts():
@@ -118,10 +143,28 @@ def test_a_paired_difference_is_known_better_than_its_parts():
     target = draw.normal(size=(1, 100))
     shared = target + draw.normal(size=(1, 100))
     quantities = np.stack([shared, shared + 0.1 * draw.normal(size=(1, 100))], axis=-1)
-    replicates = correlations(target, quantities, resample_counts(100, 1000, seed=0))
-    low, high = percentile_interval(replicates[:, 0], 0.95)
-    paired = percentile_interval(replicates[:, 0, 0] - replicates[:, 0, 1], 0.95)
-    assert paired[1] - paired[0] < 0.3 * (high - low).min()
+    low, high = interval(target, quantities)
+    left, right = interval(target, quantities, lambda r: r[..., 0] - r[..., 1])
+    assert (right - left).item() < 0.3 * (high - low).min()
+
+
+def test_the_interval_does_not_depend_on_the_scale_it_is_found_on():
+    target, quantities = sample(points=4, members=300)
+    low, high = interval(target, quantities)
+    left, right = interval(target, quantities, np.arctanh)
+    np.testing.assert_allclose(np.tanh(left), low, atol=0.02)
+    np.testing.assert_allclose(np.tanh(right), high, atol=0.02)
+
+
+def test_the_interval_is_scipys():
+    values = np.random.default_rng(7).exponential(size=40)
+    counts = resample_counts(40, 20000, seed=0)
+    means = [weights @ values / weights.sum(axis=1) for weights in (counts, leave_one_out(40))]
+    low, high = bootstrap_interval(np.array(values.mean()), *means, 0.9)
+    expected = scipy.stats.bootstrap(
+        (values,), np.mean, n_resamples=20000, confidence_level=0.9, method="BCa", rng=0
+    ).confidence_interval
+    np.testing.assert_allclose([low, high], expected, atol=0.02)
 
 
 def test_resamples_depend_on_the_seed_alone():
@@ -132,10 +175,21 @@ def test_resamples_depend_on_the_seed_alone():
 
 
 def test_undefined_replicates_are_left_out():
-    replicates = np.array([[1.0, 5.0], [np.nan, 6.0], [3.0, 7.0]])
-    low, high = percentile_interval(replicates, 0.999999)
-    np.testing.assert_allclose(low, [1.0, 5.0], atol=1e-5)
-    np.testing.assert_allclose(high, [3.0, 7.0], atol=1e-5)
+    draw = np.random.default_rng(8)
+    replicates, jackknife = draw.normal(size=(200, 3)), draw.normal(size=(20, 3))
+    estimate = np.array([0.0, 0.1, np.nan])
+    low, high = bootstrap_interval(estimate, replicates, jackknife, 0.95)
+    holes = np.insert(replicates, [0, 50, 200], np.nan, axis=0)
+    found = bootstrap_interval(estimate, holes, np.insert(jackknife, 3, np.nan, axis=0), 0.95)
+    np.testing.assert_array_equal(found, [low, high])
+    assert np.isnan([low[2], high[2]]).all()
+    assert np.isfinite([low[:2], high[:2]]).all()
+
+
+def test_a_statistic_that_never_varies_is_its_own_interval():
+    constant = np.full((50, 2), 0.25)
+    low, high = bootstrap_interval(constant[0], constant, constant, 0.95)
+    np.testing.assert_array_equal([low, high], constant[:2])
 
 
 @pytest.mark.parametrize("length", [0, 1])

@@ -1,8 +1,8 @@
 """Which norm of which weight matrix goes with the sharpness, over the networks of an ensemble.
 
-Each statistic comes with ``<name>_low`` and ``<name>_high``, a percentile bootstrap interval over
-the networks. All statistics of a point share its resamples, so a difference of two correlations is
-resampled as one: its interval is that of a paired comparison.
+Each statistic has ``<name>_low`` and ``<name>_high``, a bootstrap interval over the networks.
+All statistics of a point share its resamples, so a difference of two correlations is resampled as
+one: its interval is that of a paired comparison.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,10 @@ import numpy as np
 
 from hessian_spectra.results import Arrays
 from hessian_spectra.statistics import (
+    bootstrap_interval,
     correlations,
+    leave_one_out,
     members_used,
-    percentile_interval,
     resample_counts,
 )
 from hessian_spectra.studies._points import PointsConfig, labels, outcomes, select
@@ -124,20 +125,20 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
     ratio = _magnitude_ratio(ensembles, points)
     depth = ensembles["depth"][points[0]]
     counts = resample_counts(target.shape[-1], config.resamples, config.seed)
-    sample = np.ones_like(counts[:1])
+    weights = (np.ones_like(counts[:1]), counts, leave_one_out(target.shape[-1]))
     rows: list[Arrays] = []
     for row in range(len(points)):
         regions = _regions(ratio[row])
-        estimate, resampled = (
-            _statistics(_correlate(target[row], factors.values[row], weights), factors, depth)
-            for weights in (sample, counts)
-        )
-        _undefine(estimate, resampled)
-        for name in list(estimate):
-            defined = np.isfinite(estimate[name])
-            for found in (estimate, resampled):
+        versions = [
+            _statistics(_correlate(target[row], factors.values[row], each), factors, depth)
+            for each in weights
+        ]
+        _undefine(versions)
+        for name in list(versions[0]):
+            defined = np.isfinite(versions[0][name])
+            for found in versions:
                 found[f"mean_{name}"] = _means(found[name], defined, regions)
-        rows.append(_with_intervals(estimate, resampled, config.confidence))
+        rows.append(_with_intervals(versions, config.confidence))
     return (
         {name: np.stack([row[name] for row in rows]) for name in rows[0]}
         | labels(config, ensembles, points)
@@ -232,12 +233,12 @@ def _statistics(r: np.ndarray, factors: _Factors, depth: np.ndarray) -> Arrays:
     return found
 
 
-def _undefine(estimate: Arrays, resampled: Arrays) -> None:
+def _undefine(versions: list[Arrays]) -> None:
     """Make leads NaN where the sample's is over the same quantity under another name."""
-    for name in estimate:
+    for name in versions[0]:
         if name.endswith("lead"):
-            coincident = np.abs(estimate[name][0]) < ROUND_OFF
-            for found in (estimate, resampled):
+            coincident = np.abs(versions[0][name][0]) < ROUND_OFF
+            for found in versions:
                 found[name][:, coincident] = np.nan
 
 
@@ -252,14 +253,15 @@ def _means(values: np.ndarray, defined: np.ndarray, regions: np.ndarray) -> np.n
     return np.stack(means, axis=1)
 
 
-def _with_intervals(estimate: Arrays, resampled: Arrays, confidence: float) -> Arrays:
+def _with_intervals(versions: list[Arrays], confidence: float) -> Arrays:
+    """Each statistic and its interval, from the sample's, the resamples' and the jackknife's."""
     found = {}
-    for name, value in estimate.items():
-        low, high = percentile_interval(resampled[name], confidence)
-        undefined = ~np.isfinite(value[0])
-        for suffix, numbers in (("", value[0]), ("_low", low), ("_high", high)):
+    for name in versions[0]:
+        sample, replicates, jackknife = (version[name] for version in versions)
+        low, high = bootstrap_interval(sample[0], replicates, jackknife, confidence)
+        for suffix, numbers in (("", sample[0]), ("_low", low), ("_high", high)):
             # Beyond twelve digits it is the order of summation that one would see.
-            found[name + suffix] = np.where(undefined, np.nan, np.round(numbers, 12))
+            found[name + suffix] = np.round(numbers, 12)
     return found
 
 
