@@ -11,6 +11,7 @@ from hessian_spectra.models.parametrisation import (
     draw,
     parametrise,
 )
+from hessian_spectra.models.teacher import teacher_data
 from hessian_spectra.models.two_layer import LinearWithBias, TwoLayerLinear, TwoLayerReLU
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "draw",
     "parametrise",
     "standard_parametrisation",
+    "teacher_data",
 ]
