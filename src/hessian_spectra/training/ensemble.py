@@ -53,7 +53,7 @@ class _Settings:
     factors: tuple[float, ...]
     epochs: int
     batch_size: int
-    order: Order
+    order: str
     smallest_rate: float
     factor: float
     patience: int
@@ -73,7 +73,7 @@ def train_ensemble(
     seed: int,
     epochs: int,
     batch_size: int,
-    order: Order = "own",
+    order: str = "own",
     smallest_rate: float = 1e-5,
     factor: float = 0.1,
     patience: int = 10,
@@ -117,8 +117,8 @@ def train_ensemble(
         >>> one = Ensemble(weights=(torch.ones(1, 1, 1), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
         >>> x = torch.tensor([[-1.0], [1.0]])
-        >>> end = train_ensemble(one, x, 4 * x, learning_rate=0.1, factors=(1, 1), networks=[0],
-        ...                      seed=0, epochs=500, batch_size=2)
+        >>> end = train_ensemble(one, x, 4 * x, learning_rate=0.1, factors=(1.0, 1.0),
+        ...                      networks=[0], seed=0, epochs=500, batch_size=2)
         >>> [round(weight.item(), 3) for weight in end.ensemble.weights], end.status.tolist()
         ([2.0, 2.0], [0])
     """
