@@ -76,7 +76,7 @@ def spread(context: Context, name: str, work: Any, config: Any, networks: Arrays
 
     Raises:
         Estimated: only an estimate of the time was asked for.
-        FanOutError: items that failed each time.
+        ValueError: some items failed each time.
     """
     if not isinstance(work, FanOut):
         return work(config, networks)
@@ -84,12 +84,15 @@ def spread(context: Context, name: str, work: Any, config: Any, networks: Arrays
     from hessian_spectra import fan_out
 
     launcher = fan_out.Launcher(**vars(context.launcher))
+    arguments = (name, work, config, networks)
     if context.estimate:
-        found = fan_out.estimate(
-            name, work, config, networks, folder=SHARDS / name, launcher=launcher
-        )
-        raise Estimated(str(found))
-    return fan_out.run(name, work, config, networks, folder=SHARDS / name, launcher=launcher)
+        raise Estimated(str(fan_out.estimate(*arguments, folder=SHARDS, launcher=launcher)))
+    try:
+        arrays = fan_out.run(*arguments, folder=SHARDS, launcher=launcher)
+    except fan_out.FanOutError as error:
+        raise ValueError(str(error)) from None
+    context.spent[name] = fan_out.seconds(*arguments, folder=SHARDS)
+    return arrays
 
 
 def ensemble(context: Context, name: str) -> Arrays:

@@ -25,15 +25,14 @@ from hessian_spectra.ensembles.base import EnsembleConfig
 from hessian_spectra.models import Ensemble
 from hessian_spectra.models.ensemble import Activation
 from hessian_spectra.models.parametrisation import PARAMETRISATIONS, draw, parametrise
+from hessian_spectra.models.teacher import teacher_data
 from hessian_spectra.results import Arrays
-from hessian_spectra.training.ensemble import train_ensemble
-from hessian_spectra.training.teacher import teacher_data
+from hessian_spectra.training.ensemble import DIVERGED, Order, train_ensemble
 from hessian_spectra.validation import require
 from hessian_spectra.work import FanOut, Item
 
 TIMES = ("initialisation", "trained")
 NORMS = ("spectral", "frobenius", "nuclear")
-CONVERGED, EPOCH_LIMIT, DIVERGED = range(3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +103,10 @@ class Config(EnsembleConfig):
         require(self.networks >= 3, "networks", "at least 3, to correlate them", self.networks)
         in_range = 1 <= self.batch_size <= self.samples
         require(in_range, "batch_size", "between 1 and samples", self.batch_size)
-        require(self.order in ("own", "shared"), "order", "own or shared", self.order)
+        require(self.order in get_args(Order), "order", " or ".join(get_args(Order)), self.order)
         require(self.noise_variance >= 0, "noise_variance", "at least 0", self.noise_variance)
-        require(self.smallest_learning_rate > 0, "smallest_learning_rate", "a positive number", 0)
+        rate = self.smallest_learning_rate
+        require(rate > 0, "smallest_learning_rate", "a positive number", rate)
         for field in ("factor", "tolerance"):
             value = getattr(self, field)
             require(0 < value < 1, field, "between 0 and 1", value)
@@ -192,7 +192,7 @@ def compute(
     samples: int,
     noise_variance: float,
     batch_size: int,
-    order: str,
+    order: Order,
     learning_rate: float,
     smallest_learning_rate: float,
     factor: float,
@@ -211,7 +211,7 @@ def compute(
     """
     sizes = (size, *[width] * (depth - 1), size)
     numbers = range(first, first + count)
-    x, y = teacher_data(activation, size, samples, noise_variance, seed)
+    x, y = teacher_data(samples, size, size, activation, seed, noise_variance)
     # Trained in the precision of the paper's networks, measured in double.
     start = draw(parametrisation, sizes, activation, seed, numbers, torch.float32)
     training = train_ensemble(
@@ -219,7 +219,7 @@ def compute(
         x.float(),
         y.float(),
         learning_rate=learning_rate,
-        rates=parametrise(parametrisation, sizes).learning_rates,
+        factors=parametrise(parametrisation, sizes).learning_rates,
         batch_size=batch_size,
         order=order,
         smallest_rate=smallest_learning_rate,
