@@ -4,6 +4,16 @@ from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_matrix, dense_spe
 from hessian_spectra.curvature.density import SpectralDensity, spectral_density
 from hessian_spectra.curvature.distinct import DistinctEigenvalues, distinct_eigenvalues
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
+from hessian_spectra.curvature.ensemble import (
+    BlockBounds,
+    SecondMoments,
+    Sharpness,
+    WeightStatistics,
+    block_bounds,
+    hessian_trace,
+    sharpness,
+    weight_statistics,
+)
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
 from hessian_spectra.curvature.operators import ggn, hessian
 from hessian_spectra.curvature.problem import Problem
@@ -12,19 +22,27 @@ from hessian_spectra.curvature.traces import TraceEstimate, trace
 
 __all__ = [
     "DENSE_LIMIT",
+    "BlockBounds",
     "DistinctEigenvalues",
     "OperatorError",
     "Problem",
+    "SecondMoments",
+    "Sharpness",
     "SpectralDensity",
     "SymmetricOperator",
     "TraceEstimate",
+    "WeightStatistics",
+    "block_bounds",
     "dense_matrix",
     "dense_spectrum",
     "distinct_eigenvalues",
     "ggn",
     "hessian",
+    "hessian_trace",
+    "sharpness",
     "spectral_density",
     "subspace_overlap",
     "top_eigenpairs",
     "trace",
+    "weight_statistics",
 ]

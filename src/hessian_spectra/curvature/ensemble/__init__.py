@@ -1,0 +1,26 @@
+"""Curvature of all networks of an ensemble at once."""
+
+from hessian_spectra.curvature.ensemble.moments import Data, SecondMoments
+from hessian_spectra.curvature.ensemble.norms import (
+    BlockBounds,
+    WeightStatistics,
+    block_bounds,
+    weight_statistics,
+)
+from hessian_spectra.curvature.ensemble.products import Products, products
+from hessian_spectra.curvature.ensemble.sharpness import Sharpness, sharpness
+from hessian_spectra.curvature.ensemble.traces import hessian_trace
+
+__all__ = [
+    "BlockBounds",
+    "Data",
+    "Products",
+    "SecondMoments",
+    "Sharpness",
+    "WeightStatistics",
+    "block_bounds",
+    "hessian_trace",
+    "products",
+    "sharpness",
+    "weight_statistics",
+]

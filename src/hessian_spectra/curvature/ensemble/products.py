@@ -1,0 +1,219 @@
+"""Hessian-vector products of all networks of an ensemble at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.curvature.ensemble.chains import effective_weights
+from hessian_spectra.curvature.ensemble.moments import Data, SecondMoments, fitted
+from hessian_spectra.models.ensemble import Ensemble
+
+
+@dataclass(frozen=True, kw_only=True)
+class Products:
+    """The Hessians of ``1/(2n) Σ_i ‖f(x_i) − y_i‖²`` of ``N`` networks, as maps on vectors.
+
+    The R-operator by hand. With A_l = a_l W_l, h_0 = x, h_l = φ(A_l h_{l−1}) and the errors b_L = f
+    − y, b_{l−1} = φ' ∘ A_lᵀ b_l, the gradient for W_l is the mean of a_l b_l h_{l−1}ᵀ, and its
+    derivative along directions V_l follows from those of h_l and b_l. Samples stand in columns.
+
+    For a linear network the columns are no samples: h_0 is the identity, and the mean over samples
+    is a product with S_xx = E[xxᵀ] at the output (``metric``). That costs D columns whatever n is.
+    If the outputs are fewer than the inputs, the transposed network f(x)ᵀ = xᵀ A_1ᵀ ⋯ A_Lᵀ takes
+    its place, which has K columns and S_xx on the other side.
+
+    Args:
+        weights: A_l ``(N, d_l, d_{l−1})``, in the order in which they are applied.
+        multipliers: a_l.
+        inputs: h_0 ``(d_0, columns)``, or None for the identity.
+        hidden: h_1 to h_{L−1}, ``(N, d_l, columns)``.
+        errors: b_1 to b_L, ``(N, d_l, columns)``.
+        metric: what the mean over samples does at the output: 1/n, or S_xx.
+        rectified: φ is the ReLU; its derivative is 1 where h_l > 0.
+        transposed: the network is the transposed one, and its layers count backwards.
+    """
+
+    weights: tuple[Tensor, ...]
+    multipliers: tuple[float, ...]
+    inputs: Tensor | None
+    hidden: tuple[Tensor, ...]
+    errors: tuple[Tensor, ...]
+    metric: float | Tensor
+    rectified: bool
+    transposed: bool
+
+    @property
+    def count(self) -> int:
+        """The number of networks N."""
+        return len(self.weights[0])
+
+    @property
+    def size(self) -> int:
+        """The number of parameters p of a network."""
+        return sum(weight[0].numel() for weight in self.weights)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the products."""
+        return self.weights[0].dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the products are taken."""
+        return self.weights[0].device
+
+    def select(self, networks: Tensor | slice) -> "Products":
+        """The Hessians of some of the networks."""
+        return replace(
+            self,
+            weights=tuple(weight[networks] for weight in self.weights),
+            hidden=tuple(values[networks] for values in self.hidden),
+            errors=tuple(error[networks] for error in self.errors),
+        )
+
+    def to(self, dtype: torch.dtype) -> "Products":
+        """The same Hessians in another precision; which units are active stays as it was."""
+        return replace(
+            self,
+            weights=tuple(weight.to(dtype) for weight in self.weights),
+            inputs=None if self.inputs is None else self.inputs.to(dtype),
+            hidden=tuple(values.to(dtype) for values in self.hidden),
+            errors=tuple(error.to(dtype) for error in self.errors),
+            metric=self.metric.to(dtype) if isinstance(self.metric, Tensor) else self.metric,
+        )
+
+    def split(self, vectors: Tensor) -> list[Tensor]:
+        """Views ``(N, d_l, d_{l−1})`` of vectors ``(N, p)``, in the order of ``weights``."""
+        shapes = [weight.shape[1:] for weight in self.weights]
+        if not self.transposed:
+            sizes = [shape.numel() for shape in shapes]
+            pieces = vectors.split(sizes, dim=1)
+            return [part.unflatten(1, shape) for part, shape in zip(pieces, shapes, strict=True)]
+        # The parameters' own order is that of the network before it was transposed.
+        sizes = [shape.numel() for shape in reversed(shapes)]
+        pieces = vectors.split(sizes, dim=1)[::-1]
+        return [
+            part.unflatten(1, (shape[1], shape[0])).mT
+            for part, shape in zip(pieces, shapes, strict=True)
+        ]
+
+    def __matmul__(self, vectors: Tensor) -> Tensor:
+        """``H_k v_k`` for every network, ``(N, p)`` to ``(N, p)``."""
+        directions = [
+            multiplier * part
+            for multiplier, part in zip(self.multipliers, self.split(vectors), strict=True)
+        ]
+        moved = self._forward(directions)
+        result = torch.empty_like(vectors)
+        self._backward(directions, moved, self.split(result))
+        return result
+
+    def _forward(self, directions: Sequence[Tensor]) -> list[Tensor]:
+        """Derivatives of h_1 to h_{L−1} and of the error b_L along the directions."""
+        first = directions[0] if self.inputs is None else directions[0] @ self.inputs
+        moved = [self._pass(first, 0)]
+        for layer in range(1, len(self.weights)):
+            step = directions[layer] @ self.hidden[layer - 1]
+            step = torch.baddbmm(step, self.weights[layer], moved[-1])
+            moved.append(self._pass(step, layer))
+        last = moved.pop()
+        if not isinstance(self.metric, Tensor):
+            return [*moved, last * self.metric]
+        return [*moved, self.metric @ last if self.transposed else last @ self.metric]
+
+    def _pass(self, values: Tensor, layer: int) -> Tensor:
+        """Values that go through the activation function after a layer, or back."""
+        if not self.rectified or layer == len(self.hidden):
+            return values
+        return torch.ops.aten.threshold_backward(values, self.hidden[layer], 0.0)
+
+    def _backward(
+        self, directions: Sequence[Tensor], moved: Sequence[Tensor], out: Sequence[Tensor]
+    ) -> None:
+        """Derivatives of the gradients, layer by layer from the last."""
+        change = moved[-1]
+        for layer in range(len(self.hidden), 0, -1):
+            gradient = change @ self.hidden[layer - 1].mT
+            gradient = torch.baddbmm(gradient, self.errors[layer], moved[layer - 1].mT)
+            torch.mul(gradient, self.multipliers[layer], out=out[layer])
+            back = directions[layer].mT @ self.errors[layer]
+            back = torch.baddbmm(back, self.weights[layer].mT, change)
+            change = self._pass(back, layer - 1)
+        gradient = change if self.inputs is None else change @ self.inputs.mT
+        torch.mul(gradient, self.multipliers[0], out=out[0])
+
+
+def products(ensemble: Ensemble, data: Data) -> Products:
+    """The Hessians of all networks with respect to the raw parameters ``W_1, ..., W_L``.
+
+    Args:
+        ensemble: the networks, float32 or float64.
+        data: second moments for linear networks, else inputs ``(n, D)`` and targets ``(n, K)``, of
+            the networks' type and on their device.
+
+    Returns:
+        An operator whose ``@`` takes vectors ``(N, p)`` in the order of
+        ``Ensemble.network(k).parameters()``, one for each network.
+
+    Raises:
+        ValueError: moments alone for a ReLU network, no samples, or sizes, types or devices that
+            differ from the ensemble's.
+
+    Example:
+        >>> one = Ensemble(weights=(torch.ones(1, 1, 1), torch.ones(1, 1, 1)),
+        ...                multipliers=(1.0, 1.0), activation="linear")
+        >>> hessians = products(one, (torch.ones(1, 1), torch.ones(1, 1)))
+        >>> hessians @ torch.tensor([[1.0, 0.0]])
+        tensor([[1., 1.]])
+    """
+    data = fitted(ensemble, data)
+    weights = effective_weights(ensemble)
+    if isinstance(data, SecondMoments):
+        return _linear(weights, ensemble.multipliers, data)
+    x, y = data
+    inputs = x.mT.contiguous()
+    hidden: list[Tensor] = []
+    for weight in weights[:-1]:
+        hidden.append(torch.relu(weight @ (hidden[-1] if hidden else inputs)))
+    error = (weights[-1] @ (hidden[-1] if hidden else inputs) - y.mT) / len(x)
+    errors = [error]
+    for weight, active in zip(weights[:0:-1], hidden[::-1], strict=True):
+        error = torch.ops.aten.threshold_backward(weight.mT @ error, active, 0.0)
+        errors.append(error)
+    return Products(
+        weights=tuple(weights),
+        multipliers=ensemble.multipliers,
+        inputs=inputs,
+        hidden=tuple(hidden),
+        errors=tuple(errors[::-1]),
+        metric=1 / len(x),
+        rectified=True,
+        transposed=False,
+    )
+
+
+def _linear(weights: list[Tensor], multipliers: tuple[float, ...], data: SecondMoments) -> Products:
+    """Products of linear networks, with as many columns as the smaller of inputs and outputs."""
+    transposed = data.syx.shape[0] < data.syx.shape[1]
+    if transposed:
+        weights, multipliers = [weight.mT for weight in reversed(weights)], multipliers[::-1]
+    hidden: list[Tensor] = []
+    for weight in weights[:-1]:
+        hidden.append(weight @ hidden[-1] if hidden else weight)
+    whole = weights[-1] @ hidden[-1] if hidden else weights[-1]
+    error = data.sxx @ whole - data.syx.mT if transposed else whole @ data.sxx - data.syx
+    errors = [error]
+    for weight in weights[:0:-1]:
+        errors.append(weight.mT @ errors[-1])
+    return Products(
+        weights=tuple(weights),
+        multipliers=multipliers,
+        inputs=None,
+        hidden=tuple(hidden),
+        errors=tuple(errors[::-1]),
+        metric=data.sxx,
+        rectified=False,
+        transposed=transposed,
+    )
