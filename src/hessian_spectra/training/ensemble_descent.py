@@ -164,8 +164,8 @@ class SampleDescent(Descent):
 class MomentDescent(Descent):
     """The signals are the unit vectors, because a linear network is known by what it does to them.
 
-    With P = a_L W_L ⋯ a_1 W_1 and a batch's moments S = Σ x x'/b and C = Σ y x'/b, the slope of the
-    loss along P is P S − C, whatever the number of samples.
+    With P = a_L W_L ⋯ a_1 W_1, and S = Σ x x' and C = Σ y x' over a batch of b samples, the slope
+    of the loss along P is (P S − C)/b, whatever the number of samples.
     """
 
     def __init__(
@@ -201,8 +201,8 @@ class MomentDescent(Descent):
             if by_moments:
                 slope = self._moment_slope(product, *(moment[:, number] for moment in moments))
             else:
-                slope = self._sample_slope(product, batches[:, number]).div_(size)
-            self._backward(None, hidden, slope.mul_(rate))
+                slope = self._sample_slope(product, batches[:, number])
+            self._backward(None, hidden, slope.mul_(rate / size))
 
     def _moment_slope(self, product: Tensor, own: Tensor, cross: Tensor) -> Tensor:
         slope = self._buffers.get("slope", *product.shape)

@@ -8,7 +8,8 @@ from torch import Tensor
 from torch.nn import functional
 
 # Products of stacks of matrices have the same bits wherever a matrix lies in the stack only if all
-# of its matrices are aligned alike. They are once rows are whole cache lines, 8 numbers in float64.
+# of its matrices are aligned alike. They are once rows are whole cache lines of 64 bytes, which is
+# done for float64; float32 promises no bits.
 LINE = 8
 # Moments are read off a table of outer products while that stays in the core's own cache.
 TABLE_BYTES = 2**20
@@ -16,9 +17,7 @@ TABLE_BYTES = 2**20
 
 def padded(size: int, dtype: torch.dtype) -> int:
     """The length of an axis after filling it up with zeros."""
-    if dtype == torch.float32 and size < LINE:
-        return size  # float32 promises no bits, and shorter rows are faster
-    return LINE * math.ceil(size / LINE)
+    return LINE * math.ceil(size / LINE) if dtype == torch.float64 else size
 
 
 def pad(tensor: Tensor, rows: int, columns: int) -> Tensor:
@@ -96,8 +95,11 @@ class Samples:
     def split(self, order: Tensor) -> Tensor:
         """Orders ``(N, n)`` as rows of batches ``(N, batches, rows of a batch)``."""
         missing = len(self.sizes) * self._batch_size - self.count
-        full = functional.pad(order, (0, missing), value=self.count)
-        batches = full.view(len(order), len(self.sizes), self._batch_size)
+        if missing:
+            order = functional.pad(order, (0, missing), value=self.count)
+        batches = order.view(len(order), len(self.sizes), self._batch_size)
+        if self.batch_rows == self._batch_size:
+            return batches
         return functional.pad(batches, (0, self.batch_rows - self._batch_size), value=self.count)
 
     def inputs(self, rows: Tensor) -> Tensor:
@@ -116,38 +118,29 @@ class Samples:
         return rows
 
     def moments(self, batches: Tensor) -> tuple[Tensor, Tensor]:
-        """Second moments of each batch: Σ_i x_i x_i' / b and Σ_i y_i x_i' / b.
+        """Sums over each batch: Σ_i x_i x_i' and Σ_i y_i x_i'.
 
         Args:
             batches: indices ``(N, batches, rows of a batch)``.
 
         Returns:
-            ``(N, batches, padded d_0, padded d_0)`` and ``(N, batches, d_L, padded d_0)``.
+            ``(N, batches, columns of x, columns of x)`` and ``(N, batches, d_L, columns of x)``.
         """
         count, number, length = batches.shape
-        size = torch.tensor(self.sizes, dtype=self.rows.dtype, device=self.rows.device)
-        size = size.view(1, -1, 1, 1)
-        width, columns = self.rows.shape[1], self.input_columns
-        moments = self._buffers.get("moments", count, number, width, columns)
-        flat = batches.reshape(count * number, length)
+        inputs, outputs = self.input_columns, self.output_size
         if self.tabulated:
-            inputs, outputs = self.input_size, self.output_size
+            flat = batches.reshape(count * number, length)
             sums = functional.embedding_bag(flat, self._table(), mode="sum")
             sums = sums.view(count, number, inputs + outputs, inputs)
-            own, cross = sums.split([inputs, outputs], dim=2)
-            torch.div(own, size, out=moments[:, :, :inputs, :inputs])
-            torch.div(cross, size, out=moments[:, :, columns : columns + outputs, :inputs])
         else:
+            sums = self._buffers.get("sums", count, number, self.rows.shape[1], inputs)
             for network in range(count):
                 rows = self.gather(batches[network])
-                torch.bmm(rows.mT, self.inputs(rows), out=moments[network])
-            moments.div_(size)
-        return moments[:, :, :columns], moments[:, :, columns : columns + self.output_size]
+                torch.bmm(rows.mT, self.inputs(rows), out=sums[network])
+        return sums[:, :, :inputs], sums[:, :, inputs : inputs + outputs]
 
     def _table(self) -> Tensor:
         """(x_i; y_i) x_i', flattened to a row for each sample."""
         if self._outer is None:
-            x = self.rows[:, : self.input_size]
-            both = torch.cat([x, self.targets(self.rows).mT], dim=1)
-            self._outer = (both[:, :, None] * x[:, None, :]).flatten(1)
+            self._outer = (self.rows[:, :, None] * self.inputs(self.rows)[:, None, :]).flatten(1)
         return self._outer
