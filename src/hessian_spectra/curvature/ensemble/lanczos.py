@@ -167,7 +167,9 @@ def _tops(
         values = np.full(count, np.nan)
         for row in np.flatnonzero(wanted & np.isfinite(scale[-1])):
             size = sizes[row]
-            values[row] = dsterf(diagonal[:size, row], couplings[: size - 1, row])[0][-1]
+            # LAPACK's wrapper refuses a matrix without couplings.
+            part = diagonal[:size, row]
+            values[row] = part[0] if size == 1 else dsterf(part, couplings[: size - 1, row])[0][-1]
         pivots, slopes = diagonal[0] - values, np.full(count, -1.0)
         for step in range(1, steps):
             inside = step < sizes

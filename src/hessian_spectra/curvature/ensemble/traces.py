@@ -23,7 +23,7 @@ def hessian_trace(ensemble: Ensemble, data: Data) -> Tensor:
         data: second moments for linear networks, else inputs ``(n, D)`` and targets ``(n, K)``.
 
     Returns:
-        ``(N,)`` float64, not finite where a network has diverged.
+        ``(N,)`` float64, NaN where a network has diverged.
 
     Raises:
         ValueError: the data do not fit the ensemble.
@@ -40,11 +40,13 @@ def hessian_trace(ensemble: Ensemble, data: Data) -> Tensor:
     data = in_float64(fitted(ensemble, data))
     double = ensemble.to(torch.float64)
     if isinstance(data, SecondMoments):
-        return _linear(double, data)
-    x, _ = data
-    batch = max(1, _BATCH_BYTES // (8 * len(x) * sum(ensemble.sizes)))
-    rows = torch.arange(ensemble.count)
-    return torch.cat([_rectified(double.select(part), x) for part in rows.split(batch)])
+        total = _linear(double, data)
+    else:
+        x, _ = data
+        batch = max(1, _BATCH_BYTES // (8 * len(x) * sum(ensemble.sizes)))
+        rows = torch.arange(ensemble.count).split(batch)
+        total = torch.cat([_rectified(double.select(part), x) for part in rows])
+    return torch.where(torch.isfinite(total), total, torch.nan)
 
 
 def _linear(ensemble: Ensemble, data: SecondMoments) -> Tensor:
