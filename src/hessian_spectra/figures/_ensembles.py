@@ -13,7 +13,7 @@ from hessian_spectra.results import Arrays
 PARAMETRISATIONS = {"sp": "SP", "mup": "μP", "ntp": "NTP"}
 TIMES = {"initialisation": "at initialisation", "trained": "after training"}
 # How high the strip is that shows how training ended, as a part of the panel.
-STRIP = 0.15
+STRIP = 0.12
 OUTCOMES = {
     "epoch_limit": ("stopped by the epoch limit", style.GREY),
     "diverged": ("diverged, left out", style.BLACK),

@@ -9,10 +9,13 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MultipleLocator
 
 from hessian_spectra.figures import style
 from hessian_spectra.figures._ensembles import (
+    OUTCOMES,
     PARAMETRISATIONS,
+    STRIP,
     TIMES,
     along,
     listed,
@@ -32,6 +35,7 @@ NOUNS = {"matrices": "matrix", "products": "product", "alignments": "alignment"}
 FACTOR_LOOKS: list[tuple[Any, str]] = [("-", "D"), ("-", "o"), ("--", "s")]
 # Markers of the layers along depth, and the last one's look.
 LAYER_MARKERS = "os^vDPX"
+TOP = 1.04  # of the axis of correlations: room for a marker at 1
 LAST = {"color": style.VERMILION, "marker": "*", "markersize": 7.0, "linewidth": 1.6}
 # Which time is which in the panels of differences.
 TIME_LOOKS: list[dict[str, Any]] = [
@@ -168,9 +172,10 @@ def _differences(axes: Axes, arrays: Arrays, row: int) -> None:
 
 
 def _floor(arrays: Arrays) -> float:
-    """A common lower end of the vertical axis, with room for the strip below the lowest bar."""
-    lowest = np.nanmin(arrays["correlation_low"], initial=0.0)
-    return float(max(np.floor((lowest - 0.1) * 4) / 4, -1.25))
+    """A common lower end of the vertical axis: the strip fits below the lowest bar."""
+    lowest = float(np.nanmin(arrays["correlation_low"], initial=0.0))
+    strip = STRIP if any(arrays[name].any() for name in OUTCOMES) else 0.03
+    return (lowest - strip * TOP) / (1 - strip)
 
 
 def draw(correlation: Arrays) -> Figure:
@@ -184,7 +189,8 @@ def draw(correlation: Arrays) -> Figure:
         for time, when in enumerate(correlation["time"].tolist()):
             axes = grid[row, time]
             _correlations(axes, correlation, row, time)
-            axes.set_ylim(_floor(correlation), 1.04)
+            axes.set_ylim(_floor(correlation), TOP)
+            axes.yaxis.set_major_locator(MultipleLocator(0.5))
             style.letter(axes, f"({next(letters)}) {PARAMETRISATIONS[name]}, {TIMES[when]}")
         _differences(grid[row, 2], correlation, row)
         style.letter(grid[row, 2], f"({next(letters)}) {PARAMETRISATIONS[name]}, difference of $r$")

@@ -11,7 +11,9 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from hessian_spectra.figures import style
 from hessian_spectra.figures._ensembles import (
+    OUTCOMES,
     PARAMETRISATIONS,
+    STRIP,
     TIMES,
     along,
     listed,
@@ -56,8 +58,11 @@ def _vertical_axis(grid: np.ndarray, arrays: Arrays) -> None:
     extremes = np.stack([arrays[f"ratio_{name}"] for name in LOOKS])
     least, most = float(np.nanmin(extremes)), float(np.nanmax(extremes))
     known = [0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 50, 100]
+    bottom, top = np.log(min(least, 1) / 1.04), np.log(max(most, 1) * 1.04)
+    if any(arrays[name].any() for name in OUTCOMES):
+        bottom = (bottom - STRIP * top) / (1 - STRIP)  # the strip fits below
     for axes in grid.flat:
-        axes.set_ylim(min(least, 1) / 1.08, max(most, 1) * 1.08)
+        axes.set_ylim(np.exp(bottom), np.exp(top))
         axes.yaxis.set_major_locator(FixedLocator([t for t in known if least / 2 < t < 2 * most]))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))

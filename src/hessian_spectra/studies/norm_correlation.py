@@ -106,15 +106,18 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
         ``factor_lead`` (the same shape): over the best other factor of the group;
         ``last_lead (p, x, 2, M)``: ``factor_lead`` of the first group's last layer;
         ``best_norm_lead (p, x, 2, M)``: the first group's best correlation by this norm, less its
-        best by any other norm; ``group_lead (p, x, 2)``: the first group's best correlation less
-        the second's. A lead over what coincides with it is not defined (NaN): at D = 1 all norms
+        best by any other norm; ``best_norm_difference (p, x, 2, M, M)``: its best by the first norm
+        less that by the second; ``group_lead (p, x, 2)``: the first group's best correlation, less
+        the second's. What compares a quantity with itself is not defined (NaN): at D = 1 all norms
         are one. ``mean_<statistic> (p, V, 2, ...)``: the mean over the positions of a region where
         it is defined.
 
         Counts: ``networks``, ``used (p, x, 2)``, ``diverged (p, x)``, ``epoch_limit (p, x)``.
         ``spread (p, x, 2, F, M)``: the quantity's standard deviation over that of the target.
         ``magnitude_ratio (p, x)``: entries of the first matrix over those of the last, root mean
-        square, at initialisation; it defines the regions.
+        square, at initialisation. It defines the regions: all positions; those where the first
+        matrix is ``SIMILAR`` times larger, or the one where it is largest; those where the two are
+        closer than that, or the one where they are closest.
 
     Raises:
         ValueError: the ensemble lacks what the configuration asks for.
@@ -183,9 +186,17 @@ def _magnitude_ratio(ensembles: Arrays, points: np.ndarray) -> np.ndarray:
 
 
 def _regions(ratio: np.ndarray) -> np.ndarray:
-    """Which positions belong to each of the regions, ``(V, x)``."""
+    """Which positions belong to each of the regions, ``(V, x)``; none of them is empty."""
+    distance = np.abs(np.log(ratio))
     similar = (ratio <= SIMILAR) & (ratio >= 1 / SIMILAR)
-    return np.stack([np.ones_like(similar), ratio > SIMILAR, similar])
+    larger = ratio > SIMILAR
+    return np.stack(
+        [
+            np.ones_like(similar),
+            larger if larger.any() else ratio == ratio.max(),
+            similar if similar.any() else distance == distance.min(),
+        ]
+    )
 
 
 def _correlate(target: np.ndarray, values: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -226,6 +237,7 @@ def _statistics(r: np.ndarray, factors: _Factors, depth: np.ndarray) -> Arrays:
         "factor_lead": factor_lead,
         "last_lead": last_lead,
         "best_norm_lead": best - _best_others(best, axis=-1),
+        "best_norm_difference": best[..., :, None] - best[..., None, :],
     }
     if not first.all():
         second = np.fmax.reduce(r[..., ~first, :], axis=(-2, -1))
@@ -236,7 +248,7 @@ def _statistics(r: np.ndarray, factors: _Factors, depth: np.ndarray) -> Arrays:
 def _undefine(versions: list[Arrays]) -> None:
     """Make leads NaN where the sample's is over the same quantity under another name."""
     for name in versions[0]:
-        if name.endswith("lead"):
+        if name.endswith(("lead", "difference")):
             coincident = np.abs(versions[0][name][0]) < ROUND_OFF
             for found in versions:
                 found[name][:, coincident] = np.nan
