@@ -80,7 +80,7 @@ def test_curvature_and_norms_at_initialisation_are_those_of_each_network(made):
         assert arrays["trace"][point, 0, 4] == pytest.approx(float(eigenvalues.sum()), rel=1e-9)
         loss = HalfSquaredError()(network(x), y).item()
         assert arrays["loss"][point, 0, 4] == pytest.approx(loss, rel=1e-9)
-        frobenius = [float(w.norm()) for w in network.parameters()]
+        frobenius = [float(w.detach().norm()) for w in network.parameters()]
         assert arrays["norms"][point, 0, 4, :depth, 1] == pytest.approx(frobenius, rel=1e-9)
 
 

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.ensemble import (
+    SecondMoments,
     block_bounds,
     hessian_trace,
-    second_moments,
     sharpness,
     weight_statistics,
 )
@@ -159,10 +159,12 @@ def _measure(
     ensemble: Ensemble, x: Tensor, y: Tensor, loss: Tensor, tolerance: float
 ) -> dict[str, Tensor]:
     """Loss, curvature and norms of the networks at one time; NaN for those that diverged."""
-    data = second_moments(x, y) if ensemble.activation == "linear" else (x, y)
+    linear = ensemble.activation == "linear"
+    data = SecondMoments.of(x, y) if linear else (x, y)
     found = sharpness(ensemble, data, tol=tolerance)
     statistics = weight_statistics(ensemble)
-    bounds = block_bounds(ensemble)
+    # The argument of D.3.3 is about linear networks.
+    blocks = block_bounds(ensemble).blocks if linear else torch.full((len(loss), 1), torch.nan)
     return {
         "loss": loss,
         "sharpness": found.values,
@@ -171,8 +173,8 @@ def _measure(
         "norms": statistics.norms,
         "products": statistics.products,
         "alignments": statistics.alignments,
-        "largest_block": bounds.largest,
-        "ggn_sum": bounds.total,
+        "largest_block": blocks.amax(dim=1),
+        "ggn_sum": blocks.sum(dim=1),
     }
 
 
