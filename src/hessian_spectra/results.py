@@ -80,7 +80,8 @@ def read_arrays(path: Path) -> Arrays:
         MissingResultError: there is no such file; the message says which stage writes it.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here, so that a damaged file is closed, too.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except FileNotFoundError:
         raise MissingResultError(

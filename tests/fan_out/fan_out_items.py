@@ -6,28 +6,39 @@ from pathlib import Path
 
 import numpy as np
 
+import hessian_spectra
 from hessian_spectra.results import Arrays
 from hessian_spectra.work import FanOut
 
 
-def square(value: int, folder: str = "", seconds: float = 0.0) -> Arrays:
-    """The square of a number, slowly; `folder` counts how often that was begun."""
-    if folder:
-        (Path(folder) / f"{value}.{time.time_ns()}.{os.getpid()}").touch()
-    time.sleep(seconds)
-    return {"square": np.array(value**2), "root": np.sqrt(np.arange(float(value)))}
+def square(value: int) -> Arrays:
+    """The square of a number, and the square roots of those below."""
+    return {"square": np.array(value**2), "roots": np.sqrt(np.arange(float(value)))}
 
 
-def fragile(value: int, folder: str) -> Arrays:
-    """As `square`, but raises, or kills its process, as long as a file says so."""
-    if (Path(folder) / f"raise {value}").exists():
-        raise ArithmeticError(f"no square of {value} today\nnor tomorrow")
-    kill = Path(folder) / f"kill {value}"
-    if kill.exists():
-        if kill.read_text() == "once":
-            kill.unlink()
-        os.kill(os.getpid(), 9)
-    return square(value, folder)
+def noted(value: int, folder: str) -> Arrays:
+    """As `square`; a file in `folder` tells that it was begun, others what is to go wrong."""
+    place = Path(folder)
+    (place / f"begun-{value}-{time.time_ns()}-{os.getpid()}").touch()
+    for _ in range(3000):  # a minute at most, should the test have failed
+        if not (place / f"hold-{value}").exists():
+            break
+        time.sleep(0.02)
+    if (place / f"raise-{value}").exists():
+        raise ArithmeticError(f"no square of {value} today\nand none tomorrow")
+    for name in (f"kill-{value}", f"kill-once-{value}"):
+        if (place / name).exists():
+            if "once" in name:
+                (place / name).unlink()
+            os.kill(os.getpid(), 9)
+    return square(value)
+
+
+def tree(value: int) -> Arrays:
+    """Where the sources of this process are, and how many threads it may use."""
+    source = Path(hessian_spectra.__file__).resolve().parents[1]
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    return {"square": np.array(str(source)), "roots": np.array([threads])}
 
 
 def _items(config, networks):
@@ -36,14 +47,16 @@ def _items(config, networks):
 
 def _gather(config, parts):
     return {
-        "squares": np.array([part["square"] for part in parts]),
-        "roots": np.concatenate([part["root"] for part in parts]),
+        "squares": np.stack([part["square"] for part in parts]),
+        "roots": np.concatenate([part["roots"] for part in parts]),
     }
 
 
-def _cost(item):
+def cost(item):
+    """Grows with the number."""
     return 1.0 + item["value"]
 
 
-squares = FanOut(items=_items, compute=square, gather=_gather, cost=_cost)
-fragile_squares = FanOut(items=_items, compute=fragile, gather=_gather, cost=_cost)
+squares = FanOut(items=_items, compute=square, gather=_gather, cost=cost)
+noted_squares = FanOut(items=_items, compute=noted, gather=_gather, cost=cost)
+trees = FanOut(items=_items, compute=tree, gather=_gather)

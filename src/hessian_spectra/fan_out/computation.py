@@ -1,9 +1,8 @@
 """Computing all items of a computation, wherever they run."""
 
 import re
-import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.drive import Driver
@@ -103,9 +102,10 @@ def run(
     *,
     folder: Path,
     launcher: Launcher,
-    progress: TextIO | None = None,
 ) -> Arrays:
     """The arrays of a whole computation, its items computed wherever the launcher says.
+
+    How far it is, is shown on standard error.
 
     An item that was computed before, by whichever launcher, is read from its shard
     ``<folder>/<name>/<key>.npz``; the key is a digest of the function, its code and the item. So a
@@ -118,7 +118,6 @@ def run(
         networks: the arrays that it starts from, as ``work`` takes them.
         folder: where shards are, for all computations; on a cluster, one that all machines see.
         launcher: where items are computed.
-        progress: where to show how far it is; standard error by default.
 
     Returns:
         What ``work(config, networks)`` returns, to the byte.
@@ -130,8 +129,7 @@ def run(
     """
     shards = shards_of(name, folder)
     todo = plan(work, config, networks)
-    stream = sys.stderr if progress is None else progress
-    with Progress(name, todo.costs, shards.present(), stream) as shown:
+    with Progress(name, todo.costs, shards.present()) as shown:
         workers = launcher.workers_at_once
         where = f"{launcher.cluster}, {workers} worker{'s' if workers > 1 else ''}"
         if shown.before < len(todo.costs):

@@ -15,6 +15,8 @@ from hessian_spectra.fan_out.worker import Chunk
 
 # How many failed items an error names.
 NAMED = 3
+# How long jobs are given to end when all items are there, in seconds.
+FAREWELL_SECONDS = 10.0
 
 
 class Driver:
@@ -70,12 +72,7 @@ class Driver:
         except BaseException:
             self._cluster.cancel(list(self._mine.values()))
             raise
-        mine = list(self._mine.values())
-        self._cluster.close(mine)
-        for job in mine:
-            self._ledger.remove(job.submission)
-        still = {job.submission.name for job in self._running.values()}
-        self._ledger.clear(self._launcher.cluster, still)
+        self._tidy_up()
 
     def _take_stock(self) -> None:
         """Find what is missing, and the jobs that work on it already."""
@@ -97,6 +94,20 @@ class Driver:
         taken = {key for job in self._running.values() for key in job.keys}
         costs = {key: self._plan.costs[key] for key in missing - taken}
         self._queue.extend(jobs(costs, self._launcher))
+
+    def _tidy_up(self) -> None:
+        """Let the jobs end, and remove what they leave but for the shards."""
+        until = time.monotonic() + FAREWELL_SECONDS
+        while living := self._cluster.living(list(self._running.values())):
+            if time.monotonic() > until:
+                # Another driver's jobs have computed what these were to compute.
+                self._cluster.cancel([self._mine[name] for name in living & self._mine.keys()])
+                break
+            time.sleep(0.1)
+        for job in self._mine.values():
+            self._ledger.remove(job.submission)
+        still = {self._running[name].submission.name for name in living - self._mine.keys()}
+        self._ledger.clear(self._launcher.cluster, still)
 
     def _watch(self) -> None:
         while True:

@@ -89,9 +89,9 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
 
 
 @functools.cache
-def _parsed(file: Path, changed: int, package: str) -> tuple[str, tuple[str, ...]]:
-    """A digest of a module's code and what it imports; ``changed`` tells its versions apart."""
-    tree = ast.parse(file.read_bytes())
+def _parsed(source: bytes, package: str) -> tuple[str, tuple[str, ...]]:
+    """A digest of a module's code, and the modules that it imports."""
+    tree = ast.parse(source)
     imported = tuple(_imported(tree, package))
     code = ast.dump(_without_docstrings(tree))
     return hashlib.sha256(code.encode()).hexdigest(), imported
@@ -118,7 +118,7 @@ def code_digest(module: str) -> str:
         digests[name] = ""
         if file is not None:
             package = name if file.stem == "__init__" else name.rpartition(".")[0]
-            digests[name], imported = _parsed(file, file.stat().st_mtime_ns, package)
+            digests[name], imported = _parsed(file.read_bytes(), package)
             waiting += imported
     # Names that turned out to be no modules but attributes of one are no code of their own.
     code = sorted((name, digest) for name, digest in digests.items() if digest)

@@ -177,7 +177,9 @@ class Ledger:
         """
         for submission in self.submissions():
             driver = submission.driver
-            if submission.cluster != cluster or submission.name in living or driver.running:
+            # What this process submitted and does not run any more is left from a run that failed.
+            busy = driver.running and driver.number != os.getpid()
+            if submission.cluster != cluster or submission.name in living or busy:
                 continue
             if driver.here or self._age(submission) > STALE_SECONDS:
                 self.remove(submission)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,22 +10,29 @@ from dataclasses import replace
 import psutil
 import submitit
 
+from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.launcher import Launcher
 from hessian_spectra.fan_out.ledger import Job, Ledger, Process
 from hessian_spectra.fan_out.worker import Chunk
 
-# How long a process is given to end: by itself, then after an interrupt.
+# How long a killed process is given to end, in seconds.
 PATIENCE = 5.0
 
 
 @contextlib.contextmanager
-def _variables(variables: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables for the processes that are started meanwhile."""
+def _inherited(variables: Mapping[str, str]) -> Iterator[None]:
+    """What processes that are started meanwhile inherit: variables, and deafness to Ctrl-C.
+
+    Ctrl-C goes to the driver and its processes alike. They leave it to the driver, which stops them
+    without a traceback from each. (Blocked, not ignored, it reaches the driver a moment later.)
+    """
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
@@ -39,7 +47,14 @@ def _visible_gpus(count: int) -> tuple[int, ...]:
     return tuple(numbers or range(count))[:count]
 
 
-class Local:
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+class Local(Cluster):
     """Processes of this machine, as many at once as the launcher has workers.
 
     submitit's local jobs know no queue: the driver hands in a job when another has ended.
@@ -71,7 +86,7 @@ class Local:
             gpus_per_node=self._launcher.gpus,
             visible_gpus=_visible_gpus(self._launcher.gpus),
         )
-        with _variables(self._variables):
+        with _inherited(self._variables):
             started = executor.submit(chunk)
         submission = replace(submission, process=Process.of(int(started.job_id)))
         submission.write()
@@ -96,32 +111,21 @@ class Local:
         return ""
 
     def cancel(self, jobs: Sequence[Job]) -> None:
-        """Interrupt the processes of jobs; one that does not end soon is killed."""
-        family: list[psutil.Process] = []
+        """Kill the processes of jobs; shards are written whole or not at all, so that is safe."""
+        killed: list[psutil.Process] = []
         for job in jobs:
             started = self._started.get(job.name)
             if started is None or started.done():
                 continue
             with contextlib.suppress(psutil.NoSuchProcess):
                 parent = psutil.Process(int(started.job_id))
-                family += [*parent.children(recursive=True), parent]
-            started.cancel(check=False)
-        _, stubborn = psutil.wait_procs(family, timeout=PATIENCE)
-        for process in stubborn:
+                # Stopped first, so that it starts no others meanwhile.
+                parent.suspend()
+                killed += [*parent.children(recursive=True), parent]
+        for process in killed:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-        self._reap()
-
-    def _reap(self) -> bool:
-        """Wait a little for the processes to end; whether they did."""
         until = time.monotonic() + PATIENCE
-        while not all(started.done() for started in self._started.values()):
-            if time.monotonic() > until:
-                return False
+        while not all(map(_has_ended, killed)) and time.monotonic() < until:
             time.sleep(0.02)
-        return True
-
-    def close(self, jobs: Sequence[Job]) -> None:
-        """Wait for processes whose items are all done, so that none is left behind."""
-        if not self._reap():
-            self.cancel(jobs)
+        self.living(jobs)  # reaps them

@@ -1,9 +1,9 @@
-"""How far a computation is: a bar on a terminal, now and then a line elsewhere."""
+"""How far a computation is, on standard error: a bar on a terminal, else a line now and then."""
 
 import contextlib
+import sys
 import time
 from collections.abc import Mapping
-from typing import TextIO
 
 import rich.console
 import rich.progress
@@ -35,12 +35,9 @@ class Progress:
         name: of the computation.
         costs: of all items, by key.
         before: the keys of those that were done before the run.
-        stream: where to show it.
     """
 
-    def __init__(
-        self, name: str, costs: Mapping[str, float], before: set[str], stream: TextIO
-    ) -> None:
+    def __init__(self, name: str, costs: Mapping[str, float], before: set[str]) -> None:
         self.name = name
         self._costs = costs
         self._done = before & costs.keys()
@@ -48,7 +45,6 @@ class Progress:
         self._whole = sum(costs.values())
         self._left = sum(cost for key, cost in costs.items() if key not in self._done)
         self._new = 0.0
-        self._stream = stream
         self._started = time.monotonic()
         self._printed = self._started
         self._bar: rich.progress.Progress | None = None
@@ -57,8 +53,8 @@ class Progress:
     def __enter__(self) -> "Progress":
         """Begin to show it."""
         self._started = self._printed = time.monotonic()
-        if self._stream.isatty():
-            console = rich.console.Console(file=self._stream)
+        if sys.stderr.isatty():
+            console = rich.console.Console(stderr=True)
             columns = (
                 rich.progress.TextColumn("{task.description}"),
                 rich.progress.BarColumn(),
@@ -120,4 +116,4 @@ class Progress:
             return
         # A closed pipe must not end a run of hours.
         with contextlib.suppress(BrokenPipeError):
-            print(f"{self.name}: {text}", file=self._stream, flush=True)
+            print(f"{self.name}: {text}", file=sys.stderr, flush=True)

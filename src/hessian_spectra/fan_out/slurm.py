@@ -4,12 +4,12 @@ import collections
 import shlex
 import shutil
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import submitit
 
+from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.errors import FanOutError
 from hessian_spectra.fan_out.launcher import LARGEST_ARRAY, Launcher
 from hessian_spectra.fan_out.ledger import Job, Ledger
@@ -19,8 +19,6 @@ from hessian_spectra.validation import require
 COMMANDS = ("sbatch", "squeue", "scancel", "srun")
 # How long a controller that is being restarted is waited for, in seconds.
 ANSWER_SECONDS = 60.0
-# How long jobs whose items are all there are given to end.
-CLOSE_SECONDS = 10.0
 
 
 def _exports(variables: Mapping[str, str]) -> list[str]:
@@ -28,7 +26,7 @@ def _exports(variables: Mapping[str, str]) -> list[str]:
     return [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
 
 
-class Slurm:
+class Slurm(Cluster):
     """Jobs of the SLURM cluster that this machine submits to."""
 
     patience = 10.0
@@ -86,6 +84,8 @@ class Slurm:
         Not by the accounts of past jobs, which many clusters do not keep. If the controller does
         not answer, all are taken to live.
         """
+        if not jobs:
+            return set()
         names = ",".join(sorted({job.submission.name for job in jobs}))
         command = ["squeue", "--noheader", "--array", f"--name={names}", "--format=%i|%j|%t|%r"]
         try:
@@ -103,6 +103,8 @@ class Slurm:
         reasons: collections.Counter[str] = collections.Counter()
         for line in listed.splitlines():
             number, name, state, reason = line.split("|", 3)
+            if state == "CG":
+                continue  # its processes have ended, or are being ended
             _, _, index = number.partition("_")
             found.add(f"{name}/{index or 0}")
             if state == "PD":
@@ -120,12 +122,3 @@ class Slurm:
         names = sorted({job.submission.name for job in jobs})
         for name in names:
             subprocess.run(["scancel", f"--name={name}"], capture_output=True, check=False)
-
-    def close(self, jobs: Sequence[Job]) -> None:
-        """Let jobs end by themselves, or cancel those that other jobs have made needless."""
-        until = time.monotonic() + CLOSE_SECONDS
-        while jobs and self.living(jobs):
-            if time.monotonic() > until:
-                self.cancel(jobs)
-                return
-            time.sleep(0.2)

@@ -179,7 +179,7 @@ def estimate(
         probes=tuple(Probe(missing[key], missing[key] * rate) for key, rate in rates.items()),
         start=start,
         jobs=len(chunks),
-        seconds=sum(seconds.values()),
+        seconds=sum(seconds.values(), 0.0),
         low=whole * min(rates.values(), default=0.0),
         high=whole * max(rates.values(), default=0.0),
         wall=makespan([start + sum(seconds[key] for key in chunk) for chunk in chunks], at_once),

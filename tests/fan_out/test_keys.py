@@ -1,0 +1,150 @@
+"""Equal keys mean equal results: what changes one, and what does not."""
+
+import functools
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hessian_spectra.fan_out.keys import code_digest, function_name, function_of, item_key
+
+VALUES = [
+    1,
+    1.0,
+    True,
+    "1",
+    None,
+    -0.0,
+    0.0,
+    float("nan"),
+    [1],
+    (1,),
+    [[1], []],
+    [[], [1]],
+    {"a": 1},
+    {"a": {"a": 1}},
+    np.float64(1.0),
+    np.float32(1.0),
+    np.array(1.0),
+    np.array([1.0]),
+    np.array([[1.0]]),
+    np.array([1], dtype=np.int32),
+    np.array([1], dtype=">i4"),
+    np.array(["1"]),
+]
+
+
+def key(**item):
+    return item_key("module:function", "code", item)
+
+
+def test_different_values_and_types_have_different_keys():
+    assert len({key(a=value) for value in VALUES}) == len(VALUES)
+
+
+def test_the_order_of_arguments_and_of_memory_does_not_count():
+    matrix = np.arange(6.0).reshape(2, 3)
+    assert key(a=1, b=matrix) == key(b=np.asfortranarray(matrix), a=1)
+    assert key(b=matrix) != key(b=matrix.T)
+
+
+def test_the_function_and_its_code_count():
+    keys = {item_key(name, code, {}) for name in ("m:f", "m:g") for code in ("one", "two")}
+    assert len(keys) == 4
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(PLAIN, PLAIN)
+def test_keys_are_equal_exactly_for_items_that_read_the_same(first, second):
+    assert (key(a=first) == key(a=second)) == (repr(first) == repr(second))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([1, {2}], r"item\.a\[1\]: expected numbers, strings, lists of them or arrays, got a set"),
+        (np.array([{}]), r"item\.a: expected an array of numbers or strings, got object"),
+        (np.ma.array([1], mask=[True]), r"item\.a: expected numbers, .*, got a MaskedArray"),
+    ],
+)
+def test_what_has_no_canonical_form_is_refused(value, message):
+    with pytest.raises(ValueError, match=message):
+        key(a=value)
+
+
+def test_a_function_is_found_by_its_name():
+    name = function_name(np.linalg.norm)
+    assert function_of(name) is np.linalg.norm
+
+
+@pytest.mark.parametrize("compute", [lambda a: {}, functools.partial(int), int("3").__add__])
+def test_what_others_cannot_import_is_refused(compute):
+    with pytest.raises(ValueError, match="compute: expected a function of a module"):
+        function_name(compute)
+
+
+SOURCES = {
+    "__init__": "",
+    "work": """
+        from . import direct
+        from .deep.package import name
+
+        def compute():
+            import written.lazy
+            return direct, name, written.lazy
+        """,
+    "direct": "import json\nvalue = 1",
+    "lazy": "value = 1",
+    "deep/__init__": "value = 1",
+    "deep/package/__init__": "from .inner import name",
+    "deep/package/inner": "from ...above import name",
+    "above": "name = 1",
+    "unrelated": "value = 1",
+}
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """A package on disk that can be imported; `write` changes one of its modules."""
+
+    def write(module, source):
+        file = tmp_path / "written" / f"{module}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(source))
+
+    for module, source in SOURCES.items():
+        write(module, source)
+    monkeypatch.syspath_prepend(tmp_path)
+    __import__("written.work")
+    yield write
+    for name in [name for name in sys.modules if name.partition(".")[0] == "written"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("module", [name for name in SOURCES if name != "unrelated"])
+def test_a_change_of_code_that_is_imported_changes_the_digest(written, module):
+    before = code_digest("written.work")
+    written(module, textwrap.dedent(SOURCES[module]) + "\nmore = 2\n")
+    assert code_digest("written.work") != before
+
+
+def test_other_code_comments_and_docstrings_do_not_count(written):
+    before = code_digest("written.work")
+    written("unrelated", "value = 2")
+    written("direct", '"""About it."""\nimport json  # for nothing\n\n\nvalue = 1')
+    assert code_digest("written.work") == before
+    written("direct", "import json\nvalue = 2")
+    assert code_digest("written.work") != before
+
+
+def test_the_digest_covers_this_package_as_far_as_it_is_imported():
+    digests = {code_digest(f"hessian_spectra.{name}") for name in ("results", "work", "fan_out")}
+    assert len(digests) == 3
