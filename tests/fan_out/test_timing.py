@@ -7,6 +7,7 @@ import pytest
 from fan_out_items import squares
 
 from hessian_spectra.fan_out import Launcher, estimate, run
+from hessian_spectra.fan_out import seconds as total
 from hessian_spectra.results import Arrays
 from hessian_spectra.work import FanOut
 
@@ -72,6 +73,9 @@ def test_what_is_done_takes_no_more_time(tmp_path):
     run("slow", work(), {}, networks, folder=tmp_path, launcher=Launcher(cluster="debug"))
     found = measured(tmp_path, [3, 4, 10], Launcher(cluster="debug"))
     assert (found.items, found.done, found.spent) == (3, 2, 7)
+    assert total("slow", work(), {}, networks, folder=tmp_path) == 7
+    networks["values"] = np.array([4, 10])
+    assert total("slow", work(), {}, networks, folder=tmp_path) == 4
     assert found.seconds == pytest.approx(10)
     done = measured(tmp_path, [3, 4], Launcher(cluster="debug"))
     assert (done.done, done.seconds, done.wall, done.jobs) == (2, 0, 0, 0)

@@ -149,3 +149,20 @@ def run(
             f"({where})"
         )
     return work.gather(config, [parts[key] for key in todo.order])
+
+
+def seconds(name: str, work: FanOut, config: Any, networks: Arrays, *, folder: Path) -> float:
+    """How long the items of a computation took, one after the other, wherever they were computed.
+
+    Without the time to start jobs, and of the items that are done.
+
+    Args:
+        name: of the computation.
+        work: its items.
+        config: the configuration, as ``work`` takes it.
+        networks: the arrays that it starts from.
+        folder: where shards are.
+    """
+    shards = shards_of(name, folder)
+    todo = plan(work, config, networks)
+    return shards.seconds(todo.costs.keys() & shards.present())

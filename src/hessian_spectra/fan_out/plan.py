@@ -71,7 +71,7 @@ def jobs(costs: Mapping[str, float], launcher: Launcher) -> list[tuple[str, ...]
         launcher: says how many items go into a job, or how many jobs there are.
 
     Example:
-        >>> jobs({"a": 1, "b": 5, "c": 2}, Launcher(workers=1, items_per_job=2))
+        >>> jobs({"a": 1.0, "b": 5.0, "c": 2.0}, Launcher(workers=1, items_per_job=2))
         [('b', 'c'), ('a',)]
     """
     # Keys break ties, so that the same items always make the same jobs.
@@ -98,7 +98,7 @@ def makespan(seconds: Sequence[float], workers: int) -> float:
     """When the last job ends if each worker takes the next one as soon as it is free.
 
     Example:
-        >>> makespan([3, 2, 2], 2)
+        >>> makespan([3.0, 2.0, 2.0], 2)
         4.0
     """
     free = [0.0] * min(workers, max(len(seconds), 1))

@@ -16,7 +16,7 @@ def duration(seconds: float) -> str:
     """A time in the words that one would use.
 
     Example:
-        >>> duration(0.25), duration(42), duration(400), duration(7400), duration(400000)
+        >>> duration(0.25), duration(42.0), duration(400.0), duration(7400.0), duration(4e5)
         ('0.2 s', '42 s', '6 min 40 s', '2 h 3 min', '4 d 15 h')
     """
     if seconds < 9.95:
