@@ -67,7 +67,14 @@ def test_a_cost_that_is_none_is_refused(cost):
 
 
 def test_a_long_item_is_cut_short_in_a_message():
-    assert describe({"x": list(range(100))}, 20) == '{"x": [0, 1, 2, 3...'
+    assert describe({"x": list(range(100))}, length=20) == '{"x": [0, 1, 2, 3,...}'
+
+
+def test_an_item_is_told_from_others_by_what_differs():
+    items = [{"seed": 0, "x": np.arange(size), "size": size, "kind": "k"} for size in (1, 2)]
+    items.append({"seed": 0, "x": np.arange(1), "size": 3, "kind": "k"})
+    assert describe(items[0], items) == '{"x": "array (1,)", "size": 1}'
+    assert describe(items[0], items[:1]) == describe(items[0])
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_workers_share_the_work_and_each_job_has_to_start(tmp_path, monkeypatch)
     assert found.wall == pytest.approx(14 + 11 + 2 * 5)
     text = str(found)
     assert "slow: 4 items, 0 done already" in text
-    assert "slurm, 2 workers: 35 s in 4 jobs, 5.0 s to start each" in text
+    assert "slurm, 2 workers: 35 s (4 jobs, 5.0 s to start each)" in text
     assert text.count("timed: an item of cost") == 4
 
 

@@ -47,7 +47,7 @@ def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
         try:
             compute_one(plan.function, key, item, shards)
         except Exception as error:
-            error.add_note(f"while computing {describe(item, 1000)}")
+            error.add_note(f"while computing {describe(item, length=1000)}")
             raise
         progress.update({key}, "")
     return 0

@@ -180,7 +180,8 @@ class Driver:
     def _error(self, missing: Set[str]) -> FanOutError:
         # In the order of the items, the ones that failed before those that were given up with them.
         failed = [key for key in self._plan.items if key in missing and self._failures[key]]
-        named = [describe(self._plan.items[key]) for key in failed[:NAMED]]
+        items = self._plan.items
+        named = [describe(items[key], items.values()) for key in failed[:NAMED]]
         more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
         return FanOutError(
             f"{self._progress.name}: {len(missing)} of {len(self._plan.costs)} items are missing "

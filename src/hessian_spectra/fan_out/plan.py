@@ -3,7 +3,7 @@
 import heapq
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,16 +107,33 @@ def makespan(seconds: Sequence[float], workers: int) -> float:
     return max(free)
 
 
-def describe(item: Item, length: int = 100) -> str:
+def describe(item: Item, among: Iterable[Item] = (), length: int = 100) -> str:
     """An item in a few words, for a message.
+
+    Args:
+        item: the item.
+        among: the items that it is to be told from; what all have in common is left out.
+        length: the most characters.
 
     Example:
         >>> describe({"size": 3, "x": np.zeros((2, 2))})
         '{"size": 3, "x": "array (2, 2)"}'
+        >>> describe({"seed": 0, "size": 3}, [{"seed": 0, "size": 2}])
+        '{"size": 3}'
     """
 
     def brief(value: Any) -> str:
         return f"array {value.shape}" if isinstance(value, np.ndarray) else str(value)
 
-    text = json.dumps(dict(item), default=brief)
-    return text if len(text) <= length else f"{text[: length - 3]}..."
+    def text(value: Any) -> str:
+        return json.dumps(value, default=brief)
+
+    own = {name: text(value) for name, value in item.items()}
+    told = {
+        name
+        for other in among
+        for name in own
+        if name not in other or text(other[name]) != own[name]
+    }
+    words = ", ".join(f'"{name}": {own[name]}' for name in own if name in told or not told)
+    return f"{{{words}}}" if len(words) <= length else f"{{{words[: length - 3]}...}}"

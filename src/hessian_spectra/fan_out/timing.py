@@ -77,21 +77,18 @@ class Estimate:
     def __str__(self) -> str:
         """The estimate on one screen."""
         spent = f" (they took {duration(self.spent)} of one worker)" if self.done else ""
-        lines = [
-            f"{self.name}: {self.items} items, {self.done} done already{spent}",
-        ]
-        if self.done < self.items:
-            worst = f"{duration(self.low)} to {duration(self.high)} by the spread of the timings"
-            plural = "s" if self.workers > 1 else ""
-            lines += [
-                *(
-                    f"  timed: an item of cost {probe.cost:.3g} takes {duration(probe.seconds)}"
-                    for probe in self.probes
-                ),
-                f"  one worker:  {duration(self.seconds)} ({worst})",
-                f"  {self.cluster}, {self.workers} worker{plural}: {duration(self.wall)} in "
-                f"{self.jobs} jobs, {duration(self.start)} to start each",
-            ]
+        lines = [f"{self.name}: {self.items} items, {self.done} done already{spent}"]
+        if self.done == self.items:
+            return lines[0]
+        for probe in self.probes:
+            took = duration(probe.seconds)
+            lines.append(f"  timed: an item of cost {probe.cost:.3g} takes {took}")
+        spread = f"{duration(self.low)} to {duration(self.high)} by the spread of the timings"
+        lines.append(f"  one worker: {duration(self.seconds)} ({spread})")
+        if self.cluster != "debug":
+            where = f"{self.cluster}, {self.workers} worker{'s' if self.workers > 1 else ''}"
+            start = f"{self.jobs} jobs, {duration(self.start)} to start each"
+            lines.append(f"  {where}: {duration(self.wall)} ({start})")
         return "\n".join(lines)
 
 
