@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from scipy.linalg import eigh_tridiagonal
 from scipy.linalg.lapack import dsterf
 from torch import Tensor
@@ -68,10 +68,14 @@ class _Run:
         self.converged = torch.zeros(len(start), dtype=torch.bool)
         self.rows = torch.arange(len(start))
         self.waiting = torch.ones(len(start), dtype=torch.bool)
-        self.basis: list[Float[Tensor, "n p"]] = []
-        self.diagonal: list[Float[Tensor, " n"]] = []
-        self.couplings: list[Float[Tensor, " n"]] = []
+        # Basis vectors, each time of the networks whose rows stand with them.
+        self.basis: list[tuple[Float[Tensor, "n p"], Int[Tensor, " n"]]] = []
         self.current = self.vectors
+        self.previous = torch.zeros_like(start)
+        self.lengths = torch.zeros_like(start[:, 0])
+        # Diagonal and couplings of the tridiagonal matrices: of all looks before, and since.
+        self.known = np.zeros((2, 0, len(start)))
+        self.recent: list[Float[Tensor, "2 n"]] = []
         self.steps = self.products = 0
 
     def step(self) -> None:
@@ -80,73 +84,64 @@ class _Run:
         images = self.operator @ vectors
         overlaps = torch.linalg.vecdot(images, vectors)
         images.addcmul_(vectors, overlaps[:, None], value=-1)
-        if self.basis:
-            images.addcmul_(self.basis[-1], self.couplings[-1][:, None], value=-1)
-        lengths = images.norm(dim=1)
-        self.basis.append(vectors)
-        self.diagonal.append(overlaps)
-        self.couplings.append(lengths)
+        images.addcmul_(self.previous, self.lengths[:, None], value=-1)
+        self.lengths = images.norm(dim=1)
+        self.recent.append(torch.stack([overlaps, self.lengths]))
+        self.basis.append((vectors, self.rows))
+        self.previous = vectors
         # A vector of length zero stays zero: its space is exhausted.
         tiny = torch.finfo(images.dtype).tiny
-        self.current = images.div_(lengths.clamp(min=tiny)[:, None])
+        self.current = images.div_(self.lengths.clamp(min=tiny)[:, None])
         self.steps += 1
         self.products += len(vectors)
 
     def look(self, last: bool) -> None:
         """Take out the networks that have converged, and at the end all."""
-        diagonal, couplings = (
-            torch.stack(parts).double().cpu().numpy() for parts in (self.diagonal, self.couplings)
-        )
+        recent = torch.stack(self.recent, dim=1).double().cpu().numpy()
+        self.known, self.recent = np.concatenate([self.known, recent], axis=1), []
         smallest = 10 * torch.finfo(self.current.dtype).eps
-        tops = _tops(diagonal, couplings, smallest, self.waiting.numpy())
+        tops = _tops(self.known[0], self.known[1], smallest, self.waiting.numpy())
         done = torch.from_numpy(tops.residuals <= self.tol * np.abs(tops.values))
         lost = torch.from_numpy(~np.isfinite(tops.residuals))
         leaving = self.waiting & (done | lost | last)
         if not leaving.any():
             return
-        self._take_out(leaving, diagonal, couplings, tops)
+        self._take_out(leaving.nonzero()[:, 0], tops)
         self.converged[self.rows[leaving & done]] = True
         self.waiting &= ~leaving
-        open_count = int(self.waiting.sum())
-        if open_count <= (1 - _DROPPED) * len(self.rows):
+        if int(self.waiting.sum()) <= (1 - _DROPPED) * len(self.rows):
             self._keep(self.waiting)
 
-    def _take_out(
-        self, leaving: Bool[Tensor, " n"], diagonal: np.ndarray, couplings: np.ndarray, tops: _Tops
-    ) -> None:
-        """Put together the Ritz vectors of some networks."""
-        rows = leaving.nonzero()[:, 0]
-        coordinates = np.zeros((self.steps, len(rows)))
-        for column, row in enumerate(rows.tolist()):
-            size = tops.sizes[row]
-            if np.isfinite(tops.residuals[row]):
+    def _take_out(self, places: Int[Tensor, " k"], tops: _Tops) -> None:
+        """Put together the Ritz vectors of the networks at some places."""
+        coordinates = np.full((self.steps, len(places)), np.nan)
+        for column, place in enumerate(places.tolist()):
+            size = tops.sizes[place]
+            if np.isfinite(tops.residuals[place]):
+                diagonal, couplings = self.known[:, :size, place]
+                coordinates[:, column] = 0
                 coordinates[:size, column] = eigh_tridiagonal(
-                    diagonal[:size, row],
-                    couplings[: size - 1, row],
-                    select="i",
-                    select_range=(size - 1, size - 1),
+                    diagonal, couplings[:-1], select="i", select_range=(size - 1, size - 1)
                 )[1][:, 0]
-            else:
-                coordinates[:, column] = np.nan
-        weights = torch.from_numpy(coordinates).to(self.current)
-        everyone = len(rows) == len(self.rows)
-        index = rows.to(self.current.device)
+        rows = self.rows[places]
         found = torch.zeros(len(rows), self.operator.size).to(self.current)
-        for weight, vectors in zip(weights, self.basis, strict=True):
-            found.addcmul_(vectors if everyone else vectors[index], weight[:, None])
+        weights = torch.from_numpy(coordinates).to(found)
+        for weight, (vectors, present) in zip(weights, self.basis, strict=True):
+            if len(present) > len(rows):
+                vectors = vectors[torch.searchsorted(present, rows).to(found.device)]
+            found.addcmul_(vectors, weight[:, None])
         found /= found.norm(dim=1, keepdim=True)
-        self.vectors[self.rows[rows].to(found.device)] = found
+        self.vectors[rows.to(found.device)] = found
 
     def _keep(self, kept: Bool[Tensor, " n"]) -> None:
         """Go on with some of the networks only."""
         index = kept.nonzero()[:, 0].to(self.current.device)
+        self.known = self.known[:, :, kept.numpy()]
         self.rows, self.waiting = self.rows[kept], self.waiting[kept]
-        if not len(index):
-            return
-        self.operator = self.operator.select(index)
-        self.current = self.current[index]
-        for parts in (self.basis, self.diagonal, self.couplings):
-            parts[:] = [part[index] for part in parts]
+        self.current, self.previous = self.current[index], self.previous[index]
+        self.lengths = self.lengths[index]
+        if len(index):
+            self.operator = self.operator.select(index)
 
 
 def _tops(

@@ -10,6 +10,9 @@ from hessian_spectra.curvature.ensemble.chains import effective_weights
 from hessian_spectra.curvature.ensemble.moments import Data, SecondMoments, fitted
 from hessian_spectra.models.ensemble import Ensemble
 
+# What a processor keeps close: networks are multiplied in blocks of about this much.
+_CACHE_BYTES = 3 * 2**19
+
 
 @dataclass(frozen=True, kw_only=True)
 class Products:
@@ -17,19 +20,19 @@ class Products:
 
     The R-operator by hand. With A_l = a_l W_l, h_0 = x, h_l = φ(A_l h_{l−1}) and the errors b_L = f
     − y, b_{l−1} = φ' ∘ A_lᵀ b_l, the gradient for W_l is the mean of a_l b_l h_{l−1}ᵀ, and its
-    derivative along directions V_l follows from those of h_l and b_l. Samples stand in columns.
+    derivative along directions V_l follows from those of h_l and b_l. Samples stand in rows.
 
-    For a linear network the columns are no samples: h_0 is the identity, and the mean over samples
-    is a product with S_xx = E[xxᵀ] at the output (``metric``). That costs D columns whatever n is.
-    If the outputs are fewer than the inputs, the transposed network f(x)ᵀ = xᵀ A_1ᵀ ⋯ A_Lᵀ takes
-    its place, which has K columns and S_xx on the other side.
+    For a linear network the rows are no samples: h_0 is the identity, and the mean over samples is
+    a product with S_xx = E[xxᵀ] at the output (``metric``). That costs D rows whatever n is. If the
+    outputs are fewer than the inputs, the transposed network f(x)ᵀ = xᵀ A_1ᵀ ⋯ A_Lᵀ takes its
+    place, which has K rows and S_xx on the other side.
 
     Args:
         weights: A_l ``(N, d_l, d_{l−1})``, in the order in which they are applied.
         multipliers: a_l.
-        inputs: h_0 ``(d_0, columns)``, or None for the identity.
-        hidden: h_1 to h_{L−1}, ``(N, d_l, columns)``.
-        errors: b_1 to b_L, ``(N, d_l, columns)``.
+        inputs: h_0 ``(rows, d_0)``, or None for the identity.
+        hidden: h_1 to h_{L−1}, ``(N, rows, d_l)``.
+        errors: b_1 to b_L, ``(N, rows, d_l)``.
         metric: what the mean over samples does at the output: 1/n, or S_xx.
         rectified: φ is the ReLU; its derivative is 1 where h_l > 0.
         transposed: the network is the transposed one, and its layers count backwards.
@@ -99,35 +102,57 @@ class Products:
             for part, shape in zip(pieces, shapes, strict=True)
         ]
 
+    @property
+    def footprint(self) -> int:
+        """Numbers that a product works with for one network, about."""
+        rows = self.errors[0].shape[1]
+        return max(self.size, rows * max(max(weight.shape[1:]) for weight in self.weights))
+
     def __matmul__(self, vectors: Tensor) -> Tensor:
         """``H_k v_k`` for every network, ``(N, p)`` to ``(N, p)``."""
+        result = torch.empty_like(vectors)
+        block = self.count
+        if self.device.type == "cpu":
+            block = max(1, _CACHE_BYTES // (self.footprint * vectors.element_size()))
+        for first in range(0, self.count, block):
+            part = self if block >= self.count else self.select(slice(first, first + block))
+            part._multiply(vectors[first : first + block], result[first : first + block])
+        return result
+
+    def _multiply(self, vectors: Tensor, result: Tensor) -> None:
+        """Products of some networks, written into ``result``."""
         directions = [
             multiplier * part
             for multiplier, part in zip(self.multipliers, self.split(vectors), strict=True)
         ]
-        moved = self._forward(directions)
-        result = torch.empty_like(vectors)
-        self._backward(directions, moved, self.split(result))
-        return result
+        self._backward(directions, self._forward(directions), self.split(result))
 
     def _forward(self, directions: Sequence[Tensor]) -> list[Tensor]:
         """Derivatives of h_1 to h_{L−1} and of the error b_L along the directions."""
-        first = directions[0] if self.inputs is None else directions[0] @ self.inputs
+        first = directions[0].mT if self.inputs is None else self.inputs @ directions[0].mT
+        if not self.hidden:
+            return [self._mean(first)]
         moved = [self._pass(first, 0)]
-        for layer in range(1, len(self.weights)):
-            step = directions[layer] @ self.hidden[layer - 1]
-            step = torch.baddbmm(step, self.weights[layer], moved[-1])
+        for layer in range(1, len(self.hidden)):
+            step = self.hidden[layer - 1] @ directions[layer].mT
+            step.baddbmm_(moved[-1], self.weights[layer].mT)
             moved.append(self._pass(step, layer))
-        last = moved.pop()
+        # Outputs may be few: their rows are kept long.
+        step = directions[-1] @ self.hidden[-1].mT
+        step.baddbmm_(self.weights[-1], moved[-1].mT)
+        return [*moved, self._mean(step.mT)]
+
+    def _mean(self, outputs: Tensor) -> Tensor:
+        """What the mean over samples makes of changes of the outputs."""
         if not isinstance(self.metric, Tensor):
-            return [*moved, last * self.metric]
-        return [*moved, self.metric @ last if self.transposed else last @ self.metric]
+            return outputs.mul_(self.metric)
+        return outputs @ self.metric if self.transposed else self.metric @ outputs
 
     def _pass(self, values: Tensor, layer: int) -> Tensor:
         """Values that go through the activation function after a layer, or back."""
         if not self.rectified or layer == len(self.hidden):
             return values
-        return torch.ops.aten.threshold_backward(values, self.hidden[layer], 0.0)
+        return _masked(values, self.hidden[layer])
 
     def _backward(
         self, directions: Sequence[Tensor], moved: Sequence[Tensor], out: Sequence[Tensor]
@@ -135,14 +160,19 @@ class Products:
         """Derivatives of the gradients, layer by layer from the last."""
         change = moved[-1]
         for layer in range(len(self.hidden), 0, -1):
-            gradient = change @ self.hidden[layer - 1].mT
-            gradient = torch.baddbmm(gradient, self.errors[layer], moved[layer - 1].mT)
+            gradient = change.mT @ self.hidden[layer - 1]
+            gradient.baddbmm_(self.errors[layer].mT, moved[layer - 1])
             torch.mul(gradient, self.multipliers[layer], out=out[layer])
-            back = directions[layer].mT @ self.errors[layer]
-            back = torch.baddbmm(back, self.weights[layer].mT, change)
+            back = self.errors[layer] @ directions[layer]
+            back.baddbmm_(change, self.weights[layer])
             change = self._pass(back, layer - 1)
-        gradient = change if self.inputs is None else change @ self.inputs.mT
-        torch.mul(gradient, self.multipliers[0], out=out[0])
+        gradient = change if self.inputs is None else self.inputs.mT @ change
+        torch.mul(gradient.mT, self.multipliers[0], out=out[0])
+
+
+def _masked(values: Tensor, hidden: Tensor) -> Tensor:
+    """Values where units are active, else zero, in place."""
+    return torch.ops.aten.threshold_backward.grad_input(values, hidden, 0.0, grad_input=values)
 
 
 def products(ensemble: Ensemble, data: Data) -> Products:
@@ -173,19 +203,17 @@ def products(ensemble: Ensemble, data: Data) -> Products:
     if isinstance(data, SecondMoments):
         return _linear(weights, ensemble.multipliers, data)
     x, y = data
-    inputs = x.mT.contiguous()
     hidden: list[Tensor] = []
     for weight in weights[:-1]:
-        hidden.append(torch.relu(weight @ (hidden[-1] if hidden else inputs)))
-    error = (weights[-1] @ (hidden[-1] if hidden else inputs) - y.mT) / len(x)
-    errors = [error]
+        hidden.append(torch.relu((hidden[-1] if hidden else x) @ weight.mT))
+    outputs = (hidden[-1] if hidden else x) @ weights[-1].mT
+    errors = [(outputs - y) / len(x)]
     for weight, active in zip(weights[:0:-1], hidden[::-1], strict=True):
-        error = torch.ops.aten.threshold_backward(weight.mT @ error, active, 0.0)
-        errors.append(error)
+        errors.append(_masked(errors[-1] @ weight, active))
     return Products(
         weights=tuple(weights),
         multipliers=ensemble.multipliers,
-        inputs=inputs,
+        inputs=x,
         hidden=tuple(hidden),
         errors=tuple(errors[::-1]),
         metric=1 / len(x),
@@ -195,18 +223,17 @@ def products(ensemble: Ensemble, data: Data) -> Products:
 
 
 def _linear(weights: list[Tensor], multipliers: tuple[float, ...], data: SecondMoments) -> Products:
-    """Products of linear networks, with as many columns as the smaller of inputs and outputs."""
+    """Products of linear networks, with as many rows as the smaller of inputs and outputs."""
     transposed = data.syx.shape[0] < data.syx.shape[1]
     if transposed:
         weights, multipliers = [weight.mT for weight in reversed(weights)], multipliers[::-1]
     hidden: list[Tensor] = []
     for weight in weights[:-1]:
-        hidden.append(weight @ hidden[-1] if hidden else weight)
-    whole = weights[-1] @ hidden[-1] if hidden else weights[-1]
-    error = data.sxx @ whole - data.syx.mT if transposed else whole @ data.sxx - data.syx
-    errors = [error]
+        hidden.append(hidden[-1] @ weight.mT if hidden else weight.mT)
+    whole = hidden[-1] @ weights[-1].mT if hidden else weights[-1].mT
+    errors = [whole @ data.sxx - data.syx if transposed else data.sxx @ whole - data.syx.mT]
     for weight in weights[:0:-1]:
-        errors.append(weight.mT @ errors[-1])
+        errors.append(errors[-1] @ weight)
     return Products(
         weights=tuple(weights),
         multipliers=multipliers,

@@ -6,13 +6,15 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.ensemble.lanczos import largest
-from hessian_spectra.curvature.ensemble.moments import Data, in_float64
+from hessian_spectra.curvature.ensemble.moments import Data, SecondMoments, fitted, in_float64
 from hessian_spectra.curvature.ensemble.products import Products, products
 from hessian_spectra.models.ensemble import Ensemble
 from hessian_spectra.seeding import generator
 
-# A Lanczos basis of some fifty vectors for each network of a batch stays within this.
-_BATCH_BYTES = 2**28
+# On a processor the vectors of a batch stay in its shared cache; on a GPU many networks fill it,
+# and some fifty basis vectors of each have to fit.
+_VECTOR_BYTES = {"cpu": 2**23, "cuda": 2**28}
+_STATE_BYTES = {"cpu": 2**27, "cuda": 2**32}
 _LIMIT = 400
 _RESTARTS = 5
 
@@ -62,13 +64,12 @@ def sharpness(ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0) 
     """
     if not 0 < tol < 1:
         raise ValueError(f"tol: expected a number in (0, 1), got {tol}")
-    double = ensemble.to(torch.float64)
-    exact = products(double, in_float64(data))
-    start = torch.randn(exact.size, generator=generator(seed, "Lanczos start"), dtype=torch.float64)
-    batch = max(1, _BATCH_BYTES // (50 * 4 * exact.size))
+    data = in_float64(fitted(ensemble, data))
+    size = sum(weight[0].numel() for weight in ensemble.weights)
+    start = torch.randn(size, generator=generator(seed, "Lanczos start"), dtype=torch.float64)
+    rows = torch.arange(ensemble.count).split(_batch_size(ensemble, data))
     parts = [
-        _batch(exact.select(slice(first, first + batch)), start, tol)
-        for first in range(0, exact.count, batch)
+        _batch(products(ensemble.select(part).to(torch.float64), data), start, tol) for part in rows
     ]
     return Sharpness(
         torch.cat([part.values for part in parts]),
@@ -76,6 +77,15 @@ def sharpness(ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0) 
         torch.cat([part.converged for part in parts]),
         sum(part.products for part in parts),
     )
+
+
+def _batch_size(ensemble: Ensemble, data: Data) -> int:
+    """How many networks are worked on together."""
+    device = ensemble.weights[0].device.type
+    vector = 8 * sum(weight[0].numel() for weight in ensemble.weights)
+    rows = ensemble.sizes[0] if isinstance(data, SecondMoments) else len(data[0])
+    state = 8 * rows * sum(ensemble.sizes[1:])
+    return max(1, min(_VECTOR_BYTES[device] // vector, _STATE_BYTES[device] // state))
 
 
 def _batch(exact: Products, start: Tensor, tol: float) -> Sharpness:
