@@ -139,6 +139,24 @@ class Descent:
 class SampleDescent(Descent):
     """The signals are the samples of a batch."""
 
+    def __init__(
+        self, ensemble: Ensemble, samples: Samples, factors: Sequence[float], *, shared: bool
+    ) -> None:
+        super().__init__(ensemble, samples, factors, shared=shared)
+        natural = torch.arange(samples.count, device=samples.rows.device)
+        batches = samples.rows[samples.split(natural[None])[0]]
+        self._inputs = samples.inputs(batches).contiguous()
+        self._targets = samples.targets(batches).contiguous()
+
+    def losses(self) -> Tensor:
+        """The loss of each network over all samples, ``(N,)`` float64."""
+        rows = len(self._weights[0])
+        squares = torch.zeros(rows, dtype=torch.float64, device=self._weights[0].device)
+        for inputs, targets in zip(self._inputs, self._targets, strict=True):
+            error = self._outputs(self._forward(inputs.expand(rows, -1, -1))[-1])
+            squares += error.sub_(targets).square_().sum((1, 2))
+        return squares[: self.count] / (2 * self._samples.count)
+
     def _descend(self, batches: Tensor, rate: Tensor) -> None:
         rows = len(self._weights[0])
         for number, size in enumerate(self._samples.sizes):
@@ -148,17 +166,6 @@ class SampleDescent(Descent):
             slope = self._outputs(hidden[-1])
             slope.sub_(self._samples.targets(batch)).mul_(rate / size)
             self._backward(inputs, hidden, slope)
-
-    def losses(self) -> Tensor:
-        """The loss of each network over all samples, ``(N,)`` float64."""
-        count, rows = self._samples.count, len(self._weights[0])
-        loss = torch.zeros(rows, dtype=torch.float64, device=self._weights[0].device)
-        for batch in self._samples.split(torch.arange(count, device=loss.device)[None])[0]:
-            samples = self._samples.gather(batch[None]).expand(rows, -1, -1)
-            error = self._outputs(self._forward(self._samples.inputs(samples))[-1])
-            error.sub_(self._samples.targets(samples))
-            loss += error.square_().sum((1, 2))
-        return loss[: self.count] / (2 * count)
 
 
 class MomentDescent(Descent):

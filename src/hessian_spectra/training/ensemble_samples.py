@@ -11,8 +11,9 @@ from torch.nn import functional
 # of its matrices are aligned alike. They are once rows are whole cache lines of 64 bytes, which is
 # done for float64; float32 promises no bits.
 LINE = 8
-# Moments are read off a table of outer products while that stays in the core's own cache.
-TABLE_BYTES = 2**20
+# Moments are read off a table of outer products while that is small enough for the caches: above
+# this the products of the samples are as fast.
+TABLE_BYTES = 3 * 2**20
 
 
 def padded(size: int, dtype: torch.dtype) -> int:
