@@ -10,7 +10,12 @@ import itertools
 import numpy as np
 
 NORMS = ("spectral", "frobenius", "nuclear")
-ENTRIES = {"sp": lambda out, fan_in: fan_in**-0.5, "ntp": lambda out, fan_in: 1.0}
+# Standard deviation of an entry by the layer's output and input size.
+ENTRIES = {
+    "sp": lambda out, fan_in: fan_in**-0.5,
+    "mup": lambda out, fan_in: (min(1.0, out / fan_in) / fan_in) ** 0.5,
+    "ntp": lambda out, fan_in: 1.0,
+}
 
 
 def norms_of(matrix: np.ndarray) -> list[float]:

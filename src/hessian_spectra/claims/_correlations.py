@@ -65,14 +65,10 @@ def mean(
 def strongest(
     correlation: Arrays, parametrisation: str, time: str, *, region: str = "all"
 ) -> Estimate:
-    """Of all factors and norms of the first group, the largest mean correlation."""
-    first = np.unique(correlation["layer"][correlation["group"] == correlation["quantities"][0]])
+    """Of all norms the largest mean correlation of the better matrix."""
     found = [
-        mean(
-            correlation, "correlation", parametrisation, time, region=region, norm=norm, layer=layer
-        )
+        mean(correlation, "best_correlation", parametrisation, time, region=region, norm=norm)
         for norm in correlation["norm"].tolist()
-        for layer in first.tolist()
     ]
     return max(found, key=lambda estimate: estimate.value)
 
@@ -87,18 +83,12 @@ def weaker_matrix(correlation: Arrays, parametrisation: str, time: str, norm: st
 
 
 def weakest_norm(correlation: Arrays, parametrisation: str, time: str) -> Estimate:
-    """For each norm the better matrix; of these mean correlations the smallest."""
-    best = [
-        max(
-            (
-                mean(correlation, "correlation", parametrisation, time, norm=norm, layer=layer)
-                for layer in (1, 2)
-            ),
-            key=lambda estimate: estimate.value,
-        )
+    """Of all norms the smallest mean correlation of the better matrix."""
+    found = [
+        mean(correlation, "best_correlation", parametrisation, time, norm=norm)
         for norm in correlation["norm"].tolist()
     ]
-    return min(best, key=lambda estimate: estimate.value)
+    return min(found, key=lambda estimate: estimate.value)
 
 
 def furthest(correlation: Arrays, norm: str, centre: float) -> Estimate:
@@ -157,22 +147,6 @@ def last_factor(correlation: Arrays, parametrisation: str, time: str, norm: str)
         )
         for position, depth in enumerate(correlation["position"].tolist())
     ]
-    return min(found, key=lambda estimate: estimate.value)
-
-
-def best_factor(correlation: Arrays, parametrisation: str, time: str, norm: str) -> Estimate:
-    """The best factor's correlation at the depth where it is smallest."""
-    row, when = (
-        _place(correlation, "parametrisation", parametrisation),
-        _place(correlation, "time", time),
-    )
-    column = _place(correlation, "norm", norm)
-    first = np.flatnonzero(correlation["group"] == correlation["quantities"][0])
-    found = []
-    for position in range(len(correlation["position"])):
-        values = correlation["correlation"][row, position, when, first, column]
-        factor = first[int(np.nanargmax(values))]
-        found.append(_estimate(correlation, "correlation", (row, position, when, factor, column)))
     return min(found, key=lambda estimate: estimate.value)
 
 

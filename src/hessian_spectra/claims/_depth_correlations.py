@@ -1,6 +1,6 @@
 """What singh2026cracking says of deep networks: products of all matrices but one, single ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from hessian_spectra.claims import _correlations as measures
@@ -30,7 +30,8 @@ def _setting(study: str) -> tuple[str, str]:
     return ("D = K = 10" if number in (18, 20) else "D = K = 1"), activation
 
 
-def _last_most(study: str) -> list[Claim]:
+def _last_most(study: str, parametrisations: Sequence[str]) -> list[Claim]:
+    """One claim a parametrisation and time."""
     size, activation = _setting(study)
     return [
         claim(
@@ -53,7 +54,7 @@ def _last_most(study: str) -> list[Claim]:
             reason=LOWER_END,
             explanation=MIRRORED if name == "ntp" else "",
         )
-        for name in NAMES
+        for name in parametrisations
         for time in TIMES
     ]
 
@@ -79,13 +80,10 @@ def _well(study: str) -> list[Claim]:
     ]
 
 
-def _products(study: str) -> list[Claim]:
-    return [*_last_most(study), *_well(study)]
-
-
-def _everywhere(study: str) -> list[Claim]:
+def _one_dimensional(study: str) -> list[Claim]:
     return [
-        *_products(study),
+        *_last_most(study, list(NAMES)),
+        *_well(study),
         claim(
             study,
             "last-most-everywhere",
@@ -99,6 +97,11 @@ def _everywhere(study: str) -> list[Claim]:
             explanation=MIRRORED,
         ),
     ]
+
+
+def _more_dimensions(study: str) -> list[Claim]:
+    """For D = 10 the text has the lead persist under μP alone."""
+    return [*_last_most(study, ["mup"]), *_well(study)]
 
 
 def _matrices(study: str) -> list[Claim]:
@@ -120,7 +123,7 @@ def _matrices(study: str) -> list[Claim]:
                 test="test_groups_are_compared",
                 reason=SIGN,
             )
-            for name in NAMES
+            for name in (NAMES if size == "D = K = 1" else ["mup"])
             for time in TIMES
         ),
         claim(
@@ -149,11 +152,17 @@ def _correlates(study: str) -> list[Claim]:
             f"correlates-{name}-{time}",
             f"Figure {number}",
             f"Deep {activation} networks, D = K = 1, {NAMES[name]}, {TIMES[time]}: the squared "
-            f"norm of {noun} correlates with the sharpness at every depth. Statistic: r of the "
-            "best one at the depth where it is smallest; interval: bootstrap over the networks",
-            partial(measures.best_factor, parametrisation=name, time=time, norm="frobenius"),
+            f"norm of {noun} correlates with the sharpness. Statistic: r of the best one, mean "
+            "over the depths; interval: bootstrap over the networks, corrected for taking the best",
+            partial(
+                measures.mean,
+                statistic="best_correlation",
+                parametrisation=name,
+                time=time,
+                norm="frobenius",
+            ),
             decides="low",
-            test="test_the_best_factor_is_followed",
+            test="test_the_strongest_norm_is_found",
             reason=LOWER_END,
         )
         for name in NAMES
@@ -162,8 +171,8 @@ def _correlates(study: str) -> list[Claim]:
 
 
 DEEP: dict[str, Callable[[str], list[Claim]]] = {
-    "cracking-fig17": _everywhere,
-    "cracking-fig18": _products,
+    "cracking-fig17": _one_dimensional,
+    "cracking-fig18": _more_dimensions,
     "cracking-fig19": _matrices,
     "cracking-fig20": _matrices,
     "cracking-fig21": _correlates,

@@ -128,7 +128,7 @@ def _first_leads(study: str, name: str) -> Claim:
         f"{NAMES[name]}, at initialisation: where the first matrix has the larger entries (small "
         "D), its squared spectral norm correlates more with the sharpness than the second's. "
         "Statistic: difference of the two r, mean over the D at which the entries of W_1 are more "
-        f"than twice those of W_2{PAIRED}",
+        f"than 1.5 times those of W_2{PAIRED}",
         partial(
             measures.mean,
             statistic="factor_lead",
@@ -151,7 +151,7 @@ def _weak_where_similar(study: str, name: str) -> Claim:
         INITIALISATION,
         f"{NAMES[name]}, at initialisation: where both matrices have entries of similar magnitude, "
         "none of their norms correlates strongly with the sharpness. Statistic: largest r, mean "
-        "over the D at which the entries differ by no more than a factor of 2 (else the D at "
+        "over the D at which the entries differ by no more than a factor of 1.5 (else the D at "
         "which they differ least)",
         partial(
             measures.strongest,
@@ -301,8 +301,8 @@ def _figure_15(study: str) -> list[Claim]:
             f"{NAMES[name]}, at initialisation: where both matrices have entries of similar "
             "magnitude, the sharpness correlates more with their alignment than with their norms. "
             "Statistic: best r by an absolute alignment less best r by a squared norm, mean over "
-            "the D at which the entries differ by no more than a factor of 2 (else the D at which "
-            f"they differ least){PAIRED}",
+            "the D at which the entries differ by no more than a factor of 1.5 (else the D at "
+            f"which they differ least){PAIRED}",
             partial(
                 measures.mean,
                 statistic="group_lead",

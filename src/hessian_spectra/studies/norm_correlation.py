@@ -26,7 +26,7 @@ NORMS = ("spectral", "frobenius", "nuclear")
 # A difference of correlations below this is one between names of the same quantity.
 ROUND_OFF = 1e-6
 # Up to this ratio of their entries two matrices count as initialised with similar magnitude.
-SIMILAR = 2.0
+SIMILAR = 1.5
 REGIONS = ("all", "larger first matrix", "similar matrices")
 
 
@@ -101,16 +101,15 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
         ensembles: the arrays of the ensemble.
 
     Returns:
-        Statistics, each with its interval: ``correlation (p, x, 2, F, M)``;
-        ``norm_lead`` (the same shape): over the best other norm of the factor;
-        ``factor_lead`` (the same shape): over the best other factor of the group;
-        ``last_lead (p, x, 2, M)``: ``factor_lead`` of the first group's last layer;
-        ``best_norm_lead (p, x, 2, M)``: the first group's best correlation by this norm, less its
-        best by any other norm; ``best_norm_difference (p, x, 2, M, M)``: its best by the first norm
-        less that by the second; ``group_lead (p, x, 2)``: the first group's best correlation, less
-        the second's. What compares a quantity with itself is not defined (NaN): at D = 1 all norms
-        are one. ``mean_<statistic> (p, V, 2, ...)``: the mean over the positions of a region where
-        it is defined.
+        Statistics, each with its interval: ``correlation (p, x, 2, F, M)``; ``factor_lead`` (the
+        same shape): over the best other factor of the group by this norm; ``last_lead
+        (p, x, 2, M)``: that of the first group's last layer; ``best_correlation (p, x, 2, M)``: the
+        first group's best by this norm; ``best_norm_lead`` (the same shape): that, less its best by
+        any other norm; ``best_norm_difference (p, x, 2, M, M)``: its best by the first norm less
+        that by the second; ``group_lead (p, x, 2)``: the first group's best less the second's.
+        What compares a quantity with itself is not defined (NaN): at D = 1 all norms are one.
+        ``mean_<statistic> (p, V, 2, ...)``: the mean over the positions of a region where it is
+        defined.
 
         Counts: ``networks``, ``used (p, x, 2)``, ``diverged (p, x)``, ``epoch_limit (p, x)``.
         ``spread (p, x, 2, F, M)``: the quantity's standard deviation over that of the target.
@@ -233,9 +232,9 @@ def _statistics(r: np.ndarray, factors: _Factors, depth: np.ndarray) -> Arrays:
     best = np.fmax.reduce(r[..., first, :], axis=-2)
     found = {
         "correlation": r,
-        "norm_lead": r - _best_others(r, axis=-1),
         "factor_lead": factor_lead,
         "last_lead": last_lead,
+        "best_correlation": best,
         "best_norm_lead": best - _best_others(best, axis=-1),
         "best_norm_difference": best[..., :, None] - best[..., None, :],
     }
