@@ -21,8 +21,9 @@ Order = Literal["own", "shared"]
 
 CONVERGED, EPOCH_LIMIT, DIVERGED = 0, 1, 2
 
-# Networks trained side by side: enough to hide what a call costs, few enough for the caches.
-TOGETHER = 50
+# Networks train side by side in parts: enough to hide what a call costs, few enough that a step
+# finds them in the caches.
+CACHE_BYTES, FEWEST, MOST = 4 * 2**20, 16, 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +143,9 @@ def train_ensemble(
     shrinks = ensemble.activation == "linear" and ensemble.depth == 2 and width > ends
     trained, basis = narrow(ensemble) if shrinks else (ensemble, None)
     parts = []
-    for start in range(0, ensemble.count, TOGETHER):
-        chosen = range(start, min(start + TOGETHER, ensemble.count))
+    together = _together(trained, batch_size)
+    for start in range(0, ensemble.count, together):
+        chosen = range(start, min(start + together, ensemble.count))
 
         def report(share: float, start: int = start, size: int = len(chosen)) -> None:
             if progress is not None:
@@ -153,6 +155,16 @@ def train_ensemble(
         parts.append(_train(trained.select(chosen), numbers, samples, settings, report))
     result = _joined(parts)
     return result if basis is None else replace(result, ensemble=widen(result.ensemble, basis))
+
+
+def _together(ensemble: Ensemble, batch_size: int) -> int:
+    """How many networks train side by side."""
+    inputs, *hidden, outputs = ensemble.sizes
+    signals = batch_size if ensemble.activation == "relu" else min(batch_size, inputs)
+    weights = sum(weight[0].numel() for weight in ensemble.weights)
+    numbers = weights + 2 * signals * sum(hidden) + batch_size * (inputs + outputs)
+    fit = CACHE_BYTES // (numbers * ensemble.weights[0].element_size())
+    return min(max(fit, FEWEST), MOST)
 
 
 def _train(

@@ -1,7 +1,7 @@
 """Passes of mini-batch gradient descent over the data, for all networks of an ensemble at once."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -84,9 +84,12 @@ class Descent:
         if not self._shared:
             order = order.expand(rows, -1)
         rate = rate.to(self._weights[0]).expand(rows).view(-1, 1, 1)
-        self._descend(self._samples.split(order), rate)
+        by_size = {size: rate / size for size in set(self._samples.sizes)}
+        rates = [by_size[size] for size in self._samples.sizes]
+        self._descend(self._samples.split(order), rates)
 
-    def _descend(self, batches: Tensor, rate: Tensor) -> None:
+    def _descend(self, batches: Tensor, rates: Sequence[Tensor]) -> None:
+        """A step for each batch, of rate η/b ``(N, 1, 1)``."""
         raise NotImplementedError
 
     def _forward(self, inputs: Tensor | None) -> list[Tensor]:
@@ -157,14 +160,14 @@ class SampleDescent(Descent):
             squares += error.sub_(targets).square_().sum((1, 2))
         return squares[: self.count] / (2 * self._samples.count)
 
-    def _descend(self, batches: Tensor, rate: Tensor) -> None:
+    def _descend(self, batches: Tensor, rates: Sequence[Tensor]) -> None:
         rows = len(self._weights[0])
-        for number, size in enumerate(self._samples.sizes):
-            batch = self._samples.gather(batches[:, number]).expand(rows, -1, -1)
+        for indices, rate in zip(batches.unbind(1), rates, strict=True):
+            batch = self._samples.gather(indices).expand(rows, -1, -1)
             inputs = self._samples.inputs(batch)
             hidden = self._forward(inputs)
             slope = self._outputs(hidden[-1])
-            slope.sub_(self._samples.targets(batch)).mul_(rate / size)
+            slope.sub_(self._samples.targets(batch)).mul_(rate)
             self._backward(inputs, hidden, slope)
 
 
@@ -198,23 +201,22 @@ class MomentDescent(Descent):
         squares = error.sub_(self._target).square_().sum((1, 2))
         return squares[: self.count].double() / 2 + self._floor
 
-    def _descend(self, batches: Tensor, rate: Tensor) -> None:
+    def _descend(self, batches: Tensor, rates: Sequence[Tensor]) -> None:
         # Moments of a network's own batches cost what the samples cost, unless summed off a table.
-        by_moments = self._shared or self._samples.tabulated
-        moments = self._samples.moments(batches) if by_moments else ()
-        for number, size in enumerate(self._samples.sizes):
+        slope: Callable[..., Tensor]
+        if self._shared or self._samples.tabulated:
+            slope, moments = self._moment_slope, self._samples.moments(batches)
+            rows = len(self._weights[0])
+            data = zip(*(part.expand(rows, -1, -1, -1).unbind(1) for part in moments), strict=True)
+        else:
+            slope, data = self._sample_slope, zip(batches.unbind(1))
+        for batch, rate in zip(data, rates, strict=True):
             hidden = self._forward(None)
             product = self._outputs(hidden[-1])
-            if by_moments:
-                slope = self._moment_slope(product, *(moment[:, number] for moment in moments))
-            else:
-                slope = self._sample_slope(product, batches[:, number])
-            self._backward(None, hidden, slope.mul_(rate / size))
+            self._backward(None, hidden, slope(product, *batch).mul_(rate))
 
     def _moment_slope(self, product: Tensor, own: Tensor, cross: Tensor) -> Tensor:
         slope = self._buffers.get("slope", *product.shape)
-        count = len(product)
-        own, cross = own.expand(count, -1, -1), cross.expand(count, -1, -1)
         return torch.baddbmm(cross, product, own, beta=-1, out=slope)
 
     def _sample_slope(self, product: Tensor, batch: Tensor) -> Tensor:
