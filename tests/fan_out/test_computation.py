@@ -1,6 +1,7 @@
 """A computation in this process: what is kept, what is computed anew, what is said."""
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ from driver_process import begun
 from fan_out_items import cost, noted, noted_squares, squares
 
 from hessian_spectra.fan_out import Launcher, run
-from hessian_spectra.fan_out.keys import code_digest
+from hessian_spectra.fan_out.keys import code_of
 from hessian_spectra.fan_out.plan import plan
 from hessian_spectra.fan_out.progress import Progress
 from hessian_spectra.fan_out.shards import Shards
@@ -89,13 +90,31 @@ def test_a_name_that_is_no_folder_is_refused(tmp_path, name):
 
 
 def test_a_worker_whose_code_has_changed_computes_nothing(tmp_path):
-    name = f"{noted.__module__}:noted"
-    items = ({"value": 1, "folder": str(tmp_path)},)
+    chunk = Chunk(
+        function=f"{noted.__module__}:noted",
+        code=code_of(noted.__module__),
+        items=(("key", {"value": 1, "folder": str(tmp_path)}),),
+        spare=(),
+        folder=tmp_path,
+    )
     with pytest.raises(RuntimeError, match="the code has changed since the run was started"):
-        Chunk(name, "another digest", ("key",), items, tmp_path)()
+        replace(chunk, code=replace(chunk.code, digest="another", content="another"))()
     assert begun(tmp_path) == {}
-    Chunk(name, code_digest(noted.__module__), ("key",), items, tmp_path)()
+    chunk()
     assert Shards(tmp_path).present() == {"key"}
+
+
+def test_a_job_helps_others_when_its_own_items_are_done(tmp_path):
+    items = [(str(value), {"value": value, "folder": str(tmp_path)}) for value in range(5)]
+    (tmp_path / "raise-3").touch()
+    shards = Shards(tmp_path)
+    shards.write("4", {}, 0.0)
+    shards.write_error("2", ArithmeticError("raised in the job whose own it is"))
+    chunk = Chunk(f"{noted.__module__}:noted", code_of(noted.__module__), (), (), tmp_path)
+    replace(chunk, items=(items[1],), spare=(items[4], items[3], items[2], items[0]))()
+    assert begun(tmp_path) == {1: 1, 3: 1, 0: 1}
+    assert shards.present() == {"4", "1", "0"}
+    assert shards.error("3") == "ArithmeticError: no square of 3 today"
 
 
 def test_submitit_is_loaded_only_for_jobs(tmp_path, monkeypatch):

@@ -6,10 +6,10 @@ import textwrap
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hessian_spectra.fan_out.keys import code_digest, function_name, function_of, item_key
+from hessian_spectra.fan_out.keys import code_of, function_name, function_of, item_key
 
 VALUES = [
     1,
@@ -37,6 +37,10 @@ VALUES = [
 ]
 
 
+def digest(module):
+    return code_of(module).digest
+
+
 def key(**item):
     return item_key("module:function", "code", item)
 
@@ -62,6 +66,7 @@ PLAIN = st.recursive(
 )
 
 
+@settings(deadline=None, max_examples=60, derandomize=True, database=None)
 @given(PLAIN, PLAIN)
 def test_keys_are_equal_exactly_for_items_that_read_the_same(first, second):
     assert (key(a=first) == key(a=second)) == (repr(first) == repr(second))
@@ -131,20 +136,34 @@ def written(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("module", [name for name in SOURCES if name != "unrelated"])
 def test_a_change_of_code_that_is_imported_changes_the_digest(written, module):
-    before = code_digest("written.work")
+    before = digest("written.work")
     written(module, textwrap.dedent(SOURCES[module]) + "\nmore = 2\n")
-    assert code_digest("written.work") != before
+    assert digest("written.work") != before
 
 
 def test_other_code_comments_and_docstrings_do_not_count(written):
-    before = code_digest("written.work")
+    before = digest("written.work")
     written("unrelated", "value = 2")
     written("direct", '"""About it."""\nimport json  # for nothing\n\n\nvalue = 1')
-    assert code_digest("written.work") == before
+    assert digest("written.work") == before
     written("direct", "import json\nvalue = 2")
-    assert code_digest("written.work") != before
+    assert digest("written.work") != before
+
+
+def test_code_knows_when_it_changes(written, tmp_path):
+    code = code_of("written.work")
+    assert code.unchanged
+    written("unrelated", "value = 2")
+    written("direct", "import json\nvalue = 1  # one")
+    assert code.unchanged
+    written("direct", "import json\nvalue = 2")
+    assert not code.unchanged
+    written("direct", SOURCES["direct"])
+    assert code.unchanged
+    (tmp_path / "written" / "lazy.py").unlink()
+    assert not code.unchanged
 
 
 def test_the_digest_covers_this_package_as_far_as_it_is_imported():
-    digests = {code_digest(f"hessian_spectra.{name}") for name in ("results", "work", "fan_out")}
+    digests = {digest(f"hessian_spectra.{name}") for name in ("results", "work", "fan_out")}
     assert len(digests) == 3

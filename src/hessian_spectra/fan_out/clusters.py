@@ -12,6 +12,8 @@ class Cluster(abc.ABC):
 
     # The longest time between two looks at the jobs, in seconds.
     patience: float
+    # How long this driver's jobs are given to end when all items are there, in seconds.
+    farewell: float
 
     @abc.abstractmethod
     def room(self, running: int) -> int:

@@ -1,8 +1,9 @@
 """The driver: hands jobs to a cluster, watches them, and tries again what failed."""
 
 import collections
+import itertools
 import time
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.errors import FanOutError
@@ -15,7 +16,7 @@ from hessian_spectra.fan_out.worker import Chunk
 
 # How many failed items an error names.
 NAMED = 3
-# How long jobs are given to end when all items are there, in seconds.
+# How long another driver's jobs are given to end when all items are there, in seconds.
 FAREWELL_SECONDS = 10.0
 
 
@@ -84,7 +85,7 @@ class Driver:
             if submission.cluster == cluster
             for index in range(len(submission.chunks))
         ]
-        living = self._cluster.living(known) if known else set()
+        living = self._cluster.living(known)
         for job in known:
             if job.name in living and missing & set(job.keys):
                 self._running[job.name] = job
@@ -97,23 +98,29 @@ class Driver:
 
     def _tidy_up(self) -> None:
         """Let the jobs end, and remove what they leave but for the shards."""
-        until = time.monotonic() + FAREWELL_SECONDS
-        while living := self._cluster.living(list(self._running.values())):
-            if time.monotonic() > until:
-                # Another driver's jobs have computed what these were to compute.
-                self._cluster.cancel([self._mine[name] for name in living & self._mine.keys()])
-                break
-            time.sleep(0.1)
+        others = [job for name, job in self._running.items() if name not in self._mine]
+        mine = [job for name, job in self._running.items() if name in self._mine]
+        living = self._await_end(mine, self._cluster.farewell)
+        # Those that still run compute what others have computed, too.
+        self._cluster.cancel([job for job in mine if job.name in living])
         for job in self._mine.values():
             self._ledger.remove(job.submission)
-        still = {self._running[name].submission.name for name in living - self._mine.keys()}
+        living = self._await_end(others, FAREWELL_SECONDS)
+        still = {job.submission.name for job in others if job.name in living}
         self._ledger.clear(self._launcher.cluster, still)
+
+    def _await_end(self, jobs: Sequence[Job], seconds: float) -> set[str]:
+        """Wait a while for jobs to end; the names of those that have not."""
+        until = time.monotonic() + seconds
+        while (living := self._cluster.living(jobs)) and time.monotonic() < until:
+            time.sleep(0.1)
+        return living
 
     def _watch(self) -> None:
         while True:
             # The jobs before the shards: what a job that has ended wrote is there by then.
             running = list(self._running.values())
-            living = self._cluster.living(running) if running else set()
+            living = self._cluster.living(running)
             present = self._shards.present()
             self._progress.update(present, self._cluster.status())
             for job in running:
@@ -161,21 +168,36 @@ class Driver:
 
     def _submit(self, present: set[str]) -> None:
         room = self._cluster.room(len(self._running))
-        batch: list[Chunk] = []
+        batch: list[tuple[str, ...]] = []
         while self._queue and len(batch) < room:
             keys = tuple(key for key in self._queue.popleft() if key not in present)
             if keys:
-                batch.append(self._chunk(keys))
-        if batch:
-            for job in self._cluster.submit(batch):
-                self._running[job.name] = self._mine[job.name] = job
-
-    def _chunk(self, keys: tuple[str, ...]) -> Chunk:
-        for key in keys:
+                batch.append(keys)
+        if not batch:
+            return
+        for key in itertools.chain(*batch):
             self._shards.clear_error(key)
-        items = tuple(self._plan.items[key] for key in keys)
-        folder = self._shards.folder.resolve()
-        return Chunk(self._plan.function, self._plan.code, keys, items, folder)
+        spare = self._spare(present) if self._launcher.helps else []
+        for job in self._cluster.submit([self._chunk(keys, spare) for keys in batch]):
+            self._running[job.name] = self._mine[job.name] = job
+
+    def _spare(self, present: set[str]) -> list[str]:
+        # Jobs begin with their longest items, so their helpers begin with the shortest.
+        costs = self._plan.costs
+        return sorted(costs.keys() - present, key=lambda key: (costs[key], key))
+
+    def _chunk(self, keys: tuple[str, ...], spare: list[str]) -> Chunk:
+        # Each helper begins elsewhere, lest all of them help with the same item.
+        start = len(self._mine) * len(spare) // self._launcher.workers_at_once % max(len(spare), 1)
+        others = [key for key in spare[start:] + spare[:start] if key not in keys]
+        items = self._plan.items
+        return Chunk(
+            function=self._plan.function,
+            code=self._plan.code,
+            items=tuple((key, items[key]) for key in keys),
+            spare=tuple((key, items[key]) for key in others),
+            folder=self._shards.folder.resolve(),
+        )
 
     def _error(self, missing: Set[str]) -> FanOutError:
         # In the order of the items, the ones that failed before those that were given up with them.

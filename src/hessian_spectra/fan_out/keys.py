@@ -5,7 +5,8 @@ import functools
 import hashlib
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -97,15 +98,50 @@ def _parsed(source: bytes, package: str) -> tuple[str, tuple[str, ...]]:
     return hashlib.sha256(code.encode()).hexdigest(), imported
 
 
-def code_digest(module: str) -> str:
-    """A digest of the code that a module depends on.
+@dataclass(frozen=True)
+class Code:
+    """The code that a module depends on.
 
     That is its own and that of all it imports, however indirectly, from its own top-level package
-    and from this one. Comments and docstrings do not count: a better word in one must not cost
-    hours of computing.
+    and from this one.
+
+    Args:
+        module: the module.
+        digest: of the code. Comments and docstrings do not count: a better word in one must not
+            cost hours of computing.
+        files: the files in which it stands.
+        content: a digest of these files as they are, comments included.
     """
+
+    module: str
+    digest: str
+    files: tuple[Path, ...]
+    content: str
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the code in the files is still the same."""
+        try:
+            # Reading them is quick, and nearly always enough.
+            return (
+                _content(self.files) == self.content or code_of(self.module).digest == self.digest
+            )
+        except FileNotFoundError:
+            return False
+
+
+def _content(files: Sequence[Path]) -> str:
+    hasher = hashlib.sha256()
+    for file in files:
+        hasher.update(hashlib.sha256(file.read_bytes()).digest())
+    return hasher.hexdigest()
+
+
+def code_of(module: str) -> Code:
+    """The code that an imported module depends on, as it stands in the files now."""
     roots = {name.split(".")[0]: root_of(name) for name in (PACKAGE, module)}
     digests: dict[str, str] = {}
+    files: list[Path] = []
     waiting = [module]
     while waiting:
         name = waiting.pop()
@@ -119,10 +155,12 @@ def code_digest(module: str) -> str:
         if file is not None:
             package = name if file.stem == "__init__" else name.rpartition(".")[0]
             digests[name], imported = _parsed(file.read_bytes(), package)
+            files.append(file)
             waiting += imported
     # Names that turned out to be no modules but attributes of one are no code of their own.
-    code = sorted((name, digest) for name, digest in digests.items() if digest)
-    return hashlib.sha256(repr(code).encode()).hexdigest()
+    code = repr(sorted((name, digest) for name, digest in digests.items() if digest))
+    digest = hashlib.sha256(code.encode()).hexdigest()
+    return Code(module, digest, tuple(files), _content(files))
 
 
 def _feed(hasher: "hashlib._Hash", value: Any, where: str) -> None:

@@ -61,6 +61,7 @@ class Local(Cluster):
     """
 
     patience = 1.0
+    farewell = 0.5
 
     def __init__(self, launcher: Launcher, ledger: Ledger, variables: Mapping[str, str]) -> None:
         self._launcher = launcher

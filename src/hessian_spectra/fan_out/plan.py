@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from hessian_spectra.fan_out.keys import PACKAGE, code_digest, function_name, item_key, root_of
+from hessian_spectra.fan_out.keys import PACKAGE, Code, code_of, function_name, item_key, root_of
 from hessian_spectra.fan_out.launcher import Launcher
 from hessian_spectra.results import Arrays
 from hessian_spectra.work import FanOut, Item
 
-# Jobs per worker: enough that the last ones end together, few enough that starting them (a second
-# or three for the imports) does not count.
-JOBS_PER_WORKER = 4
+# Jobs per worker. On SLURM they may start at different times, and the last ones should end
+# together. On one machine a worker that is done helps the others instead: starting a job, which
+# takes seconds for the imports, is not worth it.
+JOBS_PER_WORKER = {"debug": 1, "local": 1, "slurm": 4}
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Plan:
 
     Args:
         function: the function's name, as :func:`keys.function_name` gives it.
-        code: the digest of its code.
+        code: its code.
         order: the keys of all items, in their order, equal items with the same one.
         items: the items by key.
         costs: how long each takes, in the computation's own unit.
@@ -34,7 +35,7 @@ class Plan:
     """
 
     function: str
-    code: str
+    code: Code
     order: tuple[str, ...]
     items: Mapping[str, Item]
     costs: Mapping[str, float]
@@ -50,9 +51,9 @@ def plan(work: FanOut, config: Any, networks: Arrays) -> Plan:
     """
     function = function_name(work.compute)
     module = function.partition(":")[0]
-    code = code_digest(module)
+    code = code_of(module)
     found = list(work.items(config, networks))
-    order = tuple(item_key(function, code, item) for item in found)
+    order = tuple(item_key(function, code.digest, item) for item in found)
     items = dict(zip(order, found, strict=True))
     costs = {key: float(work.cost(item)) for key, item in items.items()}
     for key, cost in costs.items():
@@ -80,7 +81,7 @@ def jobs(costs: Mapping[str, float], launcher: Launcher) -> list[tuple[str, ...]
     if size:
         starts = range(0, len(longest_first), size)
         return [tuple(longest_first[start : start + size]) for start in starts]
-    count = min(len(longest_first), JOBS_PER_WORKER * launcher.workers_at_once)
+    count = min(len(longest_first), JOBS_PER_WORKER[launcher.cluster] * launcher.workers_at_once)
     loads = [(0.0, index) for index in range(count)]
     chunks: list[list[str]] = [[] for _ in range(count)]
     for key in longest_first:

@@ -30,6 +30,7 @@ class Slurm(Cluster):
     """Jobs of the SLURM cluster that this machine submits to."""
 
     patience = 10.0
+    farewell = 10.0
 
     def __init__(self, launcher: Launcher, ledger: Ledger, variables: Mapping[str, str]) -> None:
         missing = [command for command in COMMANDS if shutil.which(command) is None]

@@ -120,7 +120,7 @@ def _start_seconds(plan: Plan, launcher: Launcher) -> float:
     module = plan.function.partition(":")[0]
     worker = (
         "import submitit.core.submission, importlib; from hessian_spectra.fan_out import keys; "
-        f"importlib.import_module({module!r}); keys.code_digest({module!r})"
+        f"importlib.import_module({module!r}); keys.code_of({module!r})"
     )
     started = time.perf_counter()
     # A job is a process that looks after another one.

@@ -8,7 +8,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from hessian_spectra.fan_out.keys import code_digest, function_of
+from hessian_spectra.fan_out.keys import Code, function_of
 from hessian_spectra.fan_out.shards import Shards
 from hessian_spectra.work import Item
 
@@ -36,17 +36,23 @@ class Chunk:
 
     Args:
         function: the function to call, as :func:`keys.function_name` names it.
-        code: digest of its code when the run started.
-        keys: the items' keys, in the order in which they are computed.
-        items: the items.
+        code: its code when the run started.
+        items: the items with their keys, in the order in which they are computed.
+        spare: items of other jobs, with which it goes on when its own are done, in case those
+            jobs have not come to them. Two jobs that compute the same item do no harm.
         folder: of the shards.
     """
 
     function: str
-    code: str
-    keys: tuple[str, ...]
-    items: tuple[Item, ...]
+    code: Code
+    items: tuple[tuple[str, Item], ...]
+    spare: tuple[tuple[str, Item], ...]
     folder: Path
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of its own items."""
+        return tuple(key for key, _ in self.items)
 
     def __call__(self) -> None:
         """Compute all items; one that raises is noted, and the others go on.
@@ -56,13 +62,12 @@ class Chunk:
         """
         shards = Shards(self.folder)
         function_of(self.function)
-        if code_digest(self.function.partition(":")[0]) != self.code:
+        if not self.code.unchanged:
             raise RuntimeError("the code has changed since the run was started: start it again")
-        for key, item in zip(self.keys, self.items, strict=True):
-            if shards.has(key):
+        for key, item in self.items + self.spare:
+            # The driver forgets what an item raised before it submits it again.
+            if shards.has(key) or shards.error(key):
                 continue
-            # The driver takes the first item without shard and note for the one that was under way.
-            shards.clear_error(key)
             try:
                 compute_one(self.function, key, item, shards)
             except Exception as error:
