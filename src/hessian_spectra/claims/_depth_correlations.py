@@ -16,10 +16,10 @@ MIRRORED = (
     "likely: the products without the first and without the last matrix have the same "
     "distribution and the same part in the Gauss-Newton matrix, and neither can lead."
 )
-LONG_PRODUCTS = (
-    "With D > 1 several terms of the sharpness are of similar size, and a norm of each one's "
-    "product is but a part of it; it is under μP that the term of the last layer exceeds the "
-    "others."
+SEVERAL_TERMS = (
+    "The sharpness adds up the terms of all layers. Under μP that of the last one exceeds the "
+    "others by about width over D. Under NTP, and under SP with D > 1, several terms are of "
+    "similar size, and the norm behind one of them goes with a part of the sharpness only."
 )
 
 
@@ -74,7 +74,7 @@ def _well(study: str) -> list[Claim]:
             test="test_the_last_product_is_followed",
             source="'well' is taken as 0.5",
             reason=STRONG,
-            explanation=LONG_PRODUCTS if size != "D = K = 1" else "",
+            explanation=SEVERAL_TERMS,
         )
         for name in NAMES
     ]
