@@ -94,6 +94,12 @@ class Daemons:
         with (self._folder / f"{name}.log").open("wb") as log:
             self._started.append(subprocess.Popen(command, stdout=log, stderr=log))
 
+    @property
+    def said(self) -> str:
+        """The end of each log."""
+        logs = sorted(self._folder.glob("*.log"))
+        return "\n".join(f"{log.name}: {log.read_text()[-2000:]}" for log in logs)
+
     def stop(self) -> None:
         """Stop them, the last first, with all that they have started."""
         family: list[psutil.Process] = []
@@ -143,7 +149,10 @@ def running() -> Iterator[Path]:
         daemons.start("slurmctld", "slurmctld", "-D")
         for node in ("node1", "node2"):
             daemons.start(node, "slurmd", "-D", "-N", node)
-        wait_for("SLURM's nodes", _nodes_are_idle)
+        try:
+            wait_for("SLURM's nodes", _nodes_are_idle)
+        except TimeoutError as error:
+            raise RuntimeError(f"no SLURM cluster came up:\n{daemons.said}") from error
         yield configuration
         cancel_all()
     finally:
