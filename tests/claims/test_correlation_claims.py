@@ -4,6 +4,7 @@ import importlib
 
 import numpy as np
 import pytest
+import scipy.stats
 from ensemble_arrays import NORMS, ensemble
 
 from hessian_spectra.claims import _correlations as measures
@@ -136,19 +137,15 @@ def test_groups_are_compared(wide, deep, best):
         assert found.high < 0 if name == "products" else found.low > 0
 
 
-def test_what_drives_is_ranked(wide):
-    arrays = study(wide)
-    spread = arrays["spread"][:, :, 1, :, 0]
-    ratio = spread[..., 0] / spread[..., 1]
-    r = arrays["correlation"].copy()
-    for sign in (1, -1):
-        r[:, :, 1, 0, 0] = sign * np.tanh(np.log(ratio)) / 2
-        r[:, :, 1, 1, 0] = -r[:, :, 1, 0, 0]
-        r[:, :, 0, 0, 0] = sign * np.tanh(np.log(arrays["magnitude_ratio"])) / 2
-        r[:, :, 0, 1, 0] = -r[:, :, 0, 0, 0]
-        made = arrays | {"correlation": r}
-        assert measures.follows(made, "spread", "trained") == sign
-        assert measures.follows(made, "magnitude", "initialisation") == sign
+@pytest.mark.parametrize("where", ["larger", "similar"])
+def test_regions_are_compared(wide, where):
+    # The first matrix drives in one region, the second in the other.
+    first, second = (wide["norms"][..., layer, 0] ** 2 for layer in (0, 1))
+    ratio = np.median(wide["norms"][:, 0, :, 0, 1] / wide["norms"][:, 0, :, 1, 1], axis=-1)
+    driven = (ratio > 1.5) == (where == "larger")
+    arrays = study(wide | {"sharpness": np.where(driven[:, None, None], first, second)})
+    for found in measured("cracking-fig4", arrays, "magnitude-drives").values():
+        assert found.low > 0.5 if where == "larger" else found.high < -0.5
 
 
 def test_the_furthest_is_found(wide):
@@ -216,8 +213,13 @@ def test_the_smallest_ratio_is_found(factor):
 
 def test_the_sum_is_closer_where_it_is():
     for time in ("initialisation", "trained"):
-        assert bounds.share_closer(ratios(ggn_sum=1.0), time) == 1
-        assert bounds.share_closer(ratios(largest_block=1.0), time) == 0
+        share, low, high = bounds.share_closer(ratios(ggn_sum=1.0), time)
+        assert share == pytest.approx(high) == 1
+        assert 0.8 < low < 1
+        assert bounds.share_closer(ratios(largest_block=1.0), time).value == 0
+    share, low, high = bounds.share_closer(ratios(), "initialisation")
+    expected = scipy.stats.binomtest(round(share * 72), 72).proportion_ci(method="wilson")
+    np.testing.assert_allclose((low, high), expected, atol=1e-6)
 
 
 def test_the_typical_error_is_found():

@@ -6,7 +6,6 @@ import numpy as np
 
 from hessian_spectra.claims.ledger import Claim, Decides, Estimate, Kind, Measure, Relation
 from hessian_spectra.results import Arrays
-from hessian_spectra.statistics import rank_correlation
 
 NAMES = {"sp": "SP", "mup": "μP", "ntp": "NTP"}
 TIMES = {"initialisation": "at initialisation", "trained": "after training"}
@@ -99,29 +98,8 @@ def furthest(correlation: Arrays, norm: str, centre: float) -> Estimate:
         for time in correlation["time"].tolist()
     ]
     value, low, high = max(found, key=lambda estimate: abs(estimate.value - centre))
-    ends = sorted((abs(low - centre), abs(high - centre)))
-    return Estimate(abs(value - centre), *ends)
-
-
-def follows(correlation: Arrays, cause: str, time: str) -> float:
-    """Rank correlation of r(W_1) − r(W_2), spectral norm, with what should bring it about.
-
-    Args:
-        correlation: the study's arrays.
-        cause: ``magnitude``, the ratio of their entries at initialisation; or ``spread``, the ratio
-            of the standard deviations of their squared spectral norms over the networks.
-        time: when the correlations are taken.
-    """
-    when, norm = _place(correlation, "time", time), _place(correlation, "norm", "spectral")
-    first, second = (_factor(correlation, layer) for layer in (1, 2))
-    r = correlation["correlation"][:, :, when, :, norm]
-    difference = r[..., first] - r[..., second]
-    ratio = correlation["magnitude_ratio"]
-    if cause == "spread":
-        spread = correlation["spread"][:, :, when, :, norm]
-        ratio = spread[..., first] / spread[..., second]
-    defined = np.isfinite(difference) & np.isfinite(ratio)
-    return rank_correlation(ratio[defined], difference[defined])
+    nearest, furthest_end = sorted((abs(low - centre), abs(high - centre)))
+    return Estimate(abs(value - centre), 0.0 if low <= centre <= high else nearest, furthest_end)
 
 
 def least(correlation: Arrays, statistic: str, time: str, norm: str) -> Estimate:

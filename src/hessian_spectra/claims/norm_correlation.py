@@ -17,7 +17,7 @@ _WIDE = {
 }
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
 LOWER_END = "the lower end of the 95 % interval decides: chance alone rarely puts it above 0"
-UPPER_END = "the upper end of the 95 % interval decides: chance alone rarely puts it below 0"
+SIGN = "the sign decides; the interval says whether so many networks tell it"
 STRONG = "a correlation of 0.5 is taken as strong; the paper gives no number"
 
 BY_THE_SUM = (
@@ -233,42 +233,40 @@ def _maximal_update(study: str) -> Claim:
     )
 
 
+def _magnitude_drives(study: str, name: str, time: str) -> Claim:
+    return claim(
+        study,
+        f"magnitude-drives-{name}-{time}",
+        INITIALISATION,
+        f"{NAMES[name]}, {TIMES[time]}: it is the discrepancy in magnitude of the entries at "
+        "initialisation that drives the correlation. Statistic: r of the first matrix's squared "
+        "spectral norm less r of the second's, mean over the D at which its entries are more than "
+        "1.5 times larger, less the mean over the other D (else the D at which they differ least)"
+        f"{PAIRED}",
+        partial(
+            measures.mean,
+            statistic="factor_lead",
+            parametrisation=name,
+            time=time,
+            region="larger less similar",
+            norm="spectral",
+            layer=1,
+        ),
+        test="test_regions_are_compared",
+        reason=SIGN,
+    )
+
+
 def _figure_4(study: str) -> list[Claim]:
+    names = _WIDE[study][0]
     return [
         *_spectral_most(study),
-        *(_first_leads(study, name) for name in ("sp", "mup")),
-        *(_weak_where_similar(study, name) for name in ("sp", "mup")),
-        claim(
-            study,
-            "magnitude-drives",
-            INITIALISATION,
-            "At initialisation the discrepancy in magnitude of the entries drives the correlation. "
-            "Statistic: rank correlation, over D and both parametrisations, of the ratio of the "
-            "entries of W_1 and W_2 with r(W_1) − r(W_2), squared spectral norms",
-            partial(measures.follows, cause="magnitude", time="initialisation"),
-            kind="trend",
-            expected=0.5,
-            test="test_what_drives_is_ranked",
-            source="'drives' is taken as a rank correlation of 0.5",
-            reason="a few sizes give no finer rank correlation",
-        ),
+        *(_first_leads(study, name) for name in names),
+        *(_weak_where_similar(study, name) for name in names),
+        *(_magnitude_drives(study, name, time) for name in names for time in TIMES),
         _second_leads(study, "all"),
         _second_leads(study, "similar matrices"),
         _maximal_update(study),
-        claim(
-            study,
-            "spread-drives",
-            INITIALISATION,
-            "After training that matrix drives the correlation whose squared spectral norm varies "
-            "more over the networks. Statistic: rank correlation, over D and both "
-            "parametrisations, of the ratio of their standard deviations with r(W_1) − r(W_2)",
-            partial(measures.follows, cause="spread", time="trained"),
-            kind="trend",
-            expected=0.5,
-            test="test_what_drives_is_ranked",
-            source="follows if the sharpness is nearly the sum of both (anon2026data (10))",
-            reason="a few sizes give no finer rank correlation",
-        ),
     ]
 
 
@@ -311,7 +309,7 @@ def _figure_15(study: str) -> list[Claim]:
                 region="similar matrices",
             ),
             test="test_groups_are_compared",
-            reason="the sign decides; the interval says whether so many networks tell it",
+            reason=SIGN,
             explanation=TWO_OF_A_KIND,
         )
         for name in _WIDE[study][0]

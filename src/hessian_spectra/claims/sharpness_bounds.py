@@ -10,6 +10,7 @@ from hessian_spectra.results import Arrays
 
 ARGUMENT = 'Appendix D.3.3, "Why Squared Spectral Norm?"'
 TEST = "tests/claims/test_correlation_claims.py"
+NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 SAMPLED = (
     "the second moments of so many Gaussian inputs are the identity up to some per cent only, and "
     "with them the terms"
@@ -37,12 +38,16 @@ def typical_error(correlation: Arrays, formula: str, parametrisation: str, time:
     return Estimate(abs(middle - 1), nearest, max(abs(low - 1), abs(high - 1)))
 
 
-def share_closer(correlation: Arrays, time: str) -> float:
-    """The share of networks for which the sum is nearer than the maximum."""
+def share_closer(correlation: Arrays, time: str) -> Estimate:
+    """The share of networks for which the sum is nearer, with Wilson's 95 % interval."""
     when = correlation["time"].tolist().index(time)
     used = correlation["used"][..., when]
     closer = np.where(used > 0, correlation["closer"][..., when], 0.0)
-    return float((closer * used).sum() / used.sum())
+    number = float(used.sum())
+    share = float((closer * used).sum()) / number
+    centre, scale = share + NORMAL**2 / (2 * number), 1 + NORMAL**2 / number
+    half = NORMAL * float(np.sqrt(share * (1 - share) / number + (NORMAL / (2 * number)) ** 2))
+    return Estimate(share, (centre - half) / scale, (centre + half) / scale)
 
 
 def claims(study: str) -> list[Claim]:

@@ -27,7 +27,7 @@ NORMS = ("spectral", "frobenius", "nuclear")
 ROUND_OFF = 1e-6
 # Up to this ratio of their entries two matrices count as initialised with similar magnitude.
 SIMILAR = 1.5
-REGIONS = ("all", "larger first matrix", "similar matrices")
+REGIONS = ("all", "larger first matrix", "similar matrices", "larger less similar")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,11 +112,11 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
         defined.
 
         Counts: ``networks``, ``used (p, x, 2)``, ``diverged (p, x)``, ``epoch_limit (p, x)``.
-        ``spread (p, x, 2, F, M)``: the quantity's standard deviation over that of the target.
         ``magnitude_ratio (p, x)``: entries of the first matrix over those of the last, root mean
         square, at initialisation. It defines the regions: all positions; those where the first
         matrix is ``SIMILAR`` times larger, or the one where it is largest; those where the two are
-        closer than that, or the one where they are closest.
+        closer than that, or the one where they are closest; and the mean over the former less that
+        over the latter.
 
     Raises:
         ValueError: the ensemble lacks what the configuration asks for.
@@ -149,7 +149,6 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
         | {
             "used": _used(target, factors).sum(axis=-1),
             "magnitude_ratio": ratio,
-            "spread": _spread(target, factors),
         }
     )
 
@@ -185,7 +184,7 @@ def _magnitude_ratio(ensembles: Arrays, points: np.ndarray) -> np.ndarray:
 
 
 def _regions(ratio: np.ndarray) -> np.ndarray:
-    """Which positions belong to each of the regions, ``(V, x)``; none of them is empty."""
+    """Which positions belong to the first three regions, ``(3, x)``; none of them is empty."""
     distance = np.abs(np.log(ratio))
     similar = (ratio <= SIMILAR) & (ratio >= 1 / SIMILAR)
     larger = ratio > SIMILAR
@@ -254,14 +253,15 @@ def _undefine(versions: list[Arrays]) -> None:
 
 
 def _means(values: np.ndarray, defined: np.ndarray, regions: np.ndarray) -> np.ndarray:
-    """Means ``(R, V, ...)`` of ``values (R, x, ...)`` over the defined positions of each region."""
+    """Means ``(R, V, ...)`` of ``values (R, x, ...)`` over each region's defined positions."""
     means = []
     for region in regions:
         chosen = defined[0, region]
         number = chosen.sum(axis=0)
         total = np.where(chosen, values[:, region], 0.0).sum(axis=1)
         means.append(np.where(number > 0, total / np.maximum(number, 1), np.nan))
-    return np.stack(means, axis=1)
+    _, larger, similar = means
+    return np.stack([*means, larger - similar], axis=1)
 
 
 def _with_intervals(versions: list[Arrays], confidence: float) -> Arrays:
@@ -295,17 +295,3 @@ def _used(target: np.ndarray, factors: _Factors) -> np.ndarray:
     networks = target.shape[-1]
     quantities = factors.values.reshape(target.size // networks, networks, -1)
     return members_used(target.reshape(-1, networks), quantities).reshape(target.shape)
-
-
-def _spread(target: np.ndarray, factors: _Factors) -> np.ndarray:
-    """Standard deviations of the quantities over that of the target, ``(p, x, 2, F, M)``."""
-    used = _used(target, factors)[..., None, None]
-
-    def deviation(values: np.ndarray) -> np.ndarray:
-        number = np.maximum(used.sum(axis=3), 1)
-        mean = np.where(used, values, 0.0).sum(axis=3) / number
-        squares = np.where(used, (values - mean[:, :, :, None]) ** 2, 0.0).sum(axis=3)
-        return np.asarray(np.sqrt(squares / number))
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return deviation(factors.values) / deviation(target[..., None, None])
