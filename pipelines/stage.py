@@ -13,6 +13,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from hessian_spectra.results import digest
 from pipelines import schema
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -20,6 +21,9 @@ RESULTS = Path("results")
 REPORTS = Path("reports")
 
 ESTIMATE = "--estimate"
+
+# A file system's limit for one name is 255 bytes.
+LONGEST_NAME = 200
 
 # What the user can mend: a wrong value, a missing file.
 MENDABLE = (HydraException, OmegaConfBaseException, ValueError, FileNotFoundError)
@@ -98,9 +102,16 @@ def _context(config: DictConfig, reads: Sequence[str], estimate: bool) -> Contex
         kept = _select(config, declared(reads, config.only))
         folders = RESULTS, REPORTS
         return Context(kept, config.only, True, *folders, tracking, launcher, estimate, group)
-    directory = RESULTS / "runs" / (run.job.override_dirname or "default")
+    directory = RESULTS / "runs" / _run_name(run.job.override_dirname, config.only)
     folders = directory, directory
     return Context(config, config.only, False, *folders, tracking, launcher, estimate, group)
+
+
+def _run_name(overrides: str, only: str | None) -> str:
+    """A folder's name for a run: its overrides, or their digest where they are too long for one."""
+    if len(overrides.encode()) <= LONGEST_NAME:
+        return overrides or "default"
+    return f"only={only},overrides={digest(overrides)}"
 
 
 def _known_keys(path: str) -> str:
