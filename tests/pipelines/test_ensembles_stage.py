@@ -29,7 +29,7 @@ def run(monkeypatch, tmp_path):
 
     def call(module, *arguments, cluster="debug"):
         monkeypatch.setenv("HESSIAN_SPECTRA_CLUSTER", cluster)
-        monkeypatch.setattr(sys, "argv", ["stage", *arguments, *SMALL])
+        monkeypatch.setattr(sys, "argv", ["stage", *SMALL, *arguments])
         with pytest.raises(SystemExit) as ended:
             stage.run(getattr(module, module.__name__.rpartition(".")[2]), module.READS)
         return ended.value.code
@@ -87,7 +87,8 @@ def test_an_unknown_launcher_is_refused_in_one_line(run, tmp_path, capsys):
 
 def test_a_correlation_study_reads_its_ensemble(run, tmp_path):
     """From the configuration alone: the ensemble is made on the spot."""
-    assert run(correlation, "only=cracking-d33", "studies.cracking-d33.resamples=50") == 0
-    (made,) = (tmp_path / "results" / "runs").rglob("cracking-d33.npz")
+    study = "studies.cracking-fig4"
+    assert run(correlation, "only=cracking-fig4", f"{study}.parametrisations=[sp]") == 0
+    (made,) = (tmp_path / "results" / "runs").rglob("cracking-fig4.npz")
     arrays = read_arrays(made)
     assert all(np.isfinite(arrays[name]).any() for name in arrays if arrays[name].dtype.kind == "f")
