@@ -123,6 +123,33 @@ def test_an_interrupted_driver_stops_its_jobs_and_can_be_run_again(tmp_path, set
     assert begun(tmp_path)[4] == before[4] == 1
 
 
+def test_a_driver_that_is_asked_to_end_ends_its_processes(tmp_path, start):
+    hold(tmp_path, 4)
+    driver = start(LOCAL)
+    wait_for("an item to hold", lambda: 4 in begun(tmp_path))
+    driver.process.terminate()
+    assert driver.process.wait(30) == 128 + signal.SIGTERM
+    assert "stopped: its jobs are cancelled" in driver.said
+    assert not workers(tmp_path)
+
+
+def test_jobs_that_nobody_waits_for_take_no_cores(tmp_path, settings, start):
+    hold(tmp_path, *VALUES)
+    first = start(settings)
+    wait_for("an item to hold", lambda: 4 in begun(tmp_path))
+    first.kill()
+    other = start(settings, values=[5])
+    if settings is LOCAL:
+        other.arrays()
+        assert "ended processes that a killed run with other settings left: " in other.said
+        assert not workers(tmp_path)
+    else:
+        wait_for("word of them", lambda: "to end them: scancel --name=fan-out-" in other.said)
+        release(tmp_path)
+        other.arrays()
+        wait_for("the others", lambda: begun(tmp_path) == ONCE | {5: 1})
+
+
 def test_workers_run_the_sources_of_their_driver_in_one_thread(tmp_path, settings, start):
     package = Path(hessian_spectra.__file__).parent
     skipped = shutil.ignore_patterns("__pycache__")

@@ -33,4 +33,12 @@ class Cluster(abc.ABC):
 
     @abc.abstractmethod
     def cancel(self, jobs: Sequence[Job]) -> None:
-        """Stop jobs that this driver submitted."""
+        """Stop jobs."""
+
+    @abc.abstractmethod
+    def stop(self) -> None:
+        """Stop all jobs that this driver submitted."""
+
+    @abc.abstractmethod
+    def leave_behind(self, jobs: Sequence[Job]) -> str:
+        """Deal with jobs of a dead driver that nobody waits for; what there is to say about it."""

@@ -1,5 +1,6 @@
 """Computing all items of a computation, wherever they run."""
 
+import contextlib
 import re
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,18 @@ def _cluster(launcher: Launcher, ledger: Ledger, plan: Plan) -> Cluster:
     return Slurm(launcher, ledger, variables)
 
 
+def _ended(launcher: Launcher) -> contextlib.AbstractContextManager[None]:
+    """What a request to end does: processes of this machine end with their driver.
+
+    Jobs of SLURM go on, as they do when the driver's machine fails, for the next driver.
+    """
+    if launcher.cluster == "local":
+        from hessian_spectra.fan_out.local import ended_by_termination
+
+        return ended_by_termination()
+    return contextlib.nullcontext()
+
+
 def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
     for key, item in plan.items.items():
         if shards.has(key):
@@ -60,7 +73,8 @@ def _compute(plan: Plan, shards: Shards, launcher: Launcher, progress: Progress)
     ledger = Ledger(shards.folder / "jobs")
     cluster = _cluster(launcher, ledger, plan)
     driver = Driver(plan, shards, cluster, ledger, launcher, progress)
-    driver.run()
+    with _ended(launcher):
+        driver.run()
     return driver.failed_attempts
 
 
@@ -124,8 +138,9 @@ def run(
 
     Raises:
         FanOutError: some items could not be computed; those that could are kept.
-        KeyboardInterrupt: the user stopped it; its jobs are cancelled, what is done is kept.
-            (A driver that is killed leaves its jobs running; the next one takes them over.)
+        KeyboardInterrupt: the user stopped it; its jobs are cancelled, what is done is kept. So it
+            is with SystemExit when a run on one machine is asked to end (SIGTERM). A driver that is
+            killed leaves its jobs running, and the next one takes them over.
     """
     shards = shards_of(name, folder)
     todo = plan(work, config, networks)
@@ -136,7 +151,7 @@ def run(
             shown.say(f"{len(todo.costs)} items, {shown.before} done before; {where}")
         try:
             parts, failed = _collect(todo, shards, launcher, shown)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             kept = len(shards.present() & todo.costs.keys())
             shown.say(
                 f"stopped: its jobs are cancelled, {kept} of {len(todo.costs)} items are kept; "

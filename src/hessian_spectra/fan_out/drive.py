@@ -71,25 +71,38 @@ class Driver:
             self._take_stock()
             self._watch()
         except BaseException:
-            self._cluster.cancel(list(self._mine.values()))
+            self._cluster.stop()
             raise
         self._tidy_up()
+
+    def _known(self) -> list[Job]:
+        """All jobs in the ledger that were submitted to this cluster."""
+        return [
+            Job(submission, index)
+            for submission in self._ledger.submissions()
+            if submission.cluster == self._launcher.cluster
+            for index in range(len(submission.chunks))
+        ]
+
+    def _clear_ledger(self) -> None:
+        living = self._cluster.living(self._known())
+        submissions = {name.partition("/")[0] for name in living}
+        self._ledger.clear(self._launcher.cluster, submissions)
 
     def _take_stock(self) -> None:
         """Find what is missing, and the jobs that work on it already."""
         missing = self._plan.costs.keys() - self._shards.present()
-        cluster = self._launcher.cluster
-        known = [
-            Job(submission, index)
-            for submission in self._ledger.submissions()
-            if submission.cluster == cluster
-            for index in range(len(submission.chunks))
-        ]
+        known = self._known()
         living = self._cluster.living(known)
+        useless = []
         for job in known:
             if job.name in living and missing & set(job.keys):
                 self._running[job.name] = job
-        self._ledger.clear(cluster, {name.partition("/")[0] for name in living})
+            elif job.name in living and job.submission.driver.dead:
+                useless.append(job)
+        if useless:
+            self._progress.say(self._cluster.leave_behind(useless))
+        self._clear_ledger()
         if self._running:
             self._progress.say(f"took over jobs that run or wait already: {len(self._running)}")
         taken = {key for job in self._running.values() for key in job.keys}
@@ -105,9 +118,8 @@ class Driver:
         self._cluster.cancel([job for job in mine if job.name in living])
         for job in self._mine.values():
             self._ledger.remove(job.submission)
-        living = self._await_end(others, FAREWELL_SECONDS)
-        still = {job.submission.name for job in others if job.name in living}
-        self._ledger.clear(self._launcher.cluster, still)
+        self._await_end(others, FAREWELL_SECONDS)
+        self._clear_ledger()
 
     def _await_end(self, jobs: Sequence[Job], seconds: float) -> set[str]:
         """Wait a while for jobs to end; the names of those that have not."""

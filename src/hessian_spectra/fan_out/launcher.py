@@ -36,7 +36,7 @@ class Launcher:
             on one machine, where a worker that is done helps the others.
         retries: how often an item is tried again after its job failed, and how often SLURM may put
             a job that met its time limit back into the queue.
-        minutes: time limit of a job.
+        minutes: time limit of a job of SLURM.
         gpus: how many GPUs a job sees.
         options: settings of SLURM by submitit's names, such as ``partition``, ``cpus_per_task``,
             ``mem`` (``"4GB"``), ``account``, ``qos``, ``setup`` (a list of shell commands).

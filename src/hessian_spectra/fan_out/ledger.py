@@ -47,6 +47,11 @@ class Process:
         return self.host == platform.node()
 
     @property
+    def dead(self) -> bool:
+        """Whether it does not run any more; known only of one of this machine."""
+        return self.here and not self.running
+
+    @property
     def running(self) -> bool:
         """Whether it runs; known only of one of this machine."""
         if not self.here:

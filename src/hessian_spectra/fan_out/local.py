@@ -3,9 +3,11 @@
 import contextlib
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import FrameType
 
 import psutil
 import submitit
@@ -17,6 +19,25 @@ from hessian_spectra.fan_out.worker import Chunk
 
 # How long a killed process is given to end, in seconds.
 PATIENCE = 5.0
+# Nobody else waits for this machine: its jobs have no time limit, for submitit ten years.
+NO_LIMIT_MINUTES = 10 * 365 * 24 * 60
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+@contextlib.contextmanager
+def ended_by_termination() -> Iterator[None]:
+    """Let a request to end be an exception, so that the driver's processes end with it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager
@@ -24,20 +45,20 @@ def _inherited(variables: Mapping[str, str]) -> Iterator[None]:
     """What processes that are started meanwhile inherit: variables, and deafness to Ctrl-C.
 
     Ctrl-C goes to the driver and its processes alike. They leave it to the driver, which stops them
-    without a traceback from each. (Blocked, not ignored, it reaches the driver a moment later.)
+    without a traceback from each. Blocked, not ignored, it reaches the driver a moment later.
     """
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    deaf = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+        signal.pthread_sigmask(signal.SIG_SETMASK, deaf)
 
 
 def _visible_gpus(count: int) -> tuple[int, ...]:
@@ -67,7 +88,7 @@ class Local(Cluster):
         self._launcher = launcher
         self._ledger = ledger
         self._variables = variables
-        self._started: dict[str, submitit.Job[None]] = {}
+        self._started: dict[str, tuple[Job, submitit.Job[None]]] = {}
 
     def room(self, running: int) -> int:
         """As many as there are idle workers."""
@@ -79,20 +100,18 @@ class Local(Cluster):
 
     def _start(self, chunk: Chunk) -> Job:
         submission = self._ledger.new("local", [chunk.keys])
-        limit = 60 * self._launcher.minutes
         executor = submitit.LocalExecutor(submission.folder, max_num_timeout=self._launcher.retries)
         executor.update_parameters(
-            timeout_min=self._launcher.minutes,
-            signal_delay_s=min(30, limit // 4),
+            timeout_min=NO_LIMIT_MINUTES,
             gpus_per_node=self._launcher.gpus,
             visible_gpus=_visible_gpus(self._launcher.gpus),
         )
         with _inherited(self._variables):
             started = executor.submit(chunk)
-        submission = replace(submission, process=Process.of(int(started.job_id)))
-        submission.write()
-        job = Job(submission, 0)
-        self._started[job.name] = started
+            submission = replace(submission, process=Process.of(int(started.job_id)))
+            submission.write()
+            job = Job(submission, 0)
+            self._started[job.name] = (job, started)
         return job
 
     def living(self, jobs: Sequence[Job]) -> set[str]:
@@ -101,9 +120,8 @@ class Local(Cluster):
 
     def _lives(self, job: Job) -> bool:
         # Asking its own child reaps it; of another driver's process only the number is known.
-        started = self._started.get(job.name)
-        if started is not None:
-            return not started.done()
+        if job.name in self._started:
+            return not self._started[job.name][1].done()
         process = job.submission.process
         return process is not None and process.running
 
@@ -115,18 +133,27 @@ class Local(Cluster):
         """Kill the processes of jobs; shards are written whole or not at all, so that is safe."""
         killed: list[psutil.Process] = []
         for job in jobs:
-            started = self._started.get(job.name)
-            if started is None or started.done():
+            process = job.submission.process
+            if process is None or not self._lives(job):
                 continue
             with contextlib.suppress(psutil.NoSuchProcess):
-                parent = psutil.Process(int(started.job_id))
+                parent = psutil.Process(process.number)
                 # Stopped first, so that it starts no others meanwhile.
                 parent.suspend()
                 killed += [*parent.children(recursive=True), parent]
-        for process in killed:
+        for member in killed:
             with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
+                member.kill()
         until = time.monotonic() + PATIENCE
         while not all(map(_has_ended, killed)) and time.monotonic() < until:
             time.sleep(0.02)
         self.living(jobs)  # reaps them
+
+    def stop(self) -> None:
+        """Kill the processes that this driver started."""
+        self.cancel([job for job, _ in self._started.values()])
+
+    def leave_behind(self, jobs: Sequence[Job]) -> str:
+        """Kill the processes: they would take the cores of those that are needed."""
+        self.cancel(jobs)
+        return f"ended processes that a killed run with other settings left: {len(jobs)}"

@@ -26,6 +26,10 @@ def _exports(variables: Mapping[str, str]) -> list[str]:
     return [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
 
 
+def _cancel(name: str) -> None:
+    subprocess.run(["scancel", f"--name={name}"], capture_output=True, check=False)
+
+
 class Slurm(Cluster):
     """Jobs of the SLURM cluster that this machine submits to."""
 
@@ -39,6 +43,7 @@ class Slurm(Cluster):
         self._launcher = launcher
         self._ledger = ledger
         self._waiting = ""
+        self._submitted: list[str] = []
         self._parameters = self._checked(variables)
 
     def _checked(self, variables: Mapping[str, str]) -> dict[str, Any]:
@@ -69,6 +74,7 @@ class Slurm(Cluster):
         # Kept before it is submitted: the jobs are found by the name, so that not even a driver
         # that is killed between the two lines loses them.
         submission.write()
+        self._submitted.append(submission.name)
         executor = submitit.SlurmExecutor(submission.folder, max_num_timeout=self._launcher.retries)
         executor.update_parameters(job_name=submission.name, **self._parameters)
         try:
@@ -120,6 +126,16 @@ class Slurm(Cluster):
 
     def cancel(self, jobs: Sequence[Job]) -> None:
         """Cancel jobs, whether they run or wait."""
+        for name in sorted({job.submission.name for job in jobs}):
+            _cancel(name)
+
+    def stop(self) -> None:
+        """Cancel the jobs that this driver submitted."""
+        for name in self._submitted:
+            _cancel(name)
+
+    def leave_behind(self, jobs: Sequence[Job]) -> str:
+        """Only tell of them: they have waited for their turn, and may be wanted later."""
         names = sorted({job.submission.name for job in jobs})
-        for name in names:
-            subprocess.run(["scancel", f"--name={name}"], capture_output=True, check=False)
+        commands = "; ".join(f"scancel --name={name}" for name in names)
+        return f"jobs that a killed run with other settings left; to end them: {commands}"
