@@ -22,6 +22,15 @@ SEVERAL_TERMS = (
     "similar size, and the norm behind one of them goes with a part of the sharpness only."
 )
 
+COMMON_FACTOR = (
+    "The sharpness adds up a term for each layer, the squared norms of what stands before and "
+    "after it multiplied. Under SP with D = 1 the terms of all layers but the first are of similar "
+    "size and hold the norm of W_1 as a factor: in deep networks that common factor goes with "
+    "their sum better than the last layer's term, which is one among many. The products without a "
+    "middle matrix are scalars here and not what its term is made of. Under NTP, too, many terms "
+    "share each norm."
+)
+
 
 def _setting(study: str) -> tuple[str, str]:
     """Size and activation of a figure, in words."""
@@ -122,6 +131,7 @@ def _matrices(study: str) -> list[Claim]:
                 relation="<=",
                 test="test_groups_are_compared",
                 reason=SIGN,
+                explanation="" if name == "mup" else COMMON_FACTOR,
             )
             for name in (NAMES if size == "D = K = 1" else ["mup"])
             for time in TIMES

@@ -31,7 +31,18 @@ TWO_OF_A_KIND = (
     "Two matrices of similar magnitude have a similar part in the sharpness, which is nearly the "
     "sum of their squared spectral norms (study cracking-d33) even before training. A term of a "
     "sum of two that vary independently and alike correlates with it by about 1/√2, so neither "
-    "norm is without correlation."
+    "norm is without correlation. Where no D comes near the width, the matrices are not alike yet "
+    "at the largest, and the larger one drives."
+)
+SAMPLED_INPUTS = (
+    "Two matrices that vary alike would each correlate by about 1/√2. The first one's part in the "
+    "sharpness is λ_max(W_1 S W_1ᵀ), with the second moments S of the inputs, and departs from "
+    "σ_max²(W_1) as D ceases to be small beside the number of samples; the second one's is "
+    "σ_max²(W_2) λ_max(S), so that its norm keeps its correlation."
+)
+NOTHING_TO_COMPARE = (
+    "Where no D comes near the width, the first matrix has the larger entries, and leads, at every "
+    "D that is compared."
 )
 PROPORTIONAL = (
     "All singular values of a weight matrix with D well below the width are of similar size, and "
@@ -254,6 +265,7 @@ def _magnitude_drives(study: str, name: str, time: str) -> Claim:
         ),
         test="test_regions_are_compared",
         reason=SIGN,
+        explanation=NOTHING_TO_COMPARE,
     )
 
 
@@ -286,6 +298,7 @@ def _figure_14(study: str) -> list[Claim]:
             test="test_the_weaker_matrix_is_found",
             source="'well' is taken as 0.5",
             reason=STRONG,
+            explanation=SAMPLED_INPUTS,
         ),
     ]
 
