@@ -202,6 +202,6 @@ def test_ensembles_that_cannot_be_trained_are_refused():
         train_ensemble(one, x, x, networks=[0], factors=(1.0,), batch_size=2, **SETTINGS)
     half = draw("sp", (2, 2, 2), "linear", 0, [0], torch.float16)
     with pytest.raises(
-        ValueError, match=r"ensemble: expected float32 or float64, got torch\.float16"
+        ValueError, match=r"ensemble: expected float32 or float64"
     ):
         train_ensemble(half, x, x, networks=[0], factors=(1.0, 1.0), batch_size=2, **SETTINGS)
