@@ -212,6 +212,19 @@ def test_a_job_at_its_time_limit_goes_on_where_it_stands(tmp_path, start):
     assert "0 failed attempts" in driver.said
 
 
+def test_a_shard_that_another_run_discards_meanwhile_is_computed_again(tmp_path, start):
+    run(tmp_path, LOCAL)
+    shards = sorted((tmp_path / "shards" / "squares").glob("*.npz"))
+    shards[-1].unlink()
+    hold(tmp_path, *VALUES)
+    driver = start(LOCAL)
+    wait_for("the missing item", lambda: sum(begun(tmp_path).values()) == len(VALUES) + 1)
+    shards[0].unlink()
+    release(tmp_path)
+    assert driver.arrays() == serially(tmp_path)
+    assert sum(begun(tmp_path).values()) == len(VALUES) + 2
+
+
 def test_two_drivers_at_once_do_not_harm_each_other(tmp_path, start):
     hold(tmp_path, *VALUES)
     drivers = [start(LOCAL), start(LOCAL)]

@@ -146,7 +146,11 @@ class Driver:
                 raise self._error(missing)
             self._submit(present)
             if not self._running:
-                raise self._error(missing)
+                # Another run may have found a shard damaged that this one took for done.
+                lost = missing - self._failures.keys()
+                if not lost:
+                    raise self._error(missing)
+                self._queue.append(tuple(sorted(lost)))
             # Often at first, for the sake of a short run, then so that nobody is bothered.
             time.sleep(min(self._cluster.patience, max(0.1, self._progress.elapsed / 50)))
 
