@@ -22,11 +22,11 @@ STRONG = "a correlation of 0.5 is taken as strong; the paper gives no number"
 
 BY_THE_SUM = (
     "The sharpness is nearly the sum of both squared spectral norms (study cracking-d33), so it "
-    "goes with the matrix whose norm varies more from network to network. Gradient descent in small "
-    "steps keeps W_2ᵀW_2/r_2 − W_1W_1ᵀ/r_1 as it was, r_l the layers' relative rates: what varies "
-    "more is, after training too, the matrix with the larger entries at initialisation, and under "
-    "μP the same one learns faster. That is the first matrix where D is well below the width. The "
-    "mean over D depends on the sizes that are taken."
+    "goes with the matrix whose norm varies more from network to network. Gradient descent in "
+    "small steps keeps W_2ᵀW_2/r_2 − W_1W_1ᵀ/r_1 as it was, r_l the layers' relative rates: what "
+    "varies more is, after training too, the matrix with the larger entries at initialisation, and "
+    "under μP the same one learns faster. That is the first matrix where D is well below the "
+    "width. The mean over D depends on the sizes that are taken."
 )
 TWO_OF_A_KIND = (
     "Two matrices of similar magnitude have a similar part in the sharpness, which is nearly the "
