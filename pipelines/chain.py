@@ -5,6 +5,7 @@ from the same configuration, so that ``python -m pipelines.figures only=<study> 
 meets a file that was made with other overrides.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,9 @@ from pipelines import schema
 from pipelines.stage import Context, Estimated
 
 # Finished items of computations that fan out. They are named by their content, so every run with
-# the same code and configuration finds them, and no other run does.
-SHARDS = Path("results/shards")
+# the same code and configuration finds them, and no other run does: a queued experiment, which
+# runs in a copy of the repository, shares them.
+SHARDS = Path(os.environ.get("DVC_ROOT", "."), "results", "shards")
 
 
 @dataclass(frozen=True)
