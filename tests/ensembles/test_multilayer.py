@@ -28,6 +28,8 @@ CONFIG = Config(
     batch_size=8,
     order="own",
     learning_rates={"sp": 0.01, "ntp": 0.01},
+    large_size=100,
+    large_learning_rates={"sp": 0.1, "ntp": 0.1},
     smallest_learning_rate=1e-5,
     factor=0.1,
     patience=2,
@@ -109,6 +111,12 @@ def test_another_point_leaves_the_items_of_the_others_as_they_are():
     assert len(before) == 16
     assert len(after) == 24
     assert all(item in after for item in before)
+
+
+def test_large_networks_may_start_with_another_rate():
+    made = multilayer.items(replace(CONFIG, large_size=3), {})
+    assert {item["learning_rate"] for item in made if item["size"] == 1} == {0.01}
+    assert {item["learning_rate"] for item in made if item["size"] == 3} == {0.1}
 
 
 def test_diverged_networks_are_counted():

@@ -50,7 +50,9 @@ class Config(EnsembleConfig):
         noise_variance: variance of the noise on the teacher's outputs.
         batch_size: samples in an update.
         order: ``own`` for another order of the samples in each network, or ``shared``.
-        learning_rates: base learning rate for each parametrisation.
+        learning_rates: base learning rate for each parametrisation, for sizes below ``large_size``.
+        large_size: the size from which on it is another.
+        large_learning_rates: base learning rate for each parametrisation from there on.
         smallest_learning_rate: training ends on its plateau.
         factor: what the learning rate is multiplied with on a plateau.
         patience: epochs without improvement before that.
@@ -71,6 +73,8 @@ class Config(EnsembleConfig):
     batch_size: int
     order: str
     learning_rates: dict[str, float]
+    large_size: int
+    large_learning_rates: dict[str, float]
     smallest_learning_rate: float
     factor: float
     patience: int
@@ -85,13 +89,10 @@ class Config(EnsembleConfig):
         for name in self.parametrisations:
             expected = f"some of {', '.join(PARAMETRISATIONS)}"
             require(name in PARAMETRISATIONS, "parametrisations", expected, name)
-            rate = self.learning_rates.get(name, 0.0)
-            require(
-                rate >= self.smallest_learning_rate,
-                "learning_rates",
-                f"at least smallest_learning_rate for {name}",
-                rate,
-            )
+            for field in ("learning_rates", "large_learning_rates"):
+                rate = getattr(self, field).get(name, 0.0)
+                expected = f"at least smallest_learning_rate for {name}"
+                require(rate >= self.smallest_learning_rate, field, expected, rate)
         for field, least in {"depths": 2, "sizes": 1}.items():
             values = getattr(self, field)
             fits = bool(values) and min(values) >= least and len(set(values)) == len(values)
@@ -136,6 +137,11 @@ def _points(config: Config) -> Iterator[tuple[str, int, int]]:
     return itertools.product(config.parametrisations, config.depths, config.sizes)
 
 
+def _base_rate(config: Config, parametrisation: str, size: int) -> float:
+    large = size >= config.large_size
+    return (config.large_learning_rates if large else config.learning_rates)[parametrisation]
+
+
 def items(config: Config, networks: Arrays) -> list[Item]:
     """The networks of each point in chunks."""
     shared = {name: getattr(config, name) for name in _SHARED}
@@ -146,7 +152,7 @@ def items(config: Config, networks: Arrays) -> list[Item]:
             "parametrisation": parametrisation,
             "depth": depth,
             "size": size,
-            "learning_rate": config.learning_rates[parametrisation],
+            "learning_rate": _base_rate(config, parametrisation, size),
             "first": first,
             "count": min(step, config.networks - first),
         }
@@ -274,11 +280,10 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
             if name in ("norms", "products"):
                 values = _padded(values, depth, layers)
             rows.setdefault(name, []).append(values)
-    parametrisation, depth, size = zip(*points, strict=True)
     return {
-        "parametrisation": np.array(parametrisation),
-        "depth": np.array(depth),
-        "size": np.array(size),
+        "parametrisation": np.array([parametrisation for parametrisation, _, _ in points]),
+        "depth": np.array([depth for _, depth, _ in points]),
+        "size": np.array([size for _, _, size in points]),
         "time": np.array(TIMES),
         "norm": np.array(NORMS),
         "width": np.array(config.width),
