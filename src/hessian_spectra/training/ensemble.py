@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -13,6 +14,7 @@ from hessian_spectra.seeding import generator
 from hessian_spectra.training.descent import LOSS_LIMIT
 from hessian_spectra.training.ensemble_descent import Descent, MomentDescent, SampleDescent
 from hessian_spectra.training.ensemble_plateau import Plateau
+from hessian_spectra.training.ensemble_products import fastest_products
 from hessian_spectra.training.ensemble_samples import Samples
 from hessian_spectra.training.ensemble_width import narrow, widen
 from hessian_spectra.validation import require
@@ -24,6 +26,8 @@ CONVERGED, EPOCH_LIMIT, DIVERGED = 0, 1, 2
 # Networks train side by side in parts: enough to hide what a call costs, few enough that a step
 # finds them in the caches.
 CACHE_BYTES, FEWEST, MOST = 4 * 2**20, 16, 256
+# Signals times hidden units from which on fast products are worth their calls.
+LARGE = 1500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,15 +156,26 @@ def train_ensemble(
                 progress((start + share * size) / ensemble.count)
 
         numbers = [networks[place] for place in chosen]
-        parts.append(_train(trained.select(chosen), numbers, samples, settings, report))
+        with fastest_products() if _has_large_products(trained, batch_size) else nullcontext():
+            parts.append(_train(trained.select(chosen), numbers, samples, settings, report))
     result = _joined(parts)
     return result if basis is None else replace(result, ensemble=widen(result.ensemble, basis))
+
+
+def _signals(ensemble: Ensemble, batch_size: int) -> int:
+    """How many signals go through a network in a step."""
+    return batch_size if ensemble.activation == "relu" else min(batch_size, ensemble.sizes[0])
+
+
+def _has_large_products(ensemble: Ensemble, batch_size: int) -> bool:
+    """Whether fast products weigh more than what their calls cost."""
+    return _signals(ensemble, batch_size) * max(ensemble.sizes[1:-1]) >= LARGE
 
 
 def _together(ensemble: Ensemble, batch_size: int) -> int:
     """How many networks train side by side."""
     inputs, *hidden, outputs = ensemble.sizes
-    signals = batch_size if ensemble.activation == "relu" else min(batch_size, inputs)
+    signals = _signals(ensemble, batch_size)
     weights = sum(weight[0].numel() for weight in ensemble.weights)
     numbers = weights + 2 * signals * sum(hidden) + batch_size * (inputs + outputs)
     fit = CACHE_BYTES // (numbers * ensemble.weights[0].element_size())

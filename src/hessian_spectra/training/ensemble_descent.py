@@ -32,7 +32,7 @@ class Descent:
     ) -> None:
         dtype = ensemble.weights[0].dtype
         hidden = [padded(size, dtype) for size in ensemble.sizes[1:-1]]
-        columns, rows = [samples.input_columns, *hidden], [*hidden, samples.output_size]
+        columns, rows = [samples.inputs, *hidden], [*hidden, samples.outputs]
         weights = [
             pad(multiplier * weight, row, column)
             for multiplier, weight, row, column in zip(
@@ -146,10 +146,11 @@ class SampleDescent(Descent):
         self, ensemble: Ensemble, samples: Samples, factors: Sequence[float], *, shared: bool
     ) -> None:
         super().__init__(ensemble, samples, factors, shared=shared)
-        natural = torch.arange(samples.count, device=samples.rows.device)
-        batches = samples.rows[samples.split(natural[None])[0]]
-        self._inputs = samples.inputs(batches).contiguous()
-        self._targets = samples.targets(batches).contiguous()
+        natural = torch.arange(samples.count, device=samples.x.device)
+        x, y = samples.gather(samples.split(natural[None])[0])
+        # Copies, because the next gathering takes the same memory.
+        self._inputs = x.clone()
+        self._targets = y.clone(memory_format=torch.contiguous_format)
 
     def losses(self) -> Tensor:
         """The loss of each network over all samples, ``(N,)`` float64."""
@@ -163,11 +164,10 @@ class SampleDescent(Descent):
     def _descend(self, batches: Tensor, rates: Sequence[Tensor]) -> None:
         rows = len(self._weights[0])
         for indices, rate in zip(batches.unbind(1), rates, strict=True):
-            batch = self._samples.gather(indices).expand(rows, -1, -1)
-            inputs = self._samples.inputs(batch)
+            x, y = self._samples.gather(indices)
+            inputs = x.expand(rows, -1, -1)
             hidden = self._forward(inputs)
-            slope = self._outputs(hidden[-1])
-            slope.sub_(self._samples.targets(batch)).mul_(rate)
+            slope = self._outputs(hidden[-1]).sub_(y).mul_(rate)
             self._backward(inputs, hidden, slope)
 
 
@@ -182,16 +182,14 @@ class MomentDescent(Descent):
         self, ensemble: Ensemble, samples: Samples, factors: Sequence[float], *, shared: bool
     ) -> None:
         super().__init__(ensemble, samples, factors, shared=shared)
-        rows = samples.rows[:-1].double() / math.sqrt(samples.count)
-        x, y = samples.inputs(rows), samples.targets(rows)
+        x, y = (part[:-1].double() / math.sqrt(samples.count) for part in (samples.x, samples.y))
         # 1/(2n) Σ‖P x − y‖² = ‖P R' − y'Q‖²/2 + what no P can fit, with x/√n = Q R: free of the
         # cancellation between the moments.
         q, r = torch.linalg.qr(x)
-        target = y @ q
-        self._floor = (y - target @ q.mT).square().sum() / 2
-        columns = samples.input_columns
-        self._root = pad(r.mT, columns, columns).to(samples.rows)
-        self._target = pad(target, samples.output_size, columns).to(samples.rows)
+        target = y[:, : samples.outputs].mT @ q
+        self._floor = (y[:, : samples.outputs] - q @ target.mT).square().sum() / 2
+        self._root = pad(r.mT, samples.inputs, samples.inputs).to(samples.x)
+        self._target = pad(target, samples.outputs, samples.inputs).to(samples.x)
 
     def losses(self) -> Tensor:
         """The loss of each network over all samples, ``(N,)`` float64."""
@@ -221,8 +219,7 @@ class MomentDescent(Descent):
 
     def _sample_slope(self, product: Tensor, batch: Tensor) -> Tensor:
         slope = self._buffers.get("slope", *product.shape)
-        rows = self._samples.gather(batch)
-        inputs = self._samples.inputs(rows)
-        error = self._buffers.get("error", *product.shape[:2], inputs.shape[1])
-        torch.bmm(product, inputs.mT, out=error).sub_(self._samples.targets(rows))
-        return torch.bmm(error, inputs, out=slope)
+        x, y = self._samples.gather(batch)
+        error = self._buffers.get("error", *y.shape)
+        torch.bmm(product, x.mT, out=error).sub_(y)
+        return torch.bmm(error, x, out=slope)

@@ -52,10 +52,10 @@ class Buffers:
 
 
 class Samples:
-    """The pairs (x_i, y_i) as rows of one matrix, filled up with zeros, and batches of them.
+    """The inputs x_i and targets y_i as rows of two matrices, and batches of them.
 
-    One more row holds zeros alone and fills up the last batch: networks without biases map zero to
-    zero, so that it adds nothing to any gradient.
+    One more row of zeros fills up the last batch: networks without biases map zero to zero, so that
+    it adds nothing to any gradient.
 
     Args:
         x: inputs ``(n, d_0)``.
@@ -64,21 +64,15 @@ class Samples:
     """
 
     def __init__(self, x: Tensor, y: Tensor, batch_size: int) -> None:
-        self.count, self.input_size = x.shape
-        self.output_size = y.shape[1]
-        self.input_columns = padded(self.input_size, x.dtype)
-        self.batch_rows = padded(batch_size, x.dtype)
+        self.count, self.outputs = y.shape
+        self.inputs = padded(x.shape[1], x.dtype)
         self.sizes = [
             min(batch_size, self.count - start) for start in range(0, self.count, batch_size)
         ]
+        self.x = pad(x, self.count + 1, self.inputs)
+        self.y = pad(y, self.count + 1, padded(self.outputs, x.dtype))
         self._batch_size = batch_size
-        self.rows = torch.cat(
-            [
-                pad(x, self.count + 1, self.input_columns),
-                pad(y, self.count + 1, padded(self.output_size, x.dtype)),
-            ],
-            dim=1,
-        )
+        self._rows = padded(batch_size, x.dtype)
         self._buffers = Buffers(x)
         self._outer: Tensor | None = None
 
@@ -86,37 +80,39 @@ class Samples:
     def tabulated(self) -> bool:
         """Whether sums of outer products are read off a table."""
         # PyTorch sums rows of a table by compiled vector instructions in float32 only.
-        entries = (self.count + 1) * (self.input_size + self.output_size) * self.input_size
+        entries = len(self.x) * (self.inputs + self.outputs) * self.inputs
         return (
-            self.rows.dtype == torch.float32
-            and self.rows.device.type == "cpu"
-            and entries * self.rows.element_size() <= TABLE_BYTES
+            self.x.dtype == torch.float32
+            and self.x.device.type == "cpu"
+            and entries * self.x.element_size() <= TABLE_BYTES
         )
 
     def split(self, order: Tensor) -> Tensor:
-        """Orders ``(N, n)`` as rows of batches ``(N, batches, rows of a batch)``."""
+        """Orders ``(N, n)`` as indices of batches ``(N, batches, rows of a batch)``."""
         missing = len(self.sizes) * self._batch_size - self.count
         if missing:
             order = functional.pad(order, (0, missing), value=self.count)
         batches = order.view(len(order), len(self.sizes), self._batch_size)
-        if self.batch_rows == self._batch_size:
+        if self._rows == self._batch_size:
             return batches
-        return functional.pad(batches, (0, self.batch_rows - self._batch_size), value=self.count)
+        return functional.pad(batches, (0, self._rows - self._batch_size), value=self.count)
 
-    def inputs(self, rows: Tensor) -> Tensor:
-        """The columns of x."""
-        return rows[..., : self.input_columns]
+    def gather(self, batch: Tensor) -> tuple[Tensor, Tensor]:
+        """The samples that belong to indices ``(N, rows)``.
 
-    def targets(self, rows: Tensor) -> Tensor:
-        """The columns of y, transposed: ``(..., d_L, rows of a batch)``."""
-        return rows[..., self.input_columns : self.input_columns + self.output_size].mT
-
-    def gather(self, batch: Tensor) -> Tensor:
-        """The rows ``(N, rows of a batch, columns)`` that belong to indices ``(N, rows)``."""
-        count, length = batch.shape
-        rows = self._buffers.get("batch", count, length, self.rows.shape[1])
-        torch.index_select(self.rows, 0, batch.reshape(-1), out=rows.view(count * length, -1))
-        return rows
+        Returns:
+            x ``(N, rows, columns of x)`` and y transposed, ``(N, d_L, rows)``.
+        """
+        x, y = (
+            torch.index_select(
+                samples,
+                0,
+                batch.reshape(-1),
+                out=self._buffers.get(name, batch.numel(), samples.shape[1]),
+            ).view(*batch.shape, -1)
+            for name, samples in (("x", self.x), ("y", self.y))
+        )
+        return x, y[..., : self.outputs].mT
 
     def moments(self, batches: Tensor) -> tuple[Tensor, Tensor]:
         """Sums over each batch: Σ_i x_i x_i' and Σ_i y_i x_i'.
@@ -128,20 +124,23 @@ class Samples:
             ``(N, batches, columns of x, columns of x)`` and ``(N, batches, d_L, columns of x)``.
         """
         count, number, length = batches.shape
-        inputs, outputs = self.input_columns, self.output_size
+        flat = batches.reshape(count * number, length)
         if self.tabulated:
-            flat = batches.reshape(count * number, length)
             sums = functional.embedding_bag(flat, self._table(), mode="sum")
-            sums = sums.view(count, number, inputs + outputs, inputs)
-        else:
-            sums = self._buffers.get("sums", count, number, self.rows.shape[1], inputs)
-            for network in range(count):
-                rows = self.gather(batches[network])
-                torch.bmm(rows.mT, self.inputs(rows), out=sums[network])
-        return sums[:, :, :inputs], sums[:, :, inputs : inputs + outputs]
+            sums = sums.view(count, number, self.inputs + self.outputs, self.inputs)
+            own, cross = sums.split([self.inputs, self.outputs], dim=2)
+            return own, cross
+        own = self._buffers.get("own", count, number, self.inputs, self.inputs)
+        cross = self._buffers.get("cross", count, number, self.outputs, self.inputs)
+        for network in range(count):
+            x, y = self.gather(batches[network])
+            torch.bmm(x.mT, x, out=own[network])
+            torch.bmm(y, x, out=cross[network])
+        return own, cross
 
     def _table(self) -> Tensor:
         """(x_i; y_i) x_i', flattened to a row for each sample."""
         if self._outer is None:
-            self._outer = (self.rows[:, :, None] * self.inputs(self.rows)[:, None, :]).flatten(1)
+            both = torch.cat([self.x, self.y], dim=1)
+            self._outer = (both[:, :, None] * self.x[:, None, :]).flatten(1)
         return self._outer
