@@ -51,7 +51,8 @@ class Config(DataStudyConfig):
         samples: number of points n for each width; the data set's first ones.
         sizes: input sizes D; each is taken at those widths that are at least as large.
         networks: networks N of each point, that is of each case, width and input size.
-        jitters: for each network, spectra with eigenvalues moved at random that it is compared to.
+        jitters: for each network, spectra with eigenvalues moved at random that it is compared to;
+            19 or more, for one of them to be 5 %.
         networks_per_item: networks that one item of the fan-out computes together.
     """
 
@@ -78,6 +79,8 @@ class Config(DataStudyConfig):
             require(fits, field, "different numbers of at least 1", values)
         expected = "one number for each of widths"
         require(len(self.samples) == len(self.widths), "samples", expected, self.samples)
+        several = any(1 < size <= max(self.widths) for size in self.sizes)
+        require(several, "sizes", "one above 1 and of at most the largest width", self.sizes)
         for width, samples in zip(self.widths, self.samples, strict=True):
             sizes = [size for size in self.sizes if size <= width]
             require(bool(sizes), "sizes", f"one of at most the width {width}", self.sizes)
@@ -90,9 +93,9 @@ class Config(DataStudyConfig):
                 "whose whole Hessian is taken"
             )
             require(reduced or parameters <= LARGEST_DENSE, "widths", expected, parameters)
-        for field in ("networks", "jitters", "networks_per_item"):
+        for field, least in {"networks": 1, "jitters": 19, "networks_per_item": 1}.items():
             value = getattr(self, field)
-            require(value >= 1, field, "at least 1", value)
+            require(value >= least, field, f"at least {least}", value)
 
 
 @dataclass(frozen=True)

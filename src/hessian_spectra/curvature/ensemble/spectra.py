@@ -118,8 +118,8 @@ def _restricted(ensemble: Ensemble, data: SecondMoments) -> Float[Tensor, "N r r
 
     Let ``a_l = (A_L ⋯ A_{l+1})ᵀ`` and ``b_l = A_{l−1} ⋯ A_1 r``, multipliers included. A change
     ``E_l`` of the layers enters the second derivative through ``U_l = E_lᵀ a_l`` and ``V_l = E_l
-    b_l`` alone: it is ``|S^½ Σ_l (A_{l−1} ⋯ A_1)ᵀ U_l|² + 2 Σ_{l<k} U_kᵀ A_{k−1} ⋯ A_{l+1} V_l``. So
-    the Hessian is zero outside the changes ``E_l = â_l uᵀ + P_l v b̂_lᵀ``, where hats make unit
+    b_l`` alone: that is ``|S^½ Σ_l (A_{l−1} ⋯ A_1)ᵀ U_l|² + 2 Σ_{l<k} U_kᵀ A_{k−1} ⋯ A_{l+1} V_l``.
+    So the Hessian is zero outside the changes ``E_l = â_l uᵀ + P_l v b̂_lᵀ``, where hats make unit
     vectors and ``P_l`` is an orthonormal basis of what is orthogonal to ``â_l``; ``(u, v)`` are the
     coordinates.
     """
