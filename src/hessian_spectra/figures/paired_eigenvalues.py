@@ -177,7 +177,7 @@ def caption(closed_form: Arrays, numerics: Arrays) -> str:
         "eigenvalues exact.",
         f"Lines: median, bands: {BAND:.0%} of the networks. Green: the smallest distance in "
         f"{jitters} spectra per network whose non-zero eigenvalues are moved at random by up to "
-        "the distance of their neighbours, that is, by chance.",
+        "half the distance between their two neighbours, that is, by chance.",
         f"Beyond chance is a pair that at most {LEVEL:.0%} of the jittered spectra of its network "
         f"match, so by chance {math.floor(LEVEL * (1 + jitters)) / (1 + jitters):.1%} of the "
         "networks have one.",

@@ -50,8 +50,9 @@ def exact_spectra(ensemble: Ensemble, x: Tensor, y: Tensor) -> Spectra:
         >>> weights = torch.ones(1, 2, 1).double(), torch.ones(1, 1, 2).double()
         >>> one = Ensemble(weights=weights, multipliers=(1.0, 1.0), activation="linear")
         >>> x, y = torch.ones(1, 1).double(), torch.zeros(1).double()
-        >>> exact_spectra(one, x, y).eigenvalues.sort().values.round().tolist()
-        [[-2.0, -2.0, 2.0, 6.0]]
+        >>> values, multiplicities = exact_spectra(one, x, y)
+        >>> values[0].repeat_interleave(multiplicities).sort().values.round().tolist()
+        [-2.0, -2.0, 2.0, 6.0]
     """
     sizes = ensemble.sizes
     if sizes[-1] != 1 or y.ndim != 1 or len(y) == 0 or x.shape != (len(y), sizes[0]):
