@@ -10,6 +10,7 @@ from hessian_spectra.curvature.ensemble.norms import (
 from hessian_spectra.curvature.ensemble.products import Products, products
 from hessian_spectra.curvature.ensemble.sharpness import Sharpness, sharpness
 from hessian_spectra.curvature.ensemble.traces import hessian_trace
+from hessian_spectra.curvature.ensemble.whole import eigenvalues
 
 __all__ = [
     "BlockBounds",
@@ -19,6 +20,7 @@ __all__ = [
     "Sharpness",
     "WeightStatistics",
     "block_bounds",
+    "eigenvalues",
     "hessian_trace",
     "products",
     "sharpness",
