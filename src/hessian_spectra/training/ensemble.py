@@ -9,12 +9,12 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.models import Ensemble
 from hessian_spectra.seeding import generator
 from hessian_spectra.training.descent import LOSS_LIMIT
 from hessian_spectra.training.ensemble_descent import Descent, MomentDescent, SampleDescent
 from hessian_spectra.training.ensemble_plateau import Plateau
-from hessian_spectra.training.ensemble_products import fastest_products
 from hessian_spectra.training.ensemble_samples import Samples
 from hessian_spectra.training.ensemble_width import narrow, widen
 from hessian_spectra.validation import require

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from hessian_spectra.training import ensemble_products
-from hessian_spectra.training.ensemble_products import fastest_products
+from hessian_spectra import matrix_products
+from hessian_spectra.matrix_products import fastest_products
 
 
 def precision():
@@ -34,7 +34,7 @@ def test_the_setting_is_as_before_afterwards():
 
 
 def test_nothing_is_set_where_precision_would_be_lost(monkeypatch):
-    monkeypatch.setattr(ensemble_products, "_single_precision", lambda: False)
+    monkeypatch.setattr(matrix_products, "_single_precision", lambda: False)
     before = precision()
     with fastest_products():
         assert precision() == before
