@@ -1,5 +1,6 @@
 """The largest Hessian eigenvalue of every network of an ensemble."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor
 from hessian_spectra.curvature.ensemble.lanczos import largest
 from hessian_spectra.curvature.ensemble.moments import Data, SecondMoments, fitted, in_float64
 from hessian_spectra.curvature.ensemble.products import Products, products
+from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.models.ensemble import Ensemble
 from hessian_spectra.seeding import generator
 
@@ -73,10 +75,11 @@ def sharpness(ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0) 
     data = in_float64(fitted(ensemble, data))
     size = sum(weight[0].numel() for weight in ensemble.weights)
     start = torch.randn(size, generator=generator(seed, "Lanczos start"), dtype=torch.float64)
-    rows = torch.arange(ensemble.count).split(_batch_size(ensemble, data))
-    parts = [
-        _batch(products(ensemble.select(part).to(torch.float64), data), start, tol) for part in rows
-    ]
+    with fastest_products() if _has_large_products(ensemble, data) else nullcontext():
+        parts = [
+            _batch(products(ensemble.select(part).to(torch.float64), data), start, tol)
+            for part in torch.arange(ensemble.count).split(_batch_size(ensemble, data))
+        ]
     return Sharpness(
         torch.cat([part.values for part in parts]),
         torch.cat([part.residuals for part in parts]),
@@ -85,12 +88,23 @@ def sharpness(ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0) 
     )
 
 
+def _rows(ensemble: Ensemble, data: Data) -> int:
+    """How many rows the products have for each network."""
+    if isinstance(data, SecondMoments):
+        return min(ensemble.sizes[0], ensemble.sizes[-1])
+    return len(data[0])
+
+
+def _has_large_products(ensemble: Ensemble, data: Data) -> bool:
+    """Whether fast products weigh more than what their calls cost, as measured."""
+    return _rows(ensemble, data) >= 32 and min(ensemble.sizes) >= 10
+
+
 def _batch_size(ensemble: Ensemble, data: Data) -> int:
     """How many networks are worked on together."""
     device = ensemble.weights[0].device.type
     vector = 8 * sum(weight[0].numel() for weight in ensemble.weights)
-    rows = ensemble.sizes[0] if isinstance(data, SecondMoments) else len(data[0])
-    state = 8 * rows * sum(ensemble.sizes[1:])
+    state = 8 * _rows(ensemble, data) * sum(ensemble.sizes[1:])
     return max(1, min(_VECTOR_BYTES[device] // vector, _STATE_BYTES[device] // state))
 
 
