@@ -163,6 +163,18 @@ class TestNumbers:
     def test_the_trace_is_known_of_every_network(self, four_layers):
         assert measured("trace", four_layers, "cracking-fig13")[1]
 
+    def test_of_four_layers_those_that_occur_once_sum_to_the_fraction_of_the_trace(self):
+        settings = config(
+            depth=4, cases=["orthogonal-decorrelated"], widths=[8], samples=[20], sizes=[3, 5]
+        )
+        arrays = sides(settings)
+        assert measured("eigenvalues-that-occur-once", arrays, "cracking-fig11")[1]
+        numeric = arrays[1] | {"single": 1.001 * arrays[1]["single"]}
+        wrong = measured("eigenvalues-that-occur-once", (arrays[0], numeric), "cracking-fig11")
+        assert not wrong[1]
+        # They are more than a pair: two of them alone miss it.
+        assert (numeric["distance"][..., 0] > 1e-8).all()
+
     @pytest.mark.parametrize("name", ["trace", "pair", "second-distance"])
     def test_wrong_eigenvalues_would_be_noticed(self, name, two_layers):
         exact, numeric = two_layers
@@ -200,6 +212,13 @@ class TestClaims:
         for claim in found:
             assert claim.problems() == []
             assert claim.kind == "identity" or claim.explanation or claim.decides == "high"
+
+    def test_cases_that_are_not_there_are_named(self, four_layers):
+        exact, numeric = four_layers
+        chosen = exact["parametrisation"] == "sp"
+        exact = {name: array[chosen] if array.ndim else array for name, array in exact.items()}
+        with pytest.raises(ValueError, match=r"cases: expected orthogonal-decorrelated with an"):
+            claims.least_ratio(exact, numeric)
 
     def test_the_pair_stands_out_under_the_assumptions_alone(self, two_layers):
         ratio, stands_out = measured("pair-stands-out", two_layers)

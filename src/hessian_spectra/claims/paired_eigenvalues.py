@@ -47,7 +47,13 @@ def _chosen(arrays: Arrays, cases: tuple[str, ...], least: int = 2) -> np.ndarra
     """Which points are of some cases and have at least so many inputs."""
     pairs = zip(arrays["parametrisation"].tolist(), arrays["data"].tolist(), strict=True)
     named = np.array([f"{parametrisation}-{data}" in cases for parametrisation, data in pairs])
-    return named & (arrays["size"] >= least)
+    chosen = named & (arrays["size"] >= least)
+    if not chosen.any():
+        raise ValueError(
+            f"cases: expected {' or '.join(cases)} with an input size of at least {least}, which "
+            "the figure's claims are about, got none; a study of another name has no claims"
+        )
+    return chosen
 
 
 def worst_trace(closed_form: Arrays, numerics: Arrays) -> float:
@@ -67,6 +73,17 @@ def worst_second(closed_form: Arrays, numerics: Arrays) -> float:
     known = np.isfinite(closed_form["distance"]).all(axis=(1, 2))
     errors = np.abs(closed_form["distance"] - numerics["distance"])[known, :, 1]
     return float((errors / numerics["largest"][known]).max())
+
+
+def worst_single_sum(closed_form: Arrays, numerics: Arrays) -> float:
+    """Largest error of tr(H)/D by what occurs once, under the assumptions, over the largest one.
+
+    With D = 2, or less than three hidden units beyond D, others occur once as well.
+    """
+    chosen = _chosen(closed_form, ASSUMED, least=3)
+    chosen &= closed_form["width"] >= closed_form["size"] + 3
+    errors = np.abs(closed_form["target"] - numerics["single"])[chosen]
+    return float(np.max(errors / numerics["largest"][chosen], initial=0.0))
 
 
 def _ratios(
@@ -237,6 +254,22 @@ def _beyond(study: str) -> list[Claim]:
     ]
 
 
+def _once(study: str) -> Claim:
+    """What the pair of two layers becomes: the block that keeps every rotation's direction."""
+    return _identity(
+        study,
+        "eigenvalues-that-occur-once",
+        "Four-layer linear networks with orthonormal columns in all matrices but the last and "
+        "decorrelated data, 2 < D < m − 2: no two eigenvalues, but all those that occur once sum "
+        "to tr(H)/D. (Turned so that the inner matrices are identities and the residual covariance "
+        "lies along one input, the Hessian is the same under all rotations that keep this "
+        "direction; the block that they keep has the D-th part of the trace, since each input has "
+        "as much of it and residuals have none.)",
+        worst_single_sum,
+        1e-10,
+    )
+
+
 def _width_150(study: str) -> Claim:
     return Claim(
         id=f"{study}/width-150",
@@ -254,7 +287,14 @@ def _width_150(study: str) -> Claim:
 
 
 def claims(study: str) -> list[Claim]:
-    """The claims of one study of this kind."""
+    """The claims of one study of this kind; none for one that is no figure of the paper.
+
+    Example:
+        >>> claims("a-study-of-my-own")
+        []
+    """
+    if study not in _STUDIES:
+        return []
     networks, _ = _STUDIES[study]
     found = [
         _identity(
@@ -270,6 +310,8 @@ def claims(study: str) -> list[Claim]:
     if networks == "two-layer linear":
         found += _under_the_assumptions(study)
     found += _beyond(study)
+    if study == "cracking-fig11":
+        found.append(_once(study))
     if study == "cracking-fig13":
         found.append(_width_150(study))
     return found

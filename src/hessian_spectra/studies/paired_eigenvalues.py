@@ -294,21 +294,22 @@ def measure(
     """The pairs of some networks of one point, from all their eigenvalues.
 
     Returns:
-        ``distance`` ``(N, 2)``, ``target``, ``mean`` and ``largest`` (magnitude) ``(N,)``, all of
-        the Hessian's eigenvalues, and ``chance`` ``(N, J)``: the smallest distance in each of the
-        jittered spectra, ascending.
+        ``distance`` ``(N, 2)``, ``target``, ``mean``, ``largest`` (magnitude) and ``single``, the
+        sum of the eigenvalues that occur once, ``(N,)``, all of the Hessian's eigenvalues; and
+        ``chance`` ``(N, J)``: the smallest distance in each of the jittered spectra, ascending.
     """
     size = x.shape[1]
     ensemble = drawn(parametrisation, activation, depth, width, size, seed, networks)
     found = exact_spectra(ensemble, torch.from_numpy(x), torch.from_numpy(y))
     total = int(found.multiplicities.sum())
     traces = found.eigenvalues @ found.multiplicities.to(found.eigenvalues)
-    distances, chances = [], []
+    distances, chances, singles = [], [], []
     for network, eigenvalues, trace in zip(networks, found.eigenvalues, traces, strict=True):
         target = float(trace) / size
         values, counts = distinct_values(eigenvalues, found.multiplicities)
         repeated = counts > 1
         distances.append(closest_pair_sums(values[None], repeated[None], target)[0])
+        singles.append(values[~repeated].sum())
         purpose = f"jitter {parametrisation} {data} {width} {size} {depth} {activation} {network}"
         moved = jittered(values, repeated, jitters, generator(seed, purpose))
         chances.append(closest_pair_sums(*moved, target, 1)[:, 0].sort().values)
@@ -318,6 +319,7 @@ def measure(
         "target": (traces / size).numpy(),
         "mean": (traces / total).numpy(),
         "largest": found.eigenvalues.abs().amax(dim=1).numpy(),
+        "single": torch.stack(singles).numpy(),
     }
 
 
