@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from benchmarks.curvature import hardware
 from benchmarks.timing import rounds
 from hessian_spectra.models import Ensemble, draw
+from hessian_spectra.models.ensemble import Activation
 from hessian_spectra.models.teacher import teacher_data
 from hessian_spectra.seeding import generator
 from hessian_spectra.training import train_ensemble
@@ -33,7 +34,7 @@ PLAIN_NETWORKS, PLAIN_EPOCHS = 2, 2
 class Task:
     """Networks to train, and by how many times we mean to be faster at least."""
 
-    activation: str
+    activation: Activation
     size: int
     order: str
     networks: int

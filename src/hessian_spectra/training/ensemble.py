@@ -88,7 +88,7 @@ def train_ensemble(
 ) -> EnsembleTraining:
     """Mini-batch gradient descent on 1/(2n) Σ_i ‖f(x_i) − y_i‖² for each network of an ensemble.
 
-    Each network ends as if it were trained alone, with the same bits in float64: as by
+    Each network ends as if it were trained alone, on a CPU with the same bits in float64: as by
     ``torch.optim.SGD`` and ``ReduceLROnPlateau`` on the loss over all samples after each epoch, up
     to rounding. A network is done when the scheduler would lower a rate that is the smallest.
 
