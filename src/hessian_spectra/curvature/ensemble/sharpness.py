@@ -18,8 +18,8 @@ from hessian_spectra.seeding import generator
 _VECTOR_BYTES = {"cpu": 2**23, "cuda": 2**28}
 _STATE_BYTES = {"cpu": 2**27, "cuda": 2**32}
 _STEPS = 400
-# Runs in float32, then in float64, each from where the one before ended.
-_RUNS = (torch.float32,) * 3 + (torch.float64,) * 3
+# Runs, each from where the one before ended; so many of them in float32, then in float64.
+_RUNS, _SINGLE = 6, 3
 # Relative residuals: of the first run, which rounding in float32 leaves far below, and the least
 # that rounding in float64 allows.
 _FIRST, _LEAST = 1e-5, 1e-12
@@ -115,20 +115,27 @@ def _batch(exact: Products, start: Tensor, tol: float) -> Sharpness:
     images = exact @ vectors
     values, residuals = _rayleigh(vectors, images)
     goal, count = max(tol / 100, _LEAST), exact.count
-    for number, dtype in enumerate(_RUNS):
+    operator = exact.to(torch.float32)
+    for number in range(_RUNS):
         still = (residuals > goal).nonzero()[:, 0]
         if not len(still):
             break
-        operator = exact if len(still) == exact.count else exact.select(still)
+        if number == _SINGLE:
+            operator = exact
         aim = max(goal, _FIRST) if number == 0 else goal
-        found = largest(operator.to(dtype), vectors[still], images[still], aim, _STEPS)
+        found = largest(_only(operator, still), vectors[still], images[still], aim, _STEPS)
         # What overflows in float32 starts again.
         finite = torch.isfinite(found.vectors).all(dim=1, keepdim=True)
         vectors[still] = torch.where(finite, found.vectors, start)
-        images[still] = operator @ vectors[still]
+        images[still] = _only(exact, still) @ vectors[still]
         values, residuals = _rayleigh(vectors, images)
         count += found.products + len(still)
     return Sharpness(values, residuals, residuals <= tol, count)
+
+
+def _only(operator: Products, networks: Tensor) -> Products:
+    """The matrices of some networks, without a copy if these are all."""
+    return operator if len(networks) == operator.count else operator.select(networks)
 
 
 def _rayleigh(vectors: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:
