@@ -1,5 +1,6 @@
 """Curvature of all networks of an ensemble at once."""
 
+from hessian_spectra.curvature.ensemble.largest_eigenvalue import Sharpness, sharpness
 from hessian_spectra.curvature.ensemble.moments import Data, SecondMoments
 from hessian_spectra.curvature.ensemble.norms import (
     BlockBounds,
@@ -7,22 +8,21 @@ from hessian_spectra.curvature.ensemble.norms import (
     block_bounds,
     weight_statistics,
 )
-from hessian_spectra.curvature.ensemble.products import Products, products
-from hessian_spectra.curvature.ensemble.sharpness import Sharpness, sharpness
+from hessian_spectra.curvature.ensemble.products import Hessians, hessians
 from hessian_spectra.curvature.ensemble.traces import hessian_trace
 from hessian_spectra.curvature.ensemble.whole import eigenvalues
 
 __all__ = [
     "BlockBounds",
     "Data",
-    "Products",
+    "Hessians",
     "SecondMoments",
     "Sharpness",
     "WeightStatistics",
     "block_bounds",
     "eigenvalues",
     "hessian_trace",
-    "products",
+    "hessians",
     "sharpness",
     "weight_statistics",
 ]

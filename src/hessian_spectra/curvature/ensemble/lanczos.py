@@ -9,7 +9,7 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.linalg.lapack import dsterf
 from torch import Tensor
 
-from hessian_spectra.curvature.ensemble.products import Products
+from hessian_spectra.curvature.ensemble.products import Hessians
 
 # Finished networks are dropped once they are this share of those multiplied.
 _DROPPED = 0.2
@@ -36,7 +36,7 @@ class _Tops(NamedTuple):
 
 
 def largest(
-    operator: Products, start: Tensor, images: Tensor, tol: float, limit: int
+    operator: Hessians, start: Tensor, images: Tensor, tol: float, limit: int
 ) -> RitzVectors:
     """The Ritz vector of largest value for each network, until its residual is ``tol`` of it.
 
@@ -67,7 +67,7 @@ def largest(
 class _Run:
     """The state of a batch: of the networks in ``rows``, those that ``waiting`` marks are open."""
 
-    def __init__(self, operator: Products, start: Tensor, images: Tensor, tol: float) -> None:
+    def __init__(self, operator: Hessians, start: Tensor, images: Tensor, tol: float) -> None:
         self.operator, self.tol = operator, tol
         self.start, self.vectors = start, start.clone()
         self.rows = torch.arange(len(start))

@@ -15,7 +15,7 @@ _CACHE_BYTES = 3 * 2**19
 
 
 @dataclass(frozen=True, kw_only=True)
-class Products:
+class Hessians:
     """The Hessians of ``1/(2n) Σ_i ‖f(x_i) − y_i‖²`` of ``N`` networks, as maps on vectors.
 
     The R-operator by hand. With A_l = a_l W_l, h_0 = x, h_l = φ(A_l h_{l−1}) and the errors b_L = f
@@ -67,7 +67,7 @@ class Products:
         """Where the products are taken."""
         return self.weights[0].device
 
-    def select(self, networks: Tensor | slice) -> "Products":
+    def select(self, networks: Tensor | slice) -> "Hessians":
         """The Hessians of some of the networks."""
         return replace(
             self,
@@ -76,7 +76,7 @@ class Products:
             errors=tuple(error[networks] for error in self.errors),
         )
 
-    def to(self, dtype: torch.dtype) -> "Products":
+    def to(self, dtype: torch.dtype) -> "Hessians":
         """The same Hessians in another precision; which units are active stays as it was."""
         return replace(
             self,
@@ -175,7 +175,7 @@ def _masked(values: Tensor, hidden: Tensor) -> Tensor:
     return torch.ops.aten.threshold_backward.grad_input(values, hidden, 0.0, grad_input=values)
 
 
-def products(ensemble: Ensemble, data: Data) -> Products:
+def hessians(ensemble: Ensemble, data: Data) -> Hessians:
     """The Hessians of all networks with respect to the raw parameters ``W_1, ..., W_L``.
 
     Args:
@@ -194,8 +194,8 @@ def products(ensemble: Ensemble, data: Data) -> Products:
     Example:
         >>> one = Ensemble(weights=(torch.ones(1, 1, 1), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> hessians = products(one, (torch.ones(1, 1), torch.ones(1, 1)))
-        >>> hessians @ torch.tensor([[1.0, 0.0]])
+        >>> matrices = hessians(one, (torch.ones(1, 1), torch.ones(1, 1)))
+        >>> matrices @ torch.tensor([[1.0, 0.0]])
         tensor([[1., 1.]])
     """
     data = fitted(ensemble, data)
@@ -210,7 +210,7 @@ def products(ensemble: Ensemble, data: Data) -> Products:
     errors = [(outputs - y) / len(x)]
     for weight, active in zip(weights[:0:-1], hidden[::-1], strict=True):
         errors.append(_masked(errors[-1] @ weight, active))
-    return Products(
+    return Hessians(
         weights=tuple(weights),
         multipliers=ensemble.multipliers,
         inputs=x,
@@ -222,8 +222,8 @@ def products(ensemble: Ensemble, data: Data) -> Products:
     )
 
 
-def _linear(weights: list[Tensor], multipliers: tuple[float, ...], data: SecondMoments) -> Products:
-    """Products of linear networks, with as many rows as the smaller of inputs and outputs."""
+def _linear(weights: list[Tensor], multipliers: tuple[float, ...], data: SecondMoments) -> Hessians:
+    """Hessians of linear networks, with as many rows as the smaller of inputs and outputs."""
     transposed = data.syx.shape[0] < data.syx.shape[1]
     if transposed:
         weights, multipliers = [weight.mT for weight in reversed(weights)], multipliers[::-1]
@@ -234,7 +234,7 @@ def _linear(weights: list[Tensor], multipliers: tuple[float, ...], data: SecondM
     errors = [whole @ data.sxx - data.syx if transposed else data.sxx @ whole - data.syx.mT]
     for weight in weights[:0:-1]:
         errors.append(errors[-1] @ weight)
-    return Products(
+    return Hessians(
         weights=tuple(weights),
         multipliers=multipliers,
         inputs=None,

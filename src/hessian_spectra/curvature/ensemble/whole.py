@@ -5,7 +5,7 @@ from torch import Tensor
 
 from hessian_spectra.curvature.dense import DENSE_LIMIT
 from hessian_spectra.curvature.ensemble.moments import Data, fitted, in_float64
-from hessian_spectra.curvature.ensemble.products import Products, products
+from hessian_spectra.curvature.ensemble.products import Hessians, hessians
 from hessian_spectra.models.ensemble import Ensemble
 
 # Dense matrices of a batch of networks stay within this.
@@ -43,13 +43,13 @@ def eigenvalues(ensemble: Ensemble, data: Data) -> Tensor:
     batch = max(1, _BATCH_BYTES // (8 * size**2))
     return torch.cat(
         [
-            _of_batch(products(ensemble.select(part).to(torch.float64), data))
+            _of_batch(hessians(ensemble.select(part).to(torch.float64), data))
             for part in torch.arange(ensemble.count).split(batch)
         ]
     )
 
 
-def _of_batch(operator: Products) -> Tensor:
+def _of_batch(operator: Hessians) -> Tensor:
     """Eigenvalues from products with the unit vectors, one after the other for all networks."""
     size = operator.size
     matrices = torch.empty(operator.count, size, size, dtype=operator.dtype, device=operator.device)

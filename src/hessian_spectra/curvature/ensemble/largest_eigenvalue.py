@@ -8,7 +8,7 @@ from torch import Tensor
 
 from hessian_spectra.curvature.ensemble.lanczos import largest
 from hessian_spectra.curvature.ensemble.moments import Data, SecondMoments, fitted, in_float64
-from hessian_spectra.curvature.ensemble.products import Products, products
+from hessian_spectra.curvature.ensemble.products import Hessians, hessians
 from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.models.ensemble import Ensemble
 from hessian_spectra.seeding import generator
@@ -18,11 +18,13 @@ from hessian_spectra.seeding import generator
 _VECTOR_BYTES = {"cpu": 2**23, "cuda": 2**28}
 _STATE_BYTES = {"cpu": 2**27, "cuda": 2**32}
 _STEPS = 400
-# Runs, each from where the one before ended; so many of them in float32, then in float64.
-_RUNS, _SINGLE = 6, 3
-# Relative residuals: of the first run, which rounding in float32 leaves far below, and the least
-# that rounding in float64 allows.
-_FIRST, _LEAST = 1e-5, 1e-12
+# Each run starts where the one before ended. The first are in float32, then in float64.
+_RUNS = 6
+# The relative residual that each run in float32 ends with at the latest: rounding leaves the first
+# far below, and others gain some six digits on the one before.
+_AIMS = (1e-5, 1e-9, 1e-12)
+# What rounding in float64 allows.
+_LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def sharpness(ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0) 
             not depend on the others.
 
     Raises:
-        ValueError: ``tol`` is not in (0, 1), or the data do not fit the ensemble.
+        ValueError: ``tol`` is not in (0, 1), no network, or data that do not fit the ensemble.
 
     Source: singh2026cracking, section 4.2 and D.1.3.
 
@@ -72,12 +74,14 @@ def sharpness(ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0) 
     """
     if not 0 < tol < 1:
         raise ValueError(f"tol: expected a number in (0, 1), got {tol}")
+    if not ensemble.count:
+        raise ValueError("ensemble: expected at least one network, got none")
     data = in_float64(fitted(ensemble, data))
     size = sum(weight[0].numel() for weight in ensemble.weights)
     start = torch.randn(size, generator=generator(seed, "Lanczos start"), dtype=torch.float64)
     with fastest_products() if _has_large_products(ensemble, data) else nullcontext():
         parts = [
-            _batch(products(ensemble.select(part).to(torch.float64), data), start, tol)
+            _batch(hessians(ensemble.select(part).to(torch.float64), data), start, tol)
             for part in torch.arange(ensemble.count).split(_batch_size(ensemble, data))
         ]
     return Sharpness(
@@ -108,22 +112,22 @@ def _batch_size(ensemble: Ensemble, data: Data) -> int:
     return max(1, min(_VECTOR_BYTES[device] // vector, _STATE_BYTES[device] // state))
 
 
-def _batch(exact: Products, start: Tensor, tol: float) -> Sharpness:
+def _batch(exact: Hessians, start: Tensor, tol: float) -> Sharpness:
     """The sharpness of networks that are worked on together."""
     start = (start / start.norm()).to(exact.device)
     vectors = start.expand(exact.count, -1).clone()
     images = exact @ vectors
     values, residuals = _rayleigh(vectors, images)
     goal, count = max(tol / 100, _LEAST), exact.count
-    operator = exact.to(torch.float32)
+    operator, steps = exact.to(torch.float32), min(_STEPS, 2 * exact.size + 10)
     for number in range(_RUNS):
         still = (residuals > goal).nonzero()[:, 0]
         if not len(still):
             break
-        if number == _SINGLE:
+        if number == len(_AIMS):
             operator = exact
-        aim = max(goal, _FIRST) if number == 0 else goal
-        found = largest(_only(operator, still), vectors[still], images[still], aim, _STEPS)
+        aim = max([goal, *_AIMS[number : number + 1]])
+        found = largest(_only(operator, still), vectors[still], images[still], aim, steps)
         # What overflows in float32 starts again.
         finite = torch.isfinite(found.vectors).all(dim=1, keepdim=True)
         vectors[still] = torch.where(finite, found.vectors, start)
@@ -133,7 +137,7 @@ def _batch(exact: Products, start: Tensor, tol: float) -> Sharpness:
     return Sharpness(values, residuals, residuals <= tol, count)
 
 
-def _only(operator: Products, networks: Tensor) -> Products:
+def _only(operator: Hessians, networks: Tensor) -> Hessians:
     """The matrices of some networks, without a copy if these are all."""
     return operator if len(networks) == operator.count else operator.select(networks)
 

@@ -1,0 +1,158 @@
+"""Hessian-vector products and dense spectra of ensembles, against automatic differentiation."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+
+from hessian_spectra.curvature.ensemble import SecondMoments, eigenvalues, hessians
+from hessian_spectra.models import HalfSquaredError
+
+from .ensembles import ACTIVATIONS, SHAPES, data, dense, ensemble, normal, problem, problems
+
+
+def matrices(operator):
+    """Dense matrices ``(N, p, p)`` from products with the unit vectors."""
+    units = torch.eye(operator.size, dtype=operator.dtype)
+    return torch.stack([operator @ unit.expand(operator.count, -1) for unit in units], dim=-1)
+
+
+def assert_close(found, expected, tolerance=1e-13):
+    """Entries agree relative to the largest of each matrix, which is 0 for a dead network."""
+    scale = expected.abs().amax(dim=(-2, -1), keepdim=True)
+    assert bool(((found - expected).abs() <= tolerance * scale).all())
+    assert float(scale.max()) > 0
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("sizes", SHAPES, ids=str)
+def test_products_are_those_of_the_hessian(sizes, activation):
+    networks, (x, y) = ensemble(sizes, activation), data(sizes)
+    assert_close(matrices(hessians(networks, (x, y))), dense(networks, x, y))
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(problems())
+def test_products_for_any_shape(drawn):
+    networks, x, y = problem(*drawn)
+    exact = dense(networks, x, y)
+    found = matrices(hessians(networks, (x, y)))
+    # Networks may be dead, so that the Hessian vanishes.
+    assert float((found - exact).abs().max()) <= 1e-13 * max(1.0, float(exact.abs().max()))
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_a_product_is_the_derivative_of_the_gradient(activation):
+    sizes = (3, 6, 5, 2)
+    networks, (x, y) = ensemble(sizes, activation), data(sizes)
+    direction, step = normal(3, 58, seed=9), 1e-6
+    product = hessians(networks, (x, y)) @ direction
+    for index in range(networks.count):
+        network = networks.network(index)
+        start = torch.nn.utils.parameters_to_vector(network.parameters()).detach()
+        sides = []
+        for sign in (1, -1):
+            torch.nn.utils.vector_to_parameters(
+                start + sign * step * direction[index], network.parameters()
+            )
+            loss = HalfSquaredError("sample")(network(x), y)
+            parts = torch.autograd.grad(loss, list(network.parameters()))
+            sides.append(torch.cat([part.reshape(-1) for part in parts]))
+        difference = (sides[0] - sides[1]) / (2 * step)
+        assert (product[index] - difference).norm() < 1e-7 * difference.norm()
+
+
+@pytest.mark.parametrize("sizes", [(3, 5, 2), (2, 4, 3), (4, 3, 3, 1)], ids=str)
+def test_second_moments_say_all_of_linear_networks(sizes):
+    networks, (x, y) = ensemble(sizes, "linear"), data(sizes)
+    vectors = normal(3, sum(weight[0].numel() for weight in networks.weights))
+    moments = SecondMoments.of(x, y)
+    assert torch.equal(hessians(networks, moments) @ vectors, hessians(networks, (x, y)) @ vectors)
+    assert float(moments.syy) == pytest.approx(float(y.square().sum()) / 7)
+
+
+@pytest.mark.parametrize("sides", [(1.0, -1.0), (1.0, 1.0), (-1.0, -1.0), (0.0, 1.0)])
+def test_relu_networks_of_one_input_with_samples_on_few_sides(sides):
+    sizes = (1, 5, 4, 2)
+    x = normal(6, 1).abs() * torch.tensor(sides * 3)[:, None].double()
+    networks, y = ensemble(sizes, "relu"), normal(6, 2, seed=3)
+    operator = hessians(networks, (x, y))
+    assert len(operator.inputs) == 2
+    assert_close(matrices(operator), dense(networks, x, y))
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_blocks_and_selections_change_nothing(activation, monkeypatch):
+    sizes = (3, 5, 4, 3)
+    networks, samples = ensemble(sizes, activation, count=7), data(sizes)
+    operator = hessians(networks, samples)
+    vectors = normal(7, operator.size)
+    whole = operator @ vectors
+    monkeypatch.setattr("hessian_spectra.curvature.ensemble.products._CACHE_BYTES", 3000)
+    torch.testing.assert_close(operator @ vectors, whole, rtol=1e-14, atol=1e-14)
+    some = torch.tensor([5, 0, 3])
+    torch.testing.assert_close(operator.select(some) @ vectors[some], whole[some])
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_float32(activation):
+    sizes = (3, 5, 4, 3)
+    networks, (x, y) = ensemble(sizes, activation), data(sizes)
+    exact = hessians(networks, (x, y))
+    vectors = normal(3, exact.size)
+    there = hessians(networks.to(torch.float32), (x.float(), y.float())) @ vectors.float()
+    converted = exact.to(torch.float32) @ vectors.float()
+    assert there.dtype == converted.dtype == torch.float32
+    expected = exact @ vectors
+    for found in (there, converted):
+        assert (found - expected).norm() < 1e-6 * expected.norm()
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("sizes", SHAPES, ids=str)
+def test_all_eigenvalues(sizes, activation, monkeypatch):
+    # Batches of one network.
+    monkeypatch.setattr("hessian_spectra.curvature.ensemble.whole._BATCH_BYTES", 1)
+    networks, (x, y) = ensemble(sizes, activation), data(sizes)
+    exact = torch.linalg.eigvalsh(dense(networks, x, y))
+    found = eigenvalues(networks, (x, y))
+    torch.testing.assert_close(found, exact, rtol=0, atol=1e-12 * float(exact.abs().max()))
+
+
+def test_eigenvalues_of_a_network_that_diverged_are_nan():
+    networks, samples = ensemble((2, 3, 2), "linear"), data((2, 3, 2))
+    networks.weights[0][1, 0, 0] = torch.inf
+    found = eigenvalues(networks, samples)
+    assert found[1].isnan().all()
+    assert torch.equal(found[[0, 2]], eigenvalues(networks.select([0, 2]), samples))
+
+
+def test_too_many_parameters_for_dense_matrices_are_refused():
+    networks = ensemble((60, 50, 60), "linear", count=1)
+    with pytest.raises(ValueError, match="p = 6000 parameters are above the limit of 5000"):
+        eigenvalues(networks, data((60, 50, 60)))
+
+
+X, Y = data((3, 4, 2))
+
+
+@pytest.mark.parametrize(
+    ("activation", "given", "message"),
+    [
+        ("relu", SecondMoments.of(X, Y), "second moments describe linear networks only"),
+        ("linear", (X[:, :2], Y), "expected 3 inputs and 2 outputs as the networks have, got 2"),
+        ("relu", (X, Y[:, :1]), "3 inputs and 2 outputs as the networks have, got 3 and 1"),
+        ("relu", (X, Y[:5]), "expected x .n, D. and y .n, K. with at least one sample"),
+        ("linear", (X[:0], Y[:0]), "at least one sample"),
+        ("linear", (X, Y[:, 0]), "at least one sample, got .7, 3. and .7,."),
+        ("relu", (X.float(), Y.float()), "expected the networks' torch.float64 on cpu"),
+        ("linear", SecondMoments.of(X.float(), Y.float()), "expected the networks' torch.float64"),
+    ],
+)
+def test_data_that_do_not_fit_are_refused(activation, given, message):
+    with pytest.raises(ValueError, match=message):
+        hessians(ensemble((3, 4, 2), activation), given)
+
+
+def test_moments_that_do_not_fit_together_are_refused():
+    with pytest.raises(ValueError, match=r"expected sxx .D, D., syx .K, D.*got .3, 3., .3, 2."):
+        SecondMoments(torch.eye(3), torch.ones(3, 2), torch.tensor(1.0), 5)
