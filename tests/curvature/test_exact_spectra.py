@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 
+from hessian_spectra.curvature.ensemble import spectra
 from hessian_spectra.curvature.ensemble.dense import dense_hessians
 from hessian_spectra.curvature.ensemble.spectra import exact_spectra
 from hessian_spectra.models.ensemble import Ensemble
@@ -86,6 +87,20 @@ def test_dense_hessians_are_those_of_double_differentiation(activation, sizes):
     found = dense_hessians(networks, x, y)
     for index in range(networks.count):
         torch.testing.assert_close(found[index], hessian(networks, index, x, y), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("activation", "sizes"),
+    [("linear", (3, 8, 6, 1)), ("relu", (5, 20, 1)), ("relu", (2, 3, 3, 1))],
+)
+def test_networks_are_treated_in_batches(activation, sizes, monkeypatch):
+    networks = ensemble(sizes, activation, count=7)
+    x, y = normal(11, sizes[0], seed=8), normal(11, seed=9)
+    together = exact_spectra(networks, x, y)
+    monkeypatch.setattr(spectra, "_BATCH_BYTES", 8 * 2 * 1600)
+    found = exact_spectra(networks, x, y)
+    torch.testing.assert_close(found.eigenvalues, together.eigenvalues, rtol=0, atol=1e-13)
+    assert torch.equal(found.multiplicities, together.multiplicities)
 
 
 def test_without_residual_every_direction_does():

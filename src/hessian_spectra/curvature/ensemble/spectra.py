@@ -5,7 +5,9 @@ network with two layers, is zero outside a subspace that can be written down: it
 those of its restriction, and zeros. None is approximated.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -19,6 +21,9 @@ from hessian_spectra.models.ensemble import Ensemble
 
 # Above this many parameters the eigenvalues of one dense matrix take more than some seconds.
 LARGEST_DENSE = 3000
+
+# The largest arrays of the networks that are treated together stay within this.
+_BATCH_BYTES = 2**27
 
 
 class Spectra(NamedTuple):
@@ -62,16 +67,29 @@ def exact_spectra(ensemble: Ensemble, x: Tensor, y: Tensor) -> Spectra:
         )
     parameters = sum(weight[0].numel() for weight in ensemble.weights)
     restricted = sum(sizes) + sum(sizes[1:-1]) - ensemble.depth
+    of_batch: Callable[[Ensemble], Spectra]
     if ensemble.activation == "linear" and restricted <= parameters:
-        return _linear(ensemble, SecondMoments.of(x, y[:, None]))
-    if ensemble.depth == 2 and 2 * sizes[1] + len(y) < parameters:
-        return _two_layer_rectified(ensemble, x, y)
-    if parameters > LARGEST_DENSE:
+        of_batch = partial(_linear, data=SecondMoments.of(x, y[:, None]))
+        numbers = restricted**2
+    elif ensemble.depth == 2 and 2 * sizes[1] + len(y) < parameters:
+        of_batch = partial(_two_layer_rectified, x=x, y=y)
+        numbers = len(y) * parameters
+    elif parameters <= LARGEST_DENSE:
+        of_batch = partial(_dense, x=x, y=y)
+        numbers = max(len(y), parameters) * parameters
+    else:
         raise ValueError(
             f"ensemble: expected at most {LARGEST_DENSE} parameters in a ReLU network of more than "
             f"two layers, got {parameters}; take a smaller width"
         )
-    return _with_zeros(dense_hessians(ensemble, x, y), parameters)
+    batches = torch.arange(ensemble.count).split(max(1, _BATCH_BYTES // (8 * numbers)))
+    parts = [of_batch(ensemble.select(batch)) for batch in batches]
+    return Spectra(torch.cat([part.eigenvalues for part in parts]), parts[0].multiplicities)
+
+
+def _dense(ensemble: Ensemble, x: Tensor, y: Tensor) -> Spectra:
+    hessians = dense_hessians(ensemble, x, y)
+    return _with_zeros(hessians, hessians.shape[1])
 
 
 def _with_zeros(matrices: Tensor, parameters: int) -> Spectra:
