@@ -57,7 +57,7 @@ def _facts(context: Context, config: dict[str, Any], commit: str) -> dict[str, A
     facts["versions"] = {"python": platform.python_version(), "numpy": np.__version__}
     if "torch" in sys.modules:
         facts["versions"]["torch"] = sys.modules["torch"].__version__
-    facts["processor seconds"] = {
+    facts["seconds of all items, one core each"] = {
         name: round(seconds, 1) for name, seconds in sorted(context.spent.items())
     }
     return facts

@@ -57,16 +57,20 @@ ONE_OF_MANY = (
 
 
 def claims(study: str) -> list[Claim]:
-    """The claims that a study of this kind measures."""
-    if study in DEEP:
-        return DEEP[study](study)
-    return {
+    """The claims that a study of this kind measures; none for one that is no figure of the paper.
+
+    Example:
+        >>> claims("a-study-of-my-own")
+        []
+    """
+    figures = DEEP | {
         "cracking-fig4": _figure_4,
         "cracking-fig14": _figure_14,
         "cracking-fig15": _figure_15,
         "cracking-fig16": _figure_16,
         "cracking-fig26": _figure_26,
-    }[study](study)
+    }
+    return figures[study](study) if study in figures else []
 
 
 def _figure(study: str) -> str:

@@ -66,6 +66,10 @@ def claims(study: str) -> list[Claim]:
             tolerance=0.1,
             test="test_the_smallest_ratio_is_found",
             reason=f"exact for white inputs; {SAMPLED}",
+            explanation="The bound is exact with the second moments S of the inputs, as "
+            "max(λ_max(W_1 S W_1ᵀ), σ_max²(W_2) λ_max(S)). In print S is the identity; that of n "
+            "Gaussian samples has eigenvalues down to about (1 − √(D/n))², well below 1 where D is "
+            "not small beside n.",
         ),
         *(_value(study, name) for name in NAMES),
         *(

@@ -51,7 +51,8 @@ class Config(DataStudyConfig):
         samples: number of points n for each width; the data set's first ones.
         sizes: input sizes D; each is taken at those widths that are at least as large.
         networks: networks N of each point, that is of each case, width and input size.
-        jitters: for each network, spectra with eigenvalues moved at random that it is compared to.
+        jitters: for each network, spectra with eigenvalues moved at random that it is compared to;
+            19 or more, for one of them to be 5 %.
         networks_per_item: networks that one item of the fan-out computes together.
     """
 
@@ -78,6 +79,8 @@ class Config(DataStudyConfig):
             require(fits, field, "different numbers of at least 1", values)
         expected = "one number for each of widths"
         require(len(self.samples) == len(self.widths), "samples", expected, self.samples)
+        several = any(1 < size <= max(self.widths) for size in self.sizes)
+        require(several, "sizes", "one above 1 and of at most the largest width", self.sizes)
         for width, samples in zip(self.widths, self.samples, strict=True):
             sizes = [size for size in self.sizes if size <= width]
             require(bool(sizes), "sizes", f"one of at most the width {width}", self.sizes)
@@ -90,9 +93,9 @@ class Config(DataStudyConfig):
                 "whose whole Hessian is taken"
             )
             require(reduced or parameters <= LARGEST_DENSE, "widths", expected, parameters)
-        for field in ("networks", "jitters", "networks_per_item"):
+        for field, least in {"networks": 1, "jitters": 19, "networks_per_item": 1}.items():
             value = getattr(self, field)
-            require(value >= 1, field, "at least 1", value)
+            require(value >= least, field, f"at least {least}", value)
 
 
 @dataclass(frozen=True)
@@ -291,21 +294,22 @@ def measure(
     """The pairs of some networks of one point, from all their eigenvalues.
 
     Returns:
-        ``distance`` ``(N, 2)``, ``target``, ``mean`` and ``largest`` (magnitude) ``(N,)``, all of
-        the Hessian's eigenvalues, and ``chance`` ``(N, J)``: the smallest distance in each of the
-        jittered spectra, ascending.
+        ``distance`` ``(N, 2)``, ``target``, ``mean``, ``largest`` (magnitude) and ``single``, the
+        sum of the eigenvalues that occur once, ``(N,)``, all of the Hessian's eigenvalues; and
+        ``chance`` ``(N, J)``: the smallest distance in each of the jittered spectra, ascending.
     """
     size = x.shape[1]
     ensemble = drawn(parametrisation, activation, depth, width, size, seed, networks)
     found = exact_spectra(ensemble, torch.from_numpy(x), torch.from_numpy(y))
     total = int(found.multiplicities.sum())
     traces = found.eigenvalues @ found.multiplicities.to(found.eigenvalues)
-    distances, chances = [], []
+    distances, chances, singles = [], [], []
     for network, eigenvalues, trace in zip(networks, found.eigenvalues, traces, strict=True):
         target = float(trace) / size
         values, counts = distinct_values(eigenvalues, found.multiplicities)
         repeated = counts > 1
         distances.append(closest_pair_sums(values[None], repeated[None], target)[0])
+        singles.append(values[~repeated].sum())
         purpose = f"jitter {parametrisation} {data} {width} {size} {depth} {activation} {network}"
         moved = jittered(values, repeated, jitters, generator(seed, purpose))
         chances.append(closest_pair_sums(*moved, target, 1)[:, 0].sort().values)
@@ -315,6 +319,7 @@ def measure(
         "target": (traces / size).numpy(),
         "mean": (traces / total).numpy(),
         "largest": found.eigenvalues.abs().amax(dim=1).numpy(),
+        "single": torch.stack(singles).numpy(),
     }
 
 
