@@ -1,0 +1,58 @@
+"""Ensembles give the same numbers on a GPU, where there is one."""
+
+import pytest
+import torch
+
+from hessian_spectra.curvature.ensemble import (
+    block_bounds,
+    eigenvalues,
+    hessian_trace,
+    hessians,
+    sharpness,
+    weight_statistics,
+)
+
+from .ensembles import ACTIVATIONS, data, ensemble, normal
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+SIZES = [(1, 6, 1), (3, 8, 5, 3), (8, 40, 8)]
+
+
+def moved(networks, samples):
+    device = torch.device("cuda")
+    return networks.to(device), tuple(part.to(device) for part in samples)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_curvature(sizes, activation):
+    networks, samples = ensemble(sizes, activation, count=5), data(sizes, count=50)
+    networks.weights[0][2] = torch.nan
+    there, samples_there = moved(networks, samples)
+    vectors = normal(5, sum(weight[0].numel() for weight in networks.weights))
+    pairs = [
+        (hessians(networks, samples) @ vectors, hessians(there, samples_there) @ vectors.cuda()),
+        (hessian_trace(networks, samples), hessian_trace(there, samples_there)),
+        (eigenvalues(networks, samples), eigenvalues(there, samples_there)),
+    ]
+    expected, found = sharpness(networks, samples), sharpness(there, samples_there)
+    pairs += [(expected.values, found.values)]
+    assert expected.converged.tolist() == found.converged.tolist()
+    assert found.values.device.type == "cuda"
+    for here, moved_result in pairs:
+        scale = float(here.nan_to_num().abs().max())
+        torch.testing.assert_close(
+            moved_result.cpu(), here, rtol=1e-8, atol=1e-10 * scale, equal_nan=True
+        )
+
+
+@pytest.mark.parametrize("sizes", [(8, 40, 8), (3, 6, 6, 3)], ids=str)
+def test_norms(sizes):
+    networks = ensemble(sizes, "linear", count=5)
+    there = networks.to(torch.device("cuda"))
+    for here, moved_result in zip(
+        (*weight_statistics(networks), *block_bounds(networks)),
+        (*weight_statistics(there), *block_bounds(there)),
+        strict=True,
+    ):
+        torch.testing.assert_close(moved_result.cpu(), here, rtol=1e-10, atol=1e-12, equal_nan=True)

@@ -1,0 +1,178 @@
+"""Traces, block bounds and norms of ensembles, against dense Hessians and single matrices."""
+
+import functools
+import itertools
+
+import pytest
+import torch
+from hypothesis import given, settings
+
+from hessian_spectra.curvature.ensemble import (
+    SecondMoments,
+    block_bounds,
+    hessian_trace,
+    sharpness,
+    weight_statistics,
+)
+from hessian_spectra.models import Ensemble
+
+from .ensembles import ACTIVATIONS, SHAPES, data, dense, ensemble, normal, problem, problems
+
+
+def block_tops(networks, matrices):
+    """The largest eigenvalue of each diagonal block, ``(N, L)``."""
+    sizes = [weight[0].numel() for weight in networks.weights]
+    ends = torch.tensor([0, *sizes]).cumsum(0).tolist()
+    blocks = [
+        torch.linalg.eigvalsh(matrices[:, first:last, first:last])[:, -1]
+        for first, last in itertools.pairwise(ends)
+    ]
+    return torch.stack(blocks, dim=1)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("sizes", SHAPES, ids=str)
+def test_the_trace_is_that_of_the_hessian(sizes, activation):
+    networks, (x, y) = ensemble(sizes, activation), data(sizes)
+    exact = dense(networks, x, y).diagonal(dim1=1, dim2=2).sum(dim=1)
+    torch.testing.assert_close(hessian_trace(networks, (x, y)), exact, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(problems())
+def test_the_trace_for_any_shape(drawn):
+    networks, x, y = problem(*drawn)
+    exact = dense(networks, x, y).diagonal(dim1=1, dim2=2).sum(dim=1)
+    torch.testing.assert_close(hessian_trace(networks, (x, y)), exact, rtol=1e-11, atol=1e-12)
+
+
+def test_the_trace_from_moments_in_batches_and_in_float32(monkeypatch):
+    sizes = (3, 5, 4, 2)
+    x, y = data(sizes)
+    linear, relu = ensemble(sizes, "linear", 5), ensemble(sizes, "relu", 5)
+    whole = hessian_trace(linear, (x, y))
+    assert torch.equal(hessian_trace(linear, SecondMoments.of(x, y)), whole)
+    expected = hessian_trace(relu, (x, y))
+    monkeypatch.setattr("hessian_spectra.curvature.ensemble.traces._BATCH_BYTES", 1)
+    assert torch.equal(hessian_trace(relu, (x, y)), expected)
+    single = hessian_trace(relu.to(torch.float32), (x.float(), y.float()))
+    torch.testing.assert_close(single, expected, rtol=1e-6, atol=0)
+    assert single.dtype == torch.float64
+
+
+@pytest.mark.parametrize("sizes", SHAPES, ids=str)
+def test_blocks_of_linear_networks(sizes):
+    networks, (x, y) = ensemble(sizes, "linear"), data(sizes)
+    found = block_bounds(networks, x.mT @ x / len(x))
+    exact = block_tops(networks, dense(networks, x, y))
+    torch.testing.assert_close(found.blocks, exact, rtol=1e-11, atol=0)
+    assert torch.equal(found.largest, found.blocks.max(dim=1).values)
+    torch.testing.assert_close(found.total, exact.sum(dim=1), rtol=1e-11, atol=0)
+
+
+@pytest.mark.parametrize("sizes", SHAPES, ids=str)
+def test_without_moments_the_inputs_are_white(sizes):
+    networks = ensemble(sizes, "linear")
+    inputs = sizes[0]
+    x = torch.linalg.qr(normal(3 * inputs, inputs)).Q * (3 * inputs) ** 0.5
+    y = normal(3 * inputs, sizes[-1], seed=1)
+    exact = block_tops(networks, dense(networks, x, y))
+    torch.testing.assert_close(block_bounds(networks).blocks, exact, rtol=1e-11, atol=0)
+
+
+def test_two_layers_are_bounded_by_their_spectral_norms():
+    networks = ensemble((4, 6, 3), "linear")
+    first, second = networks.multipliers
+    spectral = weight_statistics(networks).norms[:, :, 0]
+    # D.3.3 has multipliers of 1: a block holds the other layer's matrix.
+    expected = torch.stack([spectral[:, 1], spectral[:, 0]], dim=1) * first * second
+    torch.testing.assert_close(block_bounds(networks).blocks, expected.square())
+
+
+def test_the_sharpness_is_between_the_bounds_at_zero_residual():
+    networks = ensemble((4, 6, 3), "linear", count=1)
+    x = torch.linalg.qr(normal(20, 4)).Q * 20**0.5
+    found = sharpness(networks, (x, networks.outputs(x)[0])).values
+    bounds = block_bounds(networks)
+    assert bool((bounds.largest < found).all())
+    # Equation (10): the sum is the largest eigenvalue of the Gauss-Newton matrix.
+    torch.testing.assert_close(found, bounds.total, rtol=1e-9, atol=0)
+
+
+def three_norms(matrix):
+    values = torch.linalg.svdvals(matrix)
+    return torch.stack([values.max(), matrix.square().sum().sqrt(), values.sum()])
+
+
+@pytest.mark.parametrize("sizes", SHAPES, ids=str)
+def test_norms_of_matrices_and_of_the_products_without_one(sizes):
+    networks = ensemble(sizes, "linear")
+    found = weight_statistics(networks)
+    for index in range(networks.count):
+        weights = [weight[index] for weight in networks.weights]
+        for layer, weight in enumerate(weights):
+            torch.testing.assert_close(found.norms[index, layer], three_norms(weight))
+            others = [*weights[:layer], *weights[layer + 1 :]]
+            inner = 0 < layer < len(weights) - 1
+            if others and (not inner or weight.shape[0] == weight.shape[1]):
+                # W_1 stands on the right.
+                product = functools.reduce(lambda right, left: left @ right, others)
+                torch.testing.assert_close(found.products[index, layer], three_norms(product))
+            elif others or weight.shape[0] != weight.shape[1]:
+                assert found.products[index, layer].isnan().all()
+
+
+def test_alignments_of_two_layers():
+    networks = ensemble((4, 6, 4), "linear")
+    found = weight_statistics(networks).alignments
+    for index in range(networks.count):
+        first, second = (weight[index] for weight in networks.weights)
+        spectral, _, nuclear = three_norms(first.mT @ second.mT)
+        expected = torch.stack([spectral, (first * second.mT).sum().abs(), nuclear])
+        torch.testing.assert_close(found[index], expected)
+
+
+@pytest.mark.parametrize("sizes", [(4, 6, 3), (4, 4), (4, 5, 5, 4)])
+def test_no_alignments_for_other_shapes(sizes):
+    assert weight_statistics(ensemble(sizes, "linear")).alignments.isnan().all()
+
+
+def test_numbers_that_two_orthogonal_layers_give():
+    basis = torch.linalg.qr(normal(2, 5, 3)).Q
+    networks = Ensemble(
+        weights=(2 * basis, -3 * basis.mT), multipliers=(1.0, 1.0), activation="relu"
+    )
+    found = weight_statistics(networks)
+    expected = torch.tensor([2.0, 2 * 3**0.5, 6.0]).double()
+    torch.testing.assert_close(found.norms[:, 0], expected.expand(2, 3))
+    torch.testing.assert_close(found.products[:, 1], expected.expand(2, 3))
+    torch.testing.assert_close(
+        found.alignments, torch.tensor([6.0, 18.0, 18.0]).double().expand(2, 3)
+    )
+    torch.testing.assert_close(
+        block_bounds(networks).blocks, torch.tensor([9.0, 4.0]).double().expand(2, 2)
+    )
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_networks_that_diverged_are_nan_and_leave_the_others_alone(activation):
+    sizes = (3, 5, 3)
+    networks, samples = ensemble(sizes, activation, count=4), data(sizes)
+    networks.weights[0][1, 0, 0] = torch.nan
+    networks.weights[1][2] = torch.inf
+    whole = networks.select([0, 3])
+    for measure in (
+        lambda at: hessian_trace(at, samples),
+        lambda at: block_bounds(at).blocks,
+        lambda at: weight_statistics(at).norms,
+        lambda at: weight_statistics(at).products,
+        lambda at: weight_statistics(at).alignments,
+    ):
+        found = measure(networks)
+        assert found[[1, 2]].isnan().all()
+        torch.testing.assert_close(found[[0, 3]], measure(whole), rtol=1e-14, atol=0)
+
+
+def test_moments_of_another_size_are_refused():
+    with pytest.raises(ValueError, match=r"sxx: expected shape \(3, 3\), got \(2, 2\)"):
+        block_bounds(ensemble((3, 5, 3), "linear"), torch.eye(2))
