@@ -13,10 +13,10 @@ from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.models.ensemble import Ensemble
 from hessian_spectra.seeding import generator
 
-# On a processor the vectors of a batch stay in its shared cache; on a GPU many networks fill it,
-# and some fifty basis vectors of each have to fit.
-_VECTOR_BYTES = {"cpu": 2**23, "cuda": 2**28}
-_STATE_BYTES = {"cpu": 2**27, "cuda": 2**32}
+# On a CPU the vectors of a batch stay in its shared cache; on a GPU many networks keep it busy, and
+# some hundred basis vectors of each have to fit.
+_VECTOR_BYTES = {True: 2**23, False: 2**27}
+_STATE_BYTES = {True: 2**27, False: 2**32}
 _STEPS = 400
 # Each run starts where the one before ended. The first are in float32, then in float64.
 _RUNS = 6
@@ -106,10 +106,10 @@ def _has_large_products(ensemble: Ensemble, data: Data) -> bool:
 
 def _batch_size(ensemble: Ensemble, data: Data) -> int:
     """How many networks are worked on together."""
-    device = ensemble.weights[0].device.type
+    on_cpu = ensemble.weights[0].device.type == "cpu"
     vector = 8 * sum(weight[0].numel() for weight in ensemble.weights)
     state = 8 * _rows(ensemble, data) * sum(ensemble.sizes[1:])
-    return max(1, min(_VECTOR_BYTES[device] // vector, _STATE_BYTES[device] // state))
+    return max(1, min(_VECTOR_BYTES[on_cpu] // vector, _STATE_BYTES[on_cpu] // state))
 
 
 def _batch(exact: Hessians, start: Tensor, tol: float) -> Sharpness:
