@@ -147,4 +147,5 @@ def _rayleigh(vectors: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:
     values = torch.linalg.vecdot(images, vectors)
     distances = (images - values[:, None] * vectors).norm(dim=1)
     # A vanishing Hessian leaves no residual.
-    return values, torch.where(distances == 0, distances, distances / values.abs())
+    residuals = torch.where(distances == 0, distances, distances / values.abs())
+    return torch.where(residuals.isnan(), torch.nan, values), residuals
