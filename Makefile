@@ -27,6 +27,8 @@ imports: $(VENV)/ready
 
 benchmark: $(VENV)/ready
 	python -m benchmarks.curvature
+	python -m benchmarks.ensemble_training
+	python -m benchmarks.ensemble_curvature
 
 # The environment: exactly the pinned packages, each with its hash.
 $(VENV)/ready: requirements.txt pyproject.toml
