@@ -48,7 +48,7 @@ def test_every_study_states_something(study):
 def test_every_test_that_a_claim_names_exists():
     for claim in claims():
         if claim.test is None:
-            assert claim.study is None, f"{claim.id} is measured without a test behind it"
+            assert claim.measure is None, f"{claim.id} is measured without a test behind it"
             continue
         path, _, name = claim.test.partition("::")
         assert (ROOT / path).is_file(), f"{claim.id}: there is no {path}"

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +25,7 @@ def ran(output):
 def of_the_study(workspace):
     """The content of the files that make the study's figure."""
     outputs = workspace.outputs(*FOLDERS)
-    return {name: content for name, content in outputs.items() if STUDY in name}
+    return {name: content for name, content in outputs.items() if Path(name).stem == STUDY}
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,15 @@ def fail(monkeypatch, capsys, tmp_path):
             "studies.cracking-fig0.width=5",
             "config error: unknown key 'studies.cracking-fig0.width'",
         ),
-        ("colour=red", "config error: unknown key 'colour': expected one of data, only, scale"),
+        ("colour=red", "config error: unknown key 'colour': expected one of data, ensembles, "),
+        (
+            "ensembles.two-layer-linear.networks=2",
+            "error: invalid config at 'ensembles.two-layer-linear.networks': expected at least 3",
+        ),
+        (
+            "studies.cracking-fig4.ensemble=nonsense",
+            "error: invalid config at 'studies.cracking-fig4.ensemble': expected one of",
+        ),
         ("scale=huge", "config error: In 'config': Could not find 'scale/huge'"),
         (f"{STUDY}.kind=nonsense", f"error: invalid config at '{STUDY}.kind': expected one of"),
         (f"{STUDY}.data=nonsense", f"error: invalid config at '{STUDY}.data': expected one of"),

@@ -179,7 +179,7 @@ def remove(pattern: str) -> Callable[[Path], None]:
             remove("figures/poster-pair.png"),
             r"poster-pair\.png is missing: run dvc repro 'figures@",
         ),
-        (remove("claims.json"), r"claims\.json is missing: run the stage claims"),
+        (remove("claims.json"), r"claims\.json is missing: run dvc repro claims"),
         (write("claims.json", b"[{"), r"claims\.json is no JSON .*: delete it and run"),
         (write("claims.json", b"\xff"), r"claims\.json is no JSON .*: delete it and run"),
         (write("claims.json", b"[]"), r"expected a list of claims, got none; run dvc repro claims"),

@@ -201,7 +201,5 @@ def test_ensembles_that_cannot_be_trained_are_refused():
     with pytest.raises(ValueError, match="ensemble: expected two or more layers, got 1"):
         train_ensemble(one, x, x, networks=[0], factors=(1.0,), batch_size=2, **SETTINGS)
     half = draw("sp", (2, 2, 2), "linear", 0, [0], torch.float16)
-    with pytest.raises(
-        ValueError, match=r"ensemble: expected float32 or float64"
-    ):
+    with pytest.raises(ValueError, match=r"ensemble: expected float32 or float64"):
         train_ensemble(half, x, x, networks=[0], factors=(1.0, 1.0), batch_size=2, **SETTINGS)
