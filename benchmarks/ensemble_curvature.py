@@ -5,10 +5,8 @@ random order, medians of ratios within a round. The other way is curvlinops' Hes
 ``eigsh``, in float32 and at the same tolerance, on a few networks; its time is given for all.
 """
 
-import argparse
 import os
 import statistics
-import warnings
 from dataclasses import dataclass
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -19,7 +17,7 @@ from curvlinops import HessianLinearOperator
 from scipy.sparse.linalg import eigsh
 from torch import Tensor, nn
 
-from benchmarks.curvature import hardware
+from benchmarks.table import bar_cells, print_table
 from benchmarks.timing import rounds
 from hessian_spectra.curvature.ensemble import SecondMoments, sharpness
 from hessian_spectra.models import Ensemble, draw
@@ -119,8 +117,7 @@ def measure(task: Task, count: int) -> str:
     assert bool(found.converged.all())
     other = torch.tensor(one_by_one(ensemble, x, y), dtype=torch.float64)
     difference = float(((found.values[:ALONE] - other) / other).abs().max())
-    bar = "" if task.bar is None else f"{task.bar:.0f}"
-    met = "" if task.bar is None else ("yes" if ratio >= task.bar else "NO")
+    bar, met = bar_cells(task.bar, ratio)
     return (
         f"| {task!s:<40} | {statistics.median(seconds['ours']):>8.2f} "
         f"| {statistics.median(alone):>13.1f} | {ratio:>6.1f} | {bar:>4} | {met:>3} "
@@ -130,16 +127,7 @@ def measure(task: Task, count: int) -> str:
 
 def main(command: list[str] | None = None) -> None:
     """Measure and print the table, each row as soon as it is there."""
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--quick", action="store_true", help="the rows with a bar")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of each row")
-    options = parser.parse_args(command)
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
-    print(hardware(), HEADER, sep="\n\n", flush=True)
-    for task in TASKS:
-        if task.bar is not None or not options.quick:
-            print(measure(task, options.rounds), flush=True)
+    print_table(__doc__, HEADER, TASKS, measure, rounds=3, command=command)
 
 
 if __name__ == "__main__":

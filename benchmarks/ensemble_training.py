@@ -4,10 +4,8 @@
 a network, methods in random order, medians of ratios within a round.
 """
 
-import argparse
 import os
 import statistics
-import warnings
 from dataclasses import dataclass
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -15,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 from torch import Tensor, nn
 
-from benchmarks.curvature import hardware
+from benchmarks.table import bar_cells, print_table
 from benchmarks.timing import rounds
 from hessian_spectra.models import Ensemble, draw
 from hessian_spectra.models.ensemble import Activation
@@ -126,8 +124,7 @@ def measure(task: Task, count: int) -> str:
         for number, module in enumerate(one_by_one())
         for weights, weight in zip(found, module.parameters(), strict=True)
     )
-    bar = "" if task.bar is None else f"{task.bar:.0f}"
-    met = "" if task.bar is None else ("yes" if ratio >= task.bar else "NO")
+    bar, met = bar_cells(task.bar, ratio)
     return (
         f"| {task!s:<45} | {times['ours']:>8.2f} | {times['plain']:>9.1f} | {ratio:>6.1f} "
         f"| {bar:>4} | {met:>3} | {error:>10.1e} |"
@@ -136,16 +133,7 @@ def measure(task: Task, count: int) -> str:
 
 def main(command: list[str] | None = None) -> None:
     """Measure and print the table, each row as soon as it is there."""
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--quick", action="store_true", help="the rows with a bar, three rounds")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds of each row")
-    options = parser.parse_args(command)
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
-    print(hardware(), HEADER, sep="\n\n", flush=True)
-    for task in TASKS:
-        if task.bar is not None or not options.quick:
-            print(measure(task, 3 if options.quick else options.rounds), flush=True)
+    print_table(__doc__, HEADER, TASKS, measure, rounds=9, quick_rounds=3, command=command)
 
 
 if __name__ == "__main__":
