@@ -134,13 +134,16 @@ def must_train(study: Study) -> None:
 
 
 def train(context: Context, study: Study, log: Log = silent) -> Arrays:
-    """Train a study's networks.
+    """Train a study's networks; if that fans out, each worker shows its progress and none logs.
 
     Raises:
         ValueError: the study does not train.
     """
     must_train(study)
-    return study.module.train(study.config, data_set(context, study.config.data), log)
+    work, data = study.module.train, data_set(context, study.config.data)
+    if isinstance(work, FanOut):
+        return spread(context, f"{study.name} training", work, study.config, data)
+    return work(study.config, data, log)
 
 
 def evaluate(context: Context, study: Study, side: str) -> Arrays:

@@ -11,7 +11,7 @@ import numpy as np
 from omegaconf import OmegaConf
 
 from hessian_spectra.claims.evaluate import evaluate
-from hessian_spectra.figures.save import save
+from hessian_spectra.figures.drawing.save import save
 from hessian_spectra.results import Arrays, digest, write_arrays, write_bytes, write_json
 from pipelines import chain
 from pipelines.schema import module_of
@@ -53,6 +53,10 @@ def _facts(context: Context, config: dict[str, Any], commit: str) -> dict[str, A
         ensemble = OmegaConf.to_container(context.config.ensembles[name], resolve=True)
         facts["configuration"]["ensemble"] = digest(ensemble)
         facts["ensemble"] = ensemble
+    if name := config.get("data"):
+        data = OmegaConf.to_container(context.config.data.sets[name], resolve=True)
+        facts["configuration"]["data"] = digest(data)
+        facts["data"] = data
     facts["hardware"] = {"processor": _processor(), "cores": os.cpu_count()}
     facts["versions"] = {"python": platform.python_version(), "numpy": np.__version__}
     if "torch" in sys.modules:

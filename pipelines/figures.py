@@ -1,6 +1,6 @@
 """Stage figures: draw a study's figure from its arrays."""
 
-from hessian_spectra.figures.save import save
+from hessian_spectra.figures.drawing.save import save
 from pipelines import chain
 from pipelines.schema import module_of
 from pipelines.stage import Context, run

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from ensemble_arrays import ensemble
 
-from hessian_spectra.figures import _ensembles, norm_correlation, sharpness_bounds
+from hessian_spectra.figures import norm_correlation, sharpness_bounds
+from hessian_spectra.figures.drawing import ensembles
 from hessian_spectra.studies import norm_correlation as correlations
 from hessian_spectra.studies import sharpness_bounds as bounds
 
@@ -121,7 +122,7 @@ def test_the_strip_shows_how_training_ended(wide):
     axes = norm_correlation.draw(arrays).axes[1]
     heights = [bar.get_height() for bar in axes.patches]
     # Of 12 networks one was stopped and one diverged, at each of four sizes.
-    np.testing.assert_allclose(heights, [_ensembles.STRIP / 12] * 8)
+    np.testing.assert_allclose(heights, [ensembles.STRIP / 12] * 8)
     np.testing.assert_allclose([bar.get_y() for bar in axes.patches[4:]], heights[:4])
 
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from hessian_spectra.figures import style
-from hessian_spectra.figures.save import save
+from hessian_spectra.figures.drawing import style
+from hessian_spectra.figures.drawing.save import save
 from hessian_spectra.results import digest
 
 CONFIG = {

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from hessian_spectra.agreement import distinct_error, spectrum_error
-from hessian_spectra.figures import style
+from hessian_spectra.figures.drawing import style
 from hessian_spectra.results import Arrays
 
 SWEEPS = ("query_key", "value", "sink", "massive_sink")

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.agreement import distinct_error
-from hessian_spectra.figures import style
+from hessian_spectra.figures.drawing import style
 from hessian_spectra.results import Arrays
 
 SMALL: dict[str, Any] = {"markersize": 3}

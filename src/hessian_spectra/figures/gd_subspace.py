@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.agreement import spectrum_error
-from hessian_spectra.figures import style
+from hessian_spectra.figures.drawing import style
 from hessian_spectra.results import Arrays
 
 # Optimizer -> label, colour, marker.

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_spectra.checks import CHECKS, EXACT, Check
-from hessian_spectra.figures.style import BLACK, BLUE, GREY, VERMILION, letter, panels
+from hessian_spectra.figures.drawing.style import BLACK, BLUE, GREY, VERMILION, letter, panels
 from hessian_spectra.results import Arrays
 
 # Where an error of exactly 0 is drawn on a logarithmic axis: below all round-off.

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.agreement import spectrum_error
-from hessian_spectra.figures import style
-from hessian_spectra.figures._phases import patches, phases, shade
+from hessian_spectra.figures.drawing import style
+from hessian_spectra.figures.drawing.phases import patches, phases, shade
 from hessian_spectra.results import Arrays
 
 SIGNS = {1: (style.VERMILION, "o"), -1: (style.BLUE, "s")}  # sign of θ* -> colour, marker

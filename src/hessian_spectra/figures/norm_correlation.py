@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
-from hessian_spectra.figures import style
-from hessian_spectra.figures._ensembles import (
+from hessian_spectra.figures.drawing import style
+from hessian_spectra.figures.drawing.ensembles import (
     OUTCOMES,
     PARAMETRISATIONS,
     STRIP,

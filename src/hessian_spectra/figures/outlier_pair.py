@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.agreement import spectrum_error
-from hessian_spectra.figures import style
-from hessian_spectra.figures._phases import patches, shade
+from hessian_spectra.figures.drawing import style
+from hessian_spectra.figures.drawing.phases import patches, shade
 from hessian_spectra.results import Arrays
 
 TITLES = {

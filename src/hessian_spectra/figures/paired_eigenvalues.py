@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from hessian_spectra.figures import style
+from hessian_spectra.figures.drawing import style
 from hessian_spectra.results import Arrays
 
 NAMES = {"orthogonal": "orthogonal", "sp": "SP"}

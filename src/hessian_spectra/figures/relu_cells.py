@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from hessian_spectra.figures import style
+from hessian_spectra.figures.drawing import style
 from hessian_spectra.results import Arrays
 
 CELLS = {"+": ("cell +", "positive cell"), "-": ("cell -", "negative cell")}

@@ -9,8 +9,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from hessian_spectra.figures import style
-from hessian_spectra.figures._ensembles import (
+from hessian_spectra.figures.drawing import style
+from hessian_spectra.figures.drawing.ensembles import (
     OUTCOMES,
     PARAMETRISATIONS,
     STRIP,

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from hessian_spectra.figures import style
+from hessian_spectra.figures.drawing import style
 
 COLOURS: Mapping[str, str] = {
     "early": style.SKY,

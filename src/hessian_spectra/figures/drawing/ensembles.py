@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from hessian_spectra.figures import style
+from hessian_spectra.figures.drawing import style
 from hessian_spectra.results import Arrays
 
 PARAMETRISATIONS = {"sp": "SP", "mup": "μP", "ntp": "NTP"}
