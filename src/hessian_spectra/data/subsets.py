@@ -1,0 +1,169 @@
+"""Subsets of labelled samples in which one class has a given share."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import torch
+from torch import Tensor
+
+# Finer than any share that a configuration writes down, and coarse enough to read 1/11 out of the
+# float next to it: the floor of a product with that float would be one too few.
+DENOMINATOR = 10**9
+
+
+def class_counts(size: int, share: float, classes: int) -> list[int]:
+    """How many samples each of K classes has in a subset of n where class 0 has the share α.
+
+    Each of the classes 1 to K - 1 has ``floor((1 - α) n / (K - 1))`` samples, class 0 the rest:
+    at least α n, and less than α n + K - 1. The floor is taken of the fraction that ``share``
+    stands for, without rounding.
+
+    Args:
+        size: number of samples n.
+        share: the share α of class 0, from 1/K (balanced) to 1 (nothing else).
+        classes: number of classes K.
+
+    Returns:
+        The K counts, which sum to n.
+
+    Raises:
+        ValueError: no samples, no classes, or a share out of range.
+
+    Source: anon2026data, appendix C ("Subsampling"), whose ``floor((1 - α) n)`` for each of nine
+    classes lacks the division by nine and would take more than n samples in all.
+
+    Example:
+        >>> class_counts(5000, 0.3, 10)
+        [1508, 388, 388, 388, 388, 388, 388, 388, 388, 388]
+    """
+    if size < 1:
+        raise ValueError(f"size: expected at least 1 sample, got {size}")
+    if classes < 1:
+        raise ValueError(f"classes: expected at least 1 class, got {classes}")
+    if not 0 <= share <= 1:
+        raise ValueError(_share_message(classes, share))
+    exact = Fraction(share).limit_denominator(DENOMINATOR)
+    if exact * classes < 1:
+        raise ValueError(_share_message(classes, share))
+    if classes == 1:
+        return [size]
+    others = (1 - exact) * size // (classes - 1)
+    return [size - (classes - 1) * others] + [others] * (classes - 1)
+
+
+def _share_message(classes: int, share: float) -> str:
+    return (
+        f"share: expected the share of the largest of {classes} classes, "
+        f"from 1/{classes} to 1, got {share}"
+    )
+
+
+def share_range(available: Sequence[int], size: int, largest_class: int = 0) -> tuple[float, float]:
+    """The smallest and the largest share for which there are enough samples of each class.
+
+    Args:
+        available: number of samples there are of each of K classes.
+        size: number of samples n of the subset.
+        largest_class: the class that has the share.
+
+    Returns:
+        The two shares; :func:`class_counts` asks for no more than there is at either of them.
+
+    Raises:
+        ValueError: n samples cannot be had, whatever the share.
+
+    Example:
+        >>> share_range([500, 100, 100], size=600)
+        (0.6666666666666666, 0.8333333333333334)
+    """
+    classes = len(available)
+    if not 0 <= largest_class < classes:
+        raise ValueError(f"largest_class: expected one of 0 to {classes - 1}, got {largest_class}")
+    others = min((n for k, n in enumerate(available) if k != largest_class), default=0)
+    # The largest class takes the most that it has, or the others do.
+    fewest = -(-max(size - available[largest_class], 0) // max(classes - 1, 1))
+    most = min(others, size // classes)
+    if size < 1 or (fewest > most if classes > 1 else size > available[0]):
+        raise ValueError(
+            f"size: {size} samples cannot be had from {available[largest_class]} of class "
+            f"{largest_class} and equally many, at most {others}, of each other class"
+        )
+    # Fewer than one sample a class short of balance is balanced.
+    balanced = most == size // classes
+    smallest = Fraction(1, classes) if balanced else 1 - Fraction(most * (classes - 1), size)
+    return float(smallest), float(1 - Fraction(fewest * (classes - 1), size))
+
+
+def imbalanced_subset(
+    labels: Tensor,
+    size: int,
+    share: float,
+    generator: torch.Generator,
+    largest_class: int = 0,
+) -> Tensor:
+    """A random subset, without replacement, in which one class has a given share.
+
+    The generator orders all samples once; each class then gives its first ones. So with the same
+    generator state a class's samples at a lower count are among those at a higher one, and shares
+    are compared on as nearly the same samples as can be.
+
+    Args:
+        labels: ``(N,)`` integers from 0 to K - 1, where K - 1 is the largest that occurs.
+        size: number of samples n to take.
+        share: the share of ``largest_class``; the others share the rest equally
+            (:func:`class_counts`).
+        generator: where the order comes from.
+        largest_class: the class that has the share.
+
+    Returns:
+        ``(n,)`` indices into ``labels``, in random order.
+
+    Raises:
+        ValueError: a class has too few samples (the message says which, how many there are, and
+            which share would do), or an argument is out of range.
+
+    Source: anon2026data, appendix C ("Subsampling"), with the count of :func:`class_counts`.
+
+    Example:
+        >>> from hessian_spectra.seeding import generator
+        >>> labels = torch.tensor([0, 1, 2] * 20)
+        >>> chosen = imbalanced_subset(labels, 20, 0.5, generator(0, "subset"))
+        >>> labels[chosen].bincount().tolist()
+        [10, 5, 5]
+    """
+    if labels.ndim != 1 or len(labels) == 0 or labels.is_floating_point() or labels.min() < 0:
+        raise ValueError(
+            "labels: expected a vector of integers from 0 on, "
+            f"got shape {tuple(labels.shape)} of {labels.dtype}"
+        )
+    available = labels.bincount().tolist()
+    classes = len(available)
+    if not 0 <= largest_class < classes:
+        raise ValueError(f"largest_class: expected one of 0 to {classes - 1}, got {largest_class}")
+    rest = class_counts(size, share, classes)
+    counts = rest[1 : largest_class + 1] + rest[:1] + rest[largest_class + 1 :]
+    for label, (wanted, there) in enumerate(zip(counts, available, strict=True)):
+        if wanted > there:
+            raise ValueError(_too_few(label, wanted, available, size, share, largest_class))
+    order = torch.randperm(len(labels), generator=generator)
+    ordered = labels[order]
+    chosen = torch.zeros(len(labels), dtype=torch.bool)
+    for label, count in enumerate(counts):
+        chosen[(ordered == label).nonzero().flatten()[:count]] = True
+    return order[chosen]
+
+
+def _too_few(
+    label: int, wanted: int, available: list[int], size: int, share: float, largest_class: int
+) -> str:
+    message = (
+        f"share {share} of {size} samples asks for {wanted} of class {label}, "
+        f"and there are {available[label]}: "
+    )
+    try:
+        smallest, largest = share_range(available, size, largest_class)
+    except ValueError:
+        return message + f"no share would do, {size} samples are too many"
+    if label == largest_class:
+        return message + f"the largest share that would do is {largest:.6g}"
+    return message + f"the smallest share that would do is {smallest:.6g}"
