@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hessian_spectra.models import standard_parametrisation
+from hessian_spectra.models import kaiming_uniform, standard_parametrisation
 
 
 @pytest.mark.parametrize("variance", [1 / 3, 1.0])
@@ -30,3 +30,19 @@ def test_the_generator_decides():
     )
     assert torch.equal(torch.stack(first), torch.stack(again))
     assert not torch.isclose(first[0], other[0]).any()
+
+
+def test_kaiming_uniform_is_the_default_of_linear_layers():
+    drawn = kaiming_uniform((7, 5, 3), torch.Generator().manual_seed(0))
+    torch.manual_seed(0)
+    for weight in drawn:
+        rows, columns = weight.shape
+        layer = torch.nn.Linear(columns, rows, bias=False, dtype=torch.float64)
+        # torch computes its bound with more roundings.
+        torch.testing.assert_close(weight, layer.weight.detach(), rtol=1e-15, atol=0)
+
+
+@pytest.mark.parametrize("sizes", [(), (3,), (3, 0)])
+def test_kaiming_uniform_needs_layers(sizes):
+    with pytest.raises(ValueError, match=r"^sizes: expected two or more, each at least 1, got"):
+        kaiming_uniform(sizes, torch.Generator())

@@ -23,7 +23,7 @@ from hessian_spectra.curvature.ensemble import (
 )
 from hessian_spectra.ensembles.base import EnsembleConfig
 from hessian_spectra.models import Ensemble
-from hessian_spectra.models.ensemble import Activation
+from hessian_spectra.models.ensemble import PiecewiseLinear, require_piecewise_linear
 from hessian_spectra.models.parametrisation import PARAMETRISATIONS, draw, parametrise
 from hessian_spectra.models.teacher import teacher_data
 from hessian_spectra.results import Arrays
@@ -84,8 +84,7 @@ class Config(EnsembleConfig):
     networks_per_item: int
 
     def __post_init__(self) -> None:
-        known = get_args(Activation)
-        require(self.activation in known, "activation", " or ".join(known), self.activation)
+        require_piecewise_linear(self.activation)
         for name in self.parametrisations:
             expected = f"some of {', '.join(PARAMETRISATIONS)}"
             require(name in PARAMETRISATIONS, "parametrisations", expected, name)
@@ -193,7 +192,7 @@ def compute(
     parametrisation: str,
     depth: int,
     size: int,
-    activation: Activation,
+    activation: PiecewiseLinear,
     width: int,
     first: int,
     count: int,

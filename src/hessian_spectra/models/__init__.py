@@ -1,8 +1,9 @@
 """The papers' networks and loss: float64 modules with parameters in the papers' order."""
 
 from hessian_spectra.models.attention import SelfAttention, VectorSelfAttention
+from hessian_spectra.models.balanced import balanced_weights
 from hessian_spectra.models.ensemble import Ensemble, Perceptron
-from hessian_spectra.models.initialisation import standard_parametrisation
+from hessian_spectra.models.initialisation import kaiming_uniform, standard_parametrisation
 from hessian_spectra.models.losses import HalfSquaredError
 from hessian_spectra.models.multi import LinearNetwork, MultiInputLinear, MultiOutputLinear
 from hessian_spectra.models.parametrisation import (
@@ -28,7 +29,9 @@ __all__ = [
     "TwoLayerLinear",
     "TwoLayerReLU",
     "VectorSelfAttention",
+    "balanced_weights",
     "draw",
+    "kaiming_uniform",
     "parametrise",
     "standard_parametrisation",
     "teacher_data",

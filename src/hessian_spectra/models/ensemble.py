@@ -1,6 +1,7 @@
 """Many fully connected networks of one shape, their weights stacked."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -8,7 +9,28 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-Activation = Literal["linear", "relu"]
+from hessian_spectra.validation import require
+
+Activation = Literal["linear", "relu", "tanh"]
+# The activations for which ensembles are trained in mini-batches, and their curvature is computed.
+PiecewiseLinear = Literal["linear", "relu"]
+
+_FUNCTIONS = {"relu": torch.relu, "tanh": torch.tanh}
+
+
+def require_piecewise_linear(activation: str) -> None:
+    """Refuse an activation whose second derivative is not zero.
+
+    Raises:
+        ValueError: it is neither ``linear`` nor ``relu``.
+
+    Example:
+        >>> require_piecewise_linear("tanh")
+        Traceback (most recent call last):
+        ValueError: activation: expected linear or relu, got 'tanh'
+    """
+    known = get_args(PiecewiseLinear)
+    require(activation in known, "activation", " or ".join(known), activation)
 
 
 class Perceptron(nn.Module):
@@ -17,7 +39,7 @@ class Perceptron(nn.Module):
     Args:
         weights: W_l ``(d_l, d_{l−1})`` for each layer; they become the parameters, in this order.
         multipliers: a_l for each layer, fixed.
-        activation: φ: ``linear`` for the identity, or ``relu``.
+        activation: φ: ``linear`` for the identity, ``relu`` or ``tanh``.
     """
 
     def __init__(
@@ -30,11 +52,16 @@ class Perceptron(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs ``(n, d_L)`` for inputs ``(n, d_0)``."""
+        if self.activation == "linear":
+            # In the order that takes the fewest products of numbers: with few outputs, or more
+            # samples than units, the matrices are multiplied before the samples are.
+            product = torch.linalg.multi_dot([*reversed(list(self.weights)), x.T])
+            return math.prod(self.multipliers) * product.T
         last = len(self.multipliers) - 1
         for layer, multiplier in enumerate(self.multipliers):
             x = multiplier * (x @ self.weights[layer].T)
-            if self.activation == "relu" and layer < last:
-                x = torch.relu(x)
+            if layer < last:
+                x = _FUNCTIONS[self.activation](x)
         return x
 
 
@@ -48,7 +75,7 @@ class Ensemble:
     Args:
         weights: for each layer ``(N, d_l, d_{l−1})``.
         multipliers: for each layer ``a_l``.
-        activation: φ: ``linear`` for the identity, or ``relu``.
+        activation: φ: ``linear`` for the identity, ``relu`` or ``tanh``.
 
     Raises:
         ValueError: no layer, shapes that do not fit together, or an unknown activation.
@@ -78,8 +105,8 @@ class Ensemble:
                 f"multipliers: expected one per layer, {len(shapes)}, got {len(self.multipliers)}"
             )
         if self.activation not in get_args(Activation):
-            known = " or ".join(get_args(Activation))
-            raise ValueError(f"activation: expected {known}, got {self.activation!r}")
+            known = ", ".join(get_args(Activation))
+            raise ValueError(f"activation: expected one of {known}, got {self.activation!r}")
 
     @property
     def count(self) -> int:
@@ -102,8 +129,8 @@ class Ensemble:
             zip(self.multipliers, self.weights, strict=True)
         ):
             x = multiplier * (x @ weight.mT)
-            if self.activation == "relu" and layer < self.depth - 1:
-                x = torch.relu(x)
+            if self.activation != "linear" and layer < self.depth - 1:
+                x = _FUNCTIONS[self.activation](x)
         return x
 
     def select(self, networks: Tensor | Sequence[int]) -> "Ensemble":

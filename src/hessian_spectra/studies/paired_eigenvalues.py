@@ -8,7 +8,6 @@ random by about the distance of their neighbours.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
 
 import numpy as np
 import torch
@@ -19,7 +18,7 @@ from hessian_spectra.curvature.ensemble import SecondMoments, hessian_trace
 from hessian_spectra.curvature.ensemble.spectra import LARGEST_DENSE, exact_spectra
 from hessian_spectra.curvature.pair_sums import closest_pair_sums, distinct_values, jittered
 from hessian_spectra.models import Ensemble
-from hessian_spectra.models.ensemble import Activation
+from hessian_spectra.models.ensemble import require_piecewise_linear
 from hessian_spectra.models.parametrisation import draw
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
@@ -67,8 +66,7 @@ class Config(DataStudyConfig):
     networks_per_item: int
 
     def __post_init__(self) -> None:
-        known = get_args(Activation)
-        require(self.activation in known, "activation", " or ".join(known), self.activation)
+        require_piecewise_linear(self.activation)
         require(self.depth >= 2, "depth", "at least 2", self.depth)
         different = bool(self.cases) and len(set(self.cases)) == len(self.cases)
         expected = f"different ones of {', '.join(CASES)}"

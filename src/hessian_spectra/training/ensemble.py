@@ -11,6 +11,7 @@ from torch import Tensor
 
 from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.models import Ensemble
+from hessian_spectra.models.ensemble import require_piecewise_linear
 from hessian_spectra.seeding import generator
 from hessian_spectra.training.descent import LOSS_LIMIT
 from hessian_spectra.training.ensemble_descent import Descent, MomentDescent, SampleDescent
@@ -93,7 +94,8 @@ def train_ensemble(
     to rounding. A network is done when the scheduler would lower a rate that is the smallest.
 
     Args:
-        ensemble: the networks at the start, of two or more layers; float32 or float64.
+        ensemble: the networks at the start, linear or with ReLUs, of two or more layers; float32 or
+            float64.
         x: inputs ``(n, d_0)``.
         y: targets ``(n, d_L)``.
         learning_rate: base rate η at the start; layer l has the rate η r_l.
@@ -140,6 +142,7 @@ def train_ensemble(
         loss_limit=loss_limit,
         seed=seed,
     )
+    require_piecewise_linear(ensemble.activation)
     _check_settings(settings, ensemble.depth)
     _check_data(ensemble, x, y, networks)
     samples = Samples(x.to(ensemble.weights[0]), y.to(ensemble.weights[0]), batch_size)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from hessian_spectra.models.ensemble import Ensemble
+from hessian_spectra.models.ensemble import Ensemble, require_piecewise_linear
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,10 @@ def fitted(ensemble: Ensemble, data: Data) -> Data:
     either side of zero, so that one sample a side stands for all.
 
     Raises:
-        ValueError: moments alone for a ReLU network, no samples, or sizes, types or devices that
-            differ from the ensemble's.
+        ValueError: another activation than ``linear`` and ``relu``, moments alone for a ReLU
+            network, no samples, or sizes, types or devices that differ from the ensemble's.
     """
+    require_piecewise_linear(ensemble.activation)
     if isinstance(data, SecondMoments):
         if ensemble.activation != "linear":
             raise ValueError(

@@ -17,7 +17,7 @@ from torch import Tensor
 from hessian_spectra.curvature.ensemble.chains import after, before, effective_weights
 from hessian_spectra.curvature.ensemble.dense import dense_hessians
 from hessian_spectra.curvature.ensemble.moments import SecondMoments
-from hessian_spectra.models.ensemble import Ensemble
+from hessian_spectra.models.ensemble import Ensemble, require_piecewise_linear
 
 # Above this many parameters the eigenvalues of one dense matrix take more than some seconds.
 LARGEST_DENSE = 3000
@@ -48,8 +48,9 @@ def exact_spectra(ensemble: Ensemble, x: Tensor, y: Tensor) -> Spectra:
         y: ``(n,)`` targets.
 
     Raises:
-        ValueError: more than one output, data of other shapes, or a ReLU network of more than two
-            layers, which is not reduced, with more than 3000 parameters.
+        ValueError: more than one output, data of other shapes, another activation than ``linear``
+            and ``relu``, or a ReLU network of more than two layers, which is not reduced, with more
+            than 3000 parameters.
 
     Example:
         >>> weights = torch.ones(1, 2, 1).double(), torch.ones(1, 1, 2).double()
@@ -59,6 +60,7 @@ def exact_spectra(ensemble: Ensemble, x: Tensor, y: Tensor) -> Spectra:
         >>> values[0].repeat_interleave(multiplicities).sort().values.round().tolist()
         [-2.0, -2.0, 2.0, 6.0]
     """
+    require_piecewise_linear(ensemble.activation)
     sizes = ensemble.sizes
     if sizes[-1] != 1 or y.ndim != 1 or len(y) == 0 or x.shape != (len(y), sizes[0]):
         raise ValueError(
