@@ -1,4 +1,4 @@
-"""Exact Hessian spectra: one module for each theorem of singh2024closed and singh2026cracking."""
+"""Exact Hessian spectra: one module for each theorem of the papers."""
 
 from hessian_spectra.closed_form.assumptions import AssumptionError
 from hessian_spectra.closed_form.attention_bounds import (
@@ -10,9 +10,21 @@ from hessian_spectra.closed_form.attention_bounds import (
     condition_number_bound,
 )
 from hessian_spectra.closed_form.cubic import DepressedCubic
+from hessian_spectra.closed_form.deep_linear import deep_linear, pair_eigenvalues
+from hessian_spectra.closed_form.deep_linear_moments import (
+    balancedness_defect,
+    deep_linear_bound,
+    deep_linear_sharpness,
+    deep_linear_trace,
+)
 from hessian_spectra.closed_form.gradient_descent_subspace import (
     GradientDescentSubspace,
     gradient_descent_subspace,
+)
+from hessian_spectra.closed_form.label_dependence import (
+    least_squares_sharpness,
+    least_squares_singular_values,
+    sharpness_from_labels,
 )
 from hessian_spectra.closed_form.learning_phases import learning_phase, smallest_eigenvalue_bound
 from hessian_spectra.closed_form.linear_with_bias import bias_sextic, linear_with_bias
@@ -50,17 +62,26 @@ __all__ = [
     "attention_outlier_bounds",
     "attention_outliers_without_bulk",
     "attention_spectrum",
+    "balancedness_defect",
     "bias_sextic",
     "condition_number_bound",
+    "deep_linear",
+    "deep_linear_bound",
+    "deep_linear_sharpness",
+    "deep_linear_trace",
     "gradient_descent_subspace",
     "learning_phase",
+    "least_squares_sharpness",
+    "least_squares_singular_values",
     "linear_with_bias",
     "multi_input",
     "multi_output",
     "orthogonal_first_layer",
     "outlier_pair",
     "pair_and_triple",
+    "pair_eigenvalues",
     "self_attention",
+    "sharpness_from_labels",
     "smallest_eigenvalue_bound",
     "two_layer_linear",
     "two_layer_relu",

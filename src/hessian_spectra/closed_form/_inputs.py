@@ -1,7 +1,7 @@
 """Arguments of the closed forms: read, checked and brought to comparable size."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,14 @@ ArrayLike = Tensor | np.ndarray | np.generic | Sequence[Any] | float | int
 
 
 def read(
-    shapes: dict[str, str], masks: Sequence[str] = (), /, **values: ArrayLike
+    shapes: Mapping[str, Sequence[str]], masks: Sequence[str] = (), /, **values: ArrayLike
 ) -> tuple[Tensor, ...]:
     """The arguments as detached float64 tensors on one device, in the order given.
 
     Args:
         shapes: for each argument its dimensions as letters, ``"nD"`` for ``(n, D)`` and ``""`` for
-            a scalar; the same letter means the same size everywhere; ``"?"`` takes any shape.
+            a scalar, or as names, ``("d_1", "d_0")``; the same letter or name means the same size
+            everywhere; ``"?"`` takes any shape.
         masks: the arguments that may hold ``-inf``.
         **values: float32 or float64 tensors or arrays, Python numbers or sequences of them.
 
@@ -90,7 +91,7 @@ def _tensor(name: str, value: ArrayLike, device: torch.device) -> Tensor:
 
 
 def _check_shape(
-    name: str, tensor: Tensor, letters: str, sizes: dict[str, tuple[int, str]]
+    name: str, tensor: Tensor, letters: Sequence[str], sizes: dict[str, tuple[int, str]]
 ) -> None:
     """Compare a tensor's shape with the letters; a letter's first owner fixes its size."""
     shape = tuple(tensor.shape)
