@@ -1,13 +1,49 @@
 """Computations that split into independent items, such as the networks of an ensemble."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hessian_spectra.results import Arrays
 
 # The keyword arguments of one call: numbers, strings, lists of them, or numpy arrays.
 Item = Mapping[str, Any]
+
+
+_unfinished: ContextVar[Path | None] = ContextVar("unfinished", default=None)
+
+
+def checkpoint_file() -> Path | None:
+    """Where the item that is being computed may keep its unfinished state.
+
+    What is found there was written by an interrupted computation of an item with the same key, that
+    is of the same item by the same code, or is damaged. Whoever computes the item removes the file
+    when it is done.
+
+    Returns:
+        The file, which need not exist; ``None`` where nothing is kept.
+
+    Example:
+        >>> checkpoint_file() is None
+        True
+        >>> with unfinished_state_in(Path("item.npz")):
+        ...     print(checkpoint_file())
+        item.npz
+    """
+    return _unfinished.get()
+
+
+@contextmanager
+def unfinished_state_in(path: Path) -> Iterator[None]:
+    """Let :func:`checkpoint_file` name ``path`` meanwhile."""
+    token = _unfinished.set(path)
+    try:
+        yield
+    finally:
+        _unfinished.reset(token)
 
 
 def _unit(item: Item) -> float:

@@ -1,0 +1,233 @@
+"""Full-batch gradient descent over thousands of epochs, which can be interrupted."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.matrix_products import fastest_products
+from hessian_spectra.results import digest
+from hessian_spectra.training.descent import LOSS_LIMIT
+from hessian_spectra.training.halving import Halving
+from hessian_spectra.training.objectives import Objective, tensors_digest
+from hessian_spectra.training.unfinished import State
+from hessian_spectra.validation import require
+
+# How often the unfinished state is written; and at most this share of the time goes into that.
+CHECKPOINT_SECONDS = 30.0
+CHECKPOINT_SHARE = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullBatchTraining:
+    """What a training went through. Epoch t stands for the state after t updates.
+
+    Args:
+        recorded: the epochs at which the weights were kept; without those that a divergence left
+            unreached.
+        weights: for each of them W_1, ..., W_L.
+        losses: ``(epochs + 1,)`` float64, at each epoch; from the divergence on NaN, after an early
+            stop that at the stop.
+        rates: ``(epochs + 1,)`` float64, the learning rate of the update that follows; likewise.
+        halvings: the epochs at which the rate was lowered.
+        finished: the last epoch that was reached: all of them, that of the early stop, or the one
+            before the divergence.
+        diverged_at: the epoch at which the loss was not finite or exceeded 10¹²; else ``None``.
+    """
+
+    recorded: tuple[int, ...]
+    weights: list[tuple[Tensor, ...]]
+    losses: Tensor
+    rates: Tensor
+    halvings: tuple[int, ...]
+    finished: int
+    diverged_at: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settings:
+    """The settings of :func:`full_batch_descent`, by the same names."""
+
+    learning_rate: float
+    epochs: int
+    record: tuple[int, ...]
+    patience: int
+    threshold: float
+    factor: float
+    smallest_rate: float
+
+
+def full_batch_descent(
+    objective: Objective,
+    weights: Sequence[Tensor],
+    *,
+    learning_rate: float,
+    epochs: int,
+    record: Sequence[int],
+    patience: int = 100,
+    threshold: float = 1e-3,
+    factor: float = 0.5,
+    smallest_rate: float = 0.0,
+    progress: Callable[[float], object] | None = None,
+    checkpoint: Path | None = None,
+) -> FullBatchTraining:
+    """Gradient descent W ← W − η ∇L(W), whose rate η is halved when the loss gains too little.
+
+    The rule is that of :class:`~hessian_spectra.training.halving.Halving`.
+
+    With a positive ``smallest_rate`` the training stops as soon as η falls below it. Weights and
+    losses of later epochs are taken to be those at the stop: running on would move each weight by
+    less than ``smallest_rate`` times the sum of its slopes over the epochs left.
+
+    Args:
+        objective: the loss.
+        weights: W_l ``(d_l, d_{l−1})`` at the start, of the objective's type; not changed.
+        learning_rate: η at the start.
+        epochs: the number of updates.
+        record: the epochs to keep the weights at, in rising order; 0 is the start.
+        patience: over how many epochs the gain is taken.
+        threshold: the relative gain below which the rate is lowered.
+        factor: what the rate is multiplied by.
+        smallest_rate: the training stops below it; 0 for never.
+        progress: called after each epoch with the share of them that is done, 0 to 1.
+        checkpoint: a file for the unfinished state, written about every half minute. If it is that
+            of this training, which was interrupted, the training goes on from it, to the same bits
+            as without the interruption; any other is written over. In the end it is removed.
+
+    Returns:
+        The :class:`FullBatchTraining`.
+
+    Raises:
+        ValueError: a setting or a shape is not as described, or the loss at the start is not finite
+            or above 10¹².
+
+    Source: anon2026data, appendix C.
+
+    Example:
+        >>> from hessian_spectra.training import SampleObjective, full_batch_descent
+        >>> x, y = torch.ones(1, 1).double(), torch.full((1, 1), 4.0).double()
+        >>> start = [torch.ones(1, 1).double(), torch.ones(1, 1).double()]
+        >>> end = full_batch_descent(SampleObjective(x, y, "linear"), start, learning_rate=0.1,
+        ...                          epochs=100, record=[0, 100])
+        >>> [round((last @ first).item(), 6) for first, last in end.weights], end.finished
+        ([1.0, 4.0], 100)
+    """
+    settings = _Settings(
+        learning_rate=learning_rate,
+        epochs=epochs,
+        record=tuple(record),
+        patience=patience,
+        threshold=threshold,
+        factor=factor,
+        smallest_rate=smallest_rate,
+    )
+    _check(settings)
+    state = State.start(weights, learning_rate, epochs)
+    save = None
+    if checkpoint is not None:
+        name = digest([vars(settings), objective.digest(), tensors_digest("start", *weights)])
+        state.read(checkpoint, name)
+        save = _Saver(checkpoint, name)
+    fast = fastest_products() if objective.dtype == torch.float32 else nullcontext()
+    with torch.no_grad(), fast:
+        diverged_at = _descend(objective, state, settings, progress, save)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    return _finished(state, settings, diverged_at)
+
+
+class _Saver:
+    """Writes the unfinished state now and then."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name = path, name
+        self._next = time.monotonic() + CHECKPOINT_SECONDS
+
+    def __call__(self, state: State) -> None:
+        began = time.monotonic()
+        if began < self._next:
+            return
+        state.write(self._path, self._name)
+        ended = time.monotonic()
+        self._next = ended + max(CHECKPOINT_SECONDS, (ended - began) / CHECKPOINT_SHARE)
+
+
+def _descend(
+    objective: Objective,
+    state: State,
+    settings: _Settings,
+    progress: Callable[[float], object] | None,
+    save: _Saver | None,
+) -> int | None:
+    """Train until ``state.epoch`` is the last epoch reached; the epoch of divergence, if any."""
+    rule = Halving(
+        state.rate,
+        patience=settings.patience,
+        threshold=settings.threshold,
+        factor=settings.factor,
+        epochs=state.halvings,
+    )
+    evaluate, factors = objective.follow(state.weights)
+    updates = [(weight, *pair) for weight, pair in zip(state.weights, factors, strict=True)]
+    record, losses = set(settings.record), state.losses
+    while True:
+        epoch = state.epoch
+        loss = evaluate()
+        # Written so that NaN, which compares false with everything, counts as divergence.
+        if not loss <= LOSS_LIMIT:
+            require(epoch > 0, "weights", f"a loss of at most {LOSS_LIMIT:g} at the start", loss)
+            state.epoch -= 1
+            return epoch
+        losses[epoch] = loss
+        rule.advance(losses, epoch)
+        state.rates[epoch], state.rate, state.halvings = rule.rate, rule.rate, rule.epochs
+        if epoch in record:
+            state.keep()
+        if progress is not None:
+            progress(epoch / max(settings.epochs, 1))
+        if epoch == settings.epochs or rule.rate < settings.smallest_rate:
+            return None
+        for weight, left, right in updates:
+            weight.addmm_(left, right, alpha=-rule.rate)
+        state.epoch += 1
+        if save is not None:
+            save(state)
+
+
+def _finished(state: State, settings: _Settings, diverged_at: int | None) -> FullBatchTraining:
+    losses, rates = torch.from_numpy(state.losses), torch.from_numpy(state.rates)
+    if diverged_at is None:
+        losses[state.epoch :], rates[state.epoch :] = losses[state.epoch], rates[state.epoch]
+        while len(state.kept) < len(settings.record):
+            state.keep()
+    return FullBatchTraining(
+        recorded=settings.record[: len(state.kept)],
+        weights=state.kept,
+        losses=losses,
+        rates=rates,
+        halvings=tuple(state.halvings),
+        finished=state.epoch,
+        diverged_at=diverged_at,
+    )
+
+
+def _check(settings: _Settings) -> None:
+    rate, smallest = settings.learning_rate, settings.smallest_rate
+    require(math.isfinite(rate) and rate > 0, "learning_rate", "a positive number", rate)
+    require(settings.epochs >= 0, "epochs", "at least 0", settings.epochs)
+    record: Any = list(settings.record)
+    fits = record == sorted(set(record)) and (
+        not record or 0 <= record[0] <= record[-1] <= settings.epochs
+    )
+    require(fits, "record", f"rising epochs from 0 to {settings.epochs}", record)
+    require(settings.patience >= 1, "patience", "at least 1", settings.patience)
+    require(0 <= settings.threshold < 1, "threshold", "a number in [0, 1)", settings.threshold)
+    require(0 < settings.factor < 1, "factor", "a number in (0, 1)", settings.factor)
+    expected = f"a number from 0 to the learning rate, {rate}"
+    require(0 <= smallest <= rate, "smallest_rate", expected, smallest)
