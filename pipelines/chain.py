@@ -70,7 +70,8 @@ def data_set(context: Context, name: str) -> Arrays:
     if context.locked:
         return read_arrays(context.results / "data" / f"{name}.npz")
     config = schema.entry(context.config, "data", name)
-    return schema.module_of("data", config.kind, f"data.sets.{name}").make(config)
+    storage = schema.storage_of(context.config)
+    return schema.module_of("data", config.kind, f"data.sets.{name}").make(config, storage)
 
 
 def spread(context: Context, name: str, work: Any, config: Any, networks: Arrays) -> Arrays:

@@ -2,7 +2,7 @@
 
 from hessian_spectra.results import write_arrays
 from pipelines import chain
-from pipelines.schema import entry, module_of
+from pipelines.schema import entry, module_of, storage_of
 from pipelines.stage import Context, run
 
 READS = ["data"]
@@ -11,9 +11,10 @@ READS = ["data"]
 def prepare(context: Context) -> None:
     """Write ``results/data/<data set>.npz`` for all data sets, or for the one in ``only``."""
     names = [context.only] if context.only else list(context.config.data.sets)
+    storage = storage_of(context.config)
     for name in names:
         config = entry(context.config, "data", name)
-        arrays = module_of("data", config.kind, f"data.sets.{name}").make(config)
+        arrays = module_of("data", config.kind, f"data.sets.{name}").make(config, storage)
         write_arrays(chain.path_of(context, "data", name), arrays)
 
 

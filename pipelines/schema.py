@@ -3,15 +3,21 @@
 import importlib
 import pkgutil
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import omegaconf
 from omegaconf import DictConfig, OmegaConf
 
+from hessian_spectra.data.base import Storage
 from hessian_spectra.results import digest
 
 MODES = ("offline", "online", "disabled")
+
+
+# Modules beside those of the kinds, which the kinds and their callers share.
+NOT_KINDS = ("base", "drawing", "ledger", "reduction", "subsets", "whitening")
 
 
 class ConfigError(ValueError):
@@ -46,9 +52,17 @@ class Launcher:
 
 @dataclass
 class Data:
-    """The ``data`` group."""
+    """The ``data`` group: the data sets, and where those are kept that have to be stored."""
 
+    root: str | None
+    download: bool
     sets: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.root is not None and not self.root.strip():
+            raise ValueError(f"root: expected a folder or null, got {self.root!r}")
+        if self.download and self.root is None:
+            raise ValueError("download: expected data.root=<folder> with it, got null")
 
 
 @dataclass
@@ -95,7 +109,7 @@ def module_of(package: str, kind: Any, path: str) -> ModuleType:
     """
     parent = importlib.import_module(f"hessian_spectra.{package}")
     found = sorted(module.name for module in pkgutil.iter_modules(parent.__path__))
-    known = [name for name in found if name not in ("base", "style", "ledger")]
+    known = [name for name in found if name not in NOT_KINDS and not name.startswith("_")]
     if kind not in known:
         raise ConfigError(
             f"invalid config at '{path}.kind': expected one of {', '.join(known)}, got {kind!r}"
@@ -121,10 +135,25 @@ def launcher_of(config: DictConfig) -> Launcher:
     return _fit(Launcher, config.launcher, "launcher")
 
 
+def storage_of(config: DictConfig) -> Storage:
+    """Where stored data sets are: the ``data`` group less its sets.
+
+    Raises:
+        ConfigError: it does not fit.
+    """
+    data = _fit(Data, config.data, "data")
+    return Storage(None if data.root is None else Path(data.root).expanduser(), data.download)
+
+
 def digest_of(config: DictConfig) -> str:
     """A digest of all that is computed: the configuration less where it runs and is shown."""
     kept = {str(k): v for k, v in config.items() if k not in ("tracking", "launcher", "only")}
-    return digest(OmegaConf.to_container(OmegaConf.create(kept), resolve=True))
+    plain = OmegaConf.to_container(OmegaConf.create(kept), resolve=True)
+    assert isinstance(plain, dict)
+    # The same data in another folder are the same data.
+    if isinstance(plain.get("data"), dict):
+        plain["data"] = {k: v for k, v in plain["data"].items() if k not in ("root", "download")}
+    return digest(plain)
 
 
 # Where the entries of each kind stand in the configuration, and what one is called.

@@ -34,6 +34,7 @@ INFRASTRUCTURE = {
     "pipelines/chain.py",
     "pipelines/schema.py",
     "src/hessian_spectra/__init__.py",
+    "src/hessian_spectra/data/base.py",
     "src/hessian_spectra/results.py",
     "src/hessian_spectra/validation.py",
     "src/hessian_spectra/work.py",

@@ -1,6 +1,7 @@
-"""What the configurations of all data sets have in common."""
+"""What the configurations of all data sets have in common, and where stored data are."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,3 +15,19 @@ class DataConfig:
 
     kind: str
     seed: int
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where data sets that are too large to come with a dependency are kept.
+
+    Args:
+        root: the folder that holds them, laid out as torchvision does; ``None`` if there is none.
+        download: whether what is missing there may be fetched from the network.
+    """
+
+    root: Path | None
+    download: bool
+
+
+OFFLINE = Storage(None, False)

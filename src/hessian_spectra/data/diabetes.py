@@ -1,11 +1,10 @@
 """Real data: the diabetes study that scikit-learn carries with it, standardised."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from hessian_spectra.data.base import DataConfig
+from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
 from hessian_spectra.results import Arrays
 from hessian_spectra.validation import require
 
@@ -33,7 +32,7 @@ def _standardised(columns: np.ndarray) -> np.ndarray:
     return centred / np.sqrt(np.mean(centred**2, axis=0))
 
 
-def make(config: Config, root: Path | None = None) -> Arrays:
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     """The 442 patients: baseline measurements x and disease progression a year later y.
 
     All columns and the target have zero mean and unit second moment, so that the closed forms for
@@ -41,7 +40,7 @@ def make(config: Config, root: Path | None = None) -> Arrays:
 
     Args:
         config: the settings.
-        root: unused, the data come with scikit-learn.
+        storage: unused, the data come with scikit-learn.
 
     Returns:
         ``x`` ``(442,)`` for one feature or ``(442, 10)`` for all, and ``y`` ``(442,)``.

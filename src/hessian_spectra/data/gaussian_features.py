@@ -1,11 +1,10 @@
 """Random regression from several features to a scalar: all of them independent Gaussians."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
-from hessian_spectra.data.base import DataConfig
+from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
@@ -28,12 +27,12 @@ class Config(DataConfig):
         require(self.features >= 1, "features", "at least 1", self.features)
 
 
-def make(config: Config, root: Path | None = None) -> Arrays:
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     """Features x ~ N(0, I) and targets y ~ N(0, 1), independent of each other.
 
     Args:
         config: the settings.
-        root: unused, the data are generated.
+        storage: unused, the data are generated.
 
     Returns:
         ``x`` ``(n, D)`` and ``y`` ``(n,)``.

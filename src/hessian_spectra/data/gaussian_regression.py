@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
-from hessian_spectra.data.base import DataConfig
+from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
@@ -30,12 +29,12 @@ class Config(DataConfig):
         require(positive, "input_variance", "a positive number", self.input_variance)
 
 
-def make(config: Config, root: Path | None = None) -> Arrays:
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     """Inputs x ~ N(0, input_variance) and targets y ~ N(0, 1), independent of each other.
 
     Args:
         config: the settings.
-        root: unused, the data are generated.
+        storage: unused, the data are generated.
 
     Returns:
         ``x`` and ``y``, both ``(n,)``.

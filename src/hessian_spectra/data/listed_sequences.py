@@ -2,12 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hessian_spectra.data.base import DataConfig
+from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
 from hessian_spectra.results import Arrays
 from hessian_spectra.validation import require
 
@@ -49,12 +48,12 @@ def _is_number(token: Any) -> bool:
     return isinstance(token, int | float) and math.isfinite(token)
 
 
-def make(config: Config, root: Path | None = None) -> Arrays:
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     """The listed sequences, to be reversed.
 
     Args:
         config: the settings.
-        root: unused, the data are in the configuration.
+        storage: unused, the data are in the configuration.
 
     Returns:
         ``x`` and ``y``, both ``(batch, length)``; ``y`` is ``x`` read backwards.

@@ -1,11 +1,10 @@
 """Sequences of standard normal tokens for the self-attention layers."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
-from hessian_spectra.data.base import DataConfig
+from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
@@ -35,12 +34,12 @@ class Config(DataConfig):
         require(self.target in TARGETS, "target", f"one of {', '.join(TARGETS)}", self.target)
 
 
-def make(config: Config, root: Path | None = None) -> Arrays:
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     """Sequences of independent standard normal tokens, and their targets.
 
     Args:
         config: the settings.
-        root: unused, the data are generated.
+        storage: unused, the data are generated.
 
     Returns:
         ``x`` and ``y``, both ``(batch, length)``, or ``(batch, length, embedding_dimension)`` if

@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
-from hessian_spectra.data.base import DataConfig
+from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
@@ -46,12 +45,12 @@ class Config(DataConfig):
         require(math.isfinite(self.noise) and self.noise >= 0, "noise", "at least 0", self.noise)
 
 
-def make(config: Config, root: Path | None = None) -> Arrays:
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     """Uniform inputs and y = slope · x + noise, with the slope of the side that x is on.
 
     Args:
         config: the settings.
-        root: unused, the data are generated.
+        storage: unused, the data are generated.
 
     Returns:
         ``x`` and ``y``, both ``(n,)``.

@@ -1,0 +1,149 @@
+"""Images with class labels, from one or several published or own data sets."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from hessian_spectra.data import _archive, _torchvision
+from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
+from hessian_spectra.results import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
+
+NAMES = ("digits", *_torchvision.CLASSES)
+SPLITS = ("train", "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataConfig):
+    """Settings of the images.
+
+    Args:
+        sources: any of ``digits`` (with scikit-learn, offline), ``mnist``, ``fashion-mnist``,
+            ``cifar10`` (below ``data.root``), and paths that end in ``.npz``, relative to
+            ``data.root`` or absolute (:func:`hessian_spectra.data._archive.load` has the schema).
+        split: ``train`` or ``test``; digits have no test split, and an ``.npz`` file is one split,
+            whatever it is called here.
+        classes: which class each label becomes, ``-1`` to leave its images out; an empty list
+            keeps all as they are. ``[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]`` makes MNIST-2 of MNIST
+            (wu2022dissecting, appendix E.1).
+        random_labels: whether each image gets a class drawn uniformly from those that there are,
+            instead of its own: MNIST-R and CIFAR10-R (wu2022dissecting, appendix E.1).
+        per_class: the first so many images of each class are kept, in their order; 0 keeps all.
+    """
+
+    sources: list[str]
+    split: str
+    classes: list[int]
+    random_labels: bool
+    per_class: int
+
+    def __post_init__(self) -> None:
+        require(len(self.sources) > 0, "sources", "at least one source", self.sources)
+        for source in self.sources:
+            known = source in NAMES or source.endswith(".npz")
+            require(known, "sources", f"{', '.join(NAMES)} or a path to an .npz file", source)
+        names = [name_of(source) for source in self.sources]
+        require(len(set(names)) == len(names), "sources", "different names", self.sources)
+        require(self.split in SPLITS, "split", f"one of {', '.join(SPLITS)}", self.split)
+        kept = {label for label in self.classes if label != -1}
+        require(
+            kept == set(range(len(kept))) and (len(kept) > 0 or not self.classes),
+            "classes",
+            "classes 0 to K - 1, all of them, or -1",
+            self.classes,
+        )
+        require(self.per_class >= 0, "per_class", "0 (all) or more", self.per_class)
+
+
+def name_of(source: str) -> str:
+    """What a source is called in the arrays: its name, or its file's without the ending.
+
+    Example:
+        >>> name_of("mnist"), name_of("own/leaves.npz")
+        ('mnist', 'leaves')
+    """
+    return Path(source).stem if source.endswith(".npz") else source
+
+
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+    """The images and labels of each source, in the published order.
+
+    Args:
+        config: the settings.
+        storage: where the sources other than ``digits`` are, and whether they may be downloaded.
+
+    Returns:
+        ``sources`` ``(s,)``, the names; for each name ``<name>/images`` ``(N, H, W, C)``, uint8,
+        and ``<name>/labels`` ``(N,)``, int64. The grey values of digits are 0 to 16, all others
+        0 to 255.
+
+    Raises:
+        FileNotFoundError: data are missing; one line says which, where they were expected, and
+            the command that fetches them.
+        ValueError: data are damaged, or do not fit the settings.
+
+    Example:
+        >>> config = Config(kind="images", seed=0, sources=["digits"], split="train", classes=[],
+        ...                 random_labels=False, per_class=0)
+        >>> make(config)["digits/images"].shape
+        (1797, 8, 8, 1)
+    """
+    arrays = {"sources": np.array([name_of(source) for source in config.sources])}
+    for source in config.sources:
+        name = name_of(source)
+        images, labels = _loader(source)(source, config.split, storage)
+        kept, labels = _relabelled(config, name, labels)
+        arrays[f"{name}/images"] = images[kept]
+        arrays[f"{name}/labels"] = labels
+    return arrays
+
+
+def _loader(source: str) -> Callable[[str, str, Storage], tuple[np.ndarray, np.ndarray]]:
+    if source == "digits":
+        return _digits
+    return _own if source.endswith(".npz") else _torchvision.load
+
+
+def _digits(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:
+    # Imported here: scikit-learn takes a second to load, and only this function needs it.
+    from sklearn.datasets import load_digits
+
+    require(split == "train", "split", "train, as digits come without a test split", split)
+    digits = load_digits()
+    return digits.images.astype(np.uint8)[..., np.newaxis], digits.target.astype(np.int64)
+
+
+def _own(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:
+    path = Path(source).expanduser()
+    if storage.root is None and not path.is_absolute():
+        raise FileNotFoundError(
+            f"{source} is relative to data.root, which is null: add data.root=<folder>"
+        )
+    return _archive.load((storage.root or Path()) / path)
+
+
+def _relabelled(config: Config, name: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which images are kept, and their labels."""
+    if config.classes:
+        if labels.max() >= len(config.classes):
+            raise ValueError(
+                f"classes: expected one for each of the labels 0 to {labels.max()} of {name}, "
+                f"got {len(config.classes)}"
+            )
+        labels = np.array(config.classes, dtype=np.int64)[labels]
+    kept = labels >= 0
+    if not kept.any():
+        raise ValueError(f"classes: expected some images of {name} to be kept, got none")
+    if config.random_labels:
+        # Drawn for the images that are left out, too: who else is kept changes nobody's label.
+        draws = generator(config.seed, f"random labels of {name}")
+        drawn = torch.randint(int(labels.max()) + 1, labels.shape, generator=draws).numpy()
+        labels = np.where(kept, drawn, labels)
+    if config.per_class:
+        for label in range(labels.max() + 1):
+            kept[np.flatnonzero(labels == label)[config.per_class :]] = False
+    return kept, labels[kept]
