@@ -1,7 +1,7 @@
 """Published image data sets, through torchvision's own classes, layout and checksums."""
 
 import os
-import shutil
+import shlex
 import socket
 import tempfile
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hessian_spectra.data.base import Storage
+from hessian_spectra.results import write_bytes
 
 # Names in configurations, and torchvision's classes.
 CLASSES = {"mnist": "MNIST", "fashion-mnist": "FashionMNIST", "cifar10": "CIFAR10"}
@@ -57,9 +58,12 @@ def load(name: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarra
 
 def _command(name: str, root: Path | None) -> str:
     """What the user can do about missing data."""
+    overrides = [f"data.sets.images.sources=[{name}]", f"data.root={root}"]
+    quoted = [shlex.quote(override) for override in overrides]
+    if root is None:
+        quoted[1] = "data.root=<folder>"
     return (
-        f"python -m pipelines.prepare only=images 'data.sets.images.sources=[{name}]' "
-        f"data.root={root or '<folder>'} data.download=true fetches it"
+        f"python -m pipelines.prepare only=images {' '.join(quoted)} data.download=true fetches it"
     )
 
 
@@ -136,19 +140,13 @@ def _unpack(published: Any, scratch: Path, train: bool, fetched: list[str], root
 def _keep(fetched: list[str], scratch: Path, root: Path) -> None:
     """Move downloaded files to where the next run finds them, each as a whole or not at all."""
     for file in fetched:
-        path = root / file
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(scratch / file, partial)
-            os.replace(partial, path)
+            write_bytes(root / file, (scratch / file).read_bytes())
         except OSError as error:
             raise ValueError(
-                f"{path} was downloaded and cannot be kept there: {error.strerror}: "
+                f"{root / file} was downloaded and cannot be kept there: {error.strerror}: "
                 "choose another data.root"
             ) from None
-        finally:
-            partial.unlink(missing_ok=True)
 
 
 def _arrays(dataset: Any) -> tuple[np.ndarray, np.ndarray]:
