@@ -10,6 +10,7 @@ from torch import Tensor
 
 from .attention_cases import SelfAttention
 from .contract import Arguments, Case, ClosedForm, Draws, half_mean_square, vector
+from .deep_cases import DeepLinear
 
 
 class TwoLayerLinear(ClosedForm):
@@ -351,4 +352,5 @@ CLOSED_FORMS: list[ClosedForm] = [
     MultiOutput(),
     OrthogonalFirstLayer(),
     SelfAttention(),
+    DeepLinear(),
 ]

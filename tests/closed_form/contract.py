@@ -8,6 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hessian_spectra import closed_form as cf
+from hessian_spectra.spectrum import Spectrum
+
 Arguments = dict[str, Any]
 Loss = Callable[[Tensor], Tensor]
 
@@ -31,6 +34,25 @@ class Case:
     def hessian(self) -> Tensor:
         """The dense Hessian by automatic differentiation, in float64."""
         return torch.autograd.functional.hessian(self.loss, self.parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeastSquaresCase(Case):
+    """A case whose closed form is about the Gauss-Newton matrix of the loss.
+
+    Args:
+        outputs: the outputs at all samples, as a function of the parameters.
+        samples: their number.
+    """
+
+    outputs: Loss
+    samples: int
+
+    def hessian(self) -> Tensor:
+        """The dense Gauss-Newton matrix, by the Jacobian from automatic differentiation."""
+        jacobian = torch.autograd.functional.jacobian(self.outputs, self.parameters)
+        jacobian = jacobian.reshape(-1, len(self.parameters))
+        return jacobian.T @ jacobian / self.samples
 
 
 @dataclass(frozen=True)
@@ -91,6 +113,11 @@ class ClosedForm(ABC):
     @abstractmethod
     def kinds(self, arguments: Arguments) -> dict[str, int]:
         """How many eigenvalues of each kind the theorem tells of."""
+
+    def spectrum(self, **arguments: Any) -> Spectrum:
+        """The closed form itself, of arguments by name."""
+        spectrum: Spectrum = getattr(cf, self.name)(**arguments)
+        return spectrum
 
     def violations(self) -> dict[str, Case]:
         """For each assumption, as the error names it, a case that violates it."""

@@ -22,7 +22,7 @@ arguments = pytest.mark.parametrize(
 def refuse(form, name, value):
     """The message about one bad argument."""
     with pytest.raises(ValueError, match=name) as caught:
-        getattr(cf, form.name)(**{**form.example().arguments, name: value})
+        form.spectrum(**{**form.example().arguments, name: value})
     message = str(caught.value)
     assert "\n" not in message
     assert "expected" in message
@@ -38,7 +38,7 @@ def test_one_entry_too_many(form, name):
     tensor = good(form, name)
     longer = torch.cat([tensor, tensor[..., :1]], -1) if tensor.dim() else tensor.repeat(2)
     with pytest.raises(ValueError, match=r"expected shape \(.*got \(") as caught:
-        getattr(cf, form.name)(**{**form.example().arguments, name: longer})
+        form.spectrum(**{**form.example().arguments, name: longer})
     assert not isinstance(caught.value, cf.AssumptionError)
 
 
@@ -83,7 +83,7 @@ def test_words(form, name):
 @arguments
 def test_other_device(form, name):
     with pytest.raises(ValueError, match=r"one device, got \['cpu', 'meta'\]"):
-        getattr(cf, form.name)(**{**form.example().arguments, name: good(form, name).to("meta")})
+        form.spectrum(**{**form.example().arguments, name: good(form, name).to("meta")})
 
 
 def test_message_names_the_size_and_its_owner():

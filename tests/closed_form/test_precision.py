@@ -107,6 +107,11 @@ def test_other_forms_at_extreme_scales(scale):
             cf.self_attention(1.0, w[0], v[0], x, y[:2] + 0 * x),
             scale**2,
         ),
+        (
+            cf.deep_linear([scale * w, scale * v.T], torch.eye(3).double(), torch.eye(3).double()),
+            cf.deep_linear([w, v.T], torch.eye(3).double(), torch.eye(3).double()),
+            scale**2,
+        ),
     ]
     for scaled, plain, factor in pairs:
         error = (scaled.eigenvalues / factor - plain.eigenvalues).abs().max()
@@ -150,6 +155,11 @@ LARGE = {
     ),
     "multi_input": lambda d: (d.normal("Dm"), d.normal("Dm"), d.normal("nD"), d.normal("n")),
     "multi_output": lambda d: (d.normal("Dm"), d.normal("Dm"), d.normal("n"), d.normal("nD")),
+    "deep_linear": lambda d: (
+        [d.normal("mD"), d.normal("Dm")],
+        torch.tensor([[1.0, 1.0], [1.0, -1.0]]).double(),
+        torch.zeros(2, 2).double(),
+    ),
     "self_attention": lambda d: (
         *(torch.tensor(1.0).double(), 1e-3 * d.normal("m"), 1e-3 * d.normal("m")),
         *(d.normal("tt"), d.normal("tt")),
@@ -180,6 +190,8 @@ def trace(name, arguments):
     if name == "linear_with_bias":
         w, v, b, _, _ = arguments
         return float(v @ v + b @ b + 2 * w @ w)
+    if name == "deep_linear":
+        return float(2 * sum(layer.square().sum() for layer in arguments[0]))
     w, v, x, _ = arguments
     squares = w**2 + v**2
     if name == "two_layer_relu":

@@ -23,9 +23,10 @@ class AlignedLayers:
     Args:
         first: ``(r_1,)`` positive singular values of the first layer, descending.
         last: ``(r_2,)`` positive singular values of the last layer, descending.
-        left: for each layer an orthogonal ``(d_l, d_l)``; pair ``(i, j)`` takes column ``j``.
-        right: for each layer an orthogonal ``(d_{l-1}, d_{l-1})``; pair ``(i, j)`` takes column
-            ``i``.
+        left: for each layer orthonormal columns of length ``d_l``; pair ``(i, j)`` takes column
+            ``j`` of the basis that they begin.
+        right: for each layer orthonormal columns of length ``d_{l-1}``; pair ``(i, j)`` takes
+            column ``i``.
     """
 
     first: Float[Tensor, " r_1"]
@@ -51,8 +52,8 @@ class AlignedLayers:
             rows = slice(start, start + len(left) * len(right))
             start = rows.stop
             block = vectors[rows].reshape(len(left), len(right), -1)
-            block = torch.einsum("aj,jip->aip", left, block)
-            vectors[rows] = torch.einsum("bi,aip->abp", right, block).flatten(0, 1)
+            block = torch.einsum("aj,jip->aip", _completed(left), block)
+            vectors[rows] = torch.einsum("bi,aip->abp", _completed(right), block).flatten(0, 1)
         return vectors
 
     def _coefficients(self) -> Float[Tensor, "p p"]:
@@ -101,31 +102,33 @@ class AlignedLayers:
 def align(weights: Sequence[Tensor]) -> AlignedLayers | None:
     """Such bases, or ``None`` where there are none up to rounding."""
     if len(weights) == 2:
-        u_1, s_1, v_1 = torch.linalg.svd(weights[0])
-        u_2, s_2, v_2 = torch.linalg.svd(weights[1])
+        u_1, s_1, v_1 = torch.linalg.svd(weights[0], full_matrices=False)
+        u_2, s_2, v_2 = torch.linalg.svd(weights[1], full_matrices=False)
         return AlignedLayers(
             first=s_1[: rank_of(s_1, max(weights[0].shape))],
             last=s_2[: rank_of(s_2, max(weights[1].shape))],
             left=(v_2.T, u_2),
             right=(v_1.T, u_1),
         )
-    _, s, v = torch.linalg.svd(weights[0])
-    rank = rank_of(s, max(weights[0].shape))
+    _, values, v = torch.linalg.svd(weights[0], full_matrices=False)
+    rank = rank_of(values, max(weights[0].shape))
     if rank > min(min(weight.shape) for weight in weights):
         return None
-    bases = [v.T]
+    bases = [v[:rank].T]
     for weight in weights:
         # The columns of W_l V are orthogonal where the layers are balanced, so that this merely
         # divides them by the singular values; it keeps the basis orthonormal for the smallest ones,
         # and within the eigenspace of a repeated one it hands the same vectors to the next layer.
-        images = weight @ bases[-1][:, :rank]
-        basis, triangle = torch.linalg.qr(images, mode="complete")
-        signs = torch.where(triangle.diagonal() < 0, -1.0, 1.0).to(basis.dtype)
-        basis[:, : len(signs)] *= signs
-        bases.append(basis)
+        basis, triangle = torch.linalg.qr(weight @ bases[-1])
+        bases.append(torch.where(triangle.diagonal() < 0, -basis, basis))
     for weight, before, after in zip(weights, bases[:-1], bases[1:], strict=True):
-        rest = after.T @ weight @ before
-        rest.diagonal()[:rank] -= s[:rank]
-        if bool((rest.abs() > ROUNDING * s[0]).any()):
+        rest = weight - (after * values[:rank]) @ before.T
+        if bool((rest.abs() > ROUNDING * values[0]).any()):
             return None
-    return AlignedLayers(first=s[:rank], last=s[:rank], left=bases[1:], right=bases[:-1])
+    return AlignedLayers(first=values[:rank], last=values[:rank], left=bases[1:], right=bases[:-1])
+
+
+def _completed(columns: Float[Tensor, "d k"]) -> Float[Tensor, "d d"]:
+    """An orthonormal basis that begins with these columns."""
+    rest = torch.linalg.qr(columns, mode="complete").Q[:, columns.shape[1] :]
+    return torch.cat([columns, rest], dim=1)

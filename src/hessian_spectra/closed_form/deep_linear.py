@@ -107,7 +107,7 @@ def pair_eigenvalues(
     outputs: int,
     *,
     depth: int = 2,
-    input_scale: float = 1.0,
+    input_scale: ArrayLike = 1.0,
     index_set: Literal["corrected", "printed"] = "corrected",
 ) -> Spectrum:
     """The eigenvalues of :func:`deep_linear` that belong to pairs, from singular values alone.
