@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import hessian_spectra
-from hessian_spectra.results import Arrays
-from hessian_spectra.work import FanOut
+from hessian_spectra.results import Arrays, read_arrays, write_arrays
+from hessian_spectra.work import FanOut, checkpoint_file
 
 
 def square(value: int) -> Arrays:
@@ -32,6 +32,30 @@ def noted(value: int, folder: str) -> Arrays:
                 (place / name).unlink()
             os.kill(os.getpid(), 9)
     return square(value)
+
+
+STEPS = 6
+
+
+def resumable(value: int, folder: str) -> Arrays:
+    """As `square` in steps, from which it goes on; a file tells of each, others of its end."""
+    place, state = Path(folder), checkpoint_file()
+    assert state is not None
+    (place / f"begun-{value}-{time.time_ns()}-{os.getpid()}").touch()
+    done, total = 0, 0
+    if state.exists():
+        done, total = read_arrays(state)["state"].tolist()
+    for step in range(done + 1, STEPS + 1):
+        total += value
+        (place / f"step-{value}-{step}-{time.time_ns()}").touch()
+        write_arrays(state, {"state": np.array([step, total])})
+        for name in (f"kill-at-{value}-{step}", f"raise-at-{value}-{step}"):
+            if (place / name).exists():
+                (place / name).unlink()
+                if "raise" in name:
+                    raise ArithmeticError("no more today")
+                os.kill(os.getpid(), 9)
+    return {"square": np.array(total), "roots": np.zeros(1)}
 
 
 def tree(value: int) -> Arrays:
@@ -59,4 +83,5 @@ def cost(item):
 
 squares = FanOut(items=_items, compute=square, gather=_gather, cost=cost)
 noted_squares = FanOut(items=_items, compute=noted, gather=_gather, cost=cost)
+resumable_sums = FanOut(items=_items, compute=resumable, gather=_gather, cost=cost)
 trees = FanOut(items=_items, compute=tree, gather=_gather)

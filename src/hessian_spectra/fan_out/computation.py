@@ -124,6 +124,7 @@ def run(
     An item that was computed before, by whichever launcher, is read from its shard
     ``<folder>/<name>/<key>.npz``; the key is a digest of the function, its code and the item. So a
     run that was stopped goes on where it stood, and nothing that has changed is mistaken for done.
+    An item may keep its own unfinished state, see :func:`~hessian_spectra.work.checkpoint_file`.
 
     Args:
         name: of the computation, and of its folder.
@@ -151,6 +152,7 @@ def run(
             shown.say(f"{len(todo.costs)} items, {shown.before} done before; {where}")
         try:
             parts, failed = _collect(todo, shards, launcher, shown)
+            shards.clear_unfinished(parts.keys())
         except (KeyboardInterrupt, SystemExit):
             kept = len(shards.present() & todo.costs.keys())
             shown.say(

@@ -2,7 +2,7 @@
 
 import os
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,9 @@ from hessian_spectra.results import (
     write_json,
 )
 
+# What the file of an item's unfinished state ends in. It never counts as a shard.
+UNFINISHED = ".unfinished.npz"
+
 
 @dataclass(frozen=True)
 class Shards:
@@ -22,7 +25,8 @@ class Shards:
 
     Args:
         folder: where they are: ``<key>.npz`` the arrays, ``<key>.json`` how long they took,
-            ``<key>.error`` what the last attempt raised.
+            ``<key>.error`` what the last attempt raised, ``<key>.unfinished.npz`` how far an item
+            has come that was interrupted and keeps such a state.
     """
 
     folder: Path
@@ -31,24 +35,30 @@ class Shards:
         """Where the arrays of an item are."""
         return self.folder / f"{key}.npz"
 
+    def unfinished(self, key: str) -> Path:
+        """Where an item may keep its state until it is done."""
+        return self.folder / f"{key}{UNFINISHED}"
+
     def _facts(self, key: str) -> Path:
         return self.folder / f"{key}.json"
 
     def _error(self, key: str) -> Path:
         return self.folder / f"{key}.error"
 
-    def present(self) -> set[str]:
-        """The keys of all shards that are there."""
+    def _names(self) -> list[str]:
         # Listing the folder shows what other machines wrote sooner than asking for each file.
         try:
             with os.scandir(self.folder) as entries:
-                names = [entry.name for entry in entries]
+                return [entry.name for entry in entries]
         except FileNotFoundError:
-            return set()
+            return []
+
+    def present(self) -> set[str]:
+        """The keys of all shards that are there."""
         return {
             name.removesuffix(".npz")
-            for name in names
-            if name.endswith(".npz") and not name.startswith(".")
+            for name in self._names()
+            if name.endswith(".npz") and not name.endswith(UNFINISHED) and not name.startswith(".")
         }
 
     def has(self, key: str) -> bool:
@@ -60,6 +70,16 @@ class Shards:
         write_json(self._facts(key), {"seconds": seconds})
         write_arrays(self.path(key), arrays)
         self._error(key).unlink(missing_ok=True)
+        self.unfinished(key).unlink(missing_ok=True)
+
+    def clear_unfinished(self, done: Set[str]) -> None:
+        """Remove the states of items that are done.
+
+        They are left by a job that was ended while it computed what another one had computed.
+        """
+        for name in self._names():
+            if name.endswith(UNFINISHED) and name.removesuffix(UNFINISHED) in done:
+                (self.folder / name).unlink(missing_ok=True)
 
     def read(self, key: str) -> Arrays:
         """An item's arrays.
@@ -74,7 +94,10 @@ class Shards:
         self.path(key).unlink(missing_ok=True)
 
     def seconds(self, keys: Iterable[str]) -> float:
-        """How long the computation of some shards took in all, on one worker."""
+        """How long the computation of some shards took in all, on one worker.
+
+        Of an item that was interrupted, since the last time that it was begun.
+        """
         total = 0.0
         for key in keys:
             facts = self._facts(key)

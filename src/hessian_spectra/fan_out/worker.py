@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from hessian_spectra.fan_out.keys import Code, function_of
 from hessian_spectra.fan_out.shards import Shards
-from hessian_spectra.work import Item
+from hessian_spectra.work import Item, unfinished_state_in
 
 # One thread for each worker: as many workers as cores are faster than threads, and the bytes of a
 # result depend on the number of threads.
@@ -18,9 +18,9 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 
 
 def compute_one(function: str, key: str, item: Item, shards: Shards) -> None:
-    """Compute an item and write its shard."""
+    """Compute an item, from its unfinished state if it left one, and write its shard."""
     compute = function_of(function)
-    with threadpool_limits(1):
+    with threadpool_limits(1), unfinished_state_in(shards.unfinished(key)):
         started = time.perf_counter()
         arrays = compute(**item)
         seconds = time.perf_counter() - started
@@ -32,7 +32,8 @@ class Chunk:
     """Some items for one job.
 
     Called in the job's process. An item whose shard is there is skipped, so that a job which was
-    put back into the queue, or meets another driver's, goes on where the work stands.
+    put back into the queue, or meets another driver's, goes on where the work stands; and an item
+    that keeps its unfinished state goes on from there.
 
     Args:
         function: the function to call, as :func:`keys.function_name` names it.
