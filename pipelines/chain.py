@@ -143,7 +143,7 @@ def train(context: Context, study: Study, log: Log = silent) -> Arrays:
     must_train(study)
     work, data = study.module.train, data_set(context, study.config.data)
     if isinstance(work, FanOut):
-        return spread(context, f"{study.name} training", work, study.config, data)
+        return spread(context, f"{study.name}-training", work, study.config, data)
     return work(study.config, data, log)
 
 
