@@ -82,7 +82,8 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         For each network ``<number>/printed`` and ``<number>/corrected`` (t, k), the k largest
         eigenvalues, ascending; ``<number>/printed_sum`` and ``<number>/corrected_sum`` (t,) of all
         of them, and ``<number>/trace`` (t,) by eq. (11); ``printed_count`` and
-        ``corrected_count`` (t,), how many are positive; ``width``; and what :func:`facts` says.
+        ``corrected_count`` (t,), how many are positive; ``spectral_norms`` (t, 2) of both layers;
+        ``width``; and what :func:`facts` says.
     """
     return joined([_theory(config, network) for network in split(networks)])
 
@@ -93,7 +94,11 @@ def _theory(config: Config, network: Arrays) -> Arrays:
         first, last = weights_at(network, at)
         moments = config.input_scale**2 * torch.eye(first.shape[1], dtype=torch.float64)
         of_first, of_last = torch.linalg.svdvals(first), torch.linalg.svdvals(last)
-        row = {"trace": np.array(float(cf.deep_linear_trace([first, last], moments)))}
+        norms = np.array([float(of_first[0]), float(of_last[0])])
+        row = {
+            "spectral_norms": norms,
+            "trace": np.array(float(cf.deep_linear_trace([first, last], moments))),
+        }
         for indices in INDEX_SETS:
             spectrum = cf.pair_eigenvalues(
                 of_first,
