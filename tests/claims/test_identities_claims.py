@@ -45,7 +45,8 @@ def test_an_erratum_records_both_errors(records):
 
 def test_a_statement_of_two_papers_is_a_claim_of_each(records):
     papers = {record["paper"] for record in records}
-    assert papers == {"singh2024closed", "singh2024poster", "singh2026cracking"}
+    expected = {"singh2024closed", "singh2024poster", "singh2026cracking", "anon2026data"}
+    assert papers == expected
     places = {
         record["id"]: record["location"] for record in records if "linear-spectrum" in record["id"]
     }

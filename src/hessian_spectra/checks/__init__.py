@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hessian_spectra.checks import attention, bias, linear, relu, wide
+from hessian_spectra.checks import attention, bias, deep, linear, relu, wide
 from hessian_spectra.checks.check import EXACT, ROOT, Check
 from hessian_spectra.checks.ragged import parts, relative
 from hessian_spectra.results import Arrays
@@ -24,6 +24,7 @@ CHECKS: dict[str, Check] = {
     **bias.CHECKS,
     **wide.CHECKS,
     **attention.CHECKS,
+    **deep.CHECKS,
     "second-library": Check("brute force: curvlinops", _second_library),
 }
 

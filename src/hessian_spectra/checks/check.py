@@ -74,18 +74,21 @@ def among(errors: Errors, chosen: Callable[[Arrays, Arrays], np.ndarray]) -> Err
     return some
 
 
-def basis(name: str) -> Errors:
-    """Residuals of the closed form's eigenvectors, and their distance from orthonormality."""
+def basis(name: str, matrix: str = "hessian") -> Errors:
+    """Residuals of the closed form's eigenvectors, and their distance from orthonormality.
 
-    def one(matrix: np.ndarray, vectors: np.ndarray, values: np.ndarray) -> float:
+    ``matrix`` is what brute force calls the one whose eigenvectors they are.
+    """
+
+    def one(of: np.ndarray, vectors: np.ndarray, values: np.ndarray) -> float:
         z = ragged.square(vectors)
         gram = np.abs(z.T @ z - np.eye(len(z))).max()
-        return max(ragged.residual(matrix, z, values), float(gram))
+        return max(ragged.residual(of, z, values), float(gram))
 
     def errors(exact: Arrays, numeric: Arrays) -> np.ndarray:
         return ragged.each(
             one,
-            ragged.parts(numeric, f"{name}.hessian"),
+            ragged.parts(numeric, f"{name}.{matrix}"),
             ragged.parts(exact, f"{name}.eigenvectors"),
             ragged.parts(exact, f"{name}.eigenvalues"),
         )
@@ -93,19 +96,19 @@ def basis(name: str) -> Errors:
     return errors
 
 
-def vectors(name: str, columns: str, values: str) -> Errors:
-    """Residuals of the vectors ``columns`` with the eigenvalues ``values``."""
+def vectors(name: str, columns: str, values: str, matrix: str = "hessian") -> Errors:
+    """Residuals of the vectors ``columns`` with the eigenvalues ``values``, as in :func:`basis`."""
 
-    def one(matrix: np.ndarray, flat: np.ndarray, of: np.ndarray) -> float:
-        z = ragged.columns(flat, len(ragged.square(matrix)))
+    def one(of: np.ndarray, flat: np.ndarray, belonging: np.ndarray) -> float:
+        z = ragged.columns(flat, len(ragged.square(of)))
         # A vector that vanishes up to round-off has no direction; errata look at it on their own.
-        kept = ~(np.linalg.norm(z, axis=0) <= 1e-9 * np.linalg.norm(matrix))
-        return ragged.residual(matrix, z[:, kept], of[kept])
+        kept = ~(np.linalg.norm(z, axis=0) <= 1e-9 * np.linalg.norm(of))
+        return ragged.residual(of, z[:, kept], belonging[kept])
 
     def errors(exact: Arrays, numeric: Arrays) -> np.ndarray:
         return ragged.each(
             one,
-            ragged.parts(numeric, f"{name}.hessian"),
+            ragged.parts(numeric, f"{name}.{matrix}"),
             ragged.parts(exact, f"{name}.{columns}"),
             ragged.parts(exact, f"{name}.{values}"),
         )

@@ -3,6 +3,7 @@
 from hessian_spectra.checks import WITHOUT_ASSUMPTIONS
 from hessian_spectra.claims.identities_attention import ATTENTION
 from hessian_spectra.claims.identities_bias import BIAS
+from hessian_spectra.claims.identities_deep import DEEP
 from hessian_spectra.claims.identities_linear import LINEAR, RELU
 from hessian_spectra.claims.identities_text import CRACKING, Statement, as_claims, least
 from hessian_spectra.claims.identities_wide import WIDE
@@ -17,7 +18,7 @@ NUMERICS = {
     ),
 }
 
-STATEMENTS = {**LINEAR, **RELU, **BIAS, **WIDE, **ATTENTION, **NUMERICS}
+STATEMENTS = {**LINEAR, **RELU, **BIAS, **WIDE, **ATTENTION, **DEEP, **NUMERICS}
 
 # Printed formulas where their assumption does not hold: they have to fail.
 _ASSUMPTIONS = {

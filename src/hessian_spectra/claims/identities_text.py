@@ -10,7 +10,8 @@ from hessian_spectra.checks.check import Errors
 from hessian_spectra.claims.ledger import Claim, Measure
 
 CRACKING, CLOSED, POSTER = "singh2026cracking", "singh2024closed", "singh2024poster"
-_SUFFIX = {CRACKING: "", CLOSED: "-2024", POSTER: "-poster"}
+DATA = "anon2026data"
+_SUFFIX = {CRACKING: "", CLOSED: "-2024", POSTER: "-poster", DATA: ""}
 
 _TESTS = "tests/studies/test_identities.py"
 

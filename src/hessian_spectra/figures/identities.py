@@ -10,7 +10,9 @@ from hessian_spectra.results import Arrays
 
 # Where an error of exactly 0 is drawn on a logarithmic axis: below all round-off.
 ZERO = 3e-18
-_LIMITS = (1e-18, 3e1)
+_LIMITS = (1e-18, 3e3)
+# Height of a row, in inches.
+_ROW = 0.119
 
 Row = tuple[Check, np.ndarray, np.ndarray | None]
 
@@ -83,7 +85,7 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
         numerics: brute force on the same instances.
     """
     identities, errata = rows(closed_form, numerics)
-    figure, (left, right) = panels(1, 2, height=7.6)
+    figure, (left, right) = panels(1, 2, height=0.6 + _ROW * max(len(identities), len(errata)))
     for height, (_, errors, _) in enumerate(identities):
         _dots(left, height, errors, BLUE, "closed form − brute force" if height == 0 else None)
     _frame(left, [check.label for check, _, _ in identities])
@@ -114,7 +116,8 @@ def caption(closed_form: Arrays, numerics: Arrays) -> str:
     return (
         f"Closed forms against brute force on {instances} random networks and edge cases, one dot "
         "each. Theorems, equations and sections are those of singh2026cracking, but where 2024 "
-        "(singh2024closed) or the poster is named; (ours) marks additions of this project. "
+        "(singh2024closed), data (anon2026data) or the poster is named; (ours) marks additions of "
+        "this project. "
         f"(a) {len(identities)} statements; the largest error is {strict:.0e}, but for "
         "formulas with a square root or an arccos at a double root, which lose half of the digits "
         "(tolerance 1e-07). A bound's error is by how much it is violated; 0 means not at all. "

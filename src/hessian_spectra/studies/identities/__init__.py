@@ -4,7 +4,7 @@ import torch
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.results import Arrays
-from hessian_spectra.studies.identities import attention, bias, linear, relu, wide
+from hessian_spectra.studies.identities import attention, bias, deep, linear, relu, wide
 from hessian_spectra.studies.identities.config import Config
 from hessian_spectra.studies.identities.family import Quantities, Setting, ragged
 
@@ -22,6 +22,10 @@ FAMILIES = {
     "matrices": wide.MATRICES,
     "attention": attention.FAMILY,
     "rowwise": attention.ROWWISE,
+    "any_layers": deep.ANY_LAYERS,
+    "two_layers": deep.TWO_LAYERS,
+    "balanced": deep.BALANCED,
+    "recipes": deep.RECIPES,
 }
 
 
