@@ -1,0 +1,121 @@
+"""From data.root on the command line to images, or to the line about what is not there."""
+
+import sys
+from pathlib import Path
+
+import hydra
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+
+from hessian_spectra.results import read_arrays
+from pipelines import chain, prepare, schema, stage
+
+CONF = Path(__file__).resolve().parents[2] / "conf"
+
+
+def compose(*overrides):
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        return hydra.compose("config", overrides=list(overrides))
+
+
+@pytest.fixture
+def ends(monkeypatch, tmp_path):
+    """Run an entry point in an empty folder; its exit code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+
+    def run(work, reads, *arguments):
+        monkeypatch.setattr(sys, "argv", ["stage", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            stage.run(work, reads)
+        return ended.value.code
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def composed():
+    return compose()
+
+
+def with_data(composed, **changes):
+    return OmegaConf.merge(composed, {"data": changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"download": True}, "download': expected data.root=<folder> with it, got null"),
+        ({"root": "  "}, "root': expected a folder or null, got '  '"),
+        ({"download": "sometimes"}, "download': Value 'sometimes' is not a valid bool"),
+        (
+            {"sets": {"images": {"sources": ["svhn"]}}},
+            "sets.images.sources': expected digits, mnist, ",
+        ),
+    ],
+)
+def test_bad_values_are_refused_in_one_line(composed, changes, message):
+    with pytest.raises(schema.ConfigError) as error:
+        schema.validate(with_data(composed, **changes))
+    assert str(error.value).startswith(f"invalid config at 'data.{message}")
+    assert "\n" not in str(error.value)
+
+
+def test_missing_data_end_the_stage_with_the_command_that_fetches_them(ends, capsys, tmp_path):
+    overrides = ["only=images", "data.sets.images.sources=[mnist]", f"data.root={tmp_path}/none"]
+    assert ends(prepare.prepare, prepare.READS, *overrides) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"error: mnist: {tmp_path}/none/MNIST/raw/train-images-idx3-ubyte")
+    command = lines[0].split("is missing: ")[1].replace("'", "")
+    assert command.startswith("python -m pipelines.prepare ")
+    # What it says to run is a valid configuration.
+    fetches = compose(*command.removesuffix(" fetches it").split(" ")[3:])
+    assert schema.validate(fetches)["data"]["sets"]["images"]["sources"] == ["mnist"]
+    assert schema.storage_of(fetches).download
+    assert schema.storage_of(fetches).root == tmp_path / "none"
+
+
+def test_own_images_below_the_root_are_prepared(ends, tmp_path):
+    images = np.zeros((2, 1, 1, 1), np.uint8)
+    np.savez(tmp_path / "own.npz", images=images, labels=np.array([0, 1]))
+    overrides = ["only=images", "data.sets.images.sources=[own.npz]", f"data.root={tmp_path}"]
+    assert ends(prepare.prepare, prepare.READS, *overrides) == 0
+    (written,) = (tmp_path / "results" / "runs").rglob("images.npz")
+    assert read_arrays(written)["own/labels"].tolist() == [0, 1]
+
+
+def test_a_stage_without_dvc_makes_its_images_from_the_root(ends, tmp_path):
+    images = np.zeros((2, 1, 1, 1), np.uint8)
+    np.savez(tmp_path / "own.npz", images=images, labels=np.array([0, 1]))
+    found = {}
+
+    def work(context):
+        found.update(chain.data_set(context, "images"))
+
+    overrides = ["data.sets.images.sources=[own.npz]", f"data.root={tmp_path}"]
+    assert ends(work, [], *overrides) == 0
+    assert sorted(found) == ["own/images", "own/labels", "sources"]
+
+
+def test_a_home_folder_is_found_and_no_root_is_the_default(composed):
+    assert schema.storage_of(composed).root is None
+    home = schema.storage_of(with_data(composed, root="~/data"))
+    assert home.root == Path.home() / "data"
+
+
+def test_the_same_data_in_another_folder_are_the_same_experiment(composed):
+    first, second, other = (
+        schema.digest_of(with_data(composed, **changes))
+        for changes in ({"root": "/a"}, {"root": "/b"}, {"sets": {"images": {"split": "test"}}})
+    )
+    assert first == second != other
+
+
+def test_helpers_of_the_data_sets_are_no_kinds():
+    with pytest.raises(schema.ConfigError) as error:
+        schema.module_of("data", "whitening", "data.sets.images")
+    listed = str(error.value).split("expected one of ")[1].split(", got ")[0].split(", ")
+    assert "images" in listed
+    assert not {"base", "subsets", "whitening", "reduction", "_archive"} & set(listed)
