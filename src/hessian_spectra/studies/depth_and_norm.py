@@ -118,10 +118,11 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     Returns:
         For d depths and s norms ``depths`` (d,); ``norms`` (s,); ``input_scale``; ``label_norms``
         (d, s), ‖Y‖₂/√n of the labels of each network; ``predicted`` (d, s), from these;
-        ``defect`` (d, s), of balancedness. For the contour, with real depths, ``contour_depths``
-        (c,), ``contour_norms`` (c,), ``contour`` (c, c), and ``flattest`` (c,), the real depth of
-        at least 1 at which each of these norms has its smallest sharpness. ``growth_from`` (d,):
-        the norm beyond which one layer more than each depth makes it sharper.
+        ``defect`` (d, s), of balancedness; ``growth_from`` (d,), the norm beyond which one layer
+        more than each depth makes it sharper. With real depths ``contour_depths`` (c,): ``curves``
+        (c, s); ``flattest_depths`` (s,), the depth of at least 1 at which the sharpness of each
+        norm is smallest, and ``flattest`` (s,), that sharpness; for the contour ``contour_norms``
+        (c,), ``contour`` (c, c), and ``contour_flattest`` (c,), the depths of its smallest values.
     """
     scale = config.input_scale
     label_norms, defects = [], []
@@ -133,23 +134,33 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     of_labels = _table(config, label_norms)
     layers = np.linspace(1, config.largest_depth, config.contour_points)
     norms = np.linspace(0, config.norms[-1], config.contour_points)
-    with np.errstate(divide="ignore"):
-        flattest = np.maximum(1.0, 2 * np.log(scale / norms))
+    flattest = _flattest_depth(np.array(config.norms), scale)
     return {
         "depths": depths,
         "norms": np.array(config.norms),
         "input_scale": np.array(scale),
         "label_norms": of_labels,
-        "predicted": cf.sharpness_from_labels(
-            of_labels**2, depths[:, None].astype(float), scale
-        ).numpy(),
+        "predicted": _sharpness(of_labels, depths[:, None], scale),
         "defect": _table(config, defects),
-        "contour_depths": layers,
-        "contour_norms": norms,
-        "contour": cf.sharpness_from_labels(norms**2, layers[:, None], scale).numpy(),
-        "flattest": flattest,
         "growth_from": scale * (depths / (depths + 1)) ** (depths * (depths + 1) / 2),
+        "contour_depths": layers,
+        "curves": _sharpness(np.array(config.norms), layers[:, None], scale),
+        "flattest_depths": flattest,
+        "flattest": _sharpness(np.array(config.norms), flattest, scale),
+        "contour_norms": norms,
+        "contour": _sharpness(norms, layers[:, None], scale),
+        "contour_flattest": _flattest_depth(norms, scale),
     }
+
+
+def _sharpness(norms: np.ndarray, depths: np.ndarray, scale: float) -> np.ndarray:
+    return cf.sharpness_from_labels(norms**2, depths.astype(float), scale).numpy()
+
+
+def _flattest_depth(norms: np.ndarray, scale: float) -> np.ndarray:
+    """ln(σ_x² n/‖Y‖₂²), at least 1: the real depth of the smallest sharpness."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(1.0, 2 * np.log(scale / norms))
 
 
 def numerics(config: Config, networks: Arrays) -> Arrays:
