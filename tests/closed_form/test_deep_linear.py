@@ -47,12 +47,13 @@ def drawn(widths, values, scale=2.0, seed=0):
 
 
 @networks
-def test_second_library_agrees(widths, values):
+@pytest.mark.parametrize("backend", ["autograd", "curvlinops"])
+def test_other_libraries_agree(widths, values, backend):
     weights, x = drawn(widths, values)
     y = normal(generator(1), widths[-1], x.shape[1])
     model = Perceptron(weights, [1.0] * len(weights), "linear")
     problem = cv.Problem(model, HalfSquaredError("sample"), [(x.T, y.T)])
-    matrix = cv.dense_matrix(cv.ggn(problem))
+    matrix = cv.dense_matrix(cv.ggn(problem, backend=backend))
     spectrum = cf.deep_linear(weights, x, y)
     size = spectrum.eigenvalues[-1]
     assert float((torch.linalg.eigvalsh(matrix) - spectrum.eigenvalues).abs().max()) < EXACT * size

@@ -5,9 +5,11 @@ import pytest
 import torch
 from identities_arrays import both_sides, config, data
 
+from hessian_spectra import closed_form as cf
 from hessian_spectra.checks import CHECKS, WITHOUT_ASSUMPTIONS
 from hessian_spectra.checks.ragged import parts
 from hessian_spectra.studies import identities
+from hessian_spectra.studies.identities import deep_instances
 
 IDENTITIES = [name for name, check in CHECKS.items() if check.printed is None]
 ERRATA = [name for name, check in CHECKS.items() if check.printed is not None]
@@ -83,6 +85,36 @@ def test_edge_cases_are_always_there():
     assert any(bool((one["v"] > 0).all()) for one in cells)
     assert any(bool((one["v"] == 0).any()) for one in cells)
     assert any(bool((one["x"] < 0).all()) for one in cells)
+
+
+def test_edge_cases_of_deep_networks_are_always_there():
+    def weights(name):
+        drawn = identities.FAMILIES[name].draw(config(), data())
+        return [(one, deep_instances.layers(one)) for one in drawn]
+
+    balanced = weights("balanced")
+    assert {int(one["kind"]) for one, _ in balanced} == {0, 1, 2}
+    assert any(len(found) == 1 for _, found in balanced)
+    assert any(len(found) > 3 for _, found in balanced)
+    values = [torch.linalg.svdvals(found[0]) for _, found in balanced]
+    assert any(len(s) > 1 and s[0] - s[1] < 1e-12 for s in values)
+    assert any(s[-1] < 1e-12 * s[0] for s in values)
+    narrow = [min(layer.shape[0] for layer in found) for _, found in balanced]
+    ends = [max(found[0].shape[1], found[-1].shape[0]) for _, found in balanced]
+    assert any(one < other for one, other in zip(narrow, ends, strict=True))
+    for instance, found in balanced:
+        assert cf.balancedness_defect(found) < 1e-14
+        x, y = instance["x"], instance["y"]
+        residual = x @ deep_instances.end_to_end(found).mT - y
+        loss, correlation = residual.square().mean(), (residual.mT @ x).abs().max()
+        size = y.square().mean() + 1e-12
+        assert bool(correlation < 1e-12 * size * len(x) * x.abs().max()) == (instance["kind"] > 0)
+        assert bool(loss < 1e-20 * size) == (instance["kind"] == deep_instances.ZERO_LOSS)
+    two = weights("two_layers")
+    assert any(torch.linalg.matrix_rank(found[0]) < min(found[0].shape) for _, found in two)
+    assert any(cf.balancedness_defect(found) > 0.1 for _, found in two)
+    exact, _ = both_sides()
+    assert set(exact["any_layers.whitened"]) == {0, 1}
 
 
 def test_each_assumption_is_broken_alone():

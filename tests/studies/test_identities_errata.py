@@ -5,8 +5,10 @@ import torch
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.studies.identities import (
+    deep_formulas,
     errata_attention,
     errata_bias,
+    errata_data,
     errata_linear,
     errata_relu,
     errata_wide,
@@ -165,3 +167,36 @@ def test_labels_of_the_displayed_attention_hessian():
     assert right.tolist() == [[1.0, 0.0, 0.0], [0.0, 9.0, 6.0], [0.0, 6.0, 4.0]]
     printed = errata_attention.printed_hessian(of, query, key)
     assert printed.tolist() == [[1.0, 0.0, 0.0], [0.0, 6.0, 9.0], [0.0, 4.0, 6.0]]
+
+
+def test_pairs_with_inputs_beyond_the_narrowest_layer():
+    # W_1 = (2, 0), W_2 = 1, σ_x = 1: G has 2² + 1² and, for the other input, 1².
+    weights = [row(2.0, 0.0)[None], row(1.0)[None]]
+    assert cf.pair_eigenvalues([2.0], [1.0], 2, 1).eigenvalues.tolist() == [1.0, 5.0]
+    assert errata_data.printed_pairs(weights, 1.0, 1, 1).tolist() == [0.0, 0.0, 5.0]
+
+
+def test_inputs_within_the_prefix_count_twice():
+    # One layer, four equal samples: tr(G) = σ_x² = 9, and as printed 9 · 4 · 9.
+    x = 3 * torch.ones(4, 1).double()
+    weights = [row(5.0)[None]]
+    assert cf.deep_linear_trace(weights, x.mT @ x / 4) == 9
+    assert errata_data.printed_trace(weights, x, 3.0) == 9 * 4 * 9
+
+
+def test_subsets_in_print_have_too_many_of_the_other_classes():
+    # 10 samples, 3 classes, half of them of class 0: 5 of each other class leave none of it.
+    assert errata_data.printed_largest_share(10, 0.5, 3) == 0.0
+    assert errata_data.printed_largest_share(10, 0.3, 3) == pytest.approx(-0.4)
+
+
+def test_quotients_of_equal_and_unequal_singular_values():
+    # L = 3: (2⁶ - 1)/(2² - 1) = 21, and 3 · 1⁴ for the pair of equal ones; with 0: 2⁴.
+    found = deep_formulas.quotients(row(2.0, 1.0), row(1.0, 0.0), 3)
+    assert found.tolist() == [21.0, 16.0, 3.0, 1.0]
+
+
+def test_zeros_fill_up_or_fall_away():
+    values = row(0.0, 3.0, 1.0, 0.0)
+    assert deep_formulas.with_zeros(values, 5).tolist() == [0.0, 0.0, 0.0, 1.0, 3.0]
+    assert deep_formulas.with_zeros(values, 2).tolist() == [1.0, 3.0]

@@ -58,7 +58,8 @@ def _frame(axes: Axes, labels: list[str]) -> None:
     axes.set_yticks(range(len(labels)), [_typeset(label) for label in labels], fontsize=6.5)
     axes.tick_params(axis="y", length=0)
     ticks = [ZERO, 1e-14, 1e-10, 1e-6, 1e-2]
-    axes.set_xticks(ticks, ["0", *(f"$10^{{{round(np.log10(t))}}}$" for t in ticks[1:])])
+    powers = [f"$10^{{{round(np.log10(t))}}}$" for t in ticks[1:]]
+    axes.set_xticks(ticks, ["0", *powers], fontsize=7)
     axes.minorticks_off()
     axes.grid(visible=False)
     axes.hlines(np.arange(len(labels)), *_LIMITS, color=GREY, linewidth=0.3, alpha=0.35, zorder=0)
@@ -85,7 +86,8 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
         numerics: brute force on the same instances.
     """
     identities, errata = rows(closed_form, numerics)
-    figure, (left, right) = panels(1, 2, height=0.6 + _ROW * max(len(identities), len(errata)))
+    height = 0.6 + _ROW * max(len(identities), len(errata))
+    figure, (left, right) = panels(1, 2, height=height)
     for height, (_, errors, _) in enumerate(identities):
         _dots(left, height, errors, BLUE, "closed form − brute force" if height == 0 else None)
     _frame(left, [check.label for check, _, _ in identities])
@@ -100,7 +102,7 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
     letter(right, "(b) what is wrong in print")
     for axes in (left, right):
         axes.legend(
-            loc="upper right", bbox_to_anchor=(1.0, -0.065), ncols=3, markerscale=2,
+            loc="upper right", bbox_to_anchor=(1.0, -0.4 / height), ncols=3, markerscale=2,
             handletextpad=0.3, columnspacing=0.8, handlelength=1.2, borderaxespad=0,
         )  # fmt: skip
     return figure

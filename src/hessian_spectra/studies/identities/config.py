@@ -11,8 +11,9 @@ class Config(DataStudyConfig):
     """Settings of the identities.
 
     Args:
-        instances: random instances of each theorem, beside its edge cases.
-        width: largest hidden width.
+        instances: random instances of each theorem, beside its edge cases; half as many of deep
+            networks, for which brute force takes two matrices each.
+        width: largest hidden width; two thirds of it in deep networks.
         points: largest number of data points of an instance.
     """
 
