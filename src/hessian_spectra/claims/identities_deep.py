@@ -24,7 +24,7 @@ _LAYERS = {
         source=_GGN,
     ),
     "layers-trace": Statement(
-        "For whitened inputs tr(H) = σ_x² Σ_l ‖P_l‖_F² ‖S_l‖_F².",
+        "For whitened inputs tr(H) = σ_x² Σ_l ‖P_{l}‖_F² ‖S_{l}‖_F².",
         {DATA: "Equation 7"},
         remark=(
             "The paper calls it an approximation of the Hessian's trace. It is exact at any loss: "
@@ -32,7 +32,7 @@ _LAYERS = {
         ),
     ),
     "layers-trace-any": Statement(
-        "tr(H) = Σ_l tr(P_l Σ P_lᵀ) ‖S_l‖_F² for any inputs with second moments Σ, at any loss.",
+        "tr(H) = Σ_l tr(P_l Σ P_lᵀ) ‖S_{l}‖_F² for any inputs with second moments Σ, at any loss.",
         {DATA: "Equation 7, beyond its assumption"},
         remark="Our addition.",
     ),
@@ -60,8 +60,8 @@ _BALANCED = {
         source=_GGN,
     ),
     "balanced-vectors": Statement(
-        "The pairs q_ij of a right singular vector of W_1 and a left one of W_L give the "
-        "eigenvectors Jᵀq_ij; they extend to an orthonormal basis of the parameters.",
+        "The pairs q_{ij} of a right singular vector of W_1 and a left one of W_L give the "
+        "eigenvectors Jᵀq_{ij}; they extend to an orthonormal basis of the parameters.",
         {DATA: "Section 3, eigenvectors"},
         source=_GGN,
     ),
@@ -73,7 +73,7 @@ _BALANCED = {
         source=_GGN,
     ),
     "balanced-sharpness": Statement(
-        "λ_max = Lσ_x²‖W‖_2^{2(L-1)}, and the bound of equation 6 is attained.",
+        "λ_max = L σ_x²‖W_1‖_2^{2(L-1)}, and the bound of equation 6 is attained.",
         {DATA: "Equation 9b, largest eigenvalue"},
         source=_GGN,
     ),
@@ -98,7 +98,7 @@ _BALANCED = {
 
 _LABELS = {
     "labels-solution": Statement(
-        "W_L ⋯ W_1 = YXᵀ/(nσ_x²), at zero loss and at every least-squares solution.",
+        "W_L ⋯ W_1 = YXᵀ/(n σ_x²), at zero loss and at every least-squares solution.",
         {DATA: "Equation 12"},
         source="the network's outputs",
     ),
@@ -108,13 +108,13 @@ _LABELS = {
         source="the singular values of the network's first layer",
     ),
     "labels-sharpness": Statement(
-        "At zero loss λ_max = Lσ_x²(σ_max(Y)/(√n σ_x))^{2(1−1/L)}.",
+        "At zero loss λ_max = L σ_x²(σ_max(Y)/(√n σ_x))^{2(1−1/L)}.",
         {DATA: "Equation 14"},
     ),
     "labels-loss": Statement(
-        "At a least-squares solution λ_max = Lσ_x²(σ_max(YXᵀ)/(nσ_x²))^{2(1−1/L)}.",
+        "At a least-squares solution λ_max = L σ_x²(σ_max(YXᵀ)/(n σ_x²))^{2(1−1/L)}.",
         {DATA: "Equation 14, at a loss above zero"},
-        printed="Lσ_x²(σ_max(Y)/(√n σ_x))^{2(1−1/L)}",
+        printed="L σ_x²(σ_max(Y)/(√n σ_x))^{2(1−1/L)}",
         remark=(
             "Labels count as far as the inputs explain them. With more samples than inputs the "
             "print, which assumes zero loss, is too large."
@@ -143,7 +143,7 @@ _TWO_LAYERS = {
     ),
     "two-layers-range": Statement(
         "At any loss the Hessian's largest eigenvalue lies between σ_x² max(‖W_1‖_2², ‖W_2‖_2²) "
-        "and σ_x²(‖W_1‖_2² + ‖W_2‖_2²) + ‖(f(X) − Y)Xᵀ/n‖_2.",
+        "and σ_x²(‖W_1‖_2² + ‖W_2‖_2²) + ‖(f(X) − Y)Xᵀ‖_2/n.",
         {DATA: "Equation 10, beyond Assumption 1"},
         remark="Our addition.",
     ),
@@ -152,7 +152,7 @@ _TWO_LAYERS = {
         {DATA: "Equation 11"},
     ),
     "two-layers-vectors": Statement(
-        "q_ij = (Xᵀv_i/√n) ⊗ u_j, and so Jᵀq_ij is an eigenvector for σ_i²(W_1) + σ_j²(W_2).",
+        "q_{ij} = (Xᵀv_i/√n) ⊗ u_j, and so Jᵀq_{ij} is an eigenvector for σ_i²(W_1) + σ_j²(W_2).",
         {DATA: "Equation 16"},
         source=_GGN,
     ),
@@ -187,8 +187,8 @@ _RECIPES = {
         source=_GGN,
     ),
     "recipe-whitening": Statement(
-        "Whitened inputs are a linear map of the inputs: X = √n σ_x Uᵀ with the left singular "
-        "vectors U of non-zero singular values, one row of inputs a sample.",
+        "Whitened inputs are a linear map of the inputs: with a row for each sample, √n σ_x times "
+        "the left singular vectors of singular values that are not 0.",
         {DATA: "Appendix C, data whitening"},
         printed="X = √n σ_x Q from the QR decomposition",
         remark=(

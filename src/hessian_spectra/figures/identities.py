@@ -86,8 +86,8 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
         numerics: brute force on the same instances.
     """
     identities, errata = rows(closed_form, numerics)
-    height = 0.6 + _ROW * max(len(identities), len(errata))
-    figure, (left, right) = panels(1, 2, height=height)
+    inches = 0.6 + _ROW * max(len(identities), len(errata))
+    figure, (left, right) = panels(1, 2, height=inches)
     for height, (_, errors, _) in enumerate(identities):
         _dots(left, height, errors, BLUE, "closed form − brute force" if height == 0 else None)
     _frame(left, [check.label for check, _, _ in identities])
@@ -102,7 +102,7 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
     letter(right, "(b) what is wrong in print")
     for axes in (left, right):
         axes.legend(
-            loc="upper right", bbox_to_anchor=(1.0, -0.4 / height), ncols=3, markerscale=2,
+            loc="upper right", bbox_to_anchor=(1.0, -0.48 / inches), ncols=3, markerscale=2,
             handletextpad=0.3, columnspacing=0.8, handlelength=1.2, borderaxespad=0,
         )  # fmt: skip
     return figure
