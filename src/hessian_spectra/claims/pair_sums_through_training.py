@@ -86,7 +86,7 @@ def _combined(exact: Arrays, combine: str) -> np.ndarray:
 
 
 def trained_sharpness_error(closed_form: Arrays, numerics: Arrays, combine: str) -> float:
-    """The same of the Hessian at the last epoch, for the sum or the maximum, of the paper's width."""
+    """The same for the Hessian at the last epoch and the paper's width, or with the maximum."""
     return max(
         float(abs(numeric["hessian"][-1, -1] / _combined(exact, combine)[-1] - 1))
         for exact, numeric in _widest(closed_form, numerics)
