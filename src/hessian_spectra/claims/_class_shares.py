@@ -1,0 +1,194 @@
+"""What is measured of networks trained on subsets of images with a given largest class.
+
+A network that diverged has no sharpness and is left out of every number. Where the image sets
+differ, the worst of them counts.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hessian_spectra.results import Arrays
+from hessian_spectra.statistics import rank_correlation
+
+# A least-squares loss below this is rounding: the inputs fit all labels.
+FITTED = 1e-12
+
+
+def _worst(deviations: np.ndarray) -> float:
+    """The largest size of deviations; NaN where there are none."""
+    found = np.abs(deviations[np.isfinite(deviations)])
+    return float(found.max()) if found.size else float("nan")
+
+
+def _case(closed_form: Arrays, case: str) -> np.ndarray:
+    return np.asarray(closed_form["case"] == case)
+
+
+def _main(closed_form: Arrays) -> np.ndarray:
+    """The networks on subsets of the study's own size, which are kept first."""
+    samples = closed_form["samples"]
+    return np.asarray(samples == samples[0])
+
+
+def _by_share(closed_form: Arrays, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Shares, ascending, and the mean value at each: ``(2, shares)``."""
+    shares = np.unique(closed_form["share"][rows])
+    means = [values[rows & (closed_form["share"] == share)].mean() for share in shares]
+    return np.array([shares, means])
+
+
+def series(closed_form: Arrays, numerics: Arrays, case: str) -> Iterator[np.ndarray]:
+    """For each image set the shares, the mean sharpness at each, and that of the labels alone.
+
+    ``(3, shares)``, of the study's own number of samples. An image set with fewer than two shares
+    is left out.
+    """
+    used = _main(closed_form) & _case(closed_form, case) & np.isfinite(numerics["sharpness"])
+    for source in np.unique(closed_form["source"][used]):
+        rows = used & (closed_form["source"] == source)
+        shares, measured = _by_share(closed_form, numerics["sharpness"], rows)
+        if len(shares) > 1:
+            yield np.stack(
+                [shares, measured, _by_share(closed_form, closed_form["labels"], rows)[1]]
+            )
+
+
+def trend(closed_form: Arrays, numerics: Arrays, case: str) -> float:
+    """The smallest rank correlation of share and mean sharpness among the image sets."""
+    found = [
+        rank_correlation(shares, measured)
+        for shares, measured, _ in series(closed_form, numerics, case)
+    ]
+    return min(found, default=float("nan"))
+
+
+def exponent_gap(closed_form: Arrays, numerics: Arrays, case: str) -> float:
+    """How far the exponent a of sharpness ~ α^a is from that of eq. (14), relative.
+
+    Both are slopes of a straight line, by least squares, through the logarithms.
+    """
+    gaps = [
+        np.polyfit(np.log(shares), np.log(measured), 1)[0]
+        / np.polyfit(np.log(shares), np.log(labels), 1)[0]
+        - 1
+        for shares, measured, labels in series(closed_form, numerics, case)
+    ]
+    return _worst(np.array(gaps))
+
+
+def variation(closed_form: Arrays, numerics: Arrays, case: str) -> float:
+    """The range of log sharpness over the shares, relative to that of eq. (14): the largest."""
+    ranges = [
+        np.ptp(np.log(measured)) / np.ptp(np.log(labels))
+        for _, measured, labels in series(closed_form, numerics, case)
+    ]
+    return _worst(np.array(ranges))
+
+
+def deviation(closed_form: Arrays, numerics: Arrays, formula: str, rows: np.ndarray) -> float:
+    """The largest relative deviation of the sharpness from a formula among some networks."""
+    return _worst((numerics["sharpness"] / closed_form[formula] - 1)[rows])
+
+
+def of_all(closed_form: Arrays, numerics: Arrays, formula: str) -> float:
+    """The largest deviation from a formula of all networks."""
+    return deviation(closed_form, numerics, formula, np.ones(len(closed_form["share"]), dtype=bool))
+
+
+def of_main(closed_form: Arrays, numerics: Arrays) -> float:
+    """The largest deviation from eq. (14) on subsets of the study's own size."""
+    return deviation(closed_form, numerics, "labels", _main(closed_form))
+
+
+def of_fitted(closed_form: Arrays, numerics: Arrays) -> float:
+    """The largest deviation from eq. (14) where the inputs fit all labels."""
+    return deviation(closed_form, numerics, "labels", closed_form["floor"] < FITTED)
+
+
+def of_case(closed_form: Arrays, numerics: Arrays, case: str) -> float:
+    """The largest deviation from eq. (14) of the networks of a case."""
+    return deviation(closed_form, numerics, "labels", _case(closed_form, case))
+
+
+def least_of_sources(closed_form: Arrays, numerics: Arrays, case: str) -> float:
+    """The largest deviation from eq. (14) of each image set: the smallest of these."""
+    used = _case(closed_form, case) & np.isfinite(numerics["sharpness"])
+    found = [
+        deviation(closed_form, numerics, "labels", used & (closed_form["source"] == source))
+        for source in np.unique(closed_form["source"][used])
+    ]
+    return min(found, default=float("nan"))
+
+
+def by_size(closed_form: Arrays, numerics: Arrays) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each image set the numbers of samples, and the mean of sharpness over eq. (14) at each.
+
+    The mean takes as many of the smallest shares as there are at every number of samples: what is
+    compared has nearly the same shares. Image sets with but one number of samples are left out.
+    """
+    ratio = numerics["sharpness"] / closed_form["labels"]
+    used = np.isfinite(ratio)
+    for source in np.unique(closed_form["source"][used]):
+        of = used & (closed_form["source"] == source)
+        sizes = np.unique(closed_form["samples"][of])
+        means = [
+            _by_share(closed_form, ratio, of & (closed_form["samples"] == n))[1] for n in sizes
+        ]
+        common = min(len(one) for one in means)
+        if len(sizes) > 1:
+            yield sizes, np.array([one[:common].mean() for one in means])
+
+
+def change_with_size(closed_form: Arrays, numerics: Arrays) -> float:
+    """The largest relative change of sharpness over eq. (14) between two numbers of samples."""
+    found = [means.max() / means.min() - 1 for _, means in by_size(closed_form, numerics)]
+    return _worst(np.array(found))
+
+
+def rise_with_size(closed_form: Arrays, numerics: Arrays) -> float:
+    """The largest relative rise of sharpness over eq. (14) from one number of samples to the next.
+
+    Negative where it falls at every step.
+    """
+    steps = [means[1:] / means[:-1] - 1 for _, means in by_size(closed_form, numerics)]
+    return float(np.concatenate(steps).max()) if steps else float("nan")
+
+
+def bound_violation(closed_form: Arrays, numerics: Arrays) -> float:
+    """By how much the Gauss-Newton matrix's largest eigenvalue exceeds eq. (6), relative."""
+    excess = numerics["ggn"] / closed_form["bound"] - 1
+    return _worst(np.maximum(excess, 0))
+
+
+def gauss_newton(closed_form: Arrays, numerics: Arrays) -> float:
+    """The largest relative difference of the sharpness of the Hessian and the Gauss-Newton's."""
+    return _worst(numerics["ggn"] / numerics["sharpness"] - 1)
+
+
+def unbalance(closed_form: Arrays, numerics: Arrays) -> float:
+    """The largest defect after training of linear networks that started balanced."""
+    of = np.char.endswith(closed_form["case"], "-balanced-linear")
+    return _worst(closed_form["defect"][of & np.isfinite(numerics["sharpness"]), 1])
+
+
+def kept_unbalance(closed_form: Arrays, numerics: Arrays, case: str) -> float:
+    """The defect after training over that before it: the smallest of a case."""
+    of = _case(closed_form, case) & np.isfinite(numerics["sharpness"])
+    before, after = closed_form["defect"][of].T
+    return float((after / before).min()) if of.any() else float("nan")
+
+
+def excess_loss(closed_form: Arrays, numerics: Arrays, case: str, other: str) -> float:
+    """What a case's loss has left above that of least squares, over that of another case.
+
+    On the same subsets, which have the same least-squares loss; the smallest of these ratios.
+    """
+    excess = closed_form["loss"] - closed_form["floor"]
+    used = np.isfinite(numerics["sharpness"])
+    names = zip(closed_form["source"], closed_form["samples"], closed_form["share"], strict=True)
+    keys = list(zip(names, closed_form["replicate"].tolist(), strict=True))
+    known = {keys[i]: excess[i] for i in np.flatnonzero(used & _case(closed_form, other))}
+    rows = np.flatnonzero(used & _case(closed_form, case))
+    found = [excess[i] / known[keys[i]] for i in rows if keys[i] in known]
+    return float(min(found, default=float("nan")))
