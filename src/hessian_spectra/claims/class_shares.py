@@ -14,16 +14,17 @@ RAW, KAIMING, TANH = "raw-balanced-linear", "whitened-kaiming-linear", "whitened
 
 OF_EACH = "of each image set; the worst set counts"
 TRAINED = (
-    "training stops by the halving rule or after its epochs, with modes of the labels that are "
-    "not yet learnt, and its steps leave layers balanced to about 1e-3"
+    "training stops by the halving rule or after its epochs, and its steps leave layers balanced "
+    "to about 1e-3 only; that counts to first order where equal shares make singular values tie, "
+    "else to second"
 )
 EVERY_STEP = "1 is an increase at every step; the paper's plots show nothing less"
 NOT_FITTED = (
     "A linear map fits labels only as far as the inputs span them. Where more samples than inputs "
     "leave a loss, the balanced solution has σ_max(Y Xᵀ)/(√n σ_x) in place of σ_max(Y), and is "
-    "flatter by as much. The equal shares suffer least: their leading label direction is the same "
-    "for all samples, and constant labels are nearly always fitted; unequal shares up to about a "
-    "half suffer most."
+    "flatter by as much. With equal shares that is little: the sum of all classes' labels, which "
+    "is constant and easily fitted, is then a leading direction. Just above, where the largest "
+    "class has to be told from the others, it is most, and less again as that class is nearly all."
 )
 KEEPS_ITS_LAYERS = (
     "Gradient flow conserves W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}, so that layers drawn independently stay "
