@@ -39,6 +39,11 @@ class Study:
         """Whether its networks come from the stage ``train``."""
         return hasattr(self.module, "train")
 
+    @property
+    def fans_out(self) -> bool:
+        """Whether its training is many independent items."""
+        return isinstance(self.module.train, FanOut)
+
 
 def study_of(context: Context) -> Study:
     """The study that a stage works on."""
@@ -135,20 +140,26 @@ def must_train(study: Study) -> None:
 
 
 def train(context: Context, study: Study, log: Log = silent) -> Arrays:
-    """Train a study's networks; if that fans out, each worker shows its progress and none logs.
+    """Train a study's networks; if that fans out, nothing is logged.
 
     Raises:
         ValueError: the study does not train.
     """
     must_train(study)
     work, data = study.module.train, data_set(context, study.config.data)
-    if isinstance(work, FanOut):
+    if study.fans_out:
         return spread(context, f"{study.name}-training", work, study.config, data)
     return work(study.config, data, log)
 
 
-def evaluate(context: Context, study: Study, side: str) -> Arrays:
+def evaluate(context: Context, study: Study, side: str, given: Arrays | None = None) -> Arrays:
     """One side of a study: ``closed_form``, ``numerics`` or ``correlation``.
+
+    Args:
+        context: of the stage.
+        study: the study.
+        side: which.
+        given: what the study evaluates, if it is at hand.
 
     Raises:
         ValueError: the study has no such side.
@@ -156,7 +167,8 @@ def evaluate(context: Context, study: Study, side: str) -> Arrays:
     work = getattr(study.module, side, None)
     if work is None:
         raise ValueError(f"only: expected a study with a {side} side, got {study.name!r}")
-    return spread(context, study.name, work, study.config, networks(context, study))
+    arrays = networks(context, study) if given is None else given
+    return spread(context, study.name, work, study.config, arrays)
 
 
 def all_sides(context: Context, name: str, sides: Sequence[str]) -> list[Arrays]:
@@ -167,7 +179,8 @@ def all_sides(context: Context, name: str, sides: Sequence[str]) -> list[Arrays]
     if context.locked:
         return [read_arrays(path_of(context, side, name)) for side in sides]
     study = study_of(context)
-    return [evaluate(context, study, side) for side in sides]
+    given = networks(context, study)
+    return [evaluate(context, study, side, given) for side in sides]
 
 
 def path_of(context: Context, stage: str, name: str) -> Path:

@@ -109,7 +109,9 @@ def _theory(config: Config, network: Arrays) -> Arrays:
                 index_set=indices,
             )
             eigenvalues = spectrum.eigenvalues.numpy()
-            row[indices] = eigenvalues[-config.top :]
+            # In print a narrow network has fewer of them than are asked for.
+            missing = max(0, config.top - len(eigenvalues))
+            row[indices] = np.pad(eigenvalues, (missing, 0))[-config.top :]
             row[f"{indices}_sum"] = eigenvalues.sum()
             row[f"{indices}_count"] = np.array((eigenvalues > 0).sum())
         for name, value in row.items():
