@@ -14,8 +14,8 @@ from hessian_spectra.data.whitening import principal_components
 from hessian_spectra.models import HalfSquaredError, Perceptron
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies import class_shares
-from hessian_spectra.studies._image_curvature import weights_at
-from hessian_spectra.studies._image_networks import split
+from hessian_spectra.studies._images.curvature import weights_at
+from hessian_spectra.studies._images.networks import split
 
 BALANCED, RAW = "whitened-balanced-linear", "raw-balanced-linear"
 KAIMING, TANH = "whitened-kaiming-linear", "whitened-balanced-tanh"

@@ -7,8 +7,8 @@ from small_images import CLASSES, image_sets, loss_and_hessian, whole_samples
 
 from hessian_spectra.figures import pair_sums_through_training as figure
 from hessian_spectra.studies import pair_sums_through_training as study
-from hessian_spectra.studies._image_networks import split
-from hessian_spectra.studies._through_training import gather_epochs
+from hessian_spectra.studies._images.networks import split
+from hessian_spectra.studies._images.through_training import gather_epochs
 
 RANK = 8  # of nine pixels one is constant
 SETS = image_sets(first=24, second=20)
@@ -69,6 +69,14 @@ def test_no_narrow_network_where_none_is_asked_for():
     settings = config(narrow=0, epochs=1)
     exact = study.closed_form(settings, study.train(settings, SETS))
     assert [int(one["width"]) for one in split(exact)] == [6, 6]
+
+
+def test_the_print_may_name_fewer_than_are_asked_for():
+    settings = config(narrow=2, epochs=1)
+    narrow = split(study.closed_form(settings, study.train(settings, SETS)))[1]
+    assert narrow["printed_count"].tolist() == [4, 4]
+    assert (narrow["printed"][:, :2] == 0).all()
+    assert (narrow["printed"][:, 2:] > 0).all()
 
 
 def test_both_widths_see_the_same_samples(trained):

@@ -9,14 +9,14 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.figures import trace_through_training as figure
 from hessian_spectra.figures.drawing.epochs import columns
 from hessian_spectra.studies import trace_through_training as study
-from hessian_spectra.studies._image_curvature import (
+from hessian_spectra.studies._images.curvature import (
     at_epoch,
     measure_trace,
     problem,
     weights_at,
 )
-from hessian_spectra.studies._image_networks import split
-from hessian_spectra.studies._through_training import recorded_epochs
+from hessian_spectra.studies._images.networks import split
+from hessian_spectra.studies._images.through_training import recorded_epochs
 
 SETS = image_sets(first=24, second=20)
 

@@ -16,8 +16,8 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.data.subsets import imbalanced_subset, share_range
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies._image_curvature import at_epoch, measure_sharpness, weights_at
-from hessian_spectra.studies._image_networks import (
+from hessian_spectra.studies._images.curvature import at_epoch, measure_sharpness, weights_at
+from hessian_spectra.studies._images.networks import (
     CASES,
     ImageNetworksConfig,
     cost,

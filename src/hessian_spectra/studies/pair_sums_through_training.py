@@ -14,15 +14,15 @@ import torch
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.results import Arrays
-from hessian_spectra.studies._image_curvature import measure_top, weights_at
-from hessian_spectra.studies._image_networks import (
+from hessian_spectra.studies._images.curvature import measure_top, weights_at
+from hessian_spectra.studies._images.networks import (
     cost,
     joined,
     probe,
     split,
     train_network,
 )
-from hessian_spectra.studies._through_training import (
+from hessian_spectra.studies._images.through_training import (
     ThroughTrainingConfig,
     epoch_cost,
     epoch_items,

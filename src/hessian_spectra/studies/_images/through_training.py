@@ -9,8 +9,8 @@ import torch
 
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies._image_curvature import at_epoch
-from hessian_spectra.studies._image_networks import (
+from hessian_spectra.studies._images.curvature import at_epoch
+from hessian_spectra.studies._images.networks import (
     ImageNetworksConfig,
     joined,
     network_item,
