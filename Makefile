@@ -29,6 +29,7 @@ benchmark: $(VENV)/ready
 	python -m benchmarks.curvature
 	python -m benchmarks.ensemble_training
 	python -m benchmarks.ensemble_curvature
+	python -m benchmarks.full_batch_training
 
 # The environment: exactly the pinned packages, each with its hash.
 $(VENV)/ready: requirements.txt pyproject.toml
