@@ -7,7 +7,7 @@ import pytest
 
 from hessian_spectra.claims.class_shares import BALANCED, KAIMING, RAW, TANH, claims
 from hessian_spectra.claims.evaluate import verdict
-from hessian_spectra.claims.ledger import holds
+from hessian_spectra.claims.ledger import NothingToMeasure, holds
 
 SHARES, DEPTH = (0.1, 0.4, 0.9), 4
 
@@ -23,6 +23,7 @@ def arrays(cases, sizes=(50,), sources=("one", "two"), sharpness=lambda row: row
                         row = {"source": source, "case": case, "samples": samples, "share": share}
                         row |= {"replicate": replicate, "labels": DEPTH * share ** (1 - 1 / DEPTH)}
                         row |= {"fit": row["labels"], "bound": row["labels"], "floor": 0.0}
+                        row |= {"first_layer": row["labels"] / DEPTH}
                         row |= {"loss": 1e-3, "defect": [0.1, 1e-4]}
                         rows.append(row | {"sharpness": sharpness(row)})
     found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
@@ -155,6 +156,9 @@ def test_raw_inputs(ablations):
         False,
     )
     assert measured("data-fig2", "raw-still-learning", *ablations) == (pytest.approx(1.0), False)
+    assert measured("data-fig2", "raw-first-layer", *ablations) == (pytest.approx(1 / DEPTH), False)
+    moments = closed_form | {"first_layer": 0.8 * numerics["ggn"]}
+    assert measured("data-fig2", "raw-first-layer", moments, numerics) == (pytest.approx(0.8), True)
     sharper = np.where(raw, 50.0 + (closed_form["share"] == SHARES[1]), numerics["sharpness"])
     changed = {"sharpness": sharper}
     slow = closed_form | {"loss": np.where(raw, 0.1, closed_form["loss"])}
@@ -183,4 +187,12 @@ def test_diverged_networks_are_left_out(ablations):
     none = {name: np.full_like(array, np.nan) for name, array in numerics.items()}
     for claim in claims("data-fig2"):
         assert math.isfinite(claim.measure(closed_form, some)), claim.id
-        assert math.isnan(claim.measure(closed_form, none)), claim.id
+        with pytest.raises(NothingToMeasure, match="did not diverge"):
+            claim.measure(closed_form, none)
+
+
+def test_one_number_of_samples_says_nothing_of_their_influence():
+    closed_form, numerics = arrays(["whitened-balanced-linear"])
+    found = {claim.id.partition("/")[2]: claim for claim in claims("data-fig1c")}
+    with pytest.raises(NothingToMeasure, match="two numbers of samples"):
+        found["no-rise-with-samples"].measure(closed_form, numerics)

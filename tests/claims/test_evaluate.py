@@ -18,7 +18,7 @@ from hessian_spectra.claims.evaluate import (
     table,
     verdict,
 )
-from hessian_spectra.claims.ledger import VERDICTS, Claim, Estimate
+from hessian_spectra.claims.ledger import VERDICTS, Claim, Estimate, NothingToMeasure
 from hessian_spectra.results import MissingResultError, digest, write_arrays
 
 
@@ -383,3 +383,14 @@ class TestTable:
     def test_a_printed_form_without_a_number_says_so(self, results, ledger):
         ledger.append(claim(printed="√−1", measure_printed=lambda exact, numeric: math.nan))
         assert "| not a number |" in table(evaluate(STUDIES, results))
+
+
+def test_a_claim_about_what_a_configuration_leaves_out_is_not_run(results, ledger):
+    def measure(exact, numeric):
+        raise NothingToMeasure("no network has two layers")
+
+    ledger.append(claim(kind="value", measure=measure))
+    (record,) = evaluate(STUDIES, results)
+    assert record["verdict"] == "not run at this scale"
+    assert record["explanation"] == "no network has two layers"
+    assert record["measured"] is None

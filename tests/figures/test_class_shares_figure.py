@@ -28,6 +28,7 @@ def arrays(cases, sizes=(5000,), replicates=3):
     found["labels"] = 4 * found["share"] ** 0.75
     found["fit"] = np.where(whitened, found["labels"] * 0.9, np.nan)
     found["bound"] = found["fit"] * 1.2
+    found["first_layer"] = np.where(found["case"] == ABLATIONS[2], np.nan, found["labels"] / 2)
     found["floor"] = np.where(found["samples"] > 500, 0.1, 1e-18)
     found["defect"] = draw.uniform(1e-4, 0.1, size=(len(rows), 2))
     found["diverged_at"] = np.full(len(rows), -1)

@@ -1,6 +1,5 @@
 """Networks on subsets with a largest class: which there are, what is measured, what theory says."""
 
-import inspect
 from dataclasses import replace
 
 import numpy as np
@@ -21,15 +20,6 @@ BALANCED, RAW = "whitened-balanced-linear", "raw-balanced-linear"
 KAIMING, TANH = "whitened-kaiming-linear", "whitened-balanced-tanh"
 # Of class 0, and of each of the two others.
 AVAILABLE = (40, 20, 20)
-
-
-def measure_sharpness(**item):
-    """The study's own measurement, whose numbers are no arrays before they are stored."""
-    values = inspect.unwrap(class_shares.numerics.compute)(**item)
-    return {name: np.array(value) for name, value in values.items()}
-
-
-NUMERICS = replace(class_shares.numerics, compute=measure_sharpness)
 
 
 def config(**changes):
@@ -67,7 +57,7 @@ def data():
 def sides(settings, data):
     networks = class_shares.train(settings, data)
     theory = class_shares.closed_form(settings, networks)
-    return networks, theory, NUMERICS(settings, networks)
+    return networks, theory, class_shares.numerics(settings, networks)
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +178,30 @@ def test_the_bound_holds_and_is_reached_by_balanced_layers(balanced, ablations):
     kaiming = theory["case"].tolist().index(KAIMING)
     assert measured["ggn"][kaiming] < 0.99 * theory["bound"][kaiming]
     assert np.isnan(np.delete(theory["bound"], kaiming)).all()
+
+
+def test_the_first_layer_has_its_part_of_the_sharpness(balanced, ablations):
+    _, theory, measured = balanced
+    np.testing.assert_allclose(theory["second_moment"], 1.0)
+    np.testing.assert_allclose(theory["first_layer"], measured["ggn"] / 3, rtol=0.02)
+    networks, theory, measured = ablations
+    raw = theory["case"].tolist().index(RAW)
+    weights = weights_at(split(networks)[raw], -1)
+    after = torch.linalg.matrix_norm(weights[2] @ weights[1], 2) ** 2
+    moment = theory["second_moment"][raw]
+    assert theory["first_layer"][raw] == pytest.approx(moment * float(after))
+    assert theory["first_layer"][raw] < measured["ggn"][raw]
+    tanh = theory["case"].tolist().index(TANH)
+    assert np.isnan(theory["first_layer"][tanh])
+    assert np.isnan(theory["second_moment"][tanh])
+
+
+def test_the_largest_second_moment_is_that_of_the_inputs(data, ablations):
+    networks, theory, _ = ablations
+    raw = theory["case"].tolist().index(RAW)
+    x, _ = whole_samples(data, split(networks)[raw], config(samples=40))
+    top = float(torch.linalg.eigvalsh(x.T @ x / len(x))[-1])
+    assert theory["second_moment"][raw] == pytest.approx(top)
 
 
 def test_the_reduced_problem_has_the_curvature_of_all_samples(data, ablations):

@@ -62,10 +62,10 @@ def measure_sharpness(network: Arrays, activation: Activation, diverged: bool) -
         return {name: np.array(np.nan) for name in ("sharpness", "residual", "ggn", "ggn_residual")}
     values, residuals = _top(network, activation, 1, TOLERANCE)
     return {
-        "sharpness": values["hessian"][0],
-        "residual": residuals["hessian"][0],
-        "ggn": values["ggn"][0],
-        "ggn_residual": residuals["ggn"][0],
+        "sharpness": np.array(values["hessian"][0]),
+        "residual": np.array(residuals["hessian"][0]),
+        "ggn": np.array(values["ggn"][0]),
+        "ggn_residual": np.array(residuals["ggn"][0]),
     }
 
 
