@@ -150,6 +150,23 @@ def test_nothing_runs_off_the_screen(visit: Visit, width: int) -> None:
     assert wide <= width
 
 
+def test_the_notation_tables_break_no_name_at_1280_pixels(visit: Visit) -> None:
+    """A name in code that needs two lines is broken in its middle: its column is too narrow."""
+    names = visit.page.evaluate("""() => [...document.querySelectorAll('#notation td code')]
+        .filter((code) => !code.textContent.includes(' '))
+        .map((code) => [code.textContent, code.getClientRects().length])""")
+    assert len(names) > 50
+    assert [name for name, lines in names if lines != 1] == []
+
+
+def test_the_columns_of_the_notation_tables_are_wide_enough_at_1280_pixels(visit: Visit) -> None:
+    cells = visit.page.evaluate("""() => ['th', 'td']
+        .flatMap((kind) => [...document.querySelectorAll(`#notation ${kind}`)])
+        .map((cell) => [cell.textContent, cell.clientWidth, cell.scrollWidth])""")
+    assert len(cells) > 300
+    assert [text for text, shown, needed in cells if needed > shown or shown < 100] == []
+
+
 def test_dark_mode_turns_the_page_dark_and_leaves_figures_white(visit: Visit) -> None:
     page = visit.page
 

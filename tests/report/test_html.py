@@ -3,8 +3,10 @@ from importlib import resources
 
 import pytest
 
+from hessian_spectra.papers import PAPERS
 from hessian_spectra.report.html import Html, anchor, formula, join, number, prose, tag
 from hessian_spectra.report.notation import AMBIGUITIES, SYMBOLS
+from hessian_spectra.report.symbols import notation_section
 
 CELLS = [text for group in SYMBOLS.values() for symbol in group for text in symbol] + [
     text for entry in AMBIGUITIES for text in (entry.symbol, *entry.meanings, entry.ours)
@@ -94,6 +96,47 @@ def test_every_symbol_is_used_by_a_paper() -> None:
             assert symbol.ours, symbol
             assert any(symbol[2:]), symbol
     assert all(len(entry.meanings) > 1 for entry in AMBIGUITIES)
+
+
+def test_no_quantity_and_no_ambiguity_is_listed_twice() -> None:
+    for symbols in SYMBOLS.values():
+        meanings = [symbol.meaning for symbol in symbols]
+        assert len(meanings) == len(set(meanings))
+    ambiguous = [entry.symbol for entry in AMBIGUITIES]
+    assert len(ambiguous) == len(set(ambiguous))
+
+
+def test_each_table_of_symbols_has_the_columns_of_the_papers_that_use_it() -> None:
+    tables = notation_section().split("<table")[1:-1]
+    assert len(tables) == len(SYMBOLS)
+    shown = set()
+    for table, (title, symbols) in zip(tables, SYMBOLS.items(), strict=True):
+        assert f"<caption>{title}</caption>" in table
+        heads = re.findall(r'<th scope="col">(.*?)</th>', table)
+        assert heads[:2] == ["meaning", "ours"]
+        shown |= set(heads[2:])
+        rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', table)
+        assert len(rows) == len(symbols)
+        labels = [re.findall('data-label="(.*?)"', row) for row in rows]
+        assert labels == [heads[1:]] * len(rows)
+        columns = zip(*(re.findall("<td.*?><div>(.*?)</div>", row) for row in rows), strict=True)
+        assert all(set(column) != {"–"} for column in columns)
+    assert shown == set(PAPERS) - {"wu2022dissecting"}
+
+
+@pytest.mark.parametrize(
+    ("title", "meaning", "cells"),
+    [
+        ("Data and loss", "number of samples", ("n", "n", "n", "n")),
+        ("Deep linear networks", "depth: number of layers", ("", "", "B", "L")),
+        ("Labels and the shares of classes", "number of classes", ("", "", "", "d_{L}")),
+    ],
+)
+def test_symbols_stand_in_the_column_of_their_paper(
+    title: str, meaning: str, cells: tuple[str, ...]
+) -> None:
+    found = [symbol for symbol in SYMBOLS[title] if symbol.meaning == meaning]
+    assert [symbol[2:] for symbol in found] == [cells]
 
 
 def luminance(colour: str) -> float:

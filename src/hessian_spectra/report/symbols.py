@@ -1,23 +1,45 @@
 """The notation tables of the page."""
 
-from hessian_spectra.report.html import Child, Html, formula, tag
+from hessian_spectra.report.html import Child, Html, formula, join, tag
 from hessian_spectra.report.notation import AMBIGUITIES, SYMBOLS, Ambiguity, Symbol
 
-_COLUMNS = ("meaning", "ours", "singh2024closed", "singh2024poster", "singh2026cracking")
+# Field of a symbol -> the heading of its column.
+_PAPERS = {
+    "closed": "singh2024closed",
+    "poster": "singh2024poster",
+    "cracking": "singh2026cracking",
+    "data": "anon2026data",
+}
 
 
-def _symbol_row(symbol: Symbol) -> Html:
+def _head(columns: tuple[str, ...]) -> Html:
+    return tag("thead", tag("tr", *(tag("th", name, scope="col") for name in columns)))
+
+
+def _cell(name: str, text: str) -> Html:
     # A dash says "not used there" where an empty cell could be an omission.
-    cells = [
-        tag("td", tag("div", formula(text) if text else "–"), data_label=name)
-        for name, text in zip(_COLUMNS[1:], symbol[1:], strict=True)
-    ]
-    return tag("tr", tag("th", formula(symbol.meaning), scope="row"), *cells)
+    return tag("td", tag("div", formula(text) if text else "–"), data_label=name)
+
+
+def _symbol_row(symbol: Symbol, papers: dict[str, str]) -> Html:
+    cells = [_cell(name, getattr(symbol, field)) for field, name in papers.items()]
+    meaning = tag("th", formula(symbol.meaning), scope="row")
+    return tag("tr", meaning, _cell("ours", symbol.ours), *cells)
 
 
 def _group(title: str, symbols: tuple[Symbol, ...]) -> Html:
-    heading = tag("tr", tag("th", title, colspan=str(len(_COLUMNS)), scope="rowgroup"))
-    return tag("tbody", heading, *map(_symbol_row, symbols))
+    papers = {
+        field: name
+        for field, name in _PAPERS.items()
+        if any(getattr(symbol, field) for symbol in symbols)
+    }
+    return tag(
+        "table",
+        tag("caption", title),
+        _head(("meaning", "ours", *papers.values())),
+        tag("tbody", *(_symbol_row(symbol, papers) for symbol in symbols)),
+        class_="notation",
+    )
 
 
 def _ambiguity_row(entry: Ambiguity) -> Html:
@@ -31,22 +53,18 @@ def _ambiguity_row(entry: Ambiguity) -> Html:
 
 
 def notation_section() -> Html:
-    """The papers' symbols beside ours, then the symbols that mean more than one thing."""
-    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in _COLUMNS)))
-    symbols = tag(
-        "table",
-        tag("caption", "One quantity in each row; a dash: the paper does not use it"),
-        head,
-        *(_group(title, entries) for title, entries in SYMBOLS.items()),
-        class_="notation",
-    )
-    columns = ("symbol", "stands for", "ours")
+    """The papers' symbols beside ours, then what means more than one thing."""
     ambiguous = tag(
         "table",
-        tag("caption", "Symbols that stand for several things"),
-        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in columns))),
+        tag("caption", "Symbols and words that stand for several things"),
+        _head(("symbol", "stands for", "ours")),
         tag("tbody", *map(_ambiguity_row, AMBIGUITIES)),
-        class_="notation",
+        class_="notation ambiguous",
     )
-    note = tag("p", "A bar over an expression is its mean over the samples, not centred.")
-    return tag("section", tag("h2", "Notation"), note, symbols, ambiguous, id="notation")
+    note = (
+        "One quantity in each row. A dash: the paper does not use it; a paper without a column "
+        "uses none of the table. A bar over an expression is its mean over the samples, not "
+        "centred."
+    )
+    groups = join(*(_group(title, symbols) for title, symbols in SYMBOLS.items()))
+    return tag("section", tag("h2", "Notation"), tag("p", note), groups, ambiguous, id="notation")
