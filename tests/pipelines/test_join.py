@@ -1,6 +1,7 @@
 """The rules that keep DVC, Hydra and the code in step."""
 
 import ast
+import hashlib
 import importlib
 import importlib.util
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
-from pipelines import configure, schema, stage
+from pipelines import code, configure, schema, stage
 from pipelines.chain import sides
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +27,15 @@ STAGES = (
     "report",
     "dashboard",
 )
+# The stages that run one module of a package, and depend on the list of its code.
+LISTED = {
+    "train": "studies",
+    "closed_form": "studies",
+    "numerics": "studies",
+    "correlation": "studies",
+    "figures": "figures",
+    "ensembles": "ensembles",
+}
 SIDES = ("closed_form", "numerics", "correlation")
 # Carried by every stage and computing nothing: see the head of dvc.yaml.
 INFRASTRUCTURE = {
@@ -161,12 +171,9 @@ def module_file(package, kind):
 
 def dynamic_roots(name, study, params):
     """What a stage imports by name: the study's kind, all data sets, all claims."""
-    if name in ("train", *SIDES):
-        return [module_file("studies", params["studies"][study]["kind"])]
-    if name == "ensembles":
-        return [module_file("ensembles", params["ensembles"][study]["kind"])]
-    if name == "figures":
-        return [module_file("figures", params["studies"][study]["kind"])]
+    if name in LISTED:
+        group = "ensembles" if name == "ensembles" else "studies"
+        return [module_file(LISTED[name], params[group][study]["kind"])]
     if name == "prepare":
         return [module_file("data", s["kind"]) for s in params["data"]["sets"].values()]
     if name == "claims":
@@ -174,7 +181,31 @@ def dynamic_roots(name, study, params):
     return []
 
 
-@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize("name", LISTED)
+def test_a_stage_depends_on_the_list_of_the_code_of_its_kind(dvc_stages, params, name):
+    for key, found in dvc_stages.items():
+        if key.partition("@")[0] != name:
+            continue
+        (root,) = dynamic_roots(name, key.partition("@")[2], params)
+        package, kind = LISTED[name], Path(root.removesuffix("/__init__.py")).stem
+        assert f"results/code/{package}/{kind}.txt" in found["deps"], key
+        files = [line.split()[1] for line in code.text_of(package, kind).splitlines()]
+        needed = {f.removeprefix("src/hessian_spectra/") for f in closure(root)}
+        assert needed <= set(files), f"{key} imports what is not listed: {needed - set(files)}"
+        own = [dep for dep in found["deps"] if dep.startswith(("src", "pipelines"))]
+        assert own == [f"pipelines/{name}.py"], key
+
+
+def test_the_list_of_code_names_each_file_with_its_content():
+    text = code.text_of("figures", "norm_correlation")
+    digests = dict(reversed(line.split()) for line in text.splitlines())
+    content = (ROOT / "src/hessian_spectra/figures/norm_correlation.py").read_bytes()
+    assert hashlib.sha256(content).hexdigest().startswith(digests["figures/norm_correlation.py"])
+    assert "figures/drawing/ensembles.py" in digests
+    assert not {"results.py", "figures/relu_cells.py", "studies/norm_correlation.py"} & {*digests}
+
+
+@pytest.mark.parametrize("name", [name for name in STAGES if name not in LISTED])
 def test_the_code_a_stage_depends_on_is_the_code_it_imports(dvc_stages, params, name):
     used = set()
     declared = set()

@@ -4,6 +4,7 @@ import ast
 import functools
 import hashlib
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -51,8 +52,13 @@ def function_of(name: str) -> Callable[..., Arrays]:
 
 
 def root_of(module: str) -> Path:
-    """The folder to import ``module`` from: the one above its top-level package."""
-    file = sys.modules[module].__file__
+    """The folder to import ``module`` from: the one above its top-level package.
+
+    The module itself is not imported, only the packages that it is in.
+    """
+    found = sys.modules.get(module)
+    spec = found.__spec__ if found is not None else importlib.util.find_spec(module)
+    file = spec.origin if spec is not None else None
     assert file is not None
     path = Path(file).resolve()
     if path.stem == "__init__":
@@ -138,7 +144,7 @@ def _content(files: Sequence[Path]) -> str:
 
 
 def code_of(module: str) -> Code:
-    """The code that an imported module depends on, as it stands in the files now."""
+    """The code that a module depends on, as it stands in the files now."""
     roots = {name.split(".")[0]: root_of(name) for name in (PACKAGE, module)}
     digests: dict[str, str] = {}
     files: list[Path] = []
