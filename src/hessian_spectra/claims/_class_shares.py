@@ -4,21 +4,34 @@ A network that diverged has no sharpness and is left out of every number. Where 
 differ, the worst of them counts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from hessian_spectra.claims.ledger import NothingToMeasure
 from hessian_spectra.results import Arrays
 from hessian_spectra.statistics import rank_correlation
 
 # A least-squares loss below this is rounding: the inputs fit all labels.
 FITTED = 1e-12
 
+NO_NETWORKS = "this configuration has no networks of that kind whose training did not diverge"
+
 
 def _worst(deviations: np.ndarray) -> float:
-    """The largest size of deviations; NaN where there are none."""
+    """The largest size of deviations."""
     found = np.abs(deviations[np.isfinite(deviations)])
-    return float(found.max()) if found.size else float("nan")
+    if not found.size:
+        raise NothingToMeasure(NO_NETWORKS)
+    return float(found.max())
+
+
+def _least(values: Iterable[float]) -> float:
+    """The smallest value."""
+    found = list(values)
+    if not found:
+        raise NothingToMeasure(NO_NETWORKS)
+    return float(min(found))
 
 
 def _case(closed_form: Arrays, case: str) -> np.ndarray:
@@ -60,7 +73,7 @@ def trend(closed_form: Arrays, numerics: Arrays, case: str) -> float:
         rank_correlation(shares, measured)
         for shares, measured, _ in series(closed_form, numerics, case)
     ]
-    return min(found, default=float("nan"))
+    return _least(found)
 
 
 def exponent_gap(closed_form: Arrays, numerics: Arrays, case: str) -> float:
@@ -118,7 +131,7 @@ def least_of_sources(closed_form: Arrays, numerics: Arrays, case: str) -> float:
         deviation(closed_form, numerics, "labels", used & (closed_form["source"] == source))
         for source in np.unique(closed_form["source"][used])
     ]
-    return min(found, default=float("nan"))
+    return _least(found)
 
 
 def by_size(closed_form: Arrays, numerics: Arrays) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -140,9 +153,17 @@ def by_size(closed_form: Arrays, numerics: Arrays) -> Iterator[tuple[np.ndarray,
             yield sizes, np.array([one[:common].mean() for one in means])
 
 
+def _means(closed_form: Arrays, numerics: Arrays) -> list[np.ndarray]:
+    """The means of :func:`by_size`."""
+    found = [means for _, means in by_size(closed_form, numerics)]
+    if not found:
+        raise NothingToMeasure("no image set was taken at two numbers of samples")
+    return found
+
+
 def change_with_size(closed_form: Arrays, numerics: Arrays) -> float:
     """The largest relative change of sharpness over eq. (14) between two numbers of samples."""
-    found = [means.max() / means.min() - 1 for _, means in by_size(closed_form, numerics)]
+    found = [means.max() / means.min() - 1 for means in _means(closed_form, numerics)]
     return _worst(np.array(found))
 
 
@@ -151,8 +172,8 @@ def rise_with_size(closed_form: Arrays, numerics: Arrays) -> float:
 
     Negative where it falls at every step.
     """
-    steps = [means[1:] / means[:-1] - 1 for _, means in by_size(closed_form, numerics)]
-    return float(np.concatenate(steps).max()) if steps else float("nan")
+    steps = [means[1:] / means[:-1] - 1 for means in _means(closed_form, numerics)]
+    return float(np.concatenate(steps).max())
 
 
 def bound_violation(closed_form: Arrays, numerics: Arrays) -> float:
@@ -176,7 +197,14 @@ def kept_unbalance(closed_form: Arrays, numerics: Arrays, case: str) -> float:
     """The defect after training over that before it: the smallest of a case."""
     of = _case(closed_form, case) & np.isfinite(numerics["sharpness"])
     before, after = closed_form["defect"][of].T
-    return float((after / before).min()) if of.any() else float("nan")
+    return _least((after / before).tolist())
+
+
+def first_layer_part(closed_form: Arrays, numerics: Arrays, case: str) -> float:
+    """The first layer's largest eigenvalue over the whole sharpness: the smallest of a case."""
+    of = _case(closed_form, case) & np.isfinite(numerics["ggn"])
+    parts = (closed_form["first_layer"] / numerics["ggn"])[of]
+    return _least(parts.tolist())
 
 
 def excess_loss(closed_form: Arrays, numerics: Arrays, case: str, other: str) -> float:
@@ -191,4 +219,4 @@ def excess_loss(closed_form: Arrays, numerics: Arrays, case: str, other: str) ->
     known = {keys[i]: excess[i] for i in np.flatnonzero(used & _case(closed_form, other))}
     rows = np.flatnonzero(used & _case(closed_form, case))
     found = [excess[i] / known[keys[i]] for i in rows if keys[i] in known]
-    return float(min(found, default=float("nan")))
+    return _least(found)

@@ -237,6 +237,22 @@ def _raw(study: str) -> list[Claim]:
         ),
         _claim(
             study,
+            "raw-first-layer",
+            "Without whitened inputs the geometry of the inputs has a strong influence: most of "
+            "the sharpness is μ σ_max²(W_L ... W_2), the first layer's, with μ the largest second "
+            "moment of the inputs. Statistic: its part in the sharpness, the smallest",
+            partial(measures.first_layer_part, case=RAW),
+            kind="value",
+            location="section 4, section 5; Figure 2 (left)",
+            test=test,
+            source="ours: what the sharpness depends on, if not on the labels alone",
+            expected=0.5,
+            relation=">=",
+            reason="most is more than half; with whitened inputs each of the L layers has 1/L",
+            explanation="Inputs with a small mean have no moment that stands out.",
+        ),
+        _claim(
+            study,
             "raw-still-learning",
             "Without whitened inputs the paper's training ends far from a solution, which the "
             "theory is about. Statistic: what is left of the loss above that of least squares, "

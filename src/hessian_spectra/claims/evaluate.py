@@ -5,11 +5,19 @@ import importlib.util
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hessian_spectra.claims import not_run
-from hessian_spectra.claims.ledger import VERDICTS, Claim, Estimate, Verdict, holds
+from hessian_spectra.claims.ledger import (
+    VERDICTS,
+    Claim,
+    Estimate,
+    NothingToMeasure,
+    Verdict,
+    holds,
+)
 from hessian_spectra.claims.table import table
 from hessian_spectra.results import Arrays, MissingResultError, digest, read_arrays
 
@@ -168,7 +176,11 @@ def _estimate(found: Any) -> Estimate:
 def _measure(claim: Claim, sides: Sequence[Arrays]) -> Record:
     if claim.measure is None:
         return _record(claim, None, None, "not run at this scale")
-    measured = _estimate(claim.measure(*sides))
+    try:
+        measured = _estimate(claim.measure(*sides))
+    except NothingToMeasure as missing:
+        absent = replace(claim, explanation=str(missing))
+        return _record(absent, None, None, "not run at this scale")
     printed = None
     if claim.measure_printed is not None:
         printed = _estimate(claim.measure_printed(*sides)).value

@@ -24,6 +24,10 @@ class Estimate(NamedTuple):
     high: float
 
 
+class NothingToMeasure(Exception):  # noqa: N818 - no error: the claim is not about this run
+    """The arrays of a configuration hold nothing that a claim speaks of; the message says what."""
+
+
 # A measurement takes the arrays of a study's sides, in the order of ``Claim.sides``.
 Measure = Callable[..., float | Estimate]
 # What of a measurement is compared with the expected value; an end of the interval makes the claim

@@ -76,7 +76,11 @@ def deep_linear_bound(weights: Layers, input_scale: ArrayLike) -> Tensor:
     shapes = {**layer_shapes(len(given)), "input_scale": ""}
     *layers, sigma = read(shapes, **given, input_scale=input_scale)
     before, after = prefixes_and_suffixes(layers)
-    terms = [_norm(p) ** 2 * _norm(s) ** 2 for p, s in zip(before, after, strict=True)]
+    # P_1 and S_L are identities, of which a singular value decomposition would take longest.
+    one = sigma.new_ones(())
+    left = [one, *map(_norm, before[1:])]
+    right = [*map(_norm, after[:-1]), one]
+    terms = [p**2 * s**2 for p, s in zip(left, right, strict=True)]
     return finite(sigma**2 * torch.stack(terms).sum())
 
 

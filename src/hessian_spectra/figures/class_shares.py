@@ -214,6 +214,8 @@ def _case_panel(axes: Axes, closed_form: Arrays, numerics: Arrays, case: str) ->
     if np.isfinite(closed_form["bound"][rows]).any():
         _lines(axes, closed_form, closed_form["fit"], rows, linewidth=0.9)
         _lines(axes, closed_form, closed_form["bound"], rows, linewidth=1, linestyle=":")
+    elif np.isfinite(closed_form["first_layer"][rows]).any():
+        _lines(axes, closed_form, closed_form["first_layer"], rows, linewidth=1, linestyle="--")
     _points(axes, closed_form, sharpness, rows)
     _share_axis(axes)
     factors = np.abs(np.log(sharpness[rows] / closed_form["labels"][rows]))
@@ -271,6 +273,7 @@ def _several_handles(closed_form: Arrays) -> list[Line2D]:
         Line2D([], [], color=style.BLACK, linewidth=1.4, label="labels alone, eq. (14)"),
         Line2D([], [], color=style.GREY, linewidth=0.9, label="least squares, balanced layers"),
         Line2D([], [], color=style.GREY, linestyle=":", label="bound at the weights, eq. (6)"),
+        Line2D([], [], color=style.GREY, linestyle="--", label="first layer (raw inputs)"),
     ]
     colours = {case: CASES[place % len(CASES)] for place, case in enumerate(_cases(closed_form))}
     cases = [
@@ -342,6 +345,7 @@ def _several_caption(closed_form: Arrays, numerics: Arrays) -> str:
         f"images of {_sets_text(closed_form)}, where one assumption of the theory is dropped at a "
         "time. Top: markers, each network; black, eq. (14); where inputs are whitened and layers "
         "linear also the least-squares solution with balanced layers and the bound (6) at the "
-        f"trained weights. Bottom, after training: {'; '.join(parts)}. The Gauss-Newton matrix "
+        "trained weights; for raw inputs the first layer's part, their largest second moment times "
+        f"σ_max²(W_L ... W_2). Bottom, after training: {'; '.join(parts)}. The Gauss-Newton matrix "
         f"alone has the Hessian's largest eigenvalue to {difference:.1e}."
     )

@@ -5,6 +5,7 @@ largest eigenvalue of its Hessian is compared with what the labels alone predict
 sizes show how far the sharpness depends on the number of samples.
 """
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -146,10 +147,13 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         For each of N networks: ``source``, ``case``, ``samples``, ``share`` (of class 0),
         ``replicate``, ``rank`` of the inputs; ``labels``, the sharpness predicted from the labels
         alone, eq. (14); ``fit``, the same from the part of the labels that the inputs fit, at the
-        least-squares point; ``bound``, eq. (6) at the trained weights; ``defect`` (N, 2) of
-        balancedness before and after training; ``loss`` and ``floor``, the smallest loss that the
-        linear networks could reach; ``halvings``, ``finished``, ``diverged_at``. NaN where the
-        theory says nothing: ``fit`` and ``bound`` of nonlinear networks or raw inputs.
+        least-squares point; ``bound``, eq. (6) at the trained weights; ``second_moment``, the
+        largest one μ of a linear network's inputs, and ``first_layer``, μ σ_max²(W_L ... W_2) at
+        the trained weights, the largest eigenvalue of the first layer's block of the Gauss-Newton
+        matrix; ``defect`` (N, 2) of balancedness before and after training; ``loss`` and ``floor``,
+        the smallest loss that the linear networks could reach; ``halvings``, ``finished``,
+        ``diverged_at``. NaN where the theory says nothing: ``fit`` and ``bound`` of nonlinear
+        networks or raw inputs, the two of the first layer of nonlinear ones.
     """
     rows = [_theory(config, network) for network in split(networks)]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
@@ -164,8 +168,13 @@ def _theory(config: Config, network: Arrays) -> dict[str, object]:
     row["labels"] = float(
         cf.sharpness_from_labels(counts.max() / counts.sum(), config.depth, scale)
     )
-    row["fit"] = row["bound"] = np.nan
+    row["fit"] = row["bound"] = row["second_moment"] = row["first_layer"] = np.nan
     weights = weights_at(network, -1)
+    if "root" in network:
+        moment = float(network["root"].max()) ** 2
+        after = functools.reduce(torch.matmul, reversed(weights[1:]))
+        row["second_moment"] = moment
+        row["first_layer"] = moment * float(torch.linalg.matrix_norm(after, 2)) ** 2
     if str(network["case"]).startswith("whitened") and "root" in network:
         norm = float(np.linalg.norm(network["target"], 2)) / scale
         row["fit"] = float(cf.least_squares_sharpness(norm, config.depth, scale))
