@@ -7,12 +7,10 @@ after each stage, stays short.
 """
 
 import hashlib
-import importlib
-import pkgutil
 
 from hessian_spectra.fan_out.keys import code_of, root_of
 from hessian_spectra.results import write_bytes
-from pipelines.schema import NOT_KINDS
+from pipelines.schema import kinds
 from pipelines.stage import Context, run
 
 READS: list[str] = []
@@ -22,13 +20,6 @@ PACKAGES = ("ensembles", "figures", "studies")
 # They carry values from one place to another and compute none: a change of theirs alone runs
 # nothing again.
 CARRIERS = ("data/base.py", "results.py", "validation.py", "work.py")
-
-
-def kinds(package: str) -> list[str]:
-    """The kinds that a package of the library has a module of."""
-    parent = importlib.import_module(f"hessian_spectra.{package}")
-    names = sorted(module.name for module in pkgutil.iter_modules(parent.__path__))
-    return [name for name in names if name not in NOT_KINDS and not name.startswith("_")]
 
 
 def text_of(package: str, kind: str) -> str:

@@ -101,15 +101,20 @@ def _fit(schema: type, config: Any, path: str) -> Any:
         raise ConfigError(f"invalid config at '{where}': {rest or field}") from None
 
 
+def kinds(package: str) -> list[str]:
+    """The kinds that a package of the library has a module of, by name."""
+    parent = importlib.import_module(f"hessian_spectra.{package}")
+    found = sorted(module.name for module in pkgutil.iter_modules(parent.__path__))
+    return [name for name in found if name not in NOT_KINDS and not name.startswith("_")]
+
+
 def module_of(package: str, kind: Any, path: str) -> ModuleType:
     """The module ``hessian_spectra.<package>.<kind>``.
 
     Raises:
         ConfigError: there is none; the message lists those that there are.
     """
-    parent = importlib.import_module(f"hessian_spectra.{package}")
-    found = sorted(module.name for module in pkgutil.iter_modules(parent.__path__))
-    known = [name for name in found if name not in NOT_KINDS and not name.startswith("_")]
+    known = kinds(package)
     if kind not in known:
         raise ConfigError(
             f"invalid config at '{path}.kind': expected one of {', '.join(known)}, got {kind!r}"

@@ -21,13 +21,10 @@ from hessian_spectra.studies._images.curvature import at_epoch, measure_sharpnes
 from hessian_spectra.studies._images.networks import (
     CASES,
     ImageNetworksConfig,
-    cost,
-    joined,
     network_item,
-    probe,
     sources,
     split,
-    train_network,
+    training,
 )
 from hessian_spectra.validation import require
 from hessian_spectra.work import FanOut, Item
@@ -127,17 +124,7 @@ def _training_items(config: Config, data: Arrays) -> Iterator[Item]:
         )
 
 
-def _gather_training(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    return joined(parts)
-
-
-train = FanOut(
-    items=lambda config, data: list(_training_items(config, data)),
-    compute=train_network,
-    gather=_gather_training,
-    cost=cost,
-    probe=probe,
-)
+train = training(_training_items)
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:

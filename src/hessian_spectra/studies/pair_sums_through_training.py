@@ -5,7 +5,6 @@ where the singular values do; the eigenvalues go on with zeros in place of those
 A narrow network, which has fewer hidden units than outputs, shows the difference.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,11 +15,9 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies._images.curvature import measure_top, weights_at
 from hessian_spectra.studies._images.networks import (
-    cost,
     joined,
-    probe,
     split,
-    train_network,
+    training,
 )
 from hessian_spectra.studies._images.through_training import (
     ThroughTrainingConfig,
@@ -62,17 +59,7 @@ def _widths(config: Config) -> list[int]:
     return [config.width, *([config.narrow] if config.narrow else [])]
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    return joined(parts)
-
-
-train = FanOut(
-    items=lambda config, data: list(training_items(config, data, _widths(config))),
-    compute=train_network,
-    gather=_gather,
-    cost=cost,
-    probe=probe,
-)
+train = training(lambda config, data: training_items(config, data, _widths(config)))
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:

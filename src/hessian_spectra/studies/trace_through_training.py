@@ -1,6 +1,5 @@
 """The trace of the Hessian through training, by formula and by random probes (anon2026data, 3)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +9,9 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies._images.curvature import measure_trace, weights_at
 from hessian_spectra.studies._images.networks import (
-    cost,
     joined,
-    probe,
     split,
-    train_network,
+    training,
 )
 from hessian_spectra.studies._images.through_training import (
     ThroughTrainingConfig,
@@ -43,17 +40,7 @@ class Config(ThroughTrainingConfig):
         require(self.probes >= 2, "probes", "at least 2, for a standard error", self.probes)
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    return joined(parts)
-
-
-train = FanOut(
-    items=lambda config, data: list(training_items(config, data, [config.width])),
-    compute=train_network,
-    gather=_gather,
-    cost=cost,
-    probe=probe,
-)
+train = training(lambda config, data: training_items(config, data, [config.width]))
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:

@@ -6,7 +6,7 @@ weights are kept at some epochs. A linear network depends on its samples only th
 moments, so that these are what is kept of them; of a nonlinear one, the samples are kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from hessian_spectra.training import (
     full_batch_descent,
 )
 from hessian_spectra.validation import require
-from hessian_spectra.work import Item, checkpoint_file
+from hessian_spectra.work import FanOut, Item, checkpoint_file
 
 # What is done to the inputs, how the weights are drawn, and the activation of the hidden layers.
 INPUTS, INITIALISATIONS, ACTIVATIONS = (
@@ -267,6 +267,21 @@ def joined(networks: Sequence[Arrays]) -> Arrays:
         for number, network in enumerate(networks)
         for name, array in network.items()
     }
+
+
+def training(items: Callable[[Any, Arrays], Iterable[Item]]) -> FanOut:
+    """The training of a study's networks, one an item.
+
+    Args:
+        items: of the networks, each made by :func:`network_item`.
+    """
+    return FanOut(
+        items=lambda config, data: list(items(config, data)),
+        compute=train_network,
+        gather=lambda config, parts: joined(parts),
+        cost=cost,
+        probe=probe,
+    )
 
 
 def split(networks: Arrays) -> list[Arrays]:
