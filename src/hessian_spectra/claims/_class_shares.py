@@ -134,28 +134,23 @@ def least_of_sources(closed_form: Arrays, numerics: Arrays, case: str) -> float:
     return _least(found)
 
 
-def by_size(closed_form: Arrays, numerics: Arrays) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each image set the numbers of samples, and the mean of sharpness over eq. (14) at each.
+def _means_by_size(closed_form: Arrays, numerics: Arrays) -> list[np.ndarray]:
+    """For each image set the mean of sharpness over eq. (14) at each number of samples, ascending.
 
     The mean takes as many of the smallest shares as there are at every number of samples: what is
     compared has nearly the same shares. Image sets with but one number of samples are left out.
     """
     ratio = numerics["sharpness"] / closed_form["labels"]
-    used = np.isfinite(ratio)
+    used, found = np.isfinite(ratio), []
     for source in np.unique(closed_form["source"][used]):
         of = used & (closed_form["source"] == source)
-        sizes = np.unique(closed_form["samples"][of])
         means = [
-            _by_share(closed_form, ratio, of & (closed_form["samples"] == n))[1] for n in sizes
+            _by_share(closed_form, ratio, of & (closed_form["samples"] == n))[1]
+            for n in np.unique(closed_form["samples"][of])
         ]
         common = min(len(one) for one in means)
-        if len(sizes) > 1:
-            yield sizes, np.array([one[:common].mean() for one in means])
-
-
-def _means(closed_form: Arrays, numerics: Arrays) -> list[np.ndarray]:
-    """The means of :func:`by_size`."""
-    found = [means for _, means in by_size(closed_form, numerics)]
+        if len(means) > 1:
+            found.append(np.array([one[:common].mean() for one in means]))
     if not found:
         raise NothingToMeasure("no image set was taken at two numbers of samples")
     return found
@@ -163,7 +158,7 @@ def _means(closed_form: Arrays, numerics: Arrays) -> list[np.ndarray]:
 
 def change_with_size(closed_form: Arrays, numerics: Arrays) -> float:
     """The largest relative change of sharpness over eq. (14) between two numbers of samples."""
-    found = [means.max() / means.min() - 1 for means in _means(closed_form, numerics)]
+    found = [means.max() / means.min() - 1 for means in _means_by_size(closed_form, numerics)]
     return _worst(np.array(found))
 
 
@@ -172,7 +167,7 @@ def rise_with_size(closed_form: Arrays, numerics: Arrays) -> float:
 
     Negative where it falls at every step.
     """
-    steps = [means[1:] / means[:-1] - 1 for means in _means(closed_form, numerics)]
+    steps = [means[1:] / means[:-1] - 1 for means in _means_by_size(closed_form, numerics)]
     return float(np.concatenate(steps).max())
 
 
