@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from benchmarks.table import bar_cells, print_table
 from benchmarks.timing import ratio, rounds
-from hessian_spectra.data.reduction import reduce_regression
-from hessian_spectra.data.whitening import principal_components
+from hessian_spectra.data.tools.reduction import reduce_regression
+from hessian_spectra.data.tools.whitening import principal_components
 from hessian_spectra.models import HalfSquaredError, Perceptron, kaiming_uniform
 from hessian_spectra.models.ensemble import Activation
 from hessian_spectra.seeding import generator

@@ -112,8 +112,8 @@ def ensemble(context: Context, name: str) -> Arrays:
 
 def make_ensemble(context: Context, name: str) -> Arrays:
     """Draw, train and measure the networks of an ensemble."""
-    config = schema.entry(context.config, "ensembles", name)
-    module = schema.module_of("ensembles", config.kind, f"ensembles.{name}")
+    config = schema.entry(context.config, "networks", name)
+    module = schema.module_of("networks", config.kind, f"ensembles.{name}")
     return spread(context, name, module.networks, config, {})
 
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 
-from hessian_spectra.claims.evaluate import evaluate, metrics, table
-from hessian_spectra.claims.table import summary
+from hessian_spectra.ledger.evaluation import evaluate, metrics, table
+from hessian_spectra.ledger.table import summary
 from hessian_spectra.results import write_bytes, write_json
+from pipelines.schema import module_of
 from pipelines.stage import Context, run
 
 READS = ["studies"]
@@ -17,9 +18,16 @@ def claims(context: Context) -> None:
 
     Nothing is written if an identity does not hold.
     """
-    configs = OmegaConf.to_container(context.config.studies, resolve=True)
-    assert isinstance(configs, dict)
-    studies = {str(name): {"kind": c["kind"], "config": c} for name, c in configs.items()}
+    found = OmegaConf.to_container(context.config.studies, resolve=True)
+    assert isinstance(found, dict)
+    configs = {str(name): config for name, config in found.items()}
+    studies = {
+        name: {
+            "claims": module_of("studies", config["kind"], f"studies.{name}", "claims"),
+            "config": config,
+        }
+        for name, config in configs.items()
+    }
     records = evaluate(studies, context.results)
     reports: Path = context.reports
     write_json(reports / "claims.json", records)

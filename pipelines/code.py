@@ -15,16 +15,14 @@ from pipelines.stage import Context, run
 
 READS: list[str] = []
 
-PACKAGES = ("ensembles", "figures", "studies")
-
 # They carry values from one place to another and compute none: a change of theirs alone runs
 # nothing again.
 CARRIERS = ("data/base.py", "results.py", "validation.py", "work.py")
 
 
-def text_of(package: str, kind: str) -> str:
-    """The files behind a kind, one a line, each after the digest of its content."""
-    module = f"hessian_spectra.{package}.{kind}"
+def text_of(name: str) -> str:
+    """The files behind a module, one a line, each after the digest of its content."""
+    module = f"hessian_spectra.{name}"
     library = root_of(module) / "hessian_spectra"
     files = {file.relative_to(library).as_posix(): file for file in code_of(module).files}
     digests = {
@@ -36,11 +34,13 @@ def text_of(package: str, kind: str) -> str:
 
 
 def code(context: Context) -> None:
-    """Write ``results/code/<package>/<kind>.txt``."""
-    for package in PACKAGES:
-        for kind in kinds(package):
-            path = context.results / "code" / package / f"{kind}.txt"
-            write_bytes(path, text_of(package, kind).encode())
+    """Write ``results/code/networks/<kind>.txt`` and ``results/code/<kind>/{study,figure}.txt``."""
+    folder = context.results / "code"
+    lists = {f"networks/{kind}": name for kind, name in kinds("networks").items()}
+    for kind, name in kinds("studies").items():
+        lists |= {f"{kind}/{part}": f"{name}.{part}" for part in ("study", "figure")}
+    for path, name in lists.items():
+        write_bytes(folder / f"{path}.txt", text_of(name).encode())
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from omegaconf import OmegaConf
 
-from hessian_spectra.claims.evaluate import evaluate
-from hessian_spectra.figures.drawing.save import save
+from hessian_spectra.drawing.save import save
+from hessian_spectra.ledger.evaluation import evaluate
 from hessian_spectra.results import Arrays, digest, write_arrays, write_bytes, write_json
 from pipelines import chain
 from pipelines.schema import module_of
@@ -72,12 +72,15 @@ def evidence(context: Context) -> None:
     if context.locked:
         raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
     name, config, commit = context.name, chain.raw_study(context), _commit()
-    module = module_of("figures", config["kind"], f"studies.{name}")
+    module, claims = (
+        module_of("studies", config["kind"], f"studies.{name}", part)
+        for part in ("figure", "claims")
+    )
     sides = chain.sides(module)
     arrays: list[Arrays] = chain.all_sides(context, name, sides)
     for side, found in zip(sides, arrays, strict=True):
         write_arrays(chain.path_of(context, side, name), found)
-    records = evaluate({name: {"kind": config["kind"], "config": config}}, context.results)
+    records = evaluate({name: {"claims": claims, "config": config}}, context.results)
     figure, caption = module.draw(*arrays), module.caption(*arrays)
     drawn = context.reports / "figures"
     save(figure, caption, name, config, drawn)

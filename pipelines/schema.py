@@ -16,10 +16,6 @@ from hessian_spectra.results import digest
 MODES = ("offline", "online", "disabled")
 
 
-# Modules beside those of the kinds, which the kinds and their callers share.
-NOT_KINDS = ("base", "drawing", "ledger", "reduction", "subsets", "whitening")
-
-
 class ConfigError(ValueError):
     """The configuration does not fit the schema; the message is one line."""
 
@@ -101,25 +97,53 @@ def _fit(schema: type, config: Any, path: str) -> Any:
         raise ConfigError(f"invalid config at '{where}': {rest or field}") from None
 
 
-def kinds(package: str) -> list[str]:
-    """The kinds that a package of the library has a module of, by name."""
+def kinds(group: str) -> dict[str, str]:
+    """The kinds of data sets, networks or studies that there are, and the place of each.
+
+    Args:
+        group: ``data``, ``networks`` or ``studies``.
+
+    Returns:
+        By name the module of the library, of a kind of studies its package.
+    """
+    if group != "studies":
+        # A package holds what kinds share, and so does the module `base`.
+        names = [name for name, is_package in _modules(group) if not is_package and name != "base"]
+        return {name: f"{group}.{name}" for name in names}
+    return {
+        kind: f"studies.{family}.{kind}"
+        for family, is_package in _modules("studies")
+        if is_package
+        for kind, is_kind in _modules(f"studies.{family}")
+        if is_kind
+    }
+
+
+def _modules(package: str) -> list[tuple[str, bool]]:
+    """The modules of a package of the library, by name, and whether each is a package itself."""
     parent = importlib.import_module(f"hessian_spectra.{package}")
-    found = sorted(module.name for module in pkgutil.iter_modules(parent.__path__))
-    return [name for name in found if name not in NOT_KINDS and not name.startswith("_")]
+    return sorted((module.name, module.ispkg) for module in pkgutil.iter_modules(parent.__path__))
 
 
-def module_of(package: str, kind: Any, path: str) -> ModuleType:
-    """The module ``hessian_spectra.<package>.<kind>``.
+def module_of(group: str, kind: Any, path: str, part: str = "study") -> ModuleType:
+    """The module of a kind.
+
+    Args:
+        group: ``data``, ``networks`` or ``studies``.
+        kind: its name.
+        path: where it stands in the configuration, for the message.
+        part: of a study's kind, which module.
 
     Raises:
         ConfigError: there is none; the message lists those that there are.
     """
-    known = kinds(package)
+    known = kinds(group)
     if kind not in known:
         raise ConfigError(
             f"invalid config at '{path}.kind': expected one of {', '.join(known)}, got {kind!r}"
         )
-    return importlib.import_module(f"hessian_spectra.{package}.{kind}")
+    suffix = f".{part}" if group == "studies" else ""
+    return importlib.import_module(f"hessian_spectra.{known[kind]}{suffix}")
 
 
 def tracking_of(config: DictConfig) -> Tracking:
@@ -164,7 +188,7 @@ def digest_of(config: DictConfig) -> str:
 # Where the entries of each kind stand in the configuration, and what one is called.
 GROUPS = {
     "data": ("data.sets", "data set"),
-    "ensembles": ("ensembles", "ensemble"),
+    "networks": ("ensembles", "ensemble"),
     "studies": ("studies", "study"),
 }
 
@@ -203,7 +227,7 @@ def validate(config: DictConfig) -> dict[str, Any]:
     for name in sets:
         entry(config, "data", name)
     for name in config.ensembles:
-        entry(config, "ensembles", name)
+        entry(config, "networks", name)
     known = {"data": sorted(sets), "ensemble": sorted(map(str, config.ensembles))}
     for name in config.studies:
         study = entry(config, "studies", name)

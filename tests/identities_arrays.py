@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from hessian_spectra.studies import identities
+from hessian_spectra.studies.identities.identities import study as identities
 
 SMALL = {"instances": 6, "width": 4, "points": 6, "seed": 3}
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hessian_spectra.claims.ledger import VERDICTS
-from hessian_spectra.figures.drawing import style
-from hessian_spectra.figures.drawing.save import save
+from hessian_spectra.drawing import style
+from hessian_spectra.drawing.save import save
+from hessian_spectra.ledger.vocabulary import VERDICTS
 from hessian_spectra.results import write_arrays, write_json
 
 STUDIES = {

@@ -5,7 +5,7 @@ import torch
 from torch.func import functional_call, hessian
 from torch.nn import functional
 
-from hessian_spectra.data.whitening import principal_components
+from hessian_spectra.data.tools.whitening import principal_components
 from hessian_spectra.models import Perceptron
 
 CLASSES = 4

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra.data.subsets import class_counts
-from hessian_spectra.data.whitening import whiten
+from hessian_spectra.data.tools.subsets import class_counts
+from hessian_spectra.data.tools.whitening import whiten
 from hessian_spectra.models.balanced import balanced_weights
 
 from .contract import vector

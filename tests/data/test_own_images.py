@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hessian_spectra.data import _archive
 from hessian_spectra.data.base import OFFLINE, Storage
 from hessian_spectra.data.images import Config, make
+from hessian_spectra.data.tools import _archive
 
 IMAGES = np.arange(3 * 4 * 5 * 2, dtype=np.uint8).reshape(3, 4, 5, 2)
 LABELS = np.array([1, 0, 1], dtype=np.uint16)

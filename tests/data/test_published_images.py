@@ -11,8 +11,8 @@ import pytest
 from local_servers import silent_server
 from torchvision import datasets
 
-from hessian_spectra.data import _torchvision
 from hessian_spectra.data.base import OFFLINE, Storage
+from hessian_spectra.data.tools import _torchvision
 from tests.data import published
 
 SPLITS = {"train": "train", "test": "t10k"}

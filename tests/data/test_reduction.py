@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hessian_spectra.data.reduction import reduce_regression
-from hessian_spectra.data.whitening import principal_components
+from hessian_spectra.data.tools.reduction import reduce_regression
+from hessian_spectra.data.tools.whitening import principal_components
 from hessian_spectra.models import HalfSquaredError
 
 SCALES = (None, 0.7, 3.0)

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hessian_spectra.data.subsets import class_counts, imbalanced_subset, share_range
+from hessian_spectra.data.tools.subsets import class_counts, imbalanced_subset, share_range
 from hessian_spectra.seeding import generator
 
 

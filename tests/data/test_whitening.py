@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from hessian_spectra.data.whitening import principal_components, whiten
+from hessian_spectra.data.tools.whitening import principal_components, whiten
 
 # The rank cut separates singular values from round-off; these instances keep them apart.
 INSTANCES = st.tuples(

@@ -10,7 +10,7 @@ import pytest
 import sample_reports
 
 from hessian_spectra import records
-from hessian_spectra.claims import ledger
+from hessian_spectra.ledger import vocabulary as ledger
 from hessian_spectra.report import build
 from hessian_spectra.report.figures import override
 from hessian_spectra.report.html import anchor

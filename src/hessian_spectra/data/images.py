@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from hessian_spectra.data import _archive, _torchvision
 from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
+from hessian_spectra.data.tools import _archive, _torchvision
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
@@ -24,7 +24,7 @@ class Config(DataConfig):
     Args:
         sources: any of ``digits`` (with scikit-learn, offline), ``mnist``, ``fashion-mnist``,
             ``cifar10`` (below ``data.root``), and paths that end in ``.npz``, relative to
-            ``data.root`` or absolute (:func:`hessian_spectra.data._archive.load` has the schema).
+            ``data.root`` or absolute (schema: :func:`hessian_spectra.data.tools._archive.load`).
         split: ``train`` or ``test``; digits have no test split, and an ``.npz`` file is one split,
             whatever it is called here.
         classes: which class each label becomes, ``-1`` to leave its images out; an empty list

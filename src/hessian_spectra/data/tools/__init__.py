@@ -1,0 +1,1 @@
+"""What the kinds of data sets share: archives, subsets, whitening, reduction."""

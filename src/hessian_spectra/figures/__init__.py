@@ -1,1 +1,0 @@
-"""The figures: one module per kind of study, from arrays to a matplotlib figure, without torch."""

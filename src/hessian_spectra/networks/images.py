@@ -1,0 +1,294 @@
+"""Networks trained on subsets of images: what the studies of anon2026data have in common.
+
+One network is one item of a fan-out: a subset of a data set's images is drawn, its inputs are
+whitened or left as they are, a network is drawn and trained by full-batch gradient descent, and its
+weights are kept at some epochs. A linear network depends on its samples only through their second
+moments, so that these are what is kept of them; of a nonlinear one, the samples are kept.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hessian_spectra.data.tools.reduction import reduce_regression
+from hessian_spectra.data.tools.whitening import principal_components
+from hessian_spectra.models import balanced_weights, kaiming_uniform
+from hessian_spectra.results import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.training import (
+    FullBatchTraining,
+    LinearObjective,
+    SampleObjective,
+    full_batch_descent,
+)
+from hessian_spectra.validation import require
+from hessian_spectra.work import FanOut, Item, checkpoint_file
+
+# What is done to the inputs, how the weights are drawn, and the activation of the hidden layers.
+INPUTS, INITIALISATIONS, ACTIVATIONS = (
+    ("whitened", "raw"),
+    ("balanced", "kaiming"),
+    ("linear", "tanh"),
+)
+CASES = tuple(f"{x}-{w}-{phi}" for x in INPUTS for w in INITIALISATIONS for phi in ACTIVATIONS)
+
+PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
+
+# The halving rule of anon2026data, appendix C: "< 0.1% improvement in loss over 100 epochs".
+PATIENCE, THRESHOLD = 100, 1e-3
+# After 20 halvings the weights no longer move: 100 further epochs change them by less than a
+# ten-thousandth of what one epoch did at the start.
+HALVINGS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageNetworksConfig:
+    """Settings of networks that are trained on images.
+
+    Args:
+        seed: seed of all random draws.
+        samples: number of images n of a subset.
+        replicates: networks of each point, each with a subset and initial weights of its own.
+        depth: number of layers L.
+        width: units of each hidden layer.
+        input_scale: σ_x of whitened inputs.
+        initial_range: smallest and largest singular value of balanced layers at initialisation,
+            between which they are drawn uniformly.
+        learning_rate: at the start.
+        epochs: the most epochs; training ends earlier once the rate was halved 20 times.
+        precision: of the training of nonlinear networks, ``float32`` or ``float64``; linear ones
+            take ``float64``, and so does whatever is evaluated afterwards.
+    """
+
+    seed: int
+    samples: int
+    replicates: int
+    depth: int
+    width: int
+    input_scale: float
+    initial_range: list[float]
+    learning_rate: float
+    epochs: int
+    precision: str
+
+    def __post_init__(self) -> None:
+        require(self.samples >= 1, "samples", "at least 1", self.samples)
+        require(self.replicates >= 1, "replicates", "at least 1", self.replicates)
+        require(self.depth >= 2, "depth", "at least 2 layers", self.depth)
+        require(self.width >= 1, "width", "at least 1", self.width)
+        require(self.input_scale > 0, "input_scale", "a positive number", self.input_scale)
+        ends = list(self.initial_range)
+        ordered = len(ends) == 2 and 0 <= ends[0] <= ends[-1]
+        require(ordered, "initial_range", "two numbers, 0 <= smallest <= largest", ends)
+        require(self.learning_rate > 0, "learning_rate", "a positive number", self.learning_rate)
+        require(self.epochs >= 1, "epochs", "at least 1", self.epochs)
+        known = self.precision in PRECISIONS
+        require(known, "precision", " or ".join(PRECISIONS), self.precision)
+
+
+def sources(data: Arrays) -> list[str]:
+    """The names of the image sets in a data set.
+
+    Raises:
+        ValueError: it is not a data set of images.
+    """
+    if "sources" not in data:
+        raise ValueError(f"data: expected a data set of images, got one of {', '.join(data)}")
+    return [str(name) for name in data["sources"]]
+
+
+def network_item(
+    config: ImageNetworksConfig, data: Arrays, source: str, indices: Tensor, **settings: Any
+) -> Item:
+    """The item of one network.
+
+    Args:
+        config: the study's settings.
+        data: image sets, as the data kind ``images`` makes them.
+        source: which of them.
+        indices: of the images of the subset.
+        settings: what differs between the study's networks: ``case``, ``replicate``, ``record``,
+            ``width``.
+    """
+    return {
+        "source": source,
+        # The whole set and indices, not the subset: an array that items share travels once.
+        "images": data[f"{source}/images"],
+        "labels": data[f"{source}/labels"],
+        "indices": indices.numpy(),
+        "depth": config.depth,
+        "width": config.width,
+        "input_scale": float(config.input_scale),
+        "initial_range": [float(end) for end in config.initial_range],
+        "learning_rate": float(config.learning_rate),
+        "epochs": config.epochs,
+        "precision": config.precision,
+        "seed": config.seed,
+    } | settings
+
+
+def cost(item: Item) -> float:
+    """Roughly the operations of the training."""
+    count = len(item["indices"])
+    features = min(count, int(np.prod(item["images"].shape[1:])))
+    hidden = item["width"] * (features + item["width"] * (item["depth"] - 2))
+    signals = 10.0 if item["case"].endswith("linear") else float(count)
+    factorisation = 10.0 * count * features**2
+    # A step of a small network costs its calls, not its operations.
+    return factorisation + item["epochs"] * (2e6 + 6 * signals * hidden)
+
+
+def probe(item: Item) -> Item:
+    """The same with a tenth of the epochs."""
+    epochs = max(item["epochs"] // 10, 1)
+    return {**item, "epochs": epochs, "record": [0, epochs]}
+
+
+def train_network(
+    *,
+    source: str,
+    images: np.ndarray,
+    labels: np.ndarray,
+    indices: np.ndarray,
+    case: str,
+    depth: int,
+    width: int,
+    input_scale: float,
+    initial_range: Sequence[float],
+    learning_rate: float,
+    epochs: int,
+    precision: str,
+    record: Sequence[int],
+    replicate: int,
+    seed: int,
+) -> Arrays:
+    """Draw and train one network.
+
+    Args:
+        source: name of the image set, which the random draws depend on.
+        images: ``(N, height, width, channels)``, uint8.
+        labels: ``(N,)``, 0 to K − 1.
+        indices: ``(n,)``, the subset.
+        case: one of ``CASES``.
+        depth: number of layers L.
+        width: units of each hidden layer.
+        input_scale: σ_x of whitened inputs.
+        initial_range: of the singular values of balanced layers.
+        learning_rate: at the start.
+        epochs: the most epochs.
+        precision: of the training of nonlinear networks.
+        record: epochs whose weights are kept.
+        replicate: which of the networks of a point it is.
+        seed: the study's seed.
+
+    Returns:
+        ``epoch`` (t,), and at each ``weights <l>`` (t, d_l, d_{l−1}), ``loss`` (t,), ``rate`` (t,);
+        ``losses`` of every epoch, ``finished``, the last of them, ``halvings``, how many there
+        were, and ``diverged_at`` (−1 for never);
+        ``counts`` (K,) of the labels, ``rank`` of the inputs, ``source``, ``case``, ``replicate``;
+        for linear networks ``root`` (r,), ``target`` (K, r) and ``floor`` of
+        :class:`ReducedRegression`, for others ``inputs`` (n, r) and ``targets`` (n, K).
+    """
+    inputs_are, drawn, activation = case.split("-")
+    classes = int(labels.max()) + 1
+    chosen = torch.from_numpy(labels[indices])
+    # Grey values from 0 to 1, whatever the depth of the pixels.
+    x = torch.from_numpy(images[indices]).flatten(1).double() / float(images.max())
+    y = functional.one_hot(chosen, classes).double()
+    components = principal_components(x)
+    scale = input_scale if inputs_are == "whitened" else None
+    kept: Arrays = {"source": np.array(source), "case": np.array(case)}
+    kept |= {"replicate": np.array(replicate), "rank": np.array(len(components.singular_values))}
+    kept["counts"] = np.bincount(chosen.numpy(), minlength=classes)
+    objective: LinearObjective | SampleObjective
+    if activation == "linear":
+        reduced = reduce_regression(components, y, scale)
+        objective = LinearObjective(reduced.root, reduced.target, reduced.floor)
+        kept |= {"root": reduced.root.numpy(), "target": reduced.target.numpy()}
+        kept["floor"] = np.array(reduced.floor)
+        features = len(reduced.root)
+    else:
+        # Raw inputs are rotated to their principal directions, which leaves out constant zeros.
+        inputs = components.scores * components.singular_values
+        inputs = inputs if scale is None else components.inputs(scale)
+        dtype = PRECISIONS[precision]
+        objective = SampleObjective(inputs.to(dtype), y.to(dtype), activation)
+        kept |= {"inputs": inputs.numpy(), "targets": y.numpy()}
+        features = inputs.shape[1]
+    sizes = (features, *[width] * (depth - 1), classes)
+    weights = _initial(drawn, sizes, initial_range, f"{source} {replicate}", seed)
+    run = full_batch_descent(
+        objective,
+        [weight.to(objective.dtype) for weight in weights],
+        learning_rate=learning_rate,
+        epochs=epochs,
+        record=list(record),
+        patience=PATIENCE,
+        threshold=THRESHOLD,
+        smallest_rate=learning_rate * 0.5**HALVINGS,
+        checkpoint=checkpoint_file(),
+    )
+    return kept | _arrays(run)
+
+
+def _arrays(run: FullBatchTraining) -> Arrays:
+    """What is kept of a training."""
+    recorded = list(run.recorded)
+    arrays: Arrays = {"epoch": np.array(recorded), "losses": run.losses.numpy()}
+    arrays |= {"loss": run.losses[recorded].numpy(), "rate": run.rates[recorded].numpy()}
+    for layer, stacked in enumerate(zip(*run.weights, strict=True), start=1):
+        arrays[f"weights {layer}"] = torch.stack(stacked).double().numpy()
+    arrays |= {"halvings": np.array(len(run.halvings)), "finished": np.array(run.finished)}
+    arrays["diverged_at"] = np.array(-1 if run.diverged_at is None else run.diverged_at)
+    return arrays
+
+
+def _initial(
+    drawn: str, sizes: Sequence[int], initial_range: Sequence[float], purpose: str, seed: int
+) -> tuple[Tensor, ...]:
+    """Balanced or Kaiming-uniform weights."""
+    draws = generator(seed, f"weights {purpose}")
+    if drawn == "kaiming":
+        return kaiming_uniform(sizes, draws)
+    smallest, largest = initial_range
+    uniform = torch.rand(min(sizes), dtype=torch.float64, generator=draws)
+    values = smallest + (largest - smallest) * uniform
+    return balanced_weights(sizes, values.tolist(), draws)
+
+
+def joined(networks: Sequence[Arrays]) -> Arrays:
+    """The arrays of all networks, each as ``<number>/<name>``."""
+    return {
+        f"{number}/{name}": array
+        for number, network in enumerate(networks)
+        for name, array in network.items()
+    }
+
+
+def training(items: Callable[[Any, Arrays], Iterable[Item]]) -> FanOut:
+    """The training of a study's networks, one an item.
+
+    Args:
+        items: of the networks, each made by :func:`network_item`.
+    """
+    return FanOut(
+        items=lambda config, data: list(items(config, data)),
+        compute=train_network,
+        gather=lambda config, parts: joined(parts),
+        cost=cost,
+        probe=probe,
+    )
+
+
+def split(networks: Arrays) -> list[Arrays]:
+    """The inverse of :func:`joined`."""
+    found: dict[int, Arrays] = {}
+    for key, array in networks.items():
+        number, _, name = key.partition("/")
+        found.setdefault(int(number), {})[name] = array
+    return [found[number] for number in sorted(found)]

@@ -1,1 +1,0 @@
-"""Networks trained on images: what the studies of anon2026data have in common."""

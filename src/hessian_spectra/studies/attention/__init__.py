@@ -1,0 +1,1 @@
+"""Studies: self-attention."""

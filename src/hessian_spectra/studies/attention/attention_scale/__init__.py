@@ -1,0 +1,1 @@
+"""Self-attention's spectrum against weight norms and attention sinks (cracking, Figure 2)."""

@@ -1,0 +1,1 @@
+"""Studies: what of the weights goes with the curvature, over many networks."""

@@ -1,0 +1,111 @@
+"""What figures of ensembles share: names, the horizontal axis, how the networks' training ended."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+
+from hessian_spectra.drawing import style
+from hessian_spectra.results import Arrays
+
+PARAMETRISATIONS = {"sp": "SP", "mup": "μP", "ntp": "NTP"}
+TIMES = {"initialisation": "at initialisation", "trained": "after training"}
+# How high the strip is that shows how training ended, as a part of the panel.
+STRIP = 0.12
+OUTCOMES = {
+    "epoch_limit": ("stopped by the epoch limit", style.GREY),
+    "diverged": ("diverged, left out", style.BLACK),
+}
+
+
+def _borders(positions: np.ndarray, *, logarithmic: bool) -> np.ndarray:
+    """Where the positions' neighbourhoods meet, ``(x + 1,)``: halfway on the axis."""
+    places = np.log(positions) if logarithmic else positions.astype(float)
+    middles = (places[1:] + places[:-1]) / 2
+    # Beyond the first and the last position a quarter of a unit is enough.
+    ends = places[[0, -1]] + np.array([-0.25, 0.25])
+    borders = np.concatenate([ends[:1], middles, ends[1:]])
+    return np.asarray(np.exp(borders) if logarithmic else borders)
+
+
+def _is_logarithmic(arrays: Arrays) -> bool:
+    positions = arrays["position"]
+    return str(arrays["along"]) == "size" and bool(positions[-1] >= 10 * positions[0])
+
+
+def along(axes: Axes, arrays: Arrays) -> None:
+    """Set the horizontal axis: sizes logarithmically where they span a decade, or depths."""
+    positions = arrays["position"]
+    logarithmic = _is_logarithmic(arrays)
+    ticks = positions[:: max(len(positions) // 5, 1)].tolist()
+    if logarithmic:
+        axes.set_xscale("log")
+        ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
+    first, last = positions[0], positions[-1]
+    axes.xaxis.set_major_locator(FixedLocator([p for p in ticks if first <= p <= last]))
+    depth = str(arrays["along"]) == "depth"
+    axes.set_xlabel("depth $B$ (layers)" if depth else "input and output size $D$")
+    borders = _borders(positions, logarithmic=logarithmic)
+    room = 0.2 if depth else 0.0  # lines stand beside each other there
+    axes.set_xlim(borders[0] - room, borders[-1] + room)
+
+
+def outcome_strip(axes: Axes, arrays: Arrays, row: int) -> None:
+    """The shares of networks that did not end on their plateau, at the foot of a panel.
+
+    A bar of the strip's height stands for all networks.
+    """
+    borders = _borders(arrays["position"], logarithmic=_is_logarithmic(arrays))
+    floor = np.zeros(len(borders) - 1)
+    for name, (_, colour) in OUTCOMES.items():
+        share = STRIP * arrays[name][row] / arrays["networks"]
+        axes.bar(
+            borders[:-1],
+            share,
+            width=np.diff(borders),
+            bottom=floor,
+            align="edge",
+            color=colour,
+            linewidth=0,
+            transform=axes.get_xaxis_transform(),
+            zorder=0,
+        )
+        floor = floor + share
+
+
+def outcome_handles(arrays: Arrays) -> list[Any]:
+    """Legend entries for what there is in the strips."""
+    return [
+        Patch(color=colour, label=f"share {label}")
+        for name, (label, colour) in OUTCOMES.items()
+        if arrays[name].any()
+    ]
+
+
+def outcome_text(arrays: Arrays) -> str:
+    """How many networks did not end on their plateau, as a sentence."""
+    total = int(arrays["networks"]) * arrays["diverged"].size
+    counts = {name: int(arrays[name].sum()) for name in OUTCOMES}
+    if not any(counts.values()):
+        return f"All {total} networks trained until the smallest learning rate reached its plateau."
+    return (
+        f"Of {total} networks {counts['epoch_limit']} were stopped by the epoch limit and "
+        f"{counts['diverged']} diverged (left out after training); the strip at the foot of the "
+        "panels shows their share, its full height standing for all."
+    )
+
+
+def listed(positions: np.ndarray) -> str:
+    """Sizes or depths as text, a long series by its ends.
+
+    Example:
+        >>> listed(np.array([2, 3, 4])), listed(np.arange(1, 101))
+        ('2, 3, 4', '1 to 100 (100 values)')
+    """
+    if len(positions) <= 10:
+        return ", ".join(map(str, positions.tolist()))
+    return f"{positions[0]} to {positions[-1]} ({len(positions)} values)"

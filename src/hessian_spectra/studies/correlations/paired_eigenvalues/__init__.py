@@ -1,0 +1,1 @@
+"""Two eigenvalues that sum to tr(H)/D, or to nearly that."""

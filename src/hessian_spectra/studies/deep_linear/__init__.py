@@ -1,0 +1,1 @@
+"""Studies: deep linear networks at chosen weights."""

@@ -1,0 +1,1 @@
+"""The whole spectrum of balanced deep linear networks, predicted from the labels alone."""

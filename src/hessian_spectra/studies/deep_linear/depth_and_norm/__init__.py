@@ -1,0 +1,1 @@
+"""The sharpness of balanced solutions against depth and the spectral norm of the labels."""

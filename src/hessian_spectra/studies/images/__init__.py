@@ -1,0 +1,1 @@
+"""Studies: deep networks trained on images."""

@@ -1,0 +1,1 @@
+"""The sharpness of a solution and the share of the largest class."""

@@ -1,0 +1,1 @@
+"""Studies: the networks of scalar inputs and outputs, linear and ReLU."""

@@ -1,0 +1,1 @@
+"""How the spectrum of the scalar linear network depends on the scale of its inputs."""

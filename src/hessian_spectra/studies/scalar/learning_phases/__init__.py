@@ -1,0 +1,1 @@
+"""Signs of the outlier pair in the three phases of learning (singh2026cracking, appendix C)."""

@@ -1,0 +1,1 @@
+"""The spectrum of the scalar ReLU network, cell by cell."""

@@ -1,0 +1,53 @@
+"""The figure of the identities shows every instance of every check."""
+
+import numpy as np
+from identities_arrays import both_sides
+
+from hessian_spectra.studies.identities.identities import figure as identities
+from hessian_spectra.studies.identities.identities.checks import CHECKS
+
+
+def dots(axes, label):
+    """The drawn errors of one colour, row by row."""
+    (first,) = [line for line in axes.lines if line.get_label() == label]
+    same = [line for line in axes.lines if line.get_color() == first.get_color()]
+    return [line.get_xdata() for line in same if line.get_marker() == "o"]
+
+
+def test_every_instance_is_a_dot():
+    figure = identities.draw(*both_sides())
+    left, right = figure.axes
+    checks = list(CHECKS.values())
+    holding = [check for check in checks if check.printed is None]
+    wrong = [check for check in checks if check.printed is not None]
+    for check, drawn in zip(holding, dots(left, "closed form − brute force"), strict=True):
+        errors = check.errors(*both_sides())
+        np.testing.assert_array_equal(drawn, np.maximum(errors, identities.ZERO))
+    for check, drawn in zip(wrong, dots(right, "as printed"), strict=True):
+        errors = check.printed(*both_sides())
+        np.testing.assert_array_equal(drawn, np.maximum(errors, identities.ZERO))
+    assert len(dots(right, "corrected")) == len(wrong)
+
+
+def test_nothing_lies_outside_the_axes():
+    figure = identities.draw(*both_sides())
+    for axes in figure.axes:
+        low, high = axes.get_xlim()
+        for line in axes.lines:
+            assert (line.get_xdata() >= low).all()
+            assert (line.get_xdata() <= high).all()
+
+
+def test_rows_and_axes_are_labelled():
+    figure = identities.draw(*both_sides())
+    assert [axes.get_title("left")[:3] for axes in figure.axes] == ["(a)", "(b)"]
+    assert all(axes.get_xlabel() == "relative error (dimensionless)" for axes in figure.axes)
+    shown = sum(len(axes.get_yticklabels()) for axes in figure.axes)
+    assert shown == len(CHECKS)
+
+
+def test_the_caption_counts_what_is_drawn():
+    text = identities.caption(*both_sides())
+    errata = sum(check.printed is not None for check in CHECKS.values())
+    assert f"(a) {len(CHECKS) - errata} statements" in text
+    assert f"(b) {errata} errata" in text

@@ -1,0 +1,107 @@
+"""Figures 1c and 2 show every network, and say which ones diverged."""
+
+import numpy as np
+import pytest
+
+from hessian_spectra.drawing import style
+from hessian_spectra.studies.images.class_shares import figure as figures
+
+BALANCED = "whitened-balanced-linear"
+ABLATIONS = ("raw-balanced-linear", "whitened-kaiming-linear", "whitened-balanced-tanh")
+SOURCES = ("mnist", "fashion-mnist", "cifar10-train")
+
+
+def arrays(cases, sizes=(5000,), replicates=3):
+    """Three image sets; the third has large shares in small subsets only, as CIFAR-10."""
+    rows = [
+        {"source": source, "case": case, "samples": n, "share": share, "replicate": replicate}
+        for source in SOURCES
+        for case in cases
+        for n in sizes
+        for share in (0.1, 0.2, 0.39, 0.6, 0.9)
+        if not (source == SOURCES[2] and n == 5000 and share > 0.4)
+        for replicate in range(replicates)
+    ]
+    found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    whitened = np.char.startswith(found["case"], "whitened-") & (found["case"] != ABLATIONS[2])
+    draw = np.random.default_rng(0)
+    found["labels"] = 4 * found["share"] ** 0.75
+    found["fit"] = np.where(whitened, found["labels"] * 0.9, np.nan)
+    found["bound"] = found["fit"] * 1.2
+    found["first_layer"] = np.where(found["case"] == ABLATIONS[2], np.nan, found["labels"] / 2)
+    found["floor"] = np.where(found["samples"] > 500, 0.1, 1e-18)
+    found["defect"] = draw.uniform(1e-4, 0.1, size=(len(rows), 2))
+    found["diverged_at"] = np.full(len(rows), -1)
+    sharpness = found["labels"] * draw.uniform(0.85, 0.95, size=len(rows))
+    measured = {"sharpness": sharpness, "ggn": sharpness * (1 + 1e-4)}
+    return found, measured | {"residual": np.full(len(rows), 1e-6)}
+
+
+def points(axes):
+    """All marked points ``(points, 2)`` of a panel."""
+    lines = [line for line in axes.lines if line.get_marker() not in ("None", None)]
+    return np.concatenate([np.column_stack(line.get_data()) for line in lines])
+
+
+def assert_same_points(axes, x, y):
+    found = points(axes)
+    wanted = np.column_stack([x, y])
+    np.testing.assert_allclose(
+        found[np.lexsort(found.T)], wanted[np.lexsort(wanted.T)], rtol=1e-12, atol=1e-15
+    )
+
+
+def test_one_case_shows_every_network():
+    closed_form, numerics = arrays([BALANCED], (5000, 500, 2000))
+    top_left, top_right, sizes, errors = figures.draw(closed_form, numerics).axes
+    main = closed_form["samples"] == 5000
+    share, sharpness = closed_form["share"], numerics["sharpness"]
+    ratio = sharpness / closed_form["labels"]
+    assert_same_points(top_left, share[main], sharpness[main])
+    assert_same_points(top_right, share[main], ratio[main])
+    assert sorted(points(sizes)[:, 1]) == pytest.approx(sorted(ratio))
+    both = [np.abs(sharpness / closed_form[name] - 1) for name in ("labels", "fit")]
+    assert_same_points(errors, np.tile(share, 2), np.concatenate(both))
+
+
+def test_eq_14_is_drawn_as_a_power_of_the_share():
+    closed_form, numerics = arrays([BALANCED])
+    axes = figures.draw(closed_form, numerics).axes[0]
+    (curve,) = [line for line in axes.lines if line.get_color() == style.BLACK]
+    share, sharpness = curve.get_data()
+    np.testing.assert_allclose(sharpness, 4 * share**0.75)
+
+
+def test_each_of_several_cases_has_its_panel():
+    closed_form, numerics = arrays(ABLATIONS)
+    axes = figures.draw(closed_form, numerics).axes
+    titles = [one.get_title(loc="left") for one in axes]
+    assert titles[:3] == ["(a) raw inputs", "(b) Kaiming initialisation", "(c) Tanh layers"]
+    for one, case in zip(axes, ABLATIONS, strict=False):
+        rows = closed_form["case"] == case
+        assert_same_points(one, closed_form["share"][rows], numerics["sharpness"][rows])
+    ratio = numerics["sharpness"] / closed_form["labels"]
+    assert_same_points(axes[3], closed_form["share"], ratio)
+
+
+def test_diverged_networks_are_counted_not_drawn():
+    closed_form, numerics = arrays(ABLATIONS)
+    gone = (closed_form["case"] == ABLATIONS[0]) & (closed_form["source"] == SOURCES[2])
+    closed_form["diverged_at"][gone] = 7
+    for array in numerics.values():
+        array[gone] = np.nan
+    axes = figures.draw(closed_form, numerics).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["9 of 39 diverged"]
+    assert np.isfinite(points(axes)[:, 1]).sum() == 30
+    caption = figures.caption(closed_form, numerics)
+    assert "9 of 117 networks diverged" in caption
+    assert "nan" not in caption
+
+
+def test_the_caption_measures():
+    closed_form, numerics = arrays([BALANCED], (5000, 500))
+    numerics["sharpness"] = closed_form["labels"] * np.where(closed_form["floor"] > 0.01, 0.75, 0.9)
+    caption = figures.caption(closed_form, numerics)
+    assert "1.0e-01 where the inputs fit all labels and 2.5e-01 where they do not" in caption
+    assert f"None of {len(closed_form['share'])} networks diverged" in caption
+    assert "MNIST, Fashion-MNIST, CIFAR-10" in caption
