@@ -1,14 +1,19 @@
 import re
+from dataclasses import astuple
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from hessian_spectra.papers import PAPERS
 from hessian_spectra.report.html import Html, anchor, formula, join, number, prose, tag
-from hessian_spectra.report.notation import AMBIGUITIES, SYMBOLS
+from hessian_spectra.report.notation import read_notation
 from hessian_spectra.report.symbols import notation_section
 
-CELLS = [text for group in SYMBOLS.values() for symbol in group for text in symbol] + [
+NOTATION = read_notation()
+SYMBOLS, AMBIGUITIES = NOTATION.symbols, NOTATION.ambiguities
+
+CELLS = [text for group in SYMBOLS.values() for symbol in group for text in astuple(symbol)] + [
     text for entry in AMBIGUITIES for text in (entry.symbol, *entry.meanings, entry.ours)
 ]
 
@@ -94,7 +99,7 @@ def test_every_symbol_is_used_by_a_paper() -> None:
         for symbol in symbols:
             assert symbol.meaning, symbol
             assert symbol.ours, symbol
-            assert any(symbol[2:]), symbol
+            assert any(astuple(symbol)[2:]), symbol
     assert all(len(entry.meanings) > 1 for entry in AMBIGUITIES)
 
 
@@ -136,7 +141,50 @@ def test_symbols_stand_in_the_column_of_their_paper(
     title: str, meaning: str, cells: tuple[str, ...]
 ) -> None:
     found = [symbol for symbol in SYMBOLS[title] if symbol.meaning == meaning]
-    assert [symbol[2:] for symbol in found] == [cells]
+    assert [astuple(symbol)[2:] for symbol in found] == [cells]
+
+
+LOSS = "symbols: {Loss: [{meaning: loss, ours: L}]}"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("symbols: [", "notation.yaml is no YAML: while parsing a flow node"),
+        ("[]", "notation.yaml: expected a mapping, got []"),
+        ("symbols: {}", "notation.yaml: expected ambiguities, got ['symbols']"),
+        ("symbols: {}\nambiguities: []", "notation.yaml, symbols: expected groups, got {}"),
+        ("symbols: {Loss: []}\nambiguities: []", "notation.yaml, Loss: expected a list, got []"),
+        (
+            "symbols: {Loss: [{meaning: loss}]}\nambiguities: []",
+            "notation.yaml, Loss 1: expected ours, got ['meaning']",
+        ),
+        (
+            "symbols: {Loss: [{meaning: loss, ours: L, cracked: L}]}\nambiguities: []",
+            "notation.yaml, Loss 1: expected one of meaning, ours, closed, poster, cracking, data, "
+            "got 'cracked'",
+        ),
+        (
+            "symbols: {Loss: [{meaning: loss, ours: L, data: 1}]}\nambiguities: []",
+            "notation.yaml, Loss 1, data: expected a text, got 1",
+        ),
+        (f"{LOSS}\nambiguities: [n]", "notation.yaml, ambiguities 1: expected a mapping, got 'n'"),
+        (
+            f"{LOSS}\nambiguities: [{{symbol: n, meanings: two, ours: n}}]",
+            "notation.yaml, ambiguities 1, meanings: expected a list, got 'two'",
+        ),
+        (
+            f"{LOSS}\nambiguities: [{{symbol: n, meanings: [one, null], ours: n}}]",
+            "notation.yaml, ambiguities 1, meanings 2: expected a text, got None",
+        ),
+    ],
+)
+def test_a_broken_file_of_notation_is_one_line(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "notation.yaml"
+    file.write_text(content, "utf-8")
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}") as caught:
+        read_notation(file)
+    assert "\n" not in str(caught.value)
 
 
 def luminance(colour: str) -> float:
@@ -171,14 +219,8 @@ def test_text_has_the_contrast_that_wcag_aa_asks_for(scheme: str) -> None:
 
 
 def test_names_called_ours_are_names_in_the_library() -> None:
-    package = resources.files("hessian_spectra")
-    folders = ("closed_form", "data", "studies", ".")
-    source = "\n".join(
-        file.read_text("utf-8")
-        for folder in folders
-        for file in package.joinpath(folder).iterdir()
-        if file.name.endswith(".py")
-    )
+    package = Path(str(resources.files("hessian_spectra")))
+    source = "\n".join(file.read_text("utf-8") for file in package.rglob("*.py"))
     cells = [symbol.ours for group in SYMBOLS.values() for symbol in group]
     cells += [entry.ours for entry in AMBIGUITIES]
     code = " ".join(part for cell in cells for part in re.findall(r"`\{([^}]*)\}", cell))

@@ -1,7 +1,7 @@
 """The notation tables of the page."""
 
 from hessian_spectra.report.html import Child, Html, formula, join, tag
-from hessian_spectra.report.notation import AMBIGUITIES, SYMBOLS, Ambiguity, Symbol
+from hessian_spectra.report.notation import Ambiguity, Symbol, read_notation
 
 # Field of a symbol -> the heading of its column.
 _PAPERS = {
@@ -53,12 +53,17 @@ def _ambiguity_row(entry: Ambiguity) -> Html:
 
 
 def notation_section() -> Html:
-    """The papers' symbols beside ours, then what means more than one thing."""
+    """The papers' symbols beside ours, then what means more than one thing.
+
+    Raises:
+        ValueError: the file behind it is broken.
+    """
+    notation = read_notation()
     ambiguous = tag(
         "table",
         tag("caption", "Symbols and words that stand for several things"),
         _head(("symbol", "stands for", "ours")),
-        tag("tbody", *map(_ambiguity_row, AMBIGUITIES)),
+        tag("tbody", *map(_ambiguity_row, notation.ambiguities)),
         class_="notation ambiguous",
     )
     note = (
@@ -66,5 +71,5 @@ def notation_section() -> Html:
         "uses none of the table. A bar over an expression is its mean over the samples, not "
         "centred."
     )
-    groups = join(*(_group(title, symbols) for title, symbols in SYMBOLS.items()))
+    groups = join(*(_group(title, symbols) for title, symbols in notation.symbols.items()))
     return tag("section", tag("h2", "Notation"), tag("p", note), groups, ambiguous, id="notation")
