@@ -6,7 +6,7 @@ import numpy as np
 
 from hessian_spectra.drawing import style
 from hessian_spectra.drawing.save import save
-from hessian_spectra.ledger.vocabulary import VERDICTS
+from hessian_spectra.ledger.bounds import VERDICTS
 from hessian_spectra.results import write_arrays, write_json
 
 STUDIES = {

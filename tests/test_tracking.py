@@ -13,8 +13,7 @@ import pytest
 import sample_reports
 
 from hessian_spectra import tracking
-from hessian_spectra.records import RecordError
-from hessian_spectra.results import MissingResultError
+from hessian_spectra.results import MissingResultError, RecordError
 from hessian_spectra.tracking import RunFile, TrackingError, log_dashboard, read_back, start_run
 
 KEY = "0" * 40  # of the shape that the client accepts; the servers here do not look at it

@@ -8,8 +8,8 @@ import local_servers
 import pytest
 import sample_reports
 
+from hessian_spectra.drawing.record import FigureRecord, read_figures
 from hessian_spectra.papers import paper
-from hessian_spectra.records import FigureRecord, read_figures
 from hessian_spectra.results import MissingResultError
 from hessian_spectra.tracking import TrackingError, publish, report, workspace
 

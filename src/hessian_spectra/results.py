@@ -5,13 +5,16 @@ import io
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 Arrays = dict[str, np.ndarray]
+
+# What a study may compute, each in a stage and a file of its own.
+SIDES = ("closed_form", "numerics", "correlation")
 
 
 class MissingResultError(FileNotFoundError):
@@ -20,6 +23,10 @@ class MissingResultError(FileNotFoundError):
     def __str__(self) -> str:
         """The message alone: OSError would print its arguments as a tuple."""
         return str(self.args[0])
+
+
+class RecordError(ValueError):
+    """A file in ``reports/`` is not what its stage writes; the message is one line."""
 
 
 def _is_running(process: str) -> bool:
@@ -84,10 +91,127 @@ def read_arrays(path: Path) -> Arrays:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except FileNotFoundError:
+        raise missing_result(path) from None
+
+
+def missing_result(path: Path) -> MissingResultError:
+    """The error of a missing file, which says what writes it."""
+    return MissingResultError(f"{path} is missing: run the stage that writes it (dvc repro)")
+
+
+class Side(dict[str, np.ndarray]):
+    """The arrays of one side of a study; one that is asked for and missing is a clear error.
+
+    Args:
+        arrays: by name.
+        path: the file that they come from, for the message.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], path: Path) -> None:
+        super().__init__(arrays)
+        self._path = path
+
+    def __missing__(self, name: str) -> np.ndarray:
         raise MissingResultError(
-            f"{path} is missing: run the stage that writes it "
-            f"(dvc repro, or python -m pipelines.{path.parent.name} with the same overrides)"
-        ) from None
+            f"{self._path} holds no array {name!r}: it comes from an older version of the study, "
+            "run its stage again"
+        )
+
+
+class StudyArrays:
+    """The arrays of a study, by side, or by name where one side alone has an array of that name.
+
+    What a kind of studies reads from them is a subclass, in its ``reading.py``: figure and claims
+    take that, and neither knows in which file an array stands.
+
+    Args:
+        sides: the arrays of each side.
+        folder: where they were read, for messages.
+
+    Example:
+        >>> arrays = StudyArrays({"closed_form": {"a": np.ones(2)}, "numerics": {"b": np.zeros(1)}})
+        >>> arrays["a"].tolist(), arrays.numerics["b"].tolist(), "c" in arrays
+        ([1.0, 1.0], [0.0], False)
+    """
+
+    def __init__(self, sides: Mapping[str, Mapping[str, Any]], folder: Path = Path()) -> None:
+        self._folder = folder
+        self._sides = {name: Side(arrays, folder / f"{name}.npz") for name, arrays in sides.items()}
+
+    @classmethod
+    def read(cls, folder: Path) -> "StudyArrays":
+        """The arrays of all sides that there are in a folder, ``<side>.npz`` each."""
+        paths = {name: folder / f"{name}.npz" for name in SIDES}
+        sides = {name: read_arrays(path) for name, path in paths.items() if path.exists()}
+        return cls(sides, folder)
+
+    def side(self, name: str) -> Side:
+        """The arrays of one side.
+
+        Raises:
+            MissingResultError: it was not computed; the message says which stage does.
+        """
+        if name not in self._sides:
+            raise missing_result(self._folder / f"{name}.npz")
+        return self._sides[name]
+
+    @property
+    def closed_form(self) -> Side:
+        """What theory says."""
+        return self.side("closed_form")
+
+    @property
+    def numerics(self) -> Side:
+        """What brute force says."""
+        return self.side("numerics")
+
+    @property
+    def correlation(self) -> Side:
+        """What goes with what over many networks."""
+        return self.side("correlation")
+
+    def select(self, kind: str, cell: str | None = None, prefix: str = "") -> np.ndarray:
+        """The closed form's eigenvalues of one kind (and one cell), ascending.
+
+        Of spectra as :meth:`hessian_spectra.spectrum.Spectrum.arrays` keeps them, one or a stack.
+
+        Args:
+            kind: for example ``outlier`` or ``bulk``.
+            cell: the part of the network.
+            prefix: of the arrays' names.
+
+        Returns:
+            ``(..., count)``.
+
+        Raises:
+            ValueError: the spectra have different numbers of them.
+
+        Example:
+            >>> spectrum = {"eigenvalues": np.array([-1.0, 1.0, 3.0]),
+            ...             "kind": np.array(["bulk", "bulk", "outlier"]), "cell": np.array([""] * 3)}
+            >>> StudyArrays({"closed_form": spectrum}).select("bulk").tolist()
+            [-1.0, 1.0]
+        """
+        values, kinds, cells = (
+            self.closed_form[f"{prefix}{name}"] for name in ("eigenvalues", "kind", "cell")
+        )
+        chosen = (kinds == kind) & ((cells == cell) if cell is not None else True)
+        counts = np.unique(chosen.sum(axis=-1))
+        if len(counts) > 1:
+            raise ValueError(f"expected as many {kind} eigenvalues everywhere, got {counts}")
+        return values[chosen].reshape(*values.shape[:-1], int(counts[0]))
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in arrays for arrays in self._sides.values())
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        holding = [side for side, arrays in self._sides.items() if name in arrays]
+        if len(holding) > 1:
+            raise ValueError(
+                f"array {name!r}: expected one side that holds it, got {' and '.join(holding)}; "
+                "ask one of them"
+            )
+        return self.side(holding[0] if holding else next(iter(self._sides), SIDES[0]))[name]
 
 
 def digest(record: Any) -> str:
@@ -120,6 +244,43 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text())
     except FileNotFoundError:
-        raise MissingResultError(
-            f"{path} is missing: run the stage that writes it (dvc repro)"
-        ) from None
+        raise missing_result(path) from None
+
+
+def read_record(path: Path, remedy: str) -> Any:
+    """Read a JSON file of ``reports/``.
+
+    Args:
+        path: the file.
+        remedy: what to run to get it, for the message.
+
+    Raises:
+        MissingResultError: there is no such file.
+        RecordError: it is no JSON.
+    """
+    try:
+        return json.loads(path.read_text())
+    except FileNotFoundError:
+        raise MissingResultError(f"{path} is missing: run {remedy}") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise RecordError(f"{path} is no JSON ({error}): delete it and run {remedy}") from None
+
+
+def select_fields(record: Any, known: Sequence[str], where: str, remedy: str) -> dict[str, Any]:
+    """The entries of a record that are named in ``known``.
+
+    Args:
+        record: what a file holds.
+        known: the names; all of them must be there.
+        where: the file, for the message.
+        remedy: what to run to get it, for the message.
+
+    Raises:
+        RecordError: it is no object, or an entry is missing.
+    """
+    if not isinstance(record, dict):
+        raise RecordError(f"{where}: expected an object, got {record!r}; run {remedy}")
+    missing = [name for name in known if name not in record]
+    if missing:
+        raise RecordError(f"{where}: expected {', '.join(missing)}, found none; run {remedy}")
+    return {name: record[name] for name in known}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -90,6 +91,23 @@ class Spectrum:
         cells = self.cells or [""] * len(self.kinds)
         names = [f"{kind} {cell}".strip() for kind, cell in zip(self.kinds, cells, strict=True)]
         return [names[group] for group in self._group_of.tolist()]
+
+    def arrays(self, prefix: str = "") -> dict[str, np.ndarray]:
+        """The eigenvalues as a study keeps them, with the kind and the cell of each.
+
+        ``<prefix>eigenvalues``, ``<prefix>kind`` and ``<prefix>cell``, each ``(k,)``; what reads
+        them back is :meth:`hessian_spectra.results.StudyArrays.select`.
+
+        Args:
+            prefix: of the arrays' names.
+        """
+        cells = self.cells or [""] * len(self.kinds)
+        groups = self._group_of.tolist()
+        return {
+            f"{prefix}eigenvalues": self.eigenvalues.detach().cpu().numpy(),
+            f"{prefix}kind": np.array([self.kinds[group] for group in groups], dtype=np.str_),
+            f"{prefix}cell": np.array([cells[group] for group in groups], dtype=np.str_),
+        }
 
     def select(self, kind: str, cell: str | None = None) -> Tensor:
         """The eigenvalues of one kind (and one cell), with multiplicity, ascending."""

@@ -14,7 +14,14 @@ from hessian_spectra.results import digest, write_bytes, write_json
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 
-def save(figure: Figure, caption: str, study: str, config: Mapping[str, Any], folder: Path) -> None:
+def save(
+    figure: Figure,
+    caption: str,
+    study: str,
+    config: Mapping[str, Any],
+    arrays: Mapping[str, str],
+    folder: Path,
+) -> None:
     """Write ``<study>.png``, ``.pdf`` and ``.json`` to ``folder``; equal figures give equal bytes.
 
     Args:
@@ -22,6 +29,8 @@ def save(figure: Figure, caption: str, study: str, config: Mapping[str, Any], fo
         caption: its text, with the numbers in it taken from the study's arrays.
         study: the study's name.
         config: the study's resolved configuration.
+        arrays: the SHA-256 of each file of arrays that it was drawn from, by side. The ledger
+            depends on the records of figures, and through them on all arrays.
         folder: where to write.
     """
     # Without these entries matplotlib writes its version and the time into the files.
@@ -39,6 +48,7 @@ def save(figure: Figure, caption: str, study: str, config: Mapping[str, Any], fo
         "caption": caption,
         "config": dict(config),
         "digest": digest(config),
+        "arrays": dict(arrays),
         "command": f"dvc repro 'figures@{study}'",
     }
     write_json(folder / f"{study}.json", record)

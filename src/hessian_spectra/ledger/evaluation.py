@@ -1,59 +1,26 @@
-"""The ledger's books: collect the claims of all studies, measure them, find the verdicts."""
+"""The ledger's books: the claims of all studies, measured, each with its verdict."""
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.ledger import not_run
-from hessian_spectra.ledger.table import table
-from hessian_spectra.ledger.vocabulary import (
-    VERDICTS,
-    Claim,
-    Estimate,
-    NothingToMeasure,
-    Verdict,
-    holds,
-)
-from hessian_spectra.results import Arrays, MissingResultError, digest, read_arrays
+import yaml
 
-__all__ = [
-    "ClaimError",
-    "Record",
-    "collect",
-    "evaluate",
-    "metrics",
-    "rounded",
-    "table",
-    "verdict",
-]
+from hessian_spectra.ledger.bounds import VERDICTS, Bound, Estimate, NothingToMeasure, Verdict
+from hessian_spectra.ledger.claims import Claims, Entry, LedgerError, Study
+from hessian_spectra.ledger.record import ClaimRecord
+from hessian_spectra.results import digest
 
-Record = dict[str, Any]
+NOT_RUN = Path(__file__).with_name("not_run.yaml")
+# What stands in the fields of a bound where nothing is measured.
+_NO_BOUND = Bound(relation="<=", expected=0.0, tolerance=0.0, reason="")
 
 
 class ClaimError(ValueError):
     """Claims that do not hold, or that nobody could measure; the message names each of them."""
-
-
-class _Side(dict):
-    """The arrays of one side of a study, read when the first of them is asked for.
-
-    A study may have one side only, so a missing file is an error no sooner than a claim needs it.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(read_arrays(path) if path.exists() else {})
-        self._path = path
-
-    def __missing__(self, name: str) -> Any:
-        if not self._path.exists():
-            read_arrays(self._path)  # raises, and says which stage writes the file
-        raise MissingResultError(
-            f"{self._path} holds no array {name!r}: it comes from an older version of the study, "
-            "run its stage again"
-        )
 
 
 def rounded(number: float) -> float | None:
@@ -73,36 +40,42 @@ def rounded(number: float) -> float | None:
     return float(f"{number:.3g}")
 
 
-def collect(studies: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def not_run() -> list[Entry]:
+    """What still has to be run: entries without a study; ``explanation`` says what one takes.
+
+    Example:
+        >>> [entry.location for entry in not_run()][:2]
+        ['Figure 5', 'Figure 6']
+    """
+    nothing = {"study": None, "test": None, "bound": None, "measure": None}
+    return [Entry(**entry, **nothing) for entry in yaml.safe_load(NOT_RUN.read_text("utf-8"))]
+
+
+def collect(studies: Sequence[tuple[Claims, Study, Path]]) -> list[Entry]:
     """The claims of all studies, in the studies' order, then those that no study of ours measures.
 
     Args:
-        studies: for each study its module ``claims``, which has a function ``claims(study)``.
+        studies: for each study the claims of its kind, its name and configuration, and the folder
+            of its arrays.
 
     Raises:
-        ClaimError: a claim is not well formed; two have one id.
+        LedgerError: a claim is not well formed; two have one id.
     """
-    found = [claim for study, entry in studies.items() for claim in entry["claims"].claims(study)]
-    found += not_run.claims()
-    problems = [problem for claim in found for problem in claim.problems()]
-    twice = sorted(
-        name for name, count in Counter(claim.id for claim in found).items() if count > 1
-    )
+    found = [
+        entry
+        for claims, study, folder in studies
+        for entry in claims.entries(study, claims.reading.read(folder))
+    ] + not_run()
+    problems = [problem for entry in found for problem in entry.problems()]
+    counts = Counter(entry.id for entry in found)
+    twice = sorted(name for name, count in counts.items() if count > 1)
     problems += [f"{name}: more than one claim has this id" for name in twice]
     if problems:
-        raise ClaimError("the ledger is not well formed: " + "; ".join(problems))
+        raise LedgerError("the ledger is not well formed: " + "; ".join(problems))
     return found
 
 
-def _failure(claim: Claim, measured: float) -> str:
-    sign = {"<=": "at most", ">=": "at least", "=": "equal to"}[claim.relation]
-    return (
-        f"{claim.id}: measured {measured:.3g}, expected {sign} {claim.expected:g} "
-        f"(tolerance {claim.tolerance:g})"
-    )
-
-
-def verdict(claim: Claim, measured: float, printed: float | None) -> Verdict:
+def verdict(entry: Entry, measured: float, printed: float | None) -> Verdict:
     """The verdict on a measured claim.
 
     An erratum is ``corrected`` if its corrected form holds and the printed one does not. Where the
@@ -113,46 +86,54 @@ def verdict(claim: Claim, measured: float, printed: float | None) -> Verdict:
         ClaimError: nothing was measured (NaN); an identity does not hold; another claim does not
             hold and nobody explains why.
     """
+    assert entry.bound is not None
     if math.isnan(measured):
-        raise ClaimError(f"{claim.id}: measured NaN, so the measurement itself has failed")
-    if not holds(measured, claim.relation, claim.expected, claim.tolerance):
-        if claim.kind == "identity":
-            raise ClaimError(_failure(claim, measured))
-        if not claim.explanation.strip():
-            raise ClaimError(f"{_failure(claim, measured)}, and no explanation is given")
+        raise ClaimError(f"{entry.id}: measured NaN, so the measurement itself has failed")
+    if not entry.bound.holds(measured):
+        failure = f"{entry.id}: measured {measured:.3g}, expected {entry.bound}"
+        if entry.kind == "identity":
+            raise ClaimError(failure)
+        if not entry.explanation.strip():
+            raise ClaimError(f"{failure}, and no explanation is given")
         return "differs"
-    if printed is not None and not holds(printed, claim.relation, claim.expected, claim.tolerance):
+    if printed is not None and not entry.bound.holds(printed):
         return "corrected"
     return "reproduced"
 
 
 def _record(
-    claim: Claim, measured: Estimate | None, printed: float | None, found: Verdict
-) -> Record:
+    entry: Entry,
+    found: Verdict,
+    configuration: str | None,
+    measured: Estimate | None = None,
+    printed: float | None = None,
+) -> ClaimRecord:
     interval = None
     if measured is not None and not math.isnan(measured.low):
         interval = [rounded(measured.low), rounded(measured.high)]
-    return {
-        "id": claim.id,
-        "paper": claim.paper,
-        "location": claim.location,
-        "statement": claim.statement,
-        "kind": claim.kind,
-        "expected": claim.expected if measured is not None else None,
-        "source": claim.source,
-        "measured": None if measured is None else rounded(measured.value),
-        "interval": interval,
-        "decides": claim.decides,
-        "relation": claim.relation,
-        "tolerance": claim.tolerance,
-        "reason": claim.reason,
-        "verdict": found,
-        "study": claim.study,
-        "test": claim.test,
-        "printed": claim.printed,
-        "printed_error": None if printed is None else rounded(printed),
-        "explanation": claim.explanation,
-    }
+    bound = entry.bound or _NO_BOUND
+    return ClaimRecord(
+        id=entry.id,
+        paper=entry.paper,
+        location=entry.location,
+        statement=entry.statement,
+        kind=entry.kind,
+        expected=bound.expected if measured is not None else None,
+        source=bound.source,
+        measured=None if measured is None else rounded(measured.value),
+        interval=interval,
+        decides=bound.decides,
+        relation=bound.relation,
+        tolerance=bound.tolerance,
+        reason=bound.reason,
+        verdict=found,
+        study=entry.study,
+        digest=configuration,
+        test=entry.test,
+        printed=entry.printed,
+        printed_error=None if printed is None else rounded(printed),
+        explanation=entry.explanation,
+    )
 
 
 def _estimate(found: Any) -> Estimate:
@@ -162,61 +143,60 @@ def _estimate(found: Any) -> Estimate:
     return Estimate(float(found), math.nan, math.nan)
 
 
-def _measure(claim: Claim, sides: Sequence[Arrays]) -> Record:
-    if claim.measure is None:
-        return _record(claim, None, None, "not run at this scale")
+def measure(entry: Entry, configuration: str | None) -> ClaimRecord:
+    """The record of one claim.
+
+    Args:
+        entry: the claim.
+        configuration: the digest of its study's configuration.
+
+    Raises:
+        ClaimError: see :func:`verdict`.
+    """
+    if entry.measure is None or entry.bound is None:
+        return _record(entry, "not run at this scale", configuration)
     try:
-        measured = _estimate(claim.measure(*sides))
+        measured = _estimate(entry.measure())
     except NothingToMeasure as missing:
-        absent = replace(claim, explanation=str(missing))
-        return _record(absent, None, None, "not run at this scale")
+        absent = replace(entry, explanation=str(missing))
+        return _record(absent, "not run at this scale", configuration)
     printed = None
-    if claim.measure_printed is not None:
-        printed = _estimate(claim.measure_printed(*sides)).value
-    decisive = getattr(measured, claim.decides)
-    return _record(claim, measured, printed, verdict(claim, decisive, printed))
+    if entry.measure_printed is not None:
+        printed = _estimate(entry.measure_printed()).value
+    decisive = getattr(measured, entry.bound.decides)
+    found = verdict(entry, decisive, printed)
+    return _record(entry, found, configuration, measured, printed)
 
 
-def evaluate(studies: Mapping[str, Mapping[str, Any]], results: Path) -> list[Record]:
+def evaluate(studies: Sequence[tuple[Claims, Study, Path]]) -> list[ClaimRecord]:
     """Measure every claim of every study.
 
     Args:
-        studies: for each study ``{"claims": ..., "config": ...}``, its module of claims and its
-            resolved configuration.
-        results: the folder that holds ``<side>/<study>.npz`` for the sides of each study.
+        studies: as for :func:`collect`.
 
     Returns:
-        One record a claim: id, paper, location, statement, kind, expected value and its source,
-        measured value (three significant digits, see :func:`rounded`) with its interval where there
-        is one and which of them decides, relation, tolerance and its reason, verdict, study, digest
-        of the study's configuration, test, and for an erratum what is printed and by how much it is
-        wrong.
+        The ledger; measured values have three significant digits, see :func:`rounded`.
 
     Raises:
+        LedgerError: see :func:`collect`.
         ClaimError: identities that do not hold, claims that differ without an explanation,
             measurements that gave NaN; the message names them all.
         MissingResultError: a file or an array that a claim needs is not there.
     """
+    configurations = {study.name: digest(study.config) for _, study, _ in studies}
     records, failures = [], []
-    read: dict[Path, Arrays] = {}
-    for claim in collect(studies):
-        paths = [results / side / f"{claim.study}.npz" for side in claim.sides]
-        if claim.measure is not None:
-            read |= {path: _Side(path) for path in paths if path not in read}
+    for entry in collect(studies):
         try:
-            record = _measure(claim, [read.get(path, {}) for path in paths])
+            records.append(measure(entry, configurations.get(entry.study or "")))
         except ClaimError as error:
             failures.append(str(error))
-            continue
-        entry = studies.get(claim.study or "", {})
-        records.append(record | {"digest": digest(entry["config"]) if "config" in entry else None})
     if failures:
         noun = "claim does" if len(failures) == 1 else "claims do"
         raise ClaimError(f"{len(failures)} {noun} not hold: " + "; ".join(failures))
     return records
 
 
-def metrics(records: Sequence[Record]) -> dict[str, Any]:
+def metrics(records: Sequence[ClaimRecord]) -> dict[str, Any]:
     """The ledger in few numbers, for ``dvc metrics`` and ``dvc exp show``.
 
     Returns:
@@ -225,10 +205,9 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
     """
     errors: dict[str, float] = {}
     for record in records:
-        if record["kind"] == "identity" and record["measured"] is not None:
-            study = record["study"]
-            errors[study] = max(errors.get(study, 0.0), record["measured"])
-    counts = Counter(record["verdict"] for record in records)
+        if record.kind == "identity" and record.measured is not None and record.study:
+            errors[record.study] = max(errors.get(record.study, 0.0), record.measured)
+    counts = Counter(record.verdict for record in records)
     return {
         "verdicts": {name: counts[name] for name in VERDICTS},
         "digits": {name: round(-math.log10(max(e, 1e-17)), 1) for name, e in errors.items()},

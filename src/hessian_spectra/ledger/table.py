@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from hessian_spectra.ledger.vocabulary import VERDICTS
+from hessian_spectra.ledger.bounds import VERDICTS
+from hessian_spectra.ledger.record import ClaimRecord
 from hessian_spectra.papers import paper, reading_order
 
 _PREFACE = """\
@@ -25,20 +25,20 @@ def _number(value: float | None) -> str:
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.3g}"
 
 
-def _value(record: dict[str, Any]) -> str:
+def _value(record: ClaimRecord) -> str:
     """The measured value, with its interval where there is one."""
-    if record["interval"] is None:
-        return _number(record["measured"])
-    low, high = map(_number, record["interval"])
-    return f"{_number(record['measured'])} [{low}, {high}]"
+    if record.interval is None:
+        return _number(record.measured)
+    low, high = map(_number, record.interval)
+    return f"{_number(record.measured)} [{low}, {high}]"
 
 
-def _expected(record: dict[str, Any]) -> str:
+def _expected(record: ClaimRecord) -> str:
     """What the measured value is compared with, in one short formula."""
-    if record["expected"] is None:
+    if record.expected is None:
         return "–"
-    expected, tolerance = record["expected"], record["tolerance"]
-    sign = {"<=": "≤", ">=": "≥", "=": "="}[record["relation"]]
+    expected, tolerance = record.expected, record.tolerance
+    sign = {"<=": "≤", ">=": "≥", "=": "="}[record.relation]
     if tolerance == 0:
         return f"{sign} {_number(expected)}"
     if expected == 0 and sign == "≤":
@@ -56,19 +56,19 @@ def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [_row(head), _row(["---"] * len(head)), *map(_row, rows), ""]
 
 
-def _errata(records: Sequence[dict[str, Any]]) -> list[str]:
+def _errata(records: Sequence[ClaimRecord]) -> list[str]:
     if not records:
         return []
     head = ("where", "in print", "right", "error in print", "error corrected", "remark", "test")
     rows = [
         (
-            r["location"],
-            r["printed"],
-            r["statement"],
+            r.location,
+            r.printed,
+            r.statement,
             # A form that gives no finite number (a root of a negative number) has no error to show.
-            _number(r["printed_error"]) if r["printed_error"] is not None else "not a number",
-            _number(r["measured"]),
-            r["explanation"],
+            _number(r.printed_error) if r.printed_error is not None else "not a number",
+            _number(r.measured),
+            r.explanation,
             f"`{r['test']}`",
         )
         for r in records
@@ -76,41 +76,41 @@ def _errata(records: Sequence[dict[str, Any]]) -> list[str]:
     return ["### Errata", "", *_grid(head, rows)]
 
 
-def _measured(records: Sequence[dict[str, Any]]) -> list[str]:
+def _measured(records: Sequence[ClaimRecord]) -> list[str]:
     if not records:
         return []
     head = ("verdict", "where", "claim", "kind", "measured", "expected", "study", "remark")
     rows = [
         (
-            r["verdict"],
-            r["location"],
-            r["statement"],
-            r["kind"],
+            r.verdict,
+            r.location,
+            r.statement,
+            r.kind,
             _value(r),
             _expected(r),
             f"`{r['study']}`",
-            r["explanation"],
+            r.explanation,
         )
         for r in records
     ]
     return ["### Measured", "", *_grid(head, rows)]
 
 
-def _open(records: Sequence[dict[str, Any]]) -> list[str]:
+def _open(records: Sequence[ClaimRecord]) -> list[str]:
     if not records:
         return []
-    rows = [(r["location"], r["statement"], r["explanation"]) for r in records]
+    rows = [(r.location, r.statement, r.explanation) for r in records]
     return ["### Not run at this scale", "", *_grid(("where", "claim", "what it needs"), rows)]
 
 
-def summary(records: Sequence[dict[str, Any]]) -> str:
+def summary(records: Sequence[ClaimRecord]) -> str:
     """The ledger in one line: how many claims have each verdict."""
-    counts = Counter(record["verdict"] for record in records)
+    counts = Counter(record.verdict for record in records)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
     return f"{len(records)} claims: {verdicts}"
 
 
-def table(records: Sequence[dict[str, Any]]) -> str:
+def table(records: Sequence[ClaimRecord]) -> str:
     """The ledger in Markdown: by paper, first what was measured, then the errata and what is open.
 
     Args:
@@ -120,10 +120,10 @@ def table(records: Sequence[dict[str, Any]]) -> str:
         The text of ``reports/claims.md``; every record is one row of it.
     """
     lines = [_PREFACE, f"**{summary(records)}**", ""]
-    for key in sorted({record["paper"] for record in records}, key=reading_order):
-        mine = [record for record in records if record["paper"] == key]
-        corrected = [r for r in mine if r["verdict"] == "corrected"]
-        unmeasured = [r for r in mine if r["verdict"] == "not run at this scale"]
+    for key in sorted({record.paper for record in records}, key=reading_order):
+        mine = [record for record in records if record.paper == key]
+        corrected = [r for r in mine if r.verdict == "corrected"]
+        unmeasured = [r for r in mine if r.verdict == "not run at this scale"]
         rest = [r for r in mine if r not in corrected and r not in unmeasured]
         lines += [
             f"## {key}: {paper(key).title}",

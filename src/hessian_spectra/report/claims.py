@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from hessian_spectra.ledger.bounds import KINDS, VERDICTS
+from hessian_spectra.ledger.record import ClaimRecord
 from hessian_spectra.papers import paper, reading_order
-from hessian_spectra.records import KINDS, VERDICTS, ClaimRecord
 from hessian_spectra.report.html import Html, anchor, join, number, prose, tag
 
 # A sign beside the word, so that a verdict does not rest on its colour.

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.records import ClaimRecord, RecordError, image_size, read_claims, read_record
-from hessian_spectra.results import MissingResultError
+from hessian_spectra.drawing.record import image_size
+from hessian_spectra.ledger.record import ClaimRecord, read_claims
+from hessian_spectra.results import MissingResultError, RecordError, read_record
 
 _REMEDY = "git checkout reports/evidence, which holds recorded runs"
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hessian_spectra.drawing.record import FigureRecord
+from hessian_spectra.ledger.record import ClaimRecord
 from hessian_spectra.papers import paper
-from hessian_spectra.records import ClaimRecord, FigureRecord
 from hessian_spectra.report.claims import claim_list
 from hessian_spectra.report.evidence import Evidence
 from hessian_spectra.report.html import Html, anchor, join, prose, tag

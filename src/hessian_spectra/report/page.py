@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
+from hessian_spectra.drawing.record import FigureRecord, read_figures
+from hessian_spectra.ledger.record import ClaimRecord, read_claims
 from hessian_spectra.papers import paper, reading_order
-from hessian_spectra.records import ClaimRecord, FigureRecord, read_claims, read_figures
 from hessian_spectra.report.claims import badge, claims_section, counted, errata_section
 from hessian_spectra.report.evidence import read_evidence
 from hessian_spectra.report.figures import figure_article, paper_section

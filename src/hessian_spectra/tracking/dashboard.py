@@ -6,14 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.records import (
-    ClaimRecord,
-    FigureRecord,
-    read_claims,
-    read_figures,
-    read_record,
-)
-from hessian_spectra.results import MissingResultError
+from hessian_spectra.drawing.record import FigureRecord, read_figures
+from hessian_spectra.ledger.record import ClaimRecord, read_claims
+from hessian_spectra.results import MissingResultError, read_record
 from hessian_spectra.tracking.run import Timeouts, start_run
 from hessian_spectra.tracking.server import import_wandb
 

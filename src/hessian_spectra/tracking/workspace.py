@@ -7,8 +7,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from hessian_spectra.drawing.record import FigureRecord, read_figures
 from hessian_spectra.papers import paper
-from hessian_spectra.records import FigureRecord, read_figures
 from hessian_spectra.tracking.dashboard import figure_key
 from hessian_spectra.tracking.run import TrackingError
 from hessian_spectra.tracking.server import first_line, import_wandb, why_not_online

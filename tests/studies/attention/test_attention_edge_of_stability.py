@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from hessian_spectra.ledger.vocabulary import holds
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.data import listed_sequences
-from hessian_spectra.ledger.vocabulary import holds
 from hessian_spectra.studies.attention.attention_edge_of_stability import claims, study
 from hessian_spectra.studies.attention.attention_edge_of_stability import figure as figures
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from hessian_spectra.ledger.vocabulary import holds
 
 from hessian_spectra.data import sequences
-from hessian_spectra.ledger.vocabulary import holds
 from hessian_spectra.studies.attention.attention_sinks import claims, study
 from hessian_spectra.studies.attention.attention_sinks import figure as figures
 

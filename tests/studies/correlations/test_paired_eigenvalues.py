@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from hessian_spectra.ledger.vocabulary import Estimate, holds
 
 from hessian_spectra import curvature as cv
-from hessian_spectra.ledger.vocabulary import Estimate, holds
 from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.studies.correlations.paired_eigenvalues import claims, study
 from hessian_spectra.studies.correlations.paired_eigenvalues import figure as figures

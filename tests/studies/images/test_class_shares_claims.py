@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from hessian_spectra.ledger.vocabulary import NothingToMeasure, holds
 
 from hessian_spectra.ledger.evaluation import verdict
-from hessian_spectra.ledger.vocabulary import NothingToMeasure, holds
 from hessian_spectra.studies.images.class_shares.claims import BALANCED, KAIMING, RAW, TANH, claims
 
 SHARES, DEPTH = (0.1, 0.4, 0.9), 4

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from hessian_spectra.ledger.vocabulary import holds
 
 from hessian_spectra.ledger.evaluation import ClaimError, verdict
-from hessian_spectra.ledger.vocabulary import holds
 from hessian_spectra.studies.images.pair_sums_through_training import claims as pairs
 from hessian_spectra.studies.images.trace_through_training import claims as trace
 

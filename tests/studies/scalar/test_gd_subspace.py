@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from hessian_spectra.ledger.vocabulary import holds
+
 from hessian_spectra.studies.scalar.gd_subspace import claims
 from hessian_spectra.studies.scalar.gd_subspace import figure as figures
 from hessian_spectra.studies.scalar.gd_subspace import study as gd_subspace

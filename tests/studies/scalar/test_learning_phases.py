@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from hessian_spectra.ledger.vocabulary import holds
+
 from hessian_spectra.studies.scalar.learning_phases import claims
 from hessian_spectra.studies.scalar.learning_phases import figure as figures
 from hessian_spectra.studies.scalar.learning_phases import study as learning_phases

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from hessian_spectra.ledger.vocabulary import holds
+
 from hessian_spectra.studies.scalar.multi_input_training import claims
 from hessian_spectra.studies.scalar.multi_input_training import figure as figures
 from hessian_spectra.studies.scalar.multi_input_training import study as multi_input_training

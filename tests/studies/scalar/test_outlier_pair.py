@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from hessian_spectra.ledger.vocabulary import holds
+
 from hessian_spectra.studies.scalar.outlier_pair import claims
 from hessian_spectra.studies.scalar.outlier_pair import figure as figures
 from hessian_spectra.studies.scalar.outlier_pair import study as outlier_pair

@@ -1,0 +1,106 @@
+"""What every claim has to stand: arrays that hold, arrays that fail, a case that is missing.
+
+A kind's test module plants arrays and names them; the rest is here:
+
+    @pytest.mark.parametrize("name", names(claims))
+    def test_a_claim_holds_and_fails(name, planted):
+        holds_and_fails(claims, planted, name)
+
+    @pytest.mark.parametrize("name", names(claims))
+    def test_a_claim_bears_a_missing_case(name, planted):
+        bears_a_missing_case(claims, planted, name)
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.ledger.claims import Claims, Entry, Study
+from hessian_spectra.results import Arrays
+
+Sides = Mapping[str, Arrays]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planted:
+    """Arrays for the claims about one artifact of a paper.
+
+    Args:
+        paper: the paper's key.
+        artifact: what the claims are about.
+        holds: the sides of a study of which every claim holds.
+        fails: other arrays; each claim fails on at least one of them.
+        reduced: arrays of smaller studies, which leave out a case, a run or a point.
+    """
+
+    paper: str
+    artifact: str
+    holds: Sides
+    fails: Sequence[Sides]
+    reduced: Sequence[Sides] = ()
+
+    def entries(self, claims: Claims, name: str, sides: Sides) -> Iterator[Entry]:
+        """What a claim's function says of some arrays, an entry a case."""
+        only = Claims(claims.reading)
+        only.words = claims.words
+        only.all = [claim for claim in claims.all if claim.function_name == name]
+        config = {"paper": self.paper, "artifact": self.artifact}
+        yield from only.entries(Study("planted", config), claims.reading(sides))
+
+
+def names(claims: Claims) -> list[str]:
+    """The functions of a kind's claims."""
+    return list(dict.fromkeys(claim.function_name for claim in claims.all))
+
+
+def changed(sides: Sides, side: str, **arrays: object) -> Sides:
+    """The sides with some arrays of one of them replaced; a function is called with the old one."""
+    old = sides[side]
+    new = {name: a(old[name]) if callable(a) else a for name, a in arrays.items()}
+    return {**sides, side: {**old, **new}}
+
+
+def _holds(entry: Entry, *, of_print: bool = False) -> bool:
+    assert entry.bound is not None
+    measure = entry.measure_printed if of_print else entry.measure
+    assert measure is not None
+    found = measure()
+    if isinstance(found, Estimate) and not of_print:
+        found = getattr(found, entry.bound.decides)
+    elif isinstance(found, Estimate):
+        found = found.value
+    return entry.bound.holds(float(found))
+
+
+def holds_and_fails(claims: Claims, planted: Sequence[Planted], name: str) -> None:
+    """A claim holds on the arrays planted for it, and fails on others; so does what is in print."""
+    covered = failed = 0
+    printed: list[bool] = []
+    for one in planted:
+        entries = list(one.entries(claims, name, one.holds))
+        covered += len(entries)
+        for entry in entries:
+            assert entry.problems() == []
+            assert _holds(entry), f"{entry.id} does not hold where it was planted"
+            if entry.measure_printed is not None:
+                printed.append(_holds(entry, of_print=True))
+        for sides in one.fails:
+            failed += sum(not _holds(entry) for entry in one.entries(claims, name, sides))
+    assert covered, f"nothing was planted for {name}"
+    assert failed, f"{name} holds on everything that was planted to fail"
+    assert not printed or not all(printed), f"what is in print of {name} holds everywhere"
+
+
+def bears_a_missing_case(claims: Claims, planted: Sequence[Planted], name: str) -> None:
+    """Of a smaller study a claim is measured, or says that there is nothing to measure."""
+    for one in planted:
+        for sides in one.reduced:
+            for entry in one.entries(claims, name, sides):
+                assert entry.measure is not None
+                try:
+                    found = entry.measure()
+                except NothingToMeasure:
+                    continue
+                value = found.value if isinstance(found, Estimate) else float(found)
+                assert not math.isnan(value), f"{entry.id}: measured NaN of a smaller study"
