@@ -1,4 +1,4 @@
-"""Reading an offline run back, with W&B's own reader."""
+"""Offline runs read back with W&B's own reader."""
 
 import json
 import subprocess
@@ -6,8 +6,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from hessian_spectra.tracking.run import TrackingError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +46,7 @@ def _inspect(file: Path, *options: str) -> str:
     command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", *options, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise TrackingError(f"{file} cannot be read: {(done.stderr or done.stdout).strip()}")
+        raise ValueError(f"{file} cannot be read: {(done.stderr or done.stdout).strip()}")
     return done.stdout
 
 
@@ -59,14 +57,14 @@ def read_back(directory: Path) -> RunFile:
         directory: the run's own folder, which holds one ``.wandb`` file.
 
     Raises:
-        TrackingError: there is no such file, or it cannot be read.
+        ValueError: there is no such file, or it cannot be read.
     """
     files = sorted(directory.glob("*.wandb"))
     if len(files) != 1:
-        raise TrackingError(f"{directory}: expected one .wandb file, found {len(files)}")
+        raise ValueError(f"{directory}: expected one .wandb file, found {len(files)}")
     overview = json.loads(_inspect(files[0], "--summary"))
     if not overview["run_id"]:
-        raise TrackingError(f"{files[0]} cannot be read: there is no run in it")
+        raise ValueError(f"{files[0]} cannot be read: there is no run in it")
     records = [json.loads(line) for line in _inspect(files[0]).splitlines()]
     artifacts = {
         record["artifact"]["name"]: {
