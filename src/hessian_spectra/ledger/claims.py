@@ -26,8 +26,6 @@ from hessian_spectra.results import StudyArrays
 Case = Mapping[str, Any]
 Measure = Callable[..., float | Estimate]
 Cases = Callable[[Any], Iterable[Case]]
-# Where a statement stands: in the paper of the study, or in each of several papers.
-Place = str | Mapping[str, str]
 
 
 class LedgerError(ValueError):
@@ -66,6 +64,11 @@ class Study:
         papers = [paper or self.config["paper"], *(key for key, _ in self.names)]
         found = [self.names[p, artifact] for p in papers if (p, artifact) in self.names]
         return found[0] if found else artifact
+
+
+# Where a statement stands: in the paper of the study, in each of several papers, or in different
+# places for different artifacts.
+Place = str | Mapping[str, str] | Callable[[Study], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,9 +166,10 @@ class Claim:
     Args:
         function: measures it, from the reading of a study's arrays and the fields of a case.
         kind: identity, value, trend or correlation.
-        place: where it stands in the paper; for a statement of several papers, in each of them.
+        place: where it stands in the paper; for a statement of several papers, in each of them; a
+            function of the study where that depends on the artifact.
         bound: what the measured value is compared with, for each case if it is a function.
-        otherwise: what else would explain a difference.
+        otherwise: what else would explain a difference, for each case if it is a function.
         printed: for an erratum, what is in print and its error.
         each: the cases that it is made of, read from the arrays; a single one without fields.
         paper: whose statement it is, if not the paper's of the study.
@@ -177,7 +181,7 @@ class Claim:
     kind: Kind
     place: Place
     bound: Bound | Callable[[Case], Bound]
-    otherwise: str = ""
+    otherwise: str | Callable[[Case], str] = ""
     printed: Print | Callable[[Case], Print | None] | None = None
     each: Cases | None = None
     paper: str = ""
@@ -202,8 +206,9 @@ class Claim:
 
     def _place(self, study: Study) -> tuple[str, str]:
         """The paper, and where in it."""
-        if isinstance(self.place, str):
-            return self.paper or study.config["paper"], self.place
+        if not isinstance(self.place, Mapping):
+            place = self.place if isinstance(self.place, str) else self.place(study)
+            return self.paper or study.config["paper"], place
         paper = study.config["paper"]
         # A study of one's own measures a statement of the first paper that makes it.
         paper = paper if paper in self.place else next(iter(self.place))
@@ -218,6 +223,7 @@ class Claim:
         }
         paper, location = self._place(study)
         printed = self.printed(case) if callable(self.printed) else self.printed
+        otherwise = self.otherwise(case) if callable(self.otherwise) else self.otherwise
 
         def filled(text: str) -> str:
             return _filled(text, fields, study)
@@ -234,7 +240,7 @@ class Claim:
             measure=lambda: self.function(reading, **case),
             printed=None if printed is None else filled(printed.text),
             measure_printed=None if printed is None else lambda: printed.measure(reading, **case),
-            explanation=filled(self.otherwise),
+            explanation=filled(otherwise),
         )
 
     def _name(self, case: Case) -> str:
