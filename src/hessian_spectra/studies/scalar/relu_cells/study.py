@@ -75,11 +75,8 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     v, w = _weights(config)
     x, y = _data(networks)
     spectrum = cf.two_layer_relu(w, v, x, y)
-    kinds, cells = zip(*(label.split() for label in spectrum.labels), strict=True)
     return {
-        "eigenvalues": spectrum.eigenvalues.numpy(),
-        "kind": np.array(kinds),
-        "cell": np.array(cells),
+        **spectrum.arrays(),
         "density": (x > 0).double().mean().numpy(),
         "width": np.array(config.width),
         "positive_units": np.array(config.positive_units),
