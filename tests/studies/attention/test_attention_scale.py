@@ -1,58 +1,23 @@
-"""Self-attention against norms and sinks: closed form, numbers, bounds, claims that can fail."""
+"""Self-attention against norms and sinks: closed form and numbers along four sweeps."""
 
 import numpy as np
 import pytest
-from hessian_spectra.ledger.vocabulary import holds
+from attention_arrays import scalar_tokens, scale_config, scale_sides
 
-from hessian_spectra.data import sequences
-from hessian_spectra.studies.attention.attention_scale import claims, study
-from hessian_spectra.studies.attention.attention_scale import figure as figures
+from hessian_spectra.closed_form import self_attention
+from hessian_spectra.studies.attention.attention_scale import study
+from hessian_spectra.studies.attention.attention_scale.reading import Reading
 
-
-def config(**changes):
-    fields = {
-        "kind": "attention_scale",
-        "paper": "singh2026cracking",
-        "artifact": "Figure 2",
-        "title": "test",
-        "data": "test",
-        "seed": 0,
-        "key_dimension": 12,
-        "weight_norm": 1.0,
-        "smallest_norm": 0.1,
-        "largest_norm": 3.0,
-        "largest_sink_bias": 6.0,
-        "massive_activation": 10.0,
-        "points": 9,
-        "numeric_points": 5,
-        "dense_points": 3,
-    }
-    return study.Config(**(fields | changes))
-
-
-DATA = sequences.make(
-    sequences.Config(
-        kind="sequences", seed=0, batch=10, length=10, embedding_dimension=1, target="gaussian"
-    )
-)
+DATA = scalar_tokens()
 
 
 @pytest.fixture(scope="module")
-def sides():
-    return study.closed_form(config(), DATA), study.numerics(config(), DATA)
-
-
-def failing(closed_form, numerics):
-    found = set()
-    for claim in claims.claims("s"):
-        measured = claim.measure(closed_form, numerics)
-        if not holds(measured, claim.relation, claim.expected, claim.tolerance):
-            found.add(claim.id.split("/")[1])
-    return found
+def reading():
+    return Reading(scale_sides())
 
 
 def test_each_sweep_varies_one_thing():
-    networks = {name: list(study.sweep(config(), name, DATA)) for name in study.SWEEPS}
+    networks = {name: list(study.sweep(scale_config(), name, DATA)) for name in study.SWEEPS}
     norms = np.geomspace(0.1, 3.0, 9)
     for name, varied in networks.items():
         value, query, key, bias = np.array(
@@ -69,58 +34,32 @@ def test_each_sweep_varies_one_thing():
     np.testing.assert_array_equal(first[:, 1:], DATA["x"][:, 1:])
 
 
-def test_closed_form_and_numbers_agree_on_values_and_multiplicities(sides):
-    assert not failing(*sides) & {"spectrum", "bulk", "outliers", "outlier-bounds",
-                                  "largest-eigenvalue-bounds", "condition-bound"}  # fmt: skip
-    _, numerics = sides
-    for name in study.SWEEPS:
-        assert numerics[f"{name}/repeated"].sum(axis=1).tolist() == [2] * 5
-        assert np.isfinite(numerics[f"{name}/values"]).sum(axis=1).tolist() == [5] * 5
-        assert numerics[f"{name}/residual"].max() < 1e-12
-        assert numerics[f"{name}/dense"].shape == (3, 25)
+def test_closed_form_and_numbers_agree_on_values_and_multiplicities(reading):
+    for sweep in reading.sweeps():
+        assert sweep.distinct_error.max() < 1e-12
+        assert sweep.dense_error.max() < 1e-12
+        assert sweep["repeated"].sum(axis=1).tolist() == [2] * 5
+        assert np.isfinite(sweep["values"]).sum(axis=1).tolist() == [5] * 5
+        assert sweep["residual"].max() < 1e-12
+        assert sweep["dense"].shape == (3, 25)
 
 
-def test_wrong_numbers_would_be_noticed(sides):
-    closed_form, numerics = sides
-    other = {"sink/values": numerics["sink/values"] + 1e-8}
-    assert failing(closed_form, numerics | other) >= {"bulk", "outliers"}
-    other = {"value/dense": numerics["value/dense"] * (1 + 1e-8)}
-    assert "spectrum" in failing(closed_form, numerics | other)
-    other = {"sink/condition_number": numerics["sink/condition_number"] / 100}
-    assert "condition-bound" in failing(closed_form, numerics | other)
-
-
-def test_wrong_bounds_would_be_noticed(sides):
-    closed_form, numerics = sides
-    for key, claim in (
-        ("upper", "outlier-bounds"),
-        ("largest_upper", "largest-eigenvalue-bounds"),
-    ):
-        other = {f"value/{key}": 0.9 * closed_form[f"value/{key}"]}
-        assert claim in failing(closed_form | other, numerics)
-
-
-def test_a_sink_shrinks_the_bulk_and_raises_the_largest_eigenvalue(sides):
-    assert not {name for name in failing(*sides) if name.startswith("c-")}
-    closed_form, numerics = sides
-    backwards = {
-        key: values[::-1]
-        for key, values in closed_form.items()
-        if key.startswith("sink/") and key != "sink/varied"
-    }
-    assert failing(closed_form | backwards, numerics) >= {
-        "c-bulk-shrinks", "c-largest-grows", "c-ill-conditioned", "c-bulk-towards-zero",
-    }  # fmt: skip
+def test_distinct_eigenvalues_keep_their_kinds_and_multiplicities(reading):
+    network = list(study.sweep(scale_config(), "value", DATA))[4]
+    arguments = network.w_value, network.w_query, network.w_key, network.x, network.y
+    spectrum = self_attention(*arguments)
+    sweep = reading.sweep("value")
+    whole = np.repeat(sweep["eigenvalues"][4], sweep["multiplicity"][4])
+    np.testing.assert_array_equal(whole, spectrum.eigenvalues)
+    np.testing.assert_array_equal(sweep.outliers[4], spectrum.select("outlier"))
+    assert sweep.bulk[4] == spectrum.select("bulk").max()
 
 
 def test_under_a_massive_activation_the_bulk_first_grows():
-    closed_form = study.closed_form(config(key_dimension=1000), DATA)
-    bulk = np.abs(closed_form["massive_sink/bulk"])
-    attention = closed_form["massive_sink/attention"]
-    assert bulk.max() > 3 * bulk[0]
-    assert 0.4 < attention[bulk.argmax()] < 0.8
-    (claim,) = [claim for claim in claims.claims("s") if claim.id == "s/d-bulk-shrinks"]
-    assert claim.measure(closed_form, {}) > -0.9
+    config = scale_config(key_dimension=1000)
+    sweep = Reading({"closed_form": study.closed_form(config, DATA)}).sweep("massive_sink")
+    assert sweep.bulk.max() > 3 * sweep.bulk[0]
+    assert 0.4 < sweep["attention"][sweep.bulk.argmax()] < 0.8
 
 
 def test_relative_changes_of_bulk_and_largest_eigenvalue_are_of_one_order():
@@ -131,47 +70,22 @@ def test_relative_changes_of_bulk_and_largest_eigenvalue_are_of_one_order():
         per_seed = []
         for seed in range(8):
             changed = {"key_dimension": width, "largest_norm": largest, "seed": seed}
-            settings = config(points=2, numeric_points=2, dense_points=0, **changed)
-            arrays = study.closed_form(settings, DATA)
-            bulk = np.abs(arrays["query_key/bulk"])
-            top = arrays["query_key/outliers"][:, 0]
-            per_seed.append([abs(bulk[1] / bulk[0] - 1), top[1] / top[0] - 1])
+            settings = scale_config(points=2, numeric_points=2, dense_points=0, **changed)
+            arrays = {"closed_form": study.closed_form(settings, DATA)}
+            sweep = Reading(arrays).sweep("query_key")
+            (first, last), (low, high) = sweep.bulk, sweep.outliers.max(axis=-1)
+            per_seed.append([abs(last / first - 1), high / low - 1])
         changes.append(np.median(per_seed, axis=0))
     assert np.all(np.array(changes) > 0.1)
     assert np.all(np.array(changes) < 10)
 
 
 def test_the_same_settings_give_the_same_numbers():
-    settings = config(points=2, numeric_points=2, dense_points=1)
+    settings = scale_config(points=2, numeric_points=2, dense_points=1)
     first, second = (study.numerics(settings, DATA) for _ in range(2))
     assert first.keys() == second.keys()
     assert all(np.array_equal(first[key], second[key], equal_nan=True) for key in first
                if first[key].dtype.kind == "f")  # fmt: skip
-
-
-def test_figure_shows_every_point(sides):
-    figure = figures.draw(*sides)
-    assert len(figure.axes) == 12
-    closed_form, numerics = sides
-    # The numerical points of one network are lines of their own, all at one abscissa.
-    points = [line.get_xydata() for line in figure.axes[0].lines if len(line.get_xdata()) < 9]
-    for row, point in enumerate(numerics["query_key/index"]):
-        abscissa = closed_form["query_key/varied"][point]
-        shown = [xy[:, 1] for xy in points if np.all(xy[:, 0] == abscissa)]
-        expected = numerics["query_key/values"][row]
-        np.testing.assert_array_equal(np.sort(np.concatenate(shown)), expected)
-    caption = figures.caption(*sides)
-    assert "d_K = 12" in caption
-    assert "all 25" in caption
-
-
-def test_figure_and_claims_do_without_dense_points():
-    settings = config(points=3, numeric_points=2, dense_points=0)
-    sides = study.closed_form(settings, DATA), study.numerics(settings, DATA)
-    assert figures.draw(*sides).axes
-    assert "at most" in figures.caption(*sides)
-    with pytest.raises(ValueError, match="dense_points: expected at least 1"):
-        failing(*sides)
 
 
 @pytest.mark.parametrize(
@@ -190,4 +104,4 @@ def test_figure_and_claims_do_without_dense_points():
 )
 def test_bad_settings_are_refused_in_one_line(change):
     with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
-        config(**change)
+        scale_config(**change)

@@ -1,4 +1,4 @@
-"""Self-attention's spectrum against weight norms and attention sinks (cracking, Figure 2)."""
+"""Self-attention's spectrum against weight norms and attention sinks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
+from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.validation import require
 
@@ -133,14 +134,16 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     """Theorem 3.5 and the bounds at each point of each sweep.
 
     Returns:
-        ``key_dimension``, ``massive_activation``, and for each sweep ``<sweep>/varied`` (s,);
-        ``attention`` (s,), the mean attention on the first token; ``outliers`` (s, 3) descending;
-        ``bulk`` (s,) γ, whose two signs are the bulk, each d_K − 1 times; ``trace`` (s,); ``zeta``
+        ``sweep``, the sweeps' names; ``key_dimension``, ``massive_activation``; and for each sweep
+        ``<sweep>/varied`` (s,); ``attention`` (s,), the mean attention on the first token;
+        ``eigenvalues``, ``kind``, ``cell`` and ``multiplicity`` (s, 5), the distinct eigenvalues,
+        ascending: three outliers and the bulk ±γ, each d_K − 1 times; ``trace`` (s,); ``zeta``
         (s,); ``lower`` and ``upper`` (s,), the bounds on all outliers; ``largest_lower`` and
         ``largest_upper`` (s,), those on the largest eigenvalue; ``condition_number`` and its lower
         bound ``condition_bound`` (s,), infinite for a singular Hessian.
     """
     arrays: Arrays = {
+        "sweep": np.array(SWEEPS),
         "key_dimension": np.array(config.key_dimension),
         "massive_activation": np.array(config.massive_activation),
     }
@@ -158,21 +161,25 @@ def _exact(network: Network) -> Arrays:
     coefficients = cf.attention_coefficients(*arguments, score_bias=network.score_bias)
     outer = cf.attention_outlier_bounds(coefficients, query, key)
     largest = cf.attention_largest_eigenvalue_bounds(coefficients, query, key)
-    eigenvalues = spectrum.values.numpy()
-    return {
+    return _distinct(spectrum) | {
         "varied": np.array(network.varied),
         "attention": network.layer().attention(network.x)[..., 0].mean().detach().numpy(),
-        "outliers": spectrum.select("outlier").flip(0).numpy(),
-        "bulk": coefficients.gamma.numpy(),
         "trace": (coefficients.alpha + coefficients.zeta * (query @ query + key @ key)).numpy(),
         "zeta": coefficients.zeta.numpy(),
         "lower": outer.lower.numpy(),
         "upper": outer.upper.numpy(),
         "largest_lower": largest.lower.numpy(),
         "largest_upper": largest.upper.numpy(),
-        "condition_number": _condition_number(eigenvalues),
+        "condition_number": _condition_number(spectrum.values.numpy()),
         "condition_bound": cf.condition_number_bound(coefficients, query, key).numpy(),
     }
+
+
+def _distinct(spectrum: Spectrum) -> Arrays:
+    """A closed form's eigenvalues, each once, and how often it occurs."""
+    arrays = replace(spectrum, multiplicities=[1] * len(spectrum.kinds)).arrays()
+    often = dict(zip(spectrum.kinds, spectrum.multiplicities, strict=True))
+    return arrays | {"multiplicity": np.array([often[kind] for kind in arrays["kind"].tolist()])}
 
 
 def _condition_number(eigenvalues: np.ndarray) -> np.ndarray:

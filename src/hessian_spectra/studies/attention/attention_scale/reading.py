@@ -1,0 +1,123 @@
+"""Spectra along sweeps of weight norms and of attention sinks, as figure and claims read them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hessian_spectra.agreement import distinct_error, spectrum_error
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.results import StudyArrays
+from hessian_spectra.statistics import rank_correlation
+
+
+class Sweep(StudyArrays):
+    """The arrays of one sweep: ``s`` networks, ``n`` of them with numerical eigenvalues.
+
+    The closed form's ``eigenvalues`` (s, g) are the distinct ones, ``multiplicity`` says how often
+    each occurs.
+    """
+
+    @property
+    def outliers(self) -> np.ndarray:
+        """The eigenvalues that occur once, ascending, ``(s, 3)``."""
+        return self.select("outlier")
+
+    @property
+    def bulk(self) -> np.ndarray:
+        """The size |γ| of the bulk, whose eigenvalues are γ and −γ, ``(s,)``."""
+        return np.asarray(self.select("bulk").max(axis=-1))
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest eigenvalue, ``(s,)``."""
+        return np.asarray(self["eigenvalues"].max(axis=-1))
+
+    def numerical(self, kind: str) -> list[np.ndarray]:
+        """The distinct numerical eigenvalues of one kind, ``n`` arrays: the bulk repeats."""
+        values, repeated = self["values"], self["repeated"]
+        chosen = np.isfinite(values) & (repeated == (kind == "bulk"))
+        return [row[mask] for row, mask in zip(values, chosen, strict=True)]
+
+    def part_error(self, kind: str) -> np.ndarray:
+        """Error of the outliers, or of the bulk, relative to the largest eigenvalue, ``(n,)``."""
+        errors = []
+        largest = np.nanmax(np.abs(self["values"]), axis=-1)
+        for exact, found, top in zip(
+            self.select(kind)[self["index"]], self.numerical(kind), largest, strict=True
+        ):
+            scale = np.abs(found).max() / top
+            errors.append(distinct_error(exact, found) * scale)
+        return np.array(errors)
+
+    @property
+    def distinct_error(self) -> np.ndarray:
+        """Error of the distinct eigenvalues, relative to the largest, ``(n,)``."""
+        pairs = zip(self["eigenvalues"][self["index"]], self["values"], strict=True)
+        return np.array([distinct_error(exact, row[np.isfinite(row)]) for exact, row in pairs])
+
+    @property
+    def dense_error(self) -> np.ndarray:
+        """Error of all eigenvalues at the points that have them, multiplicities included."""
+        return np.array(
+            [
+                spectrum_error(
+                    np.repeat(self["eigenvalues"][point], self["multiplicity"][point]), spectrum
+                )
+                for point, spectrum in zip(self["dense_index"], self["dense"], strict=True)
+            ]
+        )
+
+    def outside(self, lower: np.ndarray, upper: np.ndarray, eigenvalues: np.ndarray) -> float:
+        """How far eigenvalues lie outside their bounds, relative to the largest outlier.
+
+        Args:
+            lower: ``(s,)`` bound on each of them.
+            upper: ``(s,)`` the same.
+            eigenvalues: ``(s, k)``.
+        """
+        distance = np.maximum(lower - eigenvalues.min(axis=-1), eigenvalues.max(axis=-1) - upper)
+        return max(0.0, float((distance / np.abs(self.outliers).max(axis=-1)).max()))
+
+    def trend(self, quantity: np.ndarray) -> float:
+        """Rank correlation of a quantity ``(s,)`` with the norm, or the bias, that is varied."""
+        return rank_correlation(self["varied"], quantity)
+
+
+class Reading(StudyArrays):
+    """The arrays of all sweeps."""
+
+    def sweep(self, name: str) -> Sweep:
+        """The arrays of one sweep, without its name.
+
+        Raises:
+            NothingToMeasure: there is no such sweep.
+        """
+        if name not in self["sweep"].tolist():
+            raise NothingToMeasure(f"this configuration leaves out the sweep {name}")
+        start = f"{name}/"
+        return Sweep(
+            {
+                side: {
+                    key.removeprefix(start): array
+                    for key, array in arrays.items()
+                    if key.startswith(start)
+                }
+                for side, arrays in self.sides.items()
+            },
+            self._folder,
+        )
+
+    def sweeps(self) -> Iterator[Sweep]:
+        """All of them."""
+        return map(self.sweep, self["sweep"].tolist())
+
+    def dense_error(self) -> float:
+        """The largest error of a whole spectrum.
+
+        Raises:
+            NothingToMeasure: no spectrum is known as a whole.
+        """
+        errors = np.concatenate([sweep.dense_error for sweep in self.sweeps()])
+        if not errors.size:
+            raise NothingToMeasure("this configuration computes no whole spectrum numerically")
+        return float(errors.max())

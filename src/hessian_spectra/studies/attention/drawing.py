@@ -1,0 +1,24 @@
+"""What the figures of all studies of self-attention share: their markers, the panel of errors."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from hessian_spectra.drawing import style
+from hessian_spectra.studies.attention.reading import EXACT
+
+SMALL: dict[str, Any] = {"markersize": 3}
+# The bottom of an axis of errors, at which one that is zero is drawn.
+FLOOR = 1e-18
+
+
+def visible(error: np.ndarray) -> np.ndarray:
+    """Errors as they are drawn on a logarithmic axis, so that none at all still shows."""
+    return np.maximum(error, FLOOR)
+
+
+def error_axis(axes: Axes) -> None:
+    """The axis of relative errors, with a dashed line up to which they are round-off."""
+    axes.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
+    axes.set_ylim(FLOOR, 1e-8)
