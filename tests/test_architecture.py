@@ -1,0 +1,213 @@
+"""The house keeps its order: no study is named in it, imports go one way, nothing is long."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pipelines import schema
+from tests.pipelines.workspace import environment
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
+STUDIES = sorted(path.stem for path in (ROOT / "conf" / "studies").rglob("*.yaml"))
+
+TORCHLESS = "Figures, claims and the report never load torch"
+PARTS = ("study", "reading", "figure", "claims")
+
+LINES_OF_A_FUNCTION = 60  # its docstring does not count
+LINES_OF_A_KIND = 900  # of its four files together
+LINES_OF_THE_SOURCE = 33000  # src and pipelines
+# What may be longer: a function as `path::name`, a kind by its name; each with its reason.
+LONGER: dict[str, str] = {}
+
+
+def texts(folder):
+    """Every text file below a folder, with its content."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            try:
+                yield path, path.read_text("utf-8")
+            except UnicodeDecodeError:
+                continue
+
+
+def named(folder, names):
+    """Where one of some names stands as a word of its own: file, line and name."""
+    either = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    word = re.compile(rf"(?<![A-Za-z0-9-])(?:{either})(?![A-Za-z0-9-])")
+    return [
+        f"{path.relative_to(folder)}:{number}: {found[0]}"
+        for path, text in texts(folder)
+        for number, line in enumerate(text.splitlines(), 1)
+        for found in word.finditer(line)
+    ]
+
+
+def test_no_study_is_named_in_the_library():
+    assert STUDIES
+    found = named(SOURCE, STUDIES)
+    assert not found, "say what it is of the paper instead:\n" + "\n".join(found)
+
+
+def test_the_search_for_names_finds_them(tmp_path):
+    (tmp_path / "kind").mkdir()
+    (tmp_path / "kind" / "claims.py").write_text(
+        '"""Of my-fig1."""\nBEFORE = {"my-fig1": 1}  # (my-fig1, old-fig2)\n'
+    )
+    (tmp_path / "table.csv").write_text("study,value\nmy-fig1,3\n")
+    (tmp_path / "other.py").write_text("my-fig12 = a-my-fig1 + my-fig1-b  # my-fig1a 2my-fig1\n")
+    (tmp_path / "image.bin").write_bytes(b"my-fig1 \xff")
+    assert named(tmp_path, ["my-fig1", "old-fig2"]) == [
+        "kind/claims.py:1: my-fig1",
+        "kind/claims.py:2: my-fig1",
+        "kind/claims.py:2: my-fig1",
+        "kind/claims.py:2: old-fig2",
+        "table.csv:2: my-fig1",
+    ]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The packages and their import rules in a folder of their own."""
+    target = tmp_path_factory.mktemp("imports")
+    for folder in ("src", "pipelines"):
+        shutil.copytree(
+            ROOT / folder,
+            target / folder,
+            ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"),
+        )
+    shutil.copy2(ROOT / "pyproject.toml", target)
+    return target
+
+
+def lint_imports(folder):
+    """The exit code of the import rules in a folder, and what they print."""
+    paths = os.pathsep.join(str(place) for place in (folder / "src", folder))
+    done = subprocess.run(
+        ["lint-imports", "--no-cache"],
+        cwd=folder,
+        env=environment() | {"PYTHONPATH": paths, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_import_rules_hold(copy):
+    code, output = lint_imports(copy)
+    assert code == 0, output
+    assert f"{TORCHLESS} KEPT" in output
+
+
+def test_the_rule_about_torch_is_a_pattern_and_no_list():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (rule,) = (one for one in settings["contracts"] if one["name"] == TORCHLESS)
+    modules = [name for name in rule["source_modules"] if ".studies" in name]
+    patterns = {f"hessian_spectra.studies.**.{part}" for part in PARTS if part != "study"}
+    assert set(modules) == patterns
+    assert "torch" in rule["forbidden_modules"]
+    assert not rule.get("ignore_imports")
+
+
+@pytest.mark.parametrize("part", ["reading", "figure", "claims"])
+def test_the_rule_about_torch_breaks_for_every_kind(copy, part):
+    modules = [f"hessian_spectra.{place}.{part}" for place in schema.kinds("studies").values()]
+    files = [copy / "src" / f"{name.replace('.', '/')}.py" for name in modules]
+    before = {file: file.read_text() for file in files}
+    try:
+        for file, text in before.items():
+            file.write_text(f"{text}\nimport torch\n")
+        code, output = lint_imports(copy)
+    finally:
+        for file, text in before.items():
+            file.write_text(text)
+    assert code == 1, output
+    assert f"{TORCHLESS} BROKEN" in output
+    for name in modules:
+        assert f"{name} is not allowed to import torch" in output, name
+
+
+def python_files():
+    return sorted(file for folder in ("src", "pipelines") for file in (ROOT / folder).rglob("*.py"))
+
+
+def length(function):
+    """The lines of a function from its `def` on, less those of its docstring."""
+    lines = function.end_lineno - function.lineno + 1
+    first = function.body[0]
+    if ast.get_docstring(function) is not None:
+        lines -= first.end_lineno - first.lineno + 1
+    return lines
+
+
+def functions(text):
+    """The functions of a module's source, methods and inner ones included: name and length."""
+    return [
+        (node.name, length(node))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def test_a_docstring_does_not_make_a_function_long():
+    text = '@decorated\ndef f():\n    """One.\n\n    Two.\n    """\n    x = 1\n\n    return x\n'
+    assert functions(text) == [("f", 4)]
+    assert functions("class A:\n    async def f(self): return 1\n") == [("f", 1)]
+
+
+def test_no_function_is_long():
+    found = {
+        f"{file.relative_to(ROOT)}::{name}": lines
+        for file in python_files()
+        for name, lines in functions(file.read_text())
+        if lines > LINES_OF_A_FUNCTION
+    }
+    long = {name: lines for name, lines in found.items() if name not in LONGER}
+    assert not long, f"above {LINES_OF_A_FUNCTION} lines: {long}"
+
+
+def folder_of(kind):
+    place = schema.kinds("studies")[kind]
+    return SOURCE / "hessian_spectra" / place.replace(".", "/")
+
+
+def lines_of_kind(kind):
+    """The lines of its four files; one that it lacks has none."""
+    files = [folder_of(kind) / f"{part}.py" for part in PARTS]
+    return sum(len(file.read_text().splitlines()) for file in files if file.is_file())
+
+
+def test_a_kind_of_studies_is_four_files():
+    for kind in schema.kinds("studies"):
+        missing = [part for part in PARTS if not (folder_of(kind) / f"{part}.py").is_file()]
+        assert not missing, f"{folder_of(kind)} lacks {missing}"
+
+
+def test_no_kind_of_studies_is_long():
+    lines = {kind: lines_of_kind(kind) for kind in schema.kinds("studies") if kind not in LONGER}
+    long = {kind: number for kind, number in lines.items() if number > LINES_OF_A_KIND}
+    assert not long, f"above {LINES_OF_A_KIND} lines: {long}"
+
+
+def test_the_source_is_not_long():
+    lines = sum(len(file.read_text().splitlines()) for file in python_files())
+    assert lines <= LINES_OF_THE_SOURCE
+
+
+def test_what_may_be_longer_is_there_and_is_longer():
+    """An exception that nothing needs any more is none."""
+    for name, reason in LONGER.items():
+        assert reason.strip(), name
+        path, is_function, function = name.partition("::")
+        if is_function:
+            lengths = [n for f, n in functions((ROOT / path).read_text()) if f == function]
+            assert max(lengths) > LINES_OF_A_FUNCTION, name
+        else:
+            assert lines_of_kind(name) > LINES_OF_A_KIND, name
