@@ -8,9 +8,9 @@ from small_images import CLASSES, image_sets, loss_and_hessian, whole_samples
 from hessian_spectra import curvature as cv
 from hessian_spectra.networks.images import split
 from hessian_spectra.studies.images.curvature import at_epoch, measure_trace, problem, weights_at
-from hessian_spectra.studies.images.drawing import columns
 from hessian_spectra.studies.images.through_training import recorded_epochs
 from hessian_spectra.studies.images.trace_through_training import figure, study
+from hessian_spectra.studies.images.trace_through_training.reading import Reading
 
 SETS = image_sets(first=24, second=20)
 
@@ -182,13 +182,14 @@ def test_other_data_are_refused():
 
 
 def test_the_figure_shows_every_network(sides):
-    drawn = figure.draw(*sides)
+    reading = Reading(dict(zip(("closed_form", "numerics"), sides, strict=True)))
+    drawn = figure.draw(reading)
     assert len(drawn.axes) == 3 * 2
-    assert [len(networks) for networks in columns(*sides).values()] == [2, 2]
+    assert [len(networks) for networks in reading.image_sets.values()] == [2, 2]
     # An error bar and a line for each of two replicates.
     trace = drawn.axes[0]
     assert [len(container) for container in trace.containers] == [3, 3]
-    assert "(b) second, 20 images of 8 independent features" in figure.caption(*sides)
+    assert "(b) second, 20 images of 8 independent features" in figure.caption(reading)
 
 
 def test_classes_are_all_there(trained):

@@ -1,10 +1,16 @@
-"""What figures of image networks through training share: columns, names, the axis of epochs."""
+"""What figures of image networks share: names of image sets, and columns of epochs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from string import ascii_lowercase
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from hessian_spectra.results import Arrays
+from hessian_spectra.drawing import style
+from hessian_spectra.studies.images.reading import TrainedNetwork
 
 NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST"}
 
@@ -19,23 +25,47 @@ def image_set(source: str) -> str:
     return "CIFAR-10" if source.startswith("cifar10") else NAMES.get(source, source)
 
 
-def columns(closed_form: Arrays, numerics: Arrays) -> dict[str, list[tuple[Arrays, Arrays]]]:
-    """Both sides of each network, by image set in their order."""
-    found: dict[str, list[tuple[Arrays, Arrays]]] = {}
-    for name, source in closed_form.items():
-        number, _, field = name.partition("/")
-        if field == "source":
-            sides = _network(closed_form, number), _network(numerics, number)
-            found.setdefault(str(source), []).append(sides)
-    return found
+def titles(sets: Iterable[str]) -> list[str]:
+    """The title of each image set's column.
+
+    Example:
+        >>> titles(["mnist", "my-own"])
+        ['(a) MNIST', '(b) my-own']
+    """
+    return [f"({ascii_lowercase[place]}) {image_set(s)}" for place, s in enumerate(sets)]
 
 
-def _network(arrays: Arrays, number: str) -> Arrays:
-    start = f"{number}/"
-    return {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
+def columns(
+    sets: Mapping[str, Sequence[TrainedNetwork]], height: float, ratios: Sequence[float]
+) -> tuple[Figure, Any]:
+    """A column of panels against the epoch for each image set.
+
+    Args:
+        sets: the networks by image set.
+        height: of a row in inches, on average.
+        ratios: the rows' heights, relative to each other.
+
+    Returns:
+        The figure and its axes, ``(rows, image sets)``.
+    """
+    figure, grid = style.panels(
+        len(ratios),
+        len(sets),
+        height=height,
+        width=min(style.FULL_WIDTH, 2.25 * len(sets) + 2.0),
+        sharex="col",
+        squeeze=False,
+        height_ratios=ratios,
+    )
+    for axes, title, networks in zip(grid.T, titles(sets), sets.values(), strict=True):
+        style.letter(axes[0], title)
+        last = max(int(network.epoch[-1]) for network in networks)
+        _epoch_axis(axes[-1], last, narrow=len(sets) > 1)
+        axes[-1].set_xlabel("epoch")
+    return figure, grid
 
 
-def epoch_axis(axes: Axes, last: int, *, narrow: bool) -> None:
+def _epoch_axis(axes: Axes, last: int, *, narrow: bool) -> None:
     """Epochs in the logarithm from 1 on, with the start, epoch 0, at a distance of its own."""
     axes.set_xscale("symlog", linthresh=1, linscale=0.4)
     decades = int(np.ceil(np.log10(max(last, 10))))

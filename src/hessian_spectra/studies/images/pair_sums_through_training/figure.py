@@ -14,53 +14,44 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from hessian_spectra.drawing import style
-from hessian_spectra.results import Arrays
-from hessian_spectra.studies.images.drawing import columns, epoch_axis, image_set
+from hessian_spectra.studies.images.drawing import columns, titles
+from hessian_spectra.studies.images.pair_sums_through_training.reading import (
+    Indices,
+    Matrix,
+    Network,
+    Reading,
+)
 
-LOOKS: dict[str, dict[str, Any]] = {
+LOOKS: dict[Indices, dict[str, Any]] = {
     "printed": {"color": style.VERMILION, "marker": "s", "markersize": 6, "markerfacecolor": "w"},
     "corrected": {"color": style.BLUE, "marker": "o", "markersize": 3},
 }
-WORDS = {"printed": "indices in print", "corrected": "indices corrected"}
+WORDS: dict[Indices, str] = {"printed": "indices in print", "corrected": "indices corrected"}
 BOUND: dict[str, Any] = {"color": style.BLACK, "linestyle": "--", "linewidth": 1.0}
 # An error of zero is drawn at the bottom of its axis.
 SMALLEST = 1e-14
 
 
-def errors(exact: Arrays, numeric: Arrays, indices: str, matrix: str) -> np.ndarray:
-    """|eq. 15 − λ_k| / λ_k in per cent of the top eigenvalues at each epoch, ``(t, k)``."""
-    return np.asarray(100 * np.abs(exact[indices] / numeric[matrix] - 1))
+def _percent(network: Network, indices: Indices, matrix: Matrix) -> np.ndarray:
+    """The errors in per cent, ``(t, k)``, where a logarithmic axis shows them."""
+    return np.maximum(100 * network.errors(indices, matrix), SMALLEST)
 
 
-def residual_bound(exact: Arrays, numeric: Arrays) -> np.ndarray:
-    """What no error of the corrected sums exceeds at each epoch, in per cent, ``(t,)``.
-
-    By Weyl's inequality no eigenvalue of the Hessian is further from one of its Gauss-Newton part
-    than the norm of what it has beside it, ‖(f(X) − Y)Xᵀ/n‖₂ ≤ σ_x √(2 (loss − least loss)).
-    """
-    largest, norms = exact["corrected"][:, -1], exact["spectral_norms"]
-    input_scale = np.sqrt(largest / (norms**2).sum(axis=1))
-    excess = np.maximum(exact["loss"] - exact["floor"], 0.0)
-    return np.asarray(100 * input_scale * np.sqrt(2 * excess) / numeric["hessian"][:, 0])
-
-
-def _draw_hessian(axes: Axes, exact: Arrays, numeric: Arrays) -> float:
-    """Mean and range of the errors over the eigenvalues; returns the smallest one drawn."""
-    lowest = np.inf
+def _draw_hessian(axes: Axes, network: Network) -> None:
+    """Mean and range of the errors over the eigenvalues."""
     for indices, look in LOOKS.items():
-        error = np.maximum(errors(exact, numeric, indices, "hessian"), SMALLEST)
+        error = _percent(network, indices, "hessian")
         ends = error.min(axis=1), error.max(axis=1)
-        axes.fill_between(exact["epoch"], *ends, color=look["color"], alpha=0.18, linewidth=0)
-        axes.plot(exact["epoch"], error.mean(axis=1), linewidth=1.2, **look)
-        lowest = min(lowest, float(error.min()))
-    axes.plot(exact["epoch"], residual_bound(exact, numeric), **BOUND)
-    return lowest
+        axes.fill_between(network.epoch, *ends, color=look["color"], alpha=0.18, linewidth=0)
+        axes.plot(network.epoch, error.mean(axis=1), linewidth=1.2, **look)
+    bound = 100 * network.residual_bound / network["hessian"].min(axis=1)
+    axes.plot(network.epoch, bound, **BOUND)
 
 
-def _draw_gauss_newton(axes: Axes, exact: Arrays, numeric: Arrays) -> None:
+def _draw_gauss_newton(axes: Axes, network: Network) -> None:
     for indices, look in LOOKS.items():
-        error = errors(exact, numeric, indices, "ggn").max(axis=1)
-        axes.plot(exact["epoch"], np.maximum(error, SMALLEST), linewidth=1.0, **look)
+        error = _percent(network, indices, "ggn").max(axis=1)
+        axes.plot(network.epoch, error, linewidth=1.0, **look)
 
 
 def _decades(axes: Axes, low: float, high: float, step: int) -> None:
@@ -71,16 +62,16 @@ def _decades(axes: Axes, low: float, high: float, step: int) -> None:
     ticks = [10.0**power for power in range(last, first - 1, -step)]
     axes.yaxis.set_major_locator(FixedLocator(ticks))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(_percent))
+    axes.yaxis.set_major_formatter(FuncFormatter(_percent_text))
 
 
-def _percent(value: float, _: int | None) -> str:
+def _percent_text(value: float, _: int | None) -> str:
     return f"{value:g} %" if 1e-3 <= value <= 1e3 else f"$10^{{{np.log10(value):.0f}}}$ %"
 
 
-def _counts(axes: Axes, exact: Arrays) -> None:
+def _counts(axes: Axes, network: Network) -> None:
     """How many positive eigenvalues each index set has."""
-    printed, corrected = int(exact["printed_count"][-1]), int(exact["corrected_count"][-1])
+    printed, corrected = (int(network.count(indices)[-1]) for indices in LOOKS)
     place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 6.5, "va": "bottom"}
     if printed == corrected:
         axes.text(0.03, 0.02, f"{printed} positive eigenvalues,\nprinted or corrected", **place)
@@ -89,81 +80,60 @@ def _counts(axes: Axes, exact: Arrays) -> None:
     axes.text(0.03, 0.02, f"in print {printed}", color=style.VERMILION, **place)
 
 
-def _widths(networks: list[tuple[Arrays, Arrays]]) -> list[int]:
-    """The widths of an image set's networks, in their order."""
-    return list(dict.fromkeys(int(exact["width"]) for exact, _ in networks))
+def _draw_width(hessian: Axes, gauss_newton: Axes, networks: list[Network]) -> None:
+    """The networks of one image set and width in their two panels."""
+    for network in networks:
+        _draw_hessian(hessian, network)
+        _draw_gauss_newton(gauss_newton, network)
+    lowest = min(_percent(n, indices, "hessian").min() for n in networks for indices in LOOKS)
+    _decades(hessian, max(float(lowest), 1e-6) / 2, 200.0, 1)
+    _decades(gauss_newton, SMALLEST / 3, 500.0, 7)
+    _counts(hessian, networks[-1])
 
 
-def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
+def draw(reading: Reading) -> Figure:
     """For each image set and width the errors against the Hessian and its Gauss-Newton part."""
-    sets = columns(closed_form, numerics)
-    widths = _widths(next(iter(sets.values())))
-    figure, grid = style.panels(
-        2 * len(widths),
-        len(sets),
-        height=1.45,
-        width=min(style.FULL_WIDTH, 2.25 * len(sets) + 2.0),
-        sharex="col",
-        squeeze=False,
-        height_ratios=(1.4, 0.6) * len(widths),
-    )
-    for column, (source, networks) in enumerate(sets.items()):
+    sets, widths = reading.image_sets, reading.widths
+    figure, grid = columns(sets, 1.45, (1.4, 0.6) * len(widths))
+    for column, networks in enumerate(sets.values()):
         for row, width in enumerate(widths):
-            hessian, gauss_newton = grid[2 * row : 2 * row + 2, column]
-            lowest = np.inf
-            for exact, numeric in networks:
-                if int(exact["width"]) == width:
-                    lowest = min(lowest, _draw_hessian(hessian, exact, numeric))
-                    _draw_gauss_newton(gauss_newton, exact, numeric)
-                    shown = exact
-            _decades(hessian, max(lowest, 1e-6) / 2, 200.0, 1)
-            _decades(gauss_newton, SMALLEST / 3, 500.0, 7)
-            _counts(hessian, shown)
-        last = max(int(exact["epoch"][-1]) for exact, _ in networks)
-        epoch_axis(grid[-1, column], last, narrow=len(sets) > 1)
-        grid[-1, column].set_xlabel("epoch")
-        style.letter(grid[0, column], f"({'abcdefghij'[column]}) {image_set(source)}")
+            chosen = [network for network in networks if network.width == width]
+            _draw_width(grid[2 * row, column], grid[2 * row + 1, column], chosen)
     for row, width in enumerate(widths):
-        grid[2 * row, 0].set_ylabel(f"width {width}\nerror of top {_top(closed_form)}")
+        grid[2 * row, 0].set_ylabel(f"width {width}\nerror of top {reading.top}")
         grid[2 * row + 1, 0].set_ylabel("Gauss-\nNewton")
     figure.align_ylabels(grid[:, 0])
-    _legend(figure, len(sets))
-    return figure
-
-
-def _top(closed_form: Arrays) -> int:
-    return int(closed_form["0/corrected"].shape[1])
-
-
-def _legend(figure: Figure, sets: int) -> None:
     handles = [
         *(Line2D([], [], linewidth=1.2, **look, label=WORDS[n]) for n, look in LOOKS.items()),
         Patch(color=style.GREY, alpha=0.3, linewidth=0, label="range over the eigenvalues"),
         Line2D([], [], **BOUND, label="bound by the residual"),
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4 if sets > 1 else 2)
+    figure.legend(handles=handles, loc="outside upper center", ncols=4 if len(sets) > 1 else 2)
+    return figure
 
 
-def caption(closed_form: Arrays, numerics: Arrays) -> str:
-    """What is to be seen, with the measured numbers."""
-    sets = columns(closed_form, numerics)
-    texts, solver = [], 0.0
-    for column, (source, networks) in enumerate(sets.items()):
-        parts = []
-        for exact, numeric in networks:
-            of = {name: errors(exact, numeric, name, "hessian").mean(axis=1) for name in LOOKS}
-            printed = of["printed"][-1]
-            solver = max(solver, float(errors(exact, numeric, "corrected", "ggn").max()))
-            parts.append(
-                f"width {int(exact['width'])} from {of['corrected'][0]:.2g} % to "
-                f"{of['corrected'][-1]:.2g} % (in print {printed:.2g} %), with "
-                f"{int(exact['corrected_count'][-1])} positive eigenvalues (in print "
-                f"{int(exact['printed_count'][-1])}) and a loss that ends "
-                f"{exact['loss'][-1] - exact['floor']:.2g} above the least"
-            )
-        texts.append(f"({'abcdefghij'[column]}) {image_set(source)}: {'; '.join(parts)}")
+def _numbers(network: Network) -> str:
+    """What the caption says of one network."""
+    errors = {name: 100 * network.errors(name, "hessian").mean(axis=1) for name in LOOKS}
     return (
-        f"Error of eq. (15) in the {_top(closed_form)} largest Hessian eigenvalues of two-layer "
+        f"width {network.width} from {errors['corrected'][0]:.2g} % to "
+        f"{errors['corrected'][-1]:.2g} % (in print {errors['printed'][-1]:.2g} %), with "
+        f"{int(network.count('corrected')[-1])} positive eigenvalues (in print "
+        f"{int(network.count('printed')[-1])}) and a loss that ends "
+        f"{network['loss'][-1] - network['floor']:.2g} above the least"
+    )
+
+
+def caption(reading: Reading) -> str:
+    """What is to be seen, with the measured numbers."""
+    sets = reading.image_sets
+    texts = [
+        f"{title}: {'; '.join(map(_numbers, networks))}"
+        for title, networks in zip(titles(sets), sets.values(), strict=True)
+    ]
+    solver = 100 * max(float(n.errors("corrected", "ggn").max()) for n in reading.networks)
+    return (
+        f"Error of eq. (15) in the {reading.top} largest Hessian eigenvalues of two-layer "
         "linear networks on whitened images through training: mean (line) and range (band) over "
         f"the eigenvalues. {'. '.join(texts)}. The largest sums of a wide network are the same "
         "with both index sets; a network with fewer hidden units than outputs has eigenvalues "

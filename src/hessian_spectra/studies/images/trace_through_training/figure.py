@@ -9,126 +9,98 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.results import Arrays
-from hessian_spectra.studies.images.drawing import columns, epoch_axis, image_set
+from hessian_spectra.studies.images.drawing import columns, titles
+from hessian_spectra.studies.images.trace_through_training.reading import (
+    Network,
+    Reading,
+    root_mean_square,
+    standardised,
+)
 
-HUTCHINSON: dict[str, Any] = {
+POINT: dict[str, Any] = {
     "linestyle": "none",
     "marker": "o",
     "markersize": 3.5,
     "color": style.BLACK,
-    "elinewidth": 0.9,
-    "capsize": 2,
 }
+BARS: dict[str, Any] = {"elinewidth": 0.9, "capsize": 2}
 EQUATION: dict[str, Any] = {"color": style.COLOURS["trace"], **style.EXACT}
+LOSS: dict[str, Any] = {
+    "color": style.COLOURS["loss"],
+    "linewidth": 1.0,
+    "marker": "o",
+    "markersize": 2,
+}
 FLOOR: dict[str, Any] = {"color": style.GREEN, "linestyle": "--", "linewidth": 1.0}
 # A Gaussian error is within two standard errors 95 times in 100.
 BAND = 2.0
 
 
-def standardised(exact: Arrays, numeric: Arrays) -> np.ndarray:
-    """(Hutchinson − eq. 7) / standard error at each epoch, ``(t,)``."""
-    return np.asarray((numeric["trace"] - exact["trace"]) / numeric["standard_error"])
+def _draw_trace(axes: Axes, network: Network) -> None:
+    bars = network["standard_error"]
+    axes.errorbar(network.epoch, network.estimate, bars, **POINT, **BARS)
+    axes.plot(network.epoch, network.trace, zorder=3, **EQUATION)
 
 
-def _draw_trace(axes: Axes, exact: Arrays, numeric: Arrays) -> None:
-    axes.errorbar(numeric["epoch"], numeric["trace"], numeric["standard_error"], **HUTCHINSON)
-    axes.plot(exact["epoch"], exact["trace"], zorder=3, **EQUATION)
-
-
-def _draw_loss(axes: Axes, exact: Arrays) -> None:
-    look: dict[str, Any] = {
-        "color": style.COLOURS["loss"],
-        "linewidth": 1.0,
-        "marker": "o",
-        "markersize": 2,
-    }
-    axes.plot(exact["epoch"], exact["loss"], **look)
-    axes.axhline(float(exact["floor"]), **FLOOR)
+def _draw_loss(axes: Axes, network: Network) -> None:
+    axes.plot(network.epoch, network["loss"], **LOSS)
+    axes.axhline(float(network["floor"]), **FLOOR)
     axes.set_ylim(bottom=0)
 
 
-def _draw_difference(axes: Axes, exact: Arrays, numeric: Arrays) -> None:
-    axes.plot(
-        numeric["epoch"],
-        standardised(exact, numeric),
-        color=style.COLOURS["error"],
-        linestyle="none",
-        marker="o",
-        markersize=3.5,
-    )
-
-
-def _finish_difference(axes: Axes, largest: float) -> None:
+def _draw_differences(axes: Axes, networks: list[Network]) -> None:
+    look = POINT | {"color": style.COLOURS["error"]}
+    for network in networks:
+        axes.plot(network.epoch, network.standardised, **look)
     axes.axhspan(-BAND, BAND, color=style.GREY, alpha=0.2, linewidth=0)
     axes.axhline(0, **EQUATION)
-    limit = max(3.0, 1.1 * largest)
+    limit = max(3.0, 1.1 * float(np.abs(standardised(networks)).max()))
     axes.set_ylim(-limit, limit)
-    axes.set_xlabel("epoch")
 
 
-def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
+def draw(reading: Reading) -> Figure:
     """For each image set the trace, the loss, and the difference in standard errors."""
-    sets = columns(closed_form, numerics)
-    figure, grid = style.panels(
-        3,
-        len(sets),
-        height=1.6,
-        width=min(style.FULL_WIDTH, 2.25 * len(sets) + 2.0),
-        sharex="col",
-        squeeze=False,
-        height_ratios=(1.5, 0.65, 0.9),
-    )
-    for column, (source, networks) in enumerate(sets.items()):
-        trace, loss, difference = grid[:, column]
-        for exact, numeric in networks:
-            _draw_trace(trace, exact, numeric)
-            _draw_loss(loss, exact)
-            _draw_difference(difference, exact, numeric)
-        largest = max(float(np.abs(standardised(*sides)).max()) for sides in networks)
-        _finish_difference(difference, largest)
-        last = max(int(exact["epoch"][-1]) for exact, _ in networks)
-        epoch_axis(difference, last, narrow=len(sets) > 1)
-        style.letter(trace, f"({'abcdefghij'[column]}) {image_set(source)}")
-    grid[0, 0].set_ylabel("trace of the Hessian")
-    grid[1, 0].set_ylabel("loss")
-    grid[2, 0].set_ylabel("difference /\nstandard error")
+    sets = reading.image_sets
+    figure, grid = columns(sets, 1.6, (1.5, 0.65, 0.9))
+    for (trace, loss, difference), networks in zip(grid.T, sets.values(), strict=True):
+        for network in networks:
+            _draw_trace(trace, network)
+            _draw_loss(loss, network)
+        _draw_differences(difference, networks)
+    labels = ("trace of the Hessian", "loss", "difference /\nstandard error")
+    for axes, label in zip(grid[:, 0], labels, strict=True):
+        axes.set_ylabel(label)
     figure.align_ylabels(grid[:, 0])
-    _legend(figure, len(sets))
-    return figure
-
-
-def _legend(figure: Figure, sets: int) -> None:
-    points = {name: HUTCHINSON[name] for name in ("linestyle", "marker", "markersize", "color")}
     handles = [
-        Line2D([], [], **points, label="Hutchinson ± standard error"),
+        Line2D([], [], **POINT, label="Hutchinson ± standard error"),
         Line2D([], [], **EQUATION, label="equation (7)"),
         Line2D([], [], **FLOOR, label="loss of least squares"),
         Patch(color=style.GREY, alpha=0.2, linewidth=0, label="±2 standard errors"),
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4 if sets > 1 else 2)
+    figure.legend(handles=handles, loc="outside upper center", ncols=4 if len(sets) > 1 else 2)
+    return figure
 
 
-def caption(closed_form: Arrays, numerics: Arrays) -> str:
-    """What is to be seen, with the measured numbers."""
-    texts = []
-    for column, (source, networks) in enumerate(columns(closed_form, numerics).items()):
-        exact = networks[0][0]
-        errors = np.concatenate([standardised(*sides) for sides in networks])
-        trace, lowest = exact["trace"], int(exact["trace"].argmin())
-        texts.append(
-            f"({'abcdefghij'[column]}) {image_set(source)}, {int(exact['samples'])} images of "
-            f"{int(exact['rank'])} independent features: root mean square of the "
-            f"{len(errors)} differences {np.sqrt(np.mean(errors**2)):.2f} standard errors, largest "
-            f"{np.abs(errors).max():.1f}; the trace goes from {trace[0]:.0f} to "
-            f"{trace[lowest]:.0f} at epoch {int(exact['epoch'][lowest])} and to {trace[-1]:.0f}, "
-            f"the loss from {exact['loss'][0]:.2f} to {exact['loss'][-1]:.3f}"
-        )
-    share = max(
-        float((numeric["standard_error"] / numeric["trace"]).max())
-        for networks in columns(closed_form, numerics).values()
-        for _, numeric in networks
+def _numbers(networks: list[Network]) -> str:
+    """Those of one image set; trace and loss are its first network's."""
+    first, errors = networks[0], standardised(networks)
+    trace, loss = first.trace, first["loss"]
+    lowest = int(trace.argmin())
+    return (
+        f"{int(first['samples'])} images of {int(first['rank'])} independent features: root mean "
+        f"square of the {len(errors)} differences {root_mean_square(errors):.2f} standard errors, "
+        f"largest {np.abs(errors).max():.1f}; the trace goes from {trace[0]:.0f} to "
+        f"{trace[lowest]:.0f} at epoch {int(first.epoch[lowest])} and to {trace[-1]:.0f}, the loss "
+        f"from {loss[0]:.2f} to {loss[-1]:.3f}"
     )
+
+
+def caption(reading: Reading) -> str:
+    """What is to be seen, with the measured numbers."""
+    sets = reading.image_sets
+    numbers = map(_numbers, sets.values())
+    texts = [f"{title}, {text}" for title, text in zip(titles(sets), numbers, strict=True)]
+    share = max(float((one["standard_error"] / one.estimate).max()) for one in reading.networks)
     return (
         "Trace of the Hessian of deep linear networks on whitened images at epochs of their "
         "training, by Hutchinson's method (points; bars: one standard error, at most "

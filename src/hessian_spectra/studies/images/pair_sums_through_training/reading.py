@@ -1,0 +1,94 @@
+"""Equation (15) and the eigenvalues of two-layer networks, as figure and claims read them."""
+
+from typing import Literal
+
+import numpy as np
+
+from hessian_spectra.agreement import spectrum_error
+from hessian_spectra.studies.images.reading import ThroughTraining, TrainedNetwork
+
+# Equation (15) with its indices as printed and corrected; the matrices that it is compared with.
+Indices = Literal["printed", "corrected"]
+Matrix = Literal["hessian", "ggn"]
+
+
+class Network(TrainedNetwork):
+    """The ``k`` top eigenvalues of one network at its ``t`` recorded epochs, ascending."""
+
+    @property
+    def width(self) -> int:
+        """Its number of hidden units."""
+        return int(self["width"])
+
+    @property
+    def sharpness(self) -> np.ndarray:
+        """The Hessian's largest eigenvalue, ``(t,)``."""
+        return np.asarray(self["hessian"].max(axis=1))
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The Gauss-Newton matrix's largest eigenvalue, ``(t,)``."""
+        return np.asarray(self["ggn"].max(axis=1))
+
+    @property
+    def input_scale(self) -> float:
+        """σ_x, from equation (15) at the start, whose largest sum is σ_x²(‖W_1‖₂² + ‖W_2‖₂²)."""
+        return float(np.sqrt(self["corrected"][0].max() / (self["spectral_norms"][0] ** 2).sum()))
+
+    @property
+    def sum_of_norms(self) -> np.ndarray:
+        """σ_x²(‖W_1‖₂² + ‖W_2‖₂²), ``(t,)``."""
+        return np.asarray(self.input_scale**2 * (self["spectral_norms"] ** 2).sum(axis=1))
+
+    @property
+    def maximum_of_norms(self) -> np.ndarray:
+        """σ_x² max{‖W_1‖₂², ‖W_2‖₂²}, ``(t,)``."""
+        return np.asarray(self.input_scale**2 * (self["spectral_norms"] ** 2).max(axis=1))
+
+    @property
+    def residual_bound(self) -> np.ndarray:
+        """What no eigenvalue of the Hessian is further from equation (15) than, ``(t,)``.
+
+        By Weyl's inequality no eigenvalue of the Hessian is further from one of its Gauss-Newton
+        part than the norm of what it has beside it, ‖(f(X) − Y)Xᵀ/n‖₂ ≤ σ_x √(2 (loss − least
+        loss)).
+        """
+        return np.asarray(self.input_scale * np.sqrt(2 * self.excess_loss))
+
+    def errors(self, indices: Indices, matrix: Matrix) -> np.ndarray:
+        """|eq. (15) − λ_k| / λ_k of each of the top eigenvalues, ``(t, k)``."""
+        return np.asarray(np.abs(self[indices] / self[matrix] - 1))
+
+    @property
+    def error(self) -> np.ndarray:
+        """The mean of the corrected sums' errors over the Hessian's top eigenvalues, ``(t,)``."""
+        return np.asarray(self.errors("corrected", "hessian").mean(axis=1))
+
+    def gauss_newton_error(self, indices: Indices) -> float:
+        """The largest error against the Gauss-Newton matrix, over its largest eigenvalue."""
+        return float(spectrum_error(self[indices], self["ggn"]).max())
+
+    def count(self, indices: Indices) -> np.ndarray:
+        """How many eigenvalues are positive by equation (15), ``(t,)``."""
+        return self[f"{indices}_count"]
+
+
+class Reading(ThroughTraining[Network]):
+    """The top eigenvalues of all networks."""
+
+    network = Network
+
+    @property
+    def top(self) -> int:
+        """How many eigenvalues are compared."""
+        return int(self.networks[0]["corrected"].shape[1])
+
+    @property
+    def widths(self) -> list[int]:
+        """The networks' widths, in their order."""
+        return list(dict.fromkeys(network.width for network in self.networks))
+
+    @property
+    def widest(self) -> list[Network]:
+        """The networks of the largest width, which is the paper's."""
+        return [network for network in self.networks if network.width == max(self.widths)]

@@ -1,0 +1,28 @@
+"""Image networks through a training that was made up, for the claims about it."""
+
+import numpy as np
+
+EPOCHS = np.array([0, 1, 4, 16, 64, 256, 1024, 4096])
+# Down to the floor of 0.2: the first five epochs have more than half of the way before them.
+FLOOR = 0.2
+LOSS = FLOOR + 0.8 * np.array([1.0, 0.99, 0.95, 0.8, 0.55, 0.3, 0.01, 1e-4])
+LAST_EARLY = 4
+
+
+def joined(networks):
+    """The sides of a study, of those of each of its networks."""
+    return {
+        side: {
+            f"{number}/{name}": array
+            for number, one in enumerate(networks)
+            for name, array in one[side].items()
+        }
+        for side in ("closed_form", "numerics")
+    }
+
+
+def replaced(networks, number, side, **arrays):
+    """The networks with some arrays of one of them replaced."""
+    one = networks[number]
+    new = {**one, side: one[side] | arrays}
+    return [*networks[:number], new, *networks[number + 1 :]]
