@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from hessian_spectra.drawing import style
-from hessian_spectra.drawing.save import save
+from hessian_spectra.drawing.save import Origin, save
 from hessian_spectra.ledger.bounds import VERDICTS
 from hessian_spectra.results import write_arrays, write_json
 
@@ -103,10 +103,16 @@ def write(root: Path) -> Path:
         axes.set(xlabel="made-up x", ylabel="made-up y")
         axes.legend()
         caption = f"Made-up curve for a test, in place of {study}, with 40 points at σ² ≤ 4."
-        save(figure, caption, study, config(study), reports / "figures")
-        write_arrays(results / "numerics" / f"{study}.npz", values)
+        origin = Origin(
+            study=study,
+            config=config(study),
+            package="hessian_spectra.studies.samples.sample",
+            arrays={"numerics": "0" * 64},
+        )
+        save(figure, caption, origin, reports / "figures")
+        write_arrays(results / study / "numerics.npz", values)
         if study != "cracking-fig9":
-            write_arrays(results / "closed_form" / f"{study}.npz", {"outlier": values["outlier"]})
+            write_arrays(results / study / "closed_form.npz", {"outlier": values["outlier"]})
     entries = claims()
     write_json(reports / "claims.json", entries)
     counts = {v: sum(entry["verdict"] == v for entry in entries) for v in VERDICTS}

@@ -61,8 +61,8 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise
 
 
-def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write named arrays to an ``.npz`` file; equal arrays give equal bytes.
+def archive(arrays: Mapping[str, Any]) -> bytes:
+    """Named arrays as the content of an ``.npz`` file; equal arrays give equal bytes.
 
     Raises:
         TypeError: an entry is not an array of numbers, booleans or strings.
@@ -77,7 +77,16 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
         plain[name] = array
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **plain)
-    write_bytes(path, buffer.getvalue())
+    return buffer.getvalue()
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write named arrays to an ``.npz`` file, as :func:`archive` makes it.
+
+    Raises:
+        TypeError: see :func:`archive`.
+    """
+    write_bytes(path, archive(arrays))
 
 
 def read_arrays(path: Path) -> Arrays:
@@ -145,6 +154,11 @@ class StudyArrays:
         sides = {name: read_arrays(path) for name, path in paths.items() if path.exists()}
         return cls(sides, folder)
 
+    @property
+    def sides(self) -> Mapping[str, Side]:
+        """The arrays by side, of those sides that were computed."""
+        return self._sides
+
     def side(self, name: str) -> Side:
         """The arrays of one side.
 
@@ -169,6 +183,13 @@ class StudyArrays:
     def correlation(self) -> Side:
         """What goes with what over many networks."""
         return self.side("correlation")
+
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of each side's file, hexadecimal."""
+        return {
+            name: hashlib.sha256(archive(arrays)).hexdigest()
+            for name, arrays in self._sides.items()
+        }
 
     def select(self, kind: str, cell: str | None = None, prefix: str = "") -> np.ndarray:
         """The closed form's eigenvalues of one kind (and one cell), ascending.

@@ -2,28 +2,35 @@
 
 import json
 import math
-import sys
-from types import ModuleType
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hessian_spectra.ledger import evaluation as module
+from hessian_spectra.ledger.bounds import VERDICTS, Bound, Estimate, NothingToMeasure
+from hessian_spectra.ledger.claims import Claims, Entry, LedgerError, Study
 from hessian_spectra.ledger.evaluation import (
     ClaimError,
     collect,
     evaluate,
     metrics,
+    not_run,
     rounded,
-    table,
     verdict,
 )
-from hessian_spectra.ledger.vocabulary import VERDICTS, Claim, Estimate, NothingToMeasure
-from hessian_spectra.results import MissingResultError, digest, write_arrays
+from hessian_spectra.ledger.table import table
+from hessian_spectra.results import MissingResultError, StudyArrays, digest, write_arrays
+
+CONFIG = {"paper": "singh2026cracking", "artifact": "Figure 0", "width": 10, "seed": 0}
+BOUND = Bound(relation="<=", expected=10.0, tolerance=0.0, reason="a round number")
+BOUND_FIELDS = ("relation", "expected", "tolerance", "reason", "source", "decides")
 
 
 def claim(**changes):
-    """An identity that compares the two sides of a study, with some fields changed."""
+    """An identity of the study ``toy`` that was measured as 0, with some fields changed."""
+    bound = {"relation": "<=", "expected": 0.0, "tolerance": 1e-10, "reason": "round-off"}
+    bound |= {name: changes.pop(name) for name in BOUND_FIELDS if name in changes}
     fields = {
         "id": "toy/identity",
         "paper": "singh2026cracking",
@@ -31,34 +38,45 @@ def claim(**changes):
         "statement": "Both sides agree: |a − b| = 0.",
         "kind": "identity",
         "study": "toy",
-        "test": "tests/claims/test_evaluate.py",
-        "measure": lambda exact, numeric: abs(exact["a"] - numeric["b"]).max(),
-        "tolerance": 1e-10,
-        "reason": "round-off",
+        "test": "tests/ledger/test_evaluation.py",
+        "bound": Bound(**bound),
+        "measure": lambda: 0.0,
     }
-    return Claim(**(fields | changes))
+    return Entry(**(fields | changes))
 
 
-STUDIES = {"toy": {"kind": "toy", "config": {"width": 10, "seed": 0}}}
+def unmeasured(**changes):
+    nothing = {"study": None, "test": None, "bound": None, "measure": None}
+    return claim(id="toy/open", explanation="It takes a GPU.", **(nothing | changes))
 
 
 @pytest.fixture
-def results(tmp_path):
-    write_arrays(tmp_path / "closed_form" / "toy.npz", {"a": np.array([1.0, 2.0])})
-    write_arrays(tmp_path / "numerics" / "toy.npz", {"b": np.array([1.0, 2.0]), "c": np.array(5.0)})
+def folder(tmp_path):
+    write_arrays(tmp_path / "closed_form.npz", {"a": np.array([1.0, 2.0])})
+    write_arrays(tmp_path / "numerics.npz", {"b": np.array([1.0, 2.0]), "c": np.array(5.0)})
     return tmp_path
 
 
+def studies(claims, folder):
+    return [(claims, Study("toy", CONFIG), folder)]
+
+
 @pytest.fixture
-def ledger(monkeypatch):
-    """Lets a test write the ledger of the kind ``toy``; nothing else is in it."""
-    monkeypatch.setattr(module.not_run, "claims", list)
-    entries = []
-    toy = ModuleType("hessian_spectra.claims.toy")
-    toy.claims = lambda study: entries
-    toy.__spec__ = module.importlib.util.spec_from_loader(toy.__name__, loader=None)
-    monkeypatch.setitem(sys.modules, toy.__name__, toy)
-    return entries
+def measured(monkeypatch):
+    """The records of some entries, which are the whole ledger."""
+
+    def of(*entries):
+        monkeypatch.setattr(module, "collect", lambda found: list(entries))
+        return evaluate(studies(Claims(StudyArrays), Path("nowhere")))
+
+    return of
+
+
+@pytest.fixture
+def stated(monkeypatch):
+    """A kind's claims that a test fills; nothing else is in the ledger."""
+    monkeypatch.setattr(module, "not_run", list)
+    return Claims(StudyArrays)
 
 
 class TestVerdict:
@@ -76,19 +94,19 @@ class TestVerdict:
             verdict(claim(explanation="bad luck"), 0.5, None)
 
     def test_an_erratum_is_corrected_if_the_printed_form_fails(self):
-        entry = claim(printed="a = −b", measure_printed=lambda exact, numeric: 1.0)
+        entry = claim(printed="a = −b", measure_printed=lambda: 1.0)
         assert verdict(entry, 1e-15, 0.4) == "corrected"
 
     def test_an_erratum_whose_printed_form_gives_no_number_is_corrected(self):
-        entry = claim(printed="a = √−1", measure_printed=lambda exact, numeric: math.nan)
+        entry = claim(printed="a = √−1", measure_printed=lambda: math.nan)
         assert verdict(entry, 1e-15, math.nan) == "corrected"
 
     def test_an_erratum_that_the_data_do_not_show_is_reproduced(self):
-        entry = claim(printed="a = −b", measure_printed=lambda exact, numeric: 0.0)
+        entry = claim(printed="a = −b", measure_printed=lambda: 0.0)
         assert verdict(entry, 1e-15, 0.0) == "reproduced"
 
     def test_an_erratum_whose_corrected_form_fails_raises(self):
-        entry = claim(printed="a = −b", measure_printed=lambda exact, numeric: 1.0)
+        entry = claim(printed="a = −b", measure_printed=lambda: 1.0)
         with pytest.raises(ClaimError, match=r"toy/identity: measured 0\.2"):
             verdict(entry, 0.2, 0.4)
 
@@ -130,37 +148,24 @@ class TestEvaluate:
     @pytest.mark.parametrize(
         ("decides", "found"), [("value", "reproduced"), ("low", "differs"), ("high", "reproduced")]
     )
-    def test_an_end_of_the_interval_may_decide(self, results, ledger, decides, found):
-        ledger.append(
+    def test_an_end_of_the_interval_may_decide(self, measured, decides, found):
+        (record,) = measured(
             claim(
                 kind="trend",
-                measure=lambda exact, numeric: Estimate(0.5, -0.1, 0.9),
+                measure=lambda: Estimate(0.5, -0.1, 0.9),
                 relation=">=",
+                tolerance=0.0,
                 decides=decides,
                 explanation="few networks",
             )
         )
-        (record,) = evaluate(STUDIES, results)
-        assert record["verdict"] == found
-        assert (record["measured"], record["interval"]) == (0.5, [-0.1, 0.9])
+        assert record.verdict == found
+        assert (record.measured, record.interval) == (0.5, [-0.1, 0.9])
         assert "0.5 [-0.1, 0.9]" in table([record])
 
-    def test_a_claim_may_be_measured_on_other_sides(self, results, ledger):
-        write_arrays(results / "correlation" / "toy.npz", {"r": np.array(0.25)})
-        ledger.append(
-            claim(
-                kind="value",
-                measure=lambda found: found["r"],
-                sides=("correlation",),
-                tolerance=1.0,
-            )
-        )
-        assert evaluate(STUDIES, results)[0]["measured"] == 0.25
-
-    def test_a_record_holds_everything_about_the_claim(self, results, ledger):
-        ledger.append(claim(source="eq. (1)"))
-        (record,) = evaluate(STUDIES, results)
-        assert record == {
+    def test_a_record_holds_everything_about_the_claim(self, measured):
+        (record,) = measured(claim(source="eq. (1)"))
+        assert vars(record) == {
             "id": "toy/identity",
             "paper": "singh2026cracking",
             "location": "Theorem 0",
@@ -176,21 +181,20 @@ class TestEvaluate:
             "reason": "round-off",
             "verdict": "reproduced",
             "study": "toy",
-            "digest": digest(STUDIES["toy"]["config"]),
-            "test": "tests/claims/test_evaluate.py",
+            "digest": digest(CONFIG),
+            "test": "tests/ledger/test_evaluation.py",
             "printed": None,
             "printed_error": None,
             "explanation": "",
         }
 
-    def test_all_failing_identities_are_named_at_once(self, results, ledger):
-        ledger += [
-            claim(),
-            claim(id="toy/first", measure=lambda exact, numeric: 0.25),
-            claim(id="toy/second", measure=lambda exact, numeric: math.nan),
-        ]
+    def test_all_failing_identities_are_named_at_once(self, measured):
         with pytest.raises(ClaimError) as caught:
-            evaluate(STUDIES, results)
+            measured(
+                claim(),
+                claim(id="toy/first", measure=lambda: 0.25),
+                claim(id="toy/second", measure=lambda: math.nan),
+            )
         message = str(caught.value)
         assert message.startswith(
             "2 claims do not hold: toy/first: measured 0.25, expected at most 0"
@@ -199,101 +203,114 @@ class TestEvaluate:
         assert "toy/second: measured NaN" in message
         assert "toy/identity" not in message
 
-    def test_an_erratum_records_what_is_printed_and_its_error(self, results, ledger):
-        ledger.append(
-            claim(
-                printed="b = 2a", measure_printed=lambda exact, numeric: abs(2 * exact["a"][1] - 2)
-            )
-        )
-        (record,) = evaluate(STUDIES, results)
-        assert (record["verdict"], record["printed"], record["printed_error"]) == (
-            "corrected",
-            "b = 2a",
-            2.0,
-        )
+    def test_an_erratum_records_what_is_printed_and_its_error(self, measured):
+        (record,) = measured(claim(printed="b = 2a", measure_printed=lambda: 2.0))
+        found = (record.verdict, record.printed, record.printed_error)
+        assert found == ("corrected", "b = 2a", 2.0)
 
-    def test_a_printed_form_without_a_number_is_null_in_json(self, results, ledger):
-        ledger.append(claim(printed="b = √−1", measure_printed=lambda exact, numeric: math.nan))
-        (record,) = evaluate(STUDIES, results)
-        assert record["verdict"] == "corrected"
-        assert json.loads(json.dumps(record, allow_nan=False))["printed_error"] is None
+    def test_a_printed_form_without_a_number_is_null_in_json(self, measured):
+        (record,) = measured(claim(printed="b = √−1", measure_printed=lambda: math.nan))
+        assert record.verdict == "corrected"
+        assert json.loads(json.dumps(vars(record), allow_nan=False))["printed_error"] is None
 
-    def test_a_claim_without_measurement_is_not_run(self, results, ledger):
-        ledger.append(claim(study=None, test=None, measure=None, explanation="It takes a GPU."))
-        (record,) = evaluate(STUDIES, results)
-        assert record["verdict"] == "not run at this scale"
-        assert record["measured"] is None
-        assert record["digest"] is None
+    def test_a_claim_without_measurement_is_not_run(self, measured):
+        (record,) = measured(unmeasured())
+        assert record.verdict == "not run at this scale"
+        assert record.measured is None
+        assert record.digest is None
 
-    def test_a_missing_file_is_one_line_that_names_its_stage(self, results, ledger):
-        (results / "numerics" / "toy.npz").unlink()
-        ledger.append(claim())
-        with pytest.raises(
-            MissingResultError, match=r"numerics/toy\.npz is missing: run"
-        ) as caught:
-            evaluate(STUDIES, results)
+    def test_a_claim_about_what_a_configuration_leaves_out_is_not_run(self, measured):
+        def measure():
+            raise NothingToMeasure("no network has two layers")
+
+        (record,) = measured(claim(kind="value", measure=measure))
+        assert record.verdict == "not run at this scale"
+        assert record.explanation == "no network has two layers"
+        assert record.measured is None
+
+    def test_a_missing_file_is_one_line_that_names_its_stage(self, folder, stated):
+        @stated.value("Theorem 0", BOUND)
+        def c(reading):
+            """It is small."""
+            return reading.numerics["c"]
+
+        (folder / "numerics.npz").unlink()
+        with pytest.raises(MissingResultError, match=r"numerics\.npz is missing: run") as caught:
+            evaluate(studies(stated, folder))
         assert "\n" not in str(caught.value)
 
-    def test_a_side_that_no_claim_needs_may_be_missing(self, results, ledger):
-        (results / "closed_form" / "toy.npz").unlink()
-        ledger.append(
-            claim(kind="value", measure=lambda exact, numeric: numeric["c"], expected=5.0)
+    def test_a_side_that_no_claim_needs_may_be_missing(self, folder, stated):
+        @stated.value("Theorem 0", BOUND)
+        def c(reading):
+            """It is small."""
+            return reading["c"]
+
+        (folder / "closed_form.npz").unlink()
+        assert [record.measured for record in evaluate(studies(stated, folder))] == [5.0]
+
+    def test_a_missing_array_is_one_line_that_names_the_file(self, folder, stated):
+        @stated.value("Theorem 0", BOUND)
+        def b(reading):
+            """It is small."""
+            return reading.closed_form["b"].max()
+
+        with pytest.raises(MissingResultError, match=r"closed_form\.npz holds no array 'b'"):
+            evaluate(studies(stated, folder))
+
+    def test_the_same_results_give_the_same_records(self, measured):
+        first, second = (
+            measured(claim(measure=lambda: 1 / 3e12)),
+            measured(claim(measure=lambda: 1 / 3e12)),
         )
-        (record,) = evaluate(STUDIES, results)
-        assert record["measured"] == 5.0
-
-    def test_a_missing_array_is_one_line_that_names_the_file(self, results, ledger):
-        ledger.append(claim(measure=lambda exact, numeric: exact["b"]))
-        with pytest.raises(MissingResultError, match=r"closed_form/toy\.npz holds no array 'b'"):
-            evaluate(STUDIES, results)
-
-    def test_the_same_results_give_the_same_records(self, results, ledger):
-        ledger.append(claim(measure=lambda exact, numeric: 1 / 3e12))
-        first, second = evaluate(STUDIES, results), evaluate(STUDIES, results)
-        assert json.dumps(first) == json.dumps(second)
-        assert first[0]["measured"] == 3.33e-13
+        assert first == second
+        assert first[0].measured == 3.33e-13
 
 
 class TestCollect:
-    def test_a_kind_without_claims_is_named(self):
-        with pytest.raises(ClaimError, match=r"study nine: .*hessian_spectra\.claims\.nothing"):
-            collect({"nine": {"kind": "nothing"}})
+    def test_an_id_that_occurs_twice_is_named(self, folder, stated):
+        for _ in range(2):
 
-    def test_an_id_that_occurs_twice_is_named(self, ledger):
-        ledger += [claim(), claim()]
-        with pytest.raises(ClaimError, match="toy/identity: more than one claim"):
-            collect(STUDIES)
+            @stated.value("Theorem 0", BOUND)
+            def c(reading):
+                """It is small."""
+                return 0.0
+
+        with pytest.raises(LedgerError, match="toy/c: more than one claim"):
+            collect(studies(stated, folder))
 
     @pytest.mark.parametrize(
         ("changes", "words"),
         [
             ({"statement": ""}, "statement is empty"),
+            ({"statement": "Of {nobody}."}, "statement has an open field {nobody}"),
             ({"reason": " "}, "reason is empty"),
-            ({"study": None}, "study is empty"),
-            ({"test": None}, "test is empty"),
-            ({"printed": "a"}, "printed and measure_printed belong together"),
             ({"tolerance": -1.0}, "tolerance is -1.0"),
             ({"tolerance": math.nan}, "tolerance is nan"),
             ({"measure": None}, "it is not measured, and explanation does not say why"),
         ],
     )
-    def test_an_incomplete_entry_is_named(self, ledger, changes, words):
-        ledger.append(claim(**changes))
-        with pytest.raises(ClaimError, match=f"toy/identity: {words}"):
-            collect(STUDIES)
+    def test_an_incomplete_entry_is_named(self, changes, words):
+        assert claim(**changes).problems() == [f"toy/identity: {words}"]
+
+    def test_what_was_not_run_says_what_it_takes(self):
+        entries = not_run()
+        assert {entry.location for entry in entries} == {f"Figure {n}" for n in (5, 6, 23, 24, 25)}
+        for entry in entries:
+            assert entry.problems() == []
+            assert entry.measure is None
+            assert entry.explanation.startswith("It takes ")
 
 
-def test_metrics_count_verdicts_and_keep_the_largest_error_of_each_study(results, ledger):
-    ledger += [
-        claim(),
-        claim(id="toy/worse", measure=lambda exact, numeric: 2e-14),
-        claim(id="toy/better", measure=lambda exact, numeric: 1e-15),
-        claim(
-            id="toy/value", kind="value", measure=lambda exact, numeric: numeric["c"], expected=5.0
-        ),
-        claim(id="toy/open", study=None, test=None, measure=None, explanation="It takes a GPU."),
-    ]
-    numbers = metrics(evaluate(STUDIES, results))
+def test_metrics_count_verdicts_and_keep_the_largest_error_of_each_study(measured):
+    numbers = metrics(
+        measured(
+            claim(),
+            claim(id="toy/worse", measure=lambda: 2e-14),
+            claim(id="toy/better", measure=lambda: 1e-15),
+            claim(id="toy/value", kind="value", measure=lambda: 5.0, expected=5.0),
+            unmeasured(),
+        )
+    )
     assert numbers["digits"] == {"toy": 13.7}
     assert numbers["verdicts"] == {
         "reproduced": 4,
@@ -322,8 +339,8 @@ class TestTable:
     def rows(self, text, first):
         return [line for line in text.splitlines() if line.startswith(f"| {first} |")]
 
-    def test_every_claim_is_one_row_under_its_paper(self, results, ledger):
-        ledger += [
+    def test_every_claim_is_one_row_under_its_paper(self, measured):
+        records = measured(
             claim(),
             claim(id="toy/old", paper="singh2024closed", location="Theorem 1"),
             claim(id="toy/new", paper="nobody2030", location="Lemma 9"),
@@ -331,18 +348,11 @@ class TestTable:
                 id="toy/print",
                 location="eq. (7)",
                 printed="b = 2a",
-                measure_printed=lambda exact, numeric: 0.5,
+                measure_printed=lambda: 0.5,
             ),
-            claim(
-                id="toy/open",
-                location="Figure 6",
-                study=None,
-                test=None,
-                measure=None,
-                explanation="It takes a GPU.",
-            ),
-        ]
-        text = table(evaluate(STUDIES, results))
+            unmeasured(location="Figure 6"),
+        )
+        text = table(records)
         older, newer = (
             text.index("## singh2024closed: Closed form"),
             text.index("## singh2026cracking:"),
@@ -354,14 +364,12 @@ class TestTable:
         (erratum,) = self.rows(text, "eq. (7)")
         assert "| b = 2a |" in erratum
         assert "| 0.5 | 0 |" in erratum
-        (unmeasured,) = self.rows(text, "Figure 6")
-        assert unmeasured.endswith("| It takes a GPU. |")
+        (waiting,) = self.rows(text, "Figure 6")
+        assert waiting.endswith("| It takes a GPU. |")
 
-    def test_bars_and_line_breaks_do_not_break_a_cell(self, results, ledger):
-        ledger.append(claim(statement="|a|\nis ‖b‖ | c"))
-        (row,) = [
-            r for r in self.rows(table(evaluate(STUDIES, results)), "reproduced") if "‖b‖" in r
-        ]
+    def test_bars_and_line_breaks_do_not_break_a_cell(self, measured):
+        text = table(measured(claim(statement="|a|\nis ‖b‖ | c")))
+        (row,) = [row for row in self.rows(text, "reproduced") if "‖b‖" in row]
         assert r"| \|a\| is ‖b‖ \| c |" in row
 
     @pytest.mark.parametrize(
@@ -376,21 +384,10 @@ class TestTable:
             ({"kind": "value", "expected": 0.25, "tolerance": 0.5}, "≤ 0.25 + 0.5"),
         ],
     )
-    def test_the_expected_value_is_written_with_its_tolerance(self, results, ledger, changes, cell):
-        ledger.append(claim(**changes))
-        assert f"| {cell} |" in table(evaluate(STUDIES, results))
+    def test_the_expected_value_is_written_with_its_tolerance(self, measured, changes, cell):
+        entry = claim(explanation="a made-up difference", **changes)
+        assert f"| {cell} |" in table(measured(entry))
 
-    def test_a_printed_form_without_a_number_says_so(self, results, ledger):
-        ledger.append(claim(printed="√−1", measure_printed=lambda exact, numeric: math.nan))
-        assert "| not a number |" in table(evaluate(STUDIES, results))
-
-
-def test_a_claim_about_what_a_configuration_leaves_out_is_not_run(results, ledger):
-    def measure(exact, numeric):
-        raise NothingToMeasure("no network has two layers")
-
-    ledger.append(claim(kind="value", measure=measure))
-    (record,) = evaluate(STUDIES, results)
-    assert record["verdict"] == "not run at this scale"
-    assert record["explanation"] == "no network has two layers"
-    assert record["measured"] is None
+    def test_a_printed_form_without_a_number_says_so(self, measured):
+        entry = claim(printed="√−1", measure_printed=lambda: math.nan)
+        assert "| not a number |" in table(measured(entry))

@@ -24,7 +24,8 @@ class FigureRecord:
 
     Args:
         study: the study's name.
-        kind: the module that draws it.
+        kind: of the study.
+        package: the package of its kind, ``hessian_spectra.studies.<family>.<kind>``.
         paper: key of the paper.
         artifact: where it stands there, for example ``Figure 7``.
         title: one line.
@@ -40,6 +41,7 @@ class FigureRecord:
 
     study: str
     kind: str
+    package: str
     paper: str
     artifact: str
     title: str

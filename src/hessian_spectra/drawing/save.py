@@ -3,6 +3,7 @@
 import io
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,31 @@ from hessian_spectra.results import digest, write_bytes, write_json
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 
-def save(
-    figure: Figure,
-    caption: str,
-    study: str,
-    config: Mapping[str, Any],
-    arrays: Mapping[str, str],
-    folder: Path,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a figure comes from.
+
+    Args:
+        study: the study's name.
+        config: its resolved configuration.
+        package: the package of its kind, for example ``hessian_spectra.studies.scalar.data_scale``.
+        arrays: the SHA-256 of each file of arrays that it was drawn from, by side. The ledger
+            depends on the records of figures, and through them on all arrays.
+    """
+
+    study: str
+    config: Mapping[str, Any]
+    package: str
+    arrays: Mapping[str, str]
+
+
+def save(figure: Figure, caption: str, origin: Origin, folder: Path) -> None:
     """Write ``<study>.png``, ``.pdf`` and ``.json`` to ``folder``; equal figures give equal bytes.
 
     Args:
         figure: the figure.
         caption: its text, with the numbers in it taken from the study's arrays.
-        study: the study's name.
-        config: the study's resolved configuration.
-        arrays: the SHA-256 of each file of arrays that it was drawn from, by side. The ledger
-            depends on the records of figures, and through them on all arrays.
+        origin: where it comes from.
         folder: where to write.
     """
     # Without these entries matplotlib writes its version and the time into the files.
@@ -38,17 +47,15 @@ def save(
     for suffix in ("png", "pdf"):
         buffer = io.BytesIO()
         figure.savefig(buffer, format=suffix, metadata=metadata[suffix])
-        write_bytes(folder / f"{study}.{suffix}", buffer.getvalue())
-    record = {
-        "study": study,
-        "kind": config["kind"],
-        "paper": config["paper"],
-        "artifact": config["artifact"],
-        "title": config["title"],
+        write_bytes(folder / f"{origin.study}.{suffix}", buffer.getvalue())
+    config = origin.config
+    record = {name: config[name] for name in ("kind", "paper", "artifact", "title")} | {
+        "study": origin.study,
+        "package": origin.package,
         "caption": caption,
         "config": dict(config),
         "digest": digest(config),
-        "arrays": dict(arrays),
-        "command": f"dvc repro 'figures@{study}'",
+        "arrays": dict(origin.arrays),
+        "command": f"dvc repro 'figures@{origin.study}'",
     }
-    write_json(folder / f"{study}.json", record)
+    write_json(folder / f"{origin.study}.json", record)

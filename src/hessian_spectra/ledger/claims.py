@@ -28,6 +28,10 @@ Measure = Callable[..., float | Estimate]
 Cases = Callable[[Any], Iterable[Case]]
 
 
+# A field of a text. Braces after _ or ^ are a formula's.
+_FIELD = re.compile(r"(?<![_^])\{([a-z_]+)\}")
+
+
 class LedgerError(ValueError):
     """The ledger is not well formed; the message names each claim and what is wrong with it."""
 
@@ -112,7 +116,7 @@ class Entry:
         found += [
             f"{name} has an open field {{{left[1]}}}"
             for name, text in texts.items()
-            if (left := re.search(r"\{([a-z_]+)\}", text))
+            if (left := _FIELD.search(text))
         ]
         if self.bound is not None and not self.bound.tolerance >= 0:
             found.append(f"tolerance is {self.bound.tolerance}")
@@ -132,9 +136,7 @@ def _filled(text: str, fields: Mapping[str, Any], study: Study) -> str:
         lambda found: study.about(found[2], found[1]),
         text,
     )
-    return re.sub(
-        r"\{([a-z_]+)\}", lambda found: str(fields.get(found[1], found[0])), " ".join(text.split())
-    )
+    return _FIELD.sub(lambda found: str(fields.get(found[1], found[0])), " ".join(text.split()))
 
 
 @dataclass(frozen=True)
@@ -195,8 +197,11 @@ class Claim:
 
     @property
     def test(self) -> str:
-        """The test that stands behind it, by convention."""
-        *_, family, kind, _ = self.function.__module__.split(".")
+        """The test that stands behind it, by convention; of one written elsewhere, its module."""
+        module = self.function.__module__
+        if not module.startswith("hessian_spectra.studies."):
+            return module
+        *_, family, kind, _ = module.split(".")
         path = PurePosixPath("tests", "studies", family, f"test_{kind}_claims.py")
         return f"{path}::test_a_claim_holds_and_fails[{self.function_name}]"
 

@@ -47,8 +47,10 @@ def not_run() -> list[Entry]:
         >>> [entry.location for entry in not_run()][:2]
         ['Figure 5', 'Figure 6']
     """
-    nothing = {"study": None, "test": None, "bound": None, "measure": None}
-    return [Entry(**entry, **nothing) for entry in yaml.safe_load(NOT_RUN.read_text("utf-8"))]
+    return [
+        Entry(**entry, study=None, test=None, bound=None, measure=None)
+        for entry in yaml.safe_load(NOT_RUN.read_text("utf-8"))
+    ]
 
 
 def collect(studies: Sequence[tuple[Claims, Study, Path]]) -> list[Entry]:

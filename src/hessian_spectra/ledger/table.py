@@ -63,13 +63,13 @@ def _errata(records: Sequence[ClaimRecord]) -> list[str]:
     rows = [
         (
             r.location,
-            r.printed,
+            r.printed or "",
             r.statement,
             # A form that gives no finite number (a root of a negative number) has no error to show.
             _number(r.printed_error) if r.printed_error is not None else "not a number",
             _number(r.measured),
             r.explanation,
-            f"`{r['test']}`",
+            f"`{r.test}`",
         )
         for r in records
     ]
@@ -88,7 +88,7 @@ def _measured(records: Sequence[ClaimRecord]) -> list[str]:
             r.kind,
             _value(r),
             _expected(r),
-            f"`{r['study']}`",
+            f"`{r.study}`",
             r.explanation,
         )
         for r in records

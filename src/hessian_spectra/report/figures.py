@@ -29,10 +29,8 @@ def override(study: str, config: Mapping[str, Any]) -> str:
     The width, which is what most readers want to change; without one, the seed.
 
     Example:
-        >>> override("cracking-fig7", {"width": 10, "seed": 0})
-        'studies.cracking-fig7.width=50'
-        >>> override("cracking-fig2", {"seed": 0})
-        'studies.cracking-fig2.seed=1'
+        >>> override("mine", {"width": 10, "seed": 0}), override("other", {"seed": 0})
+        ('studies.mine.width=50', 'studies.other.seed=1')
     """
     width = config.get("width")
     if isinstance(width, int) and not isinstance(width, bool):
@@ -60,7 +58,7 @@ def _command(label: str, command: str) -> Html:
 
 def _provenance(figure: FigureRecord, pdf: str | None) -> Html:
     change = override(figure.study, figure.config)
-    module = f"{figure.kind}.py"
+    package = figure.package.replace(".", "/")
     rows = [
         _command("make it", figure.command),
         _command("change it", f"dvc exp run -S {shlex.quote(change)}"),
@@ -70,11 +68,11 @@ def _provenance(figure: FigureRecord, pdf: str | None) -> Html:
     ]
     sources = join(
         "Computed by ",
-        tag("code", f"src/hessian_spectra/studies/{module}"),
+        tag("code", f"src/{package}/study.py"),
         ", drawn by ",
-        tag("code", f"src/hessian_spectra/figures/{module}"),
+        tag("code", f"src/{package}/figure.py"),
         ", configured in ",
-        tag("code", f"conf/studies/{figure.study}.yaml"),
+        tag("code", f"conf/studies/{figure.paper}/{figure.study}.yaml"),
         ".",
     )
     link = tag("p", tag("a", "PDF of this figure", href=pdf)) if pdf else None

@@ -8,11 +8,9 @@ from typing import Any
 
 from hessian_spectra.drawing.record import FigureRecord, read_figures
 from hessian_spectra.ledger.record import ClaimRecord, read_claims
-from hessian_spectra.results import MissingResultError, read_record
+from hessian_spectra.results import SIDES, MissingResultError, read_record
 from hessian_spectra.tracking.run import Timeouts, start_run
 from hessian_spectra.tracking.server import import_wandb
-
-SIDES = ("closed_form", "numerics", "correlation")
 
 _CLAIM_COLUMNS = (
     "id",
@@ -59,11 +57,11 @@ def _sides(results: Path, study: str) -> dict[str, Path]:
     Raises:
         MissingResultError: there are none.
     """
-    found = {side: results / side / f"{study}.npz" for side in SIDES}
+    found = {side: results / study / f"{side}.npz" for side in SIDES}
     found = {side: path for side, path in found.items() if path.is_file()}
     if not found:
         raise MissingResultError(
-            f"{results / 'numerics' / study}.npz is missing: run dvc repro 'figures@{study}'"
+            f"{results / study} holds no arrays: run dvc repro 'figures@{study}'"
         )
     return found
 
@@ -133,7 +131,7 @@ def log_dashboard(
 
     Args:
         reports: holds ``figures/``, ``claims.json`` and ``metrics.json``.
-        results: holds ``<side>/<study>.npz`` for the sides of each study.
+        results: holds ``<study>/<side>.npz`` for the sides of each study.
         group: digest of the configuration, or the experiment's name.
         config: the configuration that is recorded with the run.
         directory: below it the run's files are kept.
