@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hessian_spectra.agreement import spectrum_error
 from hessian_spectra.drawing import style
-from hessian_spectra.results import Arrays
 from hessian_spectra.studies.scalar.drawing import patches, shade
+from hessian_spectra.studies.scalar.outlier_pair.reading import RESOLVED, Reading, Training
+from hessian_spectra.studies.scalar.reading import EXACT
 
 TITLES = {
     "linear": "linear network",
@@ -24,86 +24,57 @@ NAMES = {
     "linear_high": "Linear network at the high learning rate",
 }
 
-# Below this share of the large outlier the small one is round-off, and its sign means nothing.
-RESOLVED = 1e-12
 
-
-def _errors(closed_form: Arrays, numerics: Arrays, run: str) -> np.ndarray:
-    """The error of the whole spectrum at each step with numbers, ``(s,)``."""
-    rows = np.searchsorted(closed_form[f"{run}/step"], numerics[f"{run}/step"])
-    exact = closed_form[f"{run}/eigenvalues"][rows]
-    return spectrum_error(exact, numerics[f"{run}/eigenvalues"])
-
-
-def _shade(axes: Axes, steps: np.ndarray, phase: np.ndarray) -> None:
+def _shade(axes: Axes, run: Training) -> None:
     """Colour the background by the phase of learning, one stripe per stay in a phase."""
+    phase = run["phase"]
     starts = np.flatnonzero(np.r_[True, phase[1:] != phase[:-1]])
-    edges = np.r_[steps[starts], steps[-1]].astype(float)
+    edges = np.r_[run.steps[starts], run.steps[-1]].astype(float)
     for name, (left, right) in zip(phase[starts].tolist(), pairwise(edges.tolist()), strict=True):
         shade(axes, name, left, right)
 
 
-def _numeric_pair(closed_form: Arrays, numerics: Arrays, run: str) -> tuple[Any, Any]:
-    """Steps with numbers and the numerical eigenvalues at the pair's places in the spectrum."""
-    steps = numerics[f"{run}/step"]
-    rows = np.searchsorted(closed_form[f"{run}/step"], steps)
-    index = closed_form[f"{run}/outlier_index"][rows]
-    return steps, np.take_along_axis(numerics[f"{run}/eigenvalues"], index, axis=1)
-
-
-def _draw_pair(axes: Any, closed_form: Arrays, numerics: Arrays, run: str) -> None:
+def _draw_pair(large: Axes, small: Axes, run: Training) -> None:
     """The large outlier with the trace, and the small outlier with the bulk."""
-    large, small = axes
-    steps, outlier = closed_form[f"{run}/step"], closed_form[f"{run}/outlier"]
-    numeric_steps, pair = _numeric_pair(closed_form, numerics, run)
-    for panel, k in ((large, 0), (small, 1)):
-        colour = style.COLOURS[f"outlier {k + 1}"]
-        panel.plot(numeric_steps, pair[:, k], color=colour, **style.NUMERIC)
-        panel.plot(steps, outlier[:, k], color=colour, **style.EXACT)
-    large.plot(steps, closed_form[f"{run}/trace"], color=style.COLOURS["trace"], linestyle="--")
-    if _exceeds_limit(closed_form, run):
-        limit = _stability_limit(closed_form, run)
-        large.axhline(limit, color=style.BLACK, linestyle="-.", linewidth=0.8)
-    for sign in (1, -1):
-        bulk = sign * closed_form[f"{run}/bulk"]
-        small.plot(steps, bulk, color=style.COLOURS["bulk"], linestyle=":", linewidth=0.9)
+    points: Any = style.NUMERIC
+    for axes, name, exact, numeric in (
+        (large, "outlier 1", run.large, run.numeric_pair[:, 0]),
+        (small, "outlier 2", run.small, run.numeric_pair[:, 1]),
+    ):
+        colour = style.COLOURS[name]
+        axes.plot(run.numeric_steps, numeric, color=colour, **points)
+        axes.plot(run.steps, exact, color=colour, **style.EXACT)
+    large.plot(run.steps, run["trace"], color=style.COLOURS["trace"], linestyle="--")
+    if run.exceeds_limit:
+        large.axhline(run.stability_limit, color=style.BLACK, linestyle="-.", linewidth=0.8)
+    for bulk in (run["bulk"], -run["bulk"]):
+        small.plot(run.steps, bulk, color=style.COLOURS["bulk"], linestyle=":", linewidth=0.9)
     small.axhline(0, color=style.BLACK, linewidth=0.6)
 
 
-def _draw_run(column: Any, closed_form: Arrays, numerics: Arrays, run: str) -> None:
-    steps, outlier = closed_form[f"{run}/step"], closed_form[f"{run}/outlier"]
+def _draw_run(column: Any, run: Training) -> None:
     large, small, size, error = column
-    _draw_pair((large, small), closed_form, numerics, run)
-    share = np.abs(outlier[:, 1]) / outlier[:, 0]
-    size.semilogy(steps, share, color=style.COLOURS["outlier 2"], **style.EXACT)
+    steps = run.steps
+    _draw_pair(large, small, run)
+    size.semilogy(steps, run.share, color=style.COLOURS["outlier 2"], **style.EXACT)
     size.set_ylim(RESOLVED, 10)
     # A step with no error at all still shows, at the bottom of the axis.
-    shown = np.maximum(_errors(closed_form, numerics, run), 1e-18)
-    error.semilogy(numerics[f"{run}/step"], shown, ".", color=style.COLOURS["error"], markersize=3)
-    error.axhline(1e-10, color=style.VERMILION, linewidth=0.8, linestyle="--")
+    shown = np.maximum(run.errors(), 1e-18)
+    error.semilogy(run.numeric_steps, shown, ".", color=style.COLOURS["error"], markersize=3)
+    error.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
     error.set_ylim(1e-18, 1e-8)
 
     for panels, threshold in (((large, small), 1e-3), ((size, error), RESOLVED)):
-        above = np.flatnonzero(share > threshold)
-        last = steps[above[-1]] if len(above) else steps[-1]
+        above = steps[run.share > threshold]
+        last = above[-1] if len(above) else steps[-1]
         for panel in panels:
             panel.set_xlim(steps[0], max(last, steps[0] + 1))
     for panel in (large, small, size):
-        _shade(panel, steps, closed_form[f"{run}/phase"])
+        _shade(panel, run)
     for panel in (large, size):
         panel.tick_params(labelbottom=False)
     for panel in (small, error):
         panel.set_xlabel("step")
-
-
-def _stability_limit(closed_form: Arrays, run: str) -> float:
-    """The sharpness 2(1 + μ)/η above which gradient descent with momentum μ is unstable."""
-    momentum = float(closed_form[f"{run}/momentum"])
-    return 2 * (1 + momentum) / float(closed_form[f"{run}/learning_rate"])
-
-
-def _exceeds_limit(closed_form: Arrays, run: str) -> bool:
-    return bool(closed_form[f"{run}/outlier"].max() > _stability_limit(closed_form, run))
 
 
 def _legend(figure: Figure, with_limit: bool) -> None:
@@ -126,21 +97,19 @@ def _legend(figure: Figure, with_limit: bool) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
 
 
-def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
+def draw(reading: Reading) -> Figure:
     """One column per training run, its closed form drawn over the numerical spectrum."""
-    runs = closed_form["runs"].tolist()
     figure, grid = style.panels(
         4,
-        len(runs),
+        len(reading.runs),
         height=1.6,
         squeeze=False,
         gridspec_kw={"height_ratios": [1.0, 1.25, 1.0, 0.8]},
     )
-    for i, run in enumerate(runs):
-        _draw_run(grid[:, i], closed_form, numerics, run)
-        rate, momentum = closed_form[f"{run}/learning_rate"], closed_form[f"{run}/momentum"]
-        heading = f"({'abc'[i]}) {TITLES[run]}\n$\\eta$ = {rate:g}, $\\mu$ = {momentum:g}"
-        style.letter(grid[0, i], heading)
+    for letter, column, (name, run) in zip("abc", grid.T, reading.runs.items(), strict=False):
+        _draw_run(column, run)
+        setting = f"$\\eta$ = {run['learning_rate']:g}, $\\mu$ = {run['momentum']:g}"
+        style.letter(column[0], f"({letter}) {TITLES[name]}\n{setting}")
     labels = [
         "$\\lambda_1$ and trace",
         "$\\lambda_2$ and bulk",
@@ -150,41 +119,41 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
     for axes, label in zip(grid[:, 0], labels, strict=True):
         axes.set_ylabel(label)
     figure.align_ylabels(grid[:, 0])
-    _legend(figure, any(_exceeds_limit(closed_form, run) for run in runs))
+    _legend(figure, any(run.exceeds_limit for run in reading.runs.values()))
     return figure
 
 
-def caption(closed_form: Arrays, numerics: Arrays) -> str:
+def _told(name: str, run: Training) -> list[str]:
+    """What is to be said about one run, a sentence each."""
+    changes = int(np.count_nonzero(np.diff(np.sign(run.resolved))))
+    found = [
+        f"{NAMES[name]}: λ₂ starts at {run.small[0]:.3g} "
+        f"and changes sign {changes} time{'' if changes == 1 else 's'}; |λ₂|/λ₁ is "
+        f"{run.share[-1]:.1e} at step {run.steps[-1]}."
+    ]
+    moves = run.steps[1:][np.diff(run["units"]) != 0]
+    if len(moves):
+        found.append(
+            "Hidden units enter or leave the positive cell, and the curves may jump, at step "
+            f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}."
+        )
+    if run.diverged_at is not None:
+        found.append(f"It diverged at step {run.diverged_at}.")
+    return found
+
+
+def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
-    runs = closed_form["runs"].tolist()
-    worst = max(_errors(closed_form, numerics, run).max() for run in runs)
-    points = sum(len(numerics[f"{run}/step"]) for run in runs)
+    runs = reading.runs.values()
     sentences = [
         "The pair of outlying eigenvalues of the Hessian during training; lines: closed form, "
         "points: numerical spectrum.",
         "Background: phase of learning by t = ⟨w, v⟩/θ*; the small outlier is positive in the late "
         "phase (1/3 < t < 1) alone. The two upper rows show the steps up to the last one with "
         "|λ₂| above a thousandth of λ₁.",
+        *(sentence for name, run in reading.runs.items() for sentence in _told(name, run)),
+        "Bottom: error of the whole spectrum, relative to its largest eigenvalue: at most "
+        f"{max(run.errors().max() for run in runs):.1e} over "
+        f"{sum(len(run.numeric_steps) for run in runs)} spectra (dashed: {EXACT:.0e}).",
     ]
-    for run in runs:
-        outlier, steps = closed_form[f"{run}/outlier"], closed_form[f"{run}/step"]
-        shown = outlier[np.abs(outlier[:, 1]) > RESOLVED * outlier[:, 0], 1]
-        changes = int(np.count_nonzero(np.diff(np.sign(shown))))
-        sentences.append(
-            f"{NAMES[run]}: λ₂ starts at {outlier[0, 1]:.3g} "
-            f"and changes sign {changes} time{'' if changes == 1 else 's'}; |λ₂|/λ₁ is "
-            f"{abs(outlier[-1, 1]) / outlier[-1, 0]:.1e} at step {steps[-1]}."
-        )
-        moves = steps[1:][np.diff(closed_form[f"{run}/units"]) != 0]
-        if len(moves):
-            sentences.append(
-                "Hidden units enter or leave the positive cell, and the curves may jump, at step "
-                f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}."
-            )
-        if closed_form[f"{run}/diverged_at"] >= 0:
-            sentences.append(f"It diverged at step {closed_form[f'{run}/diverged_at']}.")
-    sentences.append(
-        f"Bottom: error of the whole spectrum, relative to its largest eigenvalue: at most "
-        f"{worst:.1e} over {points} spectra (dashed: 1e-10)."
-    )
     return " ".join(sentences)

@@ -14,11 +14,14 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReLU
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import DataStudyConfig, Log, silent
+from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.training import Trajectory, descend, follow, stochastic_gradient_descent
 from hessian_spectra.validation import require
+from hessian_spectra.work import KEEPS_NOTHING, Run
 
 NETWORKS: Mapping[str, type[nn.Module]] = {"linear": TwoLayerLinear, "relu": TwoLayerReLU}
+# The cell that the pair belongs to; a linear network has no cells.
+PAIR_CELLS: Mapping[str, str] = {"linear": "", "relu": "+"}
 
 # The name of the additional run, always of the linear network.
 HIGH = "linear_high"
@@ -27,7 +30,7 @@ HIGH = "linear_high"
 DENSE_START = 12
 
 
-class Run(NamedTuple):
+class Variant(NamedTuple):
     """The settings of one training run."""
 
     network: str
@@ -90,20 +93,20 @@ class Config(DataStudyConfig):
         require(self.record_every >= 1, "record_every", "at least 1", self.record_every)
         require(self.numeric_every >= 1, "numeric_every", "at least 1", self.numeric_every)
 
-    def runs(self) -> dict[str, Run]:
+    def runs(self) -> dict[str, Variant]:
         """The runs by their names."""
         runs = {
-            name: Run(name, self.initial_scale, self.learning_rate, self.momentum)
+            name: Variant(name, self.initial_scale, self.learning_rate, self.momentum)
             for name in self.networks
         }
         if self.high_learning_rate > 0:
-            runs[HIGH] = Run(
+            runs[HIGH] = Variant(
                 "linear", self.high_initial_scale, self.high_learning_rate, self.high_momentum
             )
         return runs
 
 
-def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
+def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     """Gradient descent on the half mean squared error, all runs side by side.
 
     Returns:
@@ -119,11 +122,11 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
     normal = torch.randn(2, config.width, generator=draws, dtype=torch.float64)
 
     descents = {}
-    for name, run in config.runs().items():
-        v, w = run.initial_scale / math.sqrt(config.width) * normal
-        model = NETWORKS[run.network](v, w)
+    for name, planned in config.runs().items():
+        v, w = planned.initial_scale / math.sqrt(config.width) * normal
+        model = NETWORKS[planned.network](v, w)
         optimizer = stochastic_gradient_descent(
-            model, learning_rate=run.learning_rate, momentum=run.momentum
+            model, learning_rate=planned.learning_rate, momentum=planned.momentum
         )
         descents[name] = descend(
             model,
@@ -135,7 +138,7 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
             record_every=config.record_every,
         )
     arrays: Arrays = {"x": data["x"], "y": data["y"], "runs": np.array(list(descents))}
-    for name, trajectory in follow(descents, log).items():
+    for name, trajectory in follow(descents, run.log).items():
         arrays |= {f"{name}/{key}": array for key, array in _arrays(trajectory).items()}
         arrays[f"{name}/learning_rate"] = np.array(config.runs()[name].learning_rate)
         arrays[f"{name}/momentum"] = np.array(config.runs()[name].momentum)
@@ -160,12 +163,12 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     cell (inputs x > 0, hidden units with v_j > 0), each moment a mean over all n samples.
 
     Returns:
-        The ``runs`` and for each: ``step``, ``loss`` (r,); ``eigenvalues`` (r, 2m) ascending;
-        ``outlier`` (r, 2), the large one first, and ``outlier_index`` (r, 2), where they stand
-        among the eigenvalues; ``bulk`` (r,), the mean of residual times input, whose two signs are
-        the bulk; ``trace`` (r,) of the pair's block; ``phase`` (r,) of learning; ``alignment`` (r,)
-        ⟨w, v⟩; ``units`` (r,), the hidden units behind the pair; ``squared_norm`` (r, 2) of v and
-        w; ``second_moment`` E[x²] and ``moment`` E[yx]; and what ``train`` said about the run.
+        The ``runs`` and for each: ``step``, ``loss`` (r,); ``eigenvalues`` (r, 2m) ascending, with
+        ``kind`` and ``cell`` of each; ``pair_cell``, the cell of the pair; ``bulk`` (r,), the mean
+        of residual times input, whose two signs are the bulk; ``trace`` (r,) of the pair's block;
+        ``phase`` (r,) of learning; ``alignment`` (r,) ⟨w, v⟩; ``units`` (r,), the hidden units
+        behind the pair; ``squared_norm`` (r, 2) of v and w; ``second_moment`` E[x²] and ``moment``
+        E[yx]; and what ``train`` said about the run.
 
     Raises:
         ValueError: at some step no hidden unit is left in the positive cell.
@@ -184,6 +187,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         )
         rows = [_at_step(network, step, v, w, x, y) for step, v, w in weights]
         arrays |= {f"{name}/{key}": np.array([row[key] for row in rows]) for key in rows[0]}
+        arrays[f"{name}/pair_cell"] = np.array(PAIR_CELLS[network])
         chosen = x > 0 if network == "relu" else torch.ones_like(x, dtype=torch.bool)
         arrays[f"{name}/second_moment"] = ((x * x * chosen).mean()).numpy()
         arrays[f"{name}/moment"] = ((y * x * chosen).mean()).numpy()
@@ -193,7 +197,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
 def _at_step(network: str, step: int, v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Arrays:
     """The closed form of one network, and the positive cell's part of it for ReLU."""
     if network == "relu":
-        spectrum, label = cf.two_layer_relu(w, v, x, y), "outlier +"
+        spectrum = cf.two_layer_relu(w, v, x, y)
         w, v, y, x = w[v > 0], v[v > 0], y * (x > 0), x * (x > 0)
         if len(v) == 0:
             raise ValueError(
@@ -201,15 +205,11 @@ def _at_step(network: str, step: int, v: Tensor, w: Tensor, x: Tensor, y: Tensor
                 "take another seed, more width or a lower learning rate"
             )
     else:
-        spectrum, label = cf.two_layer_linear(w, v, x, y), "outlier"
-    index = np.flatnonzero(np.array(spectrum.labels) == label)[::-1]
-    eigenvalues = spectrum.eigenvalues.numpy()
+        spectrum = cf.two_layer_linear(w, v, x, y)
     second_moment, moment, alignment = torch.mean(x * x), torch.mean(y * x), torch.dot(w, v)
     squared_norm = np.array([torch.dot(v, v), torch.dot(w, w)])
     return {
-        "eigenvalues": eigenvalues,
-        "outlier": eigenvalues[index],
-        "outlier_index": index,
+        **spectrum.arrays(),
         "bulk": (alignment * second_moment - moment).numpy(),
         "trace": second_moment.numpy() * squared_norm.sum(),
         "phase": np.array(cf.learning_phase(alignment, second_moment, moment)),

@@ -1,0 +1,104 @@
+"""The outlier pair in training, as figure and claims read it."""
+
+from functools import cached_property
+
+import numpy as np
+
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.scalar.reading import Trajectory, part
+
+# Below this share of the large outlier the small one is round-off, and its sign means nothing.
+RESOLVED = 1e-12
+
+# How many of the last resolved steps tell from which side the small outlier reaches zero: more than
+# two half periods of the oscillation that momentum 0.9 makes.
+LAST = 20
+
+# The names of two runs: of the linear network, and of the same at the high learning rate.
+LINEAR, HIGH = "linear", "linear_high"
+
+
+class Training(Trajectory):
+    """One training run: the pair, for a ReLU network that of the positive cell."""
+
+    @property
+    def _cell(self) -> str:
+        return str(self["pair_cell"])
+
+    @cached_property
+    def pair(self) -> np.ndarray:
+        """The pair at each recorded step, ``(r, 2)``, the large outlier first."""
+        return self.select("outlier", self._cell)[:, ::-1]
+
+    @cached_property
+    def numeric_pair(self) -> np.ndarray:
+        """The numerical eigenvalues at the pair's places in the spectrum, ``(s, 2)``."""
+        return self.select_numeric("outlier", self._cell)[:, ::-1]
+
+    @property
+    def large(self) -> np.ndarray:
+        """λ₁ at each recorded step, ``(r,)``."""
+        return self.pair[:, 0]
+
+    @property
+    def small(self) -> np.ndarray:
+        """λ₂ at each recorded step, ``(r,)``."""
+        return self.pair[:, 1]
+
+    @property
+    def share(self) -> np.ndarray:
+        """|λ₂| / λ₁ at each recorded step, ``(r,)``."""
+        return np.abs(self.small) / self.large
+
+    @property
+    def resolved(self) -> np.ndarray:
+        """λ₂ at those recorded steps at which it is more than round-off."""
+        return self.small[np.abs(self.small) > RESOLVED * self.large]
+
+    @property
+    def stability_limit(self) -> float:
+        """The sharpness 2(1 + μ)/η above which gradient descent with momentum μ is unstable."""
+        return 2 * (1 + float(self["momentum"])) / float(self["learning_rate"])
+
+    @property
+    def exceeds_limit(self) -> bool:
+        """Whether the sharpness is anywhere above the limit of stability."""
+        return bool(self.large.max() > self.stability_limit)
+
+
+class Reading(StudyArrays):
+    """The runs of a study, by name."""
+
+    @cached_property
+    def runs(self) -> dict[str, Training]:
+        """All runs."""
+        return {name: part(self, name, Training) for name in self["runs"].tolist()}
+
+    @property
+    def ordinary(self) -> list[Training]:
+        """The runs at the ordinary learning rate."""
+        return [run for name, run in self.runs.items() if name != HIGH]
+
+    @property
+    def high(self) -> Training:
+        """The run at the high learning rate.
+
+        Raises:
+            NothingToMeasure: there is none.
+        """
+        return self._run(HIGH, "run at a high learning rate (high_learning_rate)")
+
+    @property
+    def linear(self) -> Training:
+        """The run of the linear network at the ordinary learning rate.
+
+        Raises:
+            NothingToMeasure: there is none.
+        """
+        return self._run(LINEAR, "linear network (networks)")
+
+    def _run(self, name: str, words: str) -> Training:
+        if name not in self.runs:
+            raise NothingToMeasure(f"this configuration has no {words}")
+        return self.runs[name]
