@@ -11,7 +11,7 @@ from hessian_spectra.results import StudyArrays
 # What a closed form and a numerical spectrum may differ by, relative to the largest eigenvalue.
 EXACT = 1e-10
 
-Kind = TypeVar("Kind", bound="Trajectory")
+Kind = TypeVar("Kind", bound=StudyArrays)
 
 
 class Trajectory(StudyArrays):
