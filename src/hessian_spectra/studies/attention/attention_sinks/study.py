@@ -1,4 +1,4 @@
-"""Attention sinks and the spectrum of self-attention with vector tokens (cracking, Figure 9)."""
+"""Attention sinks and the spectrum of self-attention with vector tokens."""
 
 import math
 from collections.abc import Iterator
@@ -179,15 +179,16 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
     """The whole spectrum for each sink, and the largest eigenvalue of each replicate.
 
     Returns:
-        ``bias`` and ``attention`` (n,); ``eigenvalues`` (n, p), ascending; ``copies`` (n, p), how
-        many eigenvalues equal each of them, itself included; ``outlier_share``;
-        ``replicate_largest`` (k, n), ``replicate_residual`` (k, n).
+        ``bias`` and ``attention`` (n,); ``eigenvalues`` (n, p), ascending; ``first`` (n, p),
+        whether each is the first of its equals, and ``copies`` (n, p), how many these are;
+        ``outlier_share``; ``replicate_largest`` (k, n), ``replicate_residual`` (k, n).
     """
     first, *replicates = networks_of(config, networks)
     biases = list(config.sink_biases)
     eigenvalues = np.array(
         [torch.linalg.eigvalsh(cv.dense_matrix(first.hessian(bias))).numpy() for bias in biases]
     )
+    first_of_equals = _first_of_equals(eigenvalues)
     tops = [
         [cv.top_eigenpairs(network.hessian(bias), k=1, tol=1e-8) for bias in biases]
         for network in replicates
@@ -196,17 +197,23 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
         "bias": np.array(biases),
         "attention": np.array([first.attention(bias) for bias in biases]),
         "eigenvalues": eigenvalues,
-        "copies": np.array([_copies(spectrum) for spectrum in eigenvalues]),
+        "first": first_of_equals,
+        "copies": np.array([_copies(row) for row in first_of_equals]),
         "outlier_share": np.array(config.outlier_share),
         "replicate_largest": np.array([[float(top.eigenvalues[0]) for top in row] for row in tops]),
         "replicate_residual": np.array([[_residual(top) for top in row] for row in tops]),
     }
 
 
-def _copies(spectrum: np.ndarray) -> np.ndarray:
-    """How often each eigenvalue of an ascending spectrum occurs."""
-    new = np.diff(spectrum) > SAME * np.abs(spectrum).max()
-    group = np.concatenate([[0], np.cumsum(new)])
+def _first_of_equals(spectra: np.ndarray) -> np.ndarray:
+    """Which eigenvalues of ascending spectra ``(n, p)`` are larger than the one before."""
+    largest = np.abs(spectra).max(axis=-1, keepdims=True)
+    return np.diff(spectra, axis=-1, prepend=-np.inf) > SAME * largest
+
+
+def _copies(first: np.ndarray) -> np.ndarray:
+    """How many equals each eigenvalue of a spectrum has, itself included, ``(p,)``."""
+    group = np.cumsum(first) - 1
     return np.bincount(group)[group]
 
 
