@@ -1,49 +1,59 @@
-"""Computations that split into independent items, such as the networks of an ensemble."""
+"""Trainings and other computations that a stage runs: what they are given, and how they split."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hessian_spectra.results import Arrays
 
-# The keyword arguments of one call: numbers, strings, lists of them, or numpy arrays.
+# The keyword arguments of one call: numbers, strings, numpy arrays, and lists, dictionaries and
+# dataclasses of them.
 Item = Mapping[str, Any]
 
+# What a training calls with a step, which only ever rises, and its metrics.
+Log = Callable[[int, Mapping[str, float]], None]
 
-_unfinished: ContextVar[Path | None] = ContextVar("unfinished", default=None)
+# Begins to show a training: its name, what tells it from all others, and its configuration.
+Live = Callable[[str, str, Mapping[str, Any]], AbstractContextManager[Log]]
 
 
-def checkpoint_file() -> Path | None:
-    """Where the item that is being computed may keep its unfinished state.
-
-    What is found there was written by an interrupted computation of an item with the same key, that
-    is of the same item by the same code, or is damaged. Whoever computes the item removes the file
-    when it is done.
-
-    Returns:
-        The file, which need not exist; ``None`` where nothing is kept.
-
-    Example:
-        >>> checkpoint_file() is None
-        True
-        >>> with unfinished_state_in(Path("item.npz")):
-        ...     print(checkpoint_file())
-        item.npz
-    """
-    return _unfinished.get()
+def silent(step: int, metrics: Mapping[str, float]) -> None:
+    """A :data:`Log` that keeps nothing."""
 
 
 @contextmanager
-def unfinished_state_in(path: Path) -> Iterator[None]:
-    """Let :func:`checkpoint_file` name ``path`` meanwhile."""
-    token = _unfinished.set(path)
-    try:
-        yield
-    finally:
-        _unfinished.reset(token)
+def unseen(name: str, identity: str, config: Mapping[str, Any]) -> Iterator[Log]:
+    """A :data:`Live` that shows nothing."""
+    yield silent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What a training is given beside its configuration and data.
+
+    Args:
+        log: where it tells how it goes on.
+        checkpoint: a folder of its own for its unfinished state. What is found there was written by
+            an interrupted run of the same training by the same code, or is damaged. Whoever runs
+            the training removes the folder when the result is kept. ``None``: no state is kept.
+        folder: an empty folder for a result that is more than arrays, such as the weights of a
+            language model; it is kept beside the arrays if anything was written there. ``None``:
+            it would be lost.
+
+    Example:
+        >>> KEEPS_NOTHING.log(1, {"loss": 0.5})
+        >>> KEEPS_NOTHING.checkpoint is None
+        True
+    """
+
+    log: Log = silent
+    checkpoint: Path | None = None
+    folder: Path | None = None
+
+
+KEEPS_NOTHING = Run()
 
 
 def _unit(item: Item) -> float:
@@ -68,6 +78,7 @@ class FanOut:
         gather: ``(config, arrays of all items in their order) -> arrays``.
         cost: how long an item takes in some unit, for progress and estimates.
         probe: a miniature of an item, whose time tells that of a unit of ``cost``.
+        trains: whether ``compute`` is a training, which takes a :class:`Run` as ``run``.
 
     Example:
         >>> import numpy as np
@@ -85,8 +96,24 @@ class FanOut:
     gather: Callable[[Any, Sequence[Arrays]], Arrays]
     cost: Callable[[Item], float] = _unit
     probe: Callable[[Item], Item] = _whole
+    trains: bool = False
 
     def __call__(self, config: Any, networks: Arrays) -> Arrays:
-        """The arrays of the whole computation, made in this process."""
-        parts = [self.compute(**item) for item in self.items(config, networks)]
+        """The arrays of the whole computation, made in this process; nothing else is kept of it."""
+        run = {"run": KEEPS_NOTHING} if self.trains else {}
+        parts = [self.compute(**item, **run) for item in self.items(config, networks)]
         return self.gather(config, parts)
+
+
+def alone(train: Callable[..., Arrays]) -> FanOut:
+    """A training ``train(config, data, run)`` as a computation of one item.
+
+    Args:
+        train: a function of a module; ``config`` is a dataclass.
+    """
+    return FanOut(
+        items=lambda config, data: [{"config": config, "data": data}],
+        compute=train,
+        gather=lambda config, parts: parts[0],
+        trains=True,
+    )

@@ -8,7 +8,7 @@ import numpy as np
 
 import hessian_spectra
 from hessian_spectra.results import Arrays, read_arrays, write_arrays
-from hessian_spectra.work import FanOut, checkpoint_file
+from hessian_spectra.work import FanOut, Run
 
 
 def square(value: int) -> Arrays:
@@ -37,10 +37,10 @@ def noted(value: int, folder: str) -> Arrays:
 STEPS = 6
 
 
-def resumable(value: int, folder: str) -> Arrays:
+def resumable(value: int, folder: str, run: Run) -> Arrays:
     """As `square` in steps, from which it goes on; a file tells of each, others of its end."""
-    place, state = Path(folder), checkpoint_file()
-    assert state is not None
+    assert run.checkpoint is not None
+    place, state = Path(folder), run.checkpoint / "state.npz"
     (place / f"begun-{value}-{time.time_ns()}-{os.getpid()}").touch()
     done, total = 0, 0
     if state.exists():
@@ -83,5 +83,5 @@ def cost(item):
 
 squares = FanOut(items=_items, compute=square, gather=_gather, cost=cost)
 noted_squares = FanOut(items=_items, compute=noted, gather=_gather, cost=cost)
-resumable_sums = FanOut(items=_items, compute=resumable, gather=_gather, cost=cost)
+resumable_sums = FanOut(items=_items, compute=resumable, gather=_gather, cost=cost, trains=True)
 trees = FanOut(items=_items, compute=tree, gather=_gather)

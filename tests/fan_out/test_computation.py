@@ -10,11 +10,11 @@ from driver_process import begun
 from fan_out_items import cost, noted, noted_squares, squares
 
 from hessian_spectra.fan_out import Launcher, run
-from hessian_spectra.fan_out.keys import code_of
 from hessian_spectra.fan_out.plan import plan
 from hessian_spectra.fan_out.progress import Progress
 from hessian_spectra.fan_out.shards import Shards
-from hessian_spectra.fan_out.worker import Chunk
+from hessian_spectra.fan_out.worker import Chunk, Function
+from hessian_spectra.provenance import code_of
 from hessian_spectra.work import FanOut
 
 DEBUG = Launcher(cluster="debug")
@@ -67,7 +67,7 @@ def test_an_interrupted_run_says_what_is_kept(tmp_path, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     compute(tmp_path, [1])
-    monkeypatch.setattr("hessian_spectra.fan_out.computation.compute_one", interrupted)
+    monkeypatch.setattr("hessian_spectra.fan_out.worker.Function.compute", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compute(tmp_path, [1, 2])
     assert "1 of 2 items are kept; run again to go on" in capsys.readouterr().err
@@ -91,10 +91,9 @@ def test_a_name_that_is_no_folder_is_refused(tmp_path, name):
 
 def test_a_worker_whose_code_has_changed_computes_nothing(tmp_path):
     chunk = Chunk(
-        function=f"{noted.__module__}:noted",
+        function=Function(f"{noted.__module__}:noted"),
         code=code_of(noted.__module__),
         items=(("key", {"value": 1, "folder": str(tmp_path)}),),
-        spare=(),
         folder=tmp_path,
     )
     with pytest.raises(RuntimeError, match="the code has changed since the run was started"):
@@ -102,19 +101,6 @@ def test_a_worker_whose_code_has_changed_computes_nothing(tmp_path):
     assert begun(tmp_path) == {}
     chunk()
     assert Shards(tmp_path).present() == {"key"}
-
-
-def test_a_job_helps_others_when_its_own_items_are_done(tmp_path):
-    items = [(str(value), {"value": value, "folder": str(tmp_path)}) for value in range(5)]
-    (tmp_path / "raise-3").touch()
-    shards = Shards(tmp_path)
-    shards.write("4", {}, 0.0)
-    shards.write_error("2", ArithmeticError("raised in the job whose own it is"))
-    chunk = Chunk(f"{noted.__module__}:noted", code_of(noted.__module__), (), (), tmp_path)
-    replace(chunk, items=(items[1],), spare=(items[4], items[3], items[2], items[0]))()
-    assert begun(tmp_path) == {1: 1, 3: 1, 0: 1}
-    assert shards.present() == {"4", "1", "0"}
-    assert shards.error("3") == "ArithmeticError: no square of 3 today"
 
 
 def test_submitit_is_loaded_only_for_jobs(tmp_path, monkeypatch):

@@ -233,14 +233,3 @@ def test_two_drivers_at_once_do_not_harm_each_other(tmp_path, start):
     release(tmp_path)
     assert [driver.arrays() for driver in drivers] == [serially(tmp_path)] * 2
     assert list((tmp_path / "shards" / "squares").glob(".*")) == []
-
-
-def test_a_worker_that_is_done_helps_the_others(tmp_path, start):
-    hold(tmp_path, 4)
-    # Cut into (4, 1) and (3, 2): one worker is held in the first, the other does all the rest.
-    driver = start(LOCAL | {"items_per_job": 0})
-    wait_for("the other worker", lambda: begun(tmp_path) == ONCE | {4: 2})
-    release(tmp_path)
-    assert driver.arrays() == serially(tmp_path)
-    assert begun(tmp_path) == ONCE | {4: 2}
-    assert "4 computed, 0 failed attempts" in driver.said

@@ -1,15 +1,13 @@
 """Equal keys mean equal results: what changes one, and what does not."""
 
 import functools
-import sys
-import textwrap
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hessian_spectra.fan_out.keys import code_of, function_name, function_of, item_key
+from hessian_spectra.fan_out.keys import function_name, function_of, item_key
 
 VALUES = [
     1,
@@ -35,10 +33,6 @@ VALUES = [
     np.array([1], dtype=">i4"),
     np.array(["1"]),
 ]
-
-
-def digest(module):
-    return code_of(module).digest
 
 
 def key(**item):
@@ -94,76 +88,3 @@ def test_a_function_is_found_by_its_name():
 def test_what_others_cannot_import_is_refused(compute):
     with pytest.raises(ValueError, match="compute: expected a function of a module"):
         function_name(compute)
-
-
-SOURCES = {
-    "__init__": "",
-    "work": """
-        from . import direct
-        from .deep.package import name
-
-        def compute():
-            import written.lazy
-            return direct, name, written.lazy
-        """,
-    "direct": "import json\nvalue = 1",
-    "lazy": "value = 1",
-    "deep/__init__": "value = 1",
-    "deep/package/__init__": "from .inner import name",
-    "deep/package/inner": "from ...above import name",
-    "above": "name = 1",
-    "unrelated": "value = 1",
-}
-
-
-@pytest.fixture
-def written(tmp_path, monkeypatch):
-    """A package on disk that can be imported; `write` changes one of its modules."""
-
-    def write(module, source):
-        file = tmp_path / "written" / f"{module}.py"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(textwrap.dedent(source))
-
-    for module, source in SOURCES.items():
-        write(module, source)
-    monkeypatch.syspath_prepend(tmp_path)
-    __import__("written.work")
-    yield write
-    for name in [name for name in sys.modules if name.partition(".")[0] == "written"]:
-        del sys.modules[name]
-
-
-@pytest.mark.parametrize("module", [name for name in SOURCES if name != "unrelated"])
-def test_a_change_of_code_that_is_imported_changes_the_digest(written, module):
-    before = digest("written.work")
-    written(module, textwrap.dedent(SOURCES[module]) + "\nmore = 2\n")
-    assert digest("written.work") != before
-
-
-def test_other_code_comments_and_docstrings_do_not_count(written):
-    before = digest("written.work")
-    written("unrelated", "value = 2")
-    written("direct", '"""About it."""\nimport json  # for nothing\n\n\nvalue = 1')
-    assert digest("written.work") == before
-    written("direct", "import json\nvalue = 2")
-    assert digest("written.work") != before
-
-
-def test_code_knows_when_it_changes(written, tmp_path):
-    code = code_of("written.work")
-    assert code.unchanged
-    written("unrelated", "value = 2")
-    written("direct", "import json\nvalue = 1  # one")
-    assert code.unchanged
-    written("direct", "import json\nvalue = 2")
-    assert not code.unchanged
-    written("direct", SOURCES["direct"])
-    assert code.unchanged
-    (tmp_path / "written" / "lazy.py").unlink()
-    assert not code.unchanged
-
-
-def test_the_digest_covers_this_package_as_far_as_it_is_imported():
-    digests = {digest(f"hessian_spectra.{name}") for name in ("results", "work", "fan_out")}
-    assert len(digests) == 3

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hessian_spectra.fan_out import Launcher
+from hessian_spectra.fan_out.items import describe, telling
 from hessian_spectra.fan_out.launcher import cores
-from hessian_spectra.fan_out.plan import describe, jobs, makespan, plan
+from hessian_spectra.fan_out.plan import jobs, makespan, plan
 from hessian_spectra.work import FanOut
 
 COSTS = st.dictionaries(st.text(max_size=3), st.floats(1e-6, 1e6), min_size=1, max_size=60)
@@ -76,8 +77,9 @@ def test_a_long_item_is_cut_short_in_a_message():
 def test_an_item_is_told_from_others_by_what_differs():
     items = [{"seed": 0, "x": np.arange(size), "size": size, "kind": "k"} for size in (1, 2)]
     items.append({"seed": 0, "x": np.arange(1), "size": 3, "kind": "k"})
-    assert describe(items[0], items) == '{"x": "array (1,)", "size": 1}'
-    assert describe(items[0], items[:1]) == describe(items[0])
+    assert describe(items[0], telling(items)) == '{"x": "array (1,)", "size": 1}'
+    assert describe(items[0], telling(items[:1])) == describe(items[0])
+    assert telling([*items, {"seed": 0, "size": 4}]) == {"x", "size", "kind"}
 
 
 @pytest.mark.parametrize(

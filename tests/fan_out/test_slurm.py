@@ -48,7 +48,7 @@ def test_jobs_live_as_long_as_the_controller_does_not_answer(tmp_path, cluster, 
     (tmp_path / "slurm.conf").write_text("no configuration")
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
     assert slurm.living(jobs) == {job.name for job in jobs}
-    assert slurm.status().startswith("squeue does not answer (")
+    assert slurm.status.startswith("squeue does not answer (")
 
 
 def test_without_slurm_the_message_says_so(tmp_path, monkeypatch):

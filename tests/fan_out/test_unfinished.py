@@ -8,11 +8,10 @@ from driver_process import DriverProcess, begun
 from fan_out_items import STEPS, resumable, resumable_sums
 
 from hessian_spectra import fan_out
-from hessian_spectra.fan_out.keys import code_of
 from hessian_spectra.fan_out.shards import Shards
-from hessian_spectra.fan_out.worker import Chunk
+from hessian_spectra.fan_out.worker import Chunk, Function
+from hessian_spectra.provenance import code_of
 from hessian_spectra.results import read_arrays
-from hessian_spectra.work import checkpoint_file
 
 VALUES = [1, 2, 3]
 LAUNCHERS = {
@@ -107,17 +106,18 @@ def test_each_item_of_a_job_has_a_state_of_its_own(tmp_path):
     for value in (1, 2):
         (tmp_path / f"raise-at-{value}-2").touch()
     Chunk(
-        f"{resumable.__module__}:resumable",
+        Function(f"{resumable.__module__}:resumable", trains=True),
         code_of(resumable.__module__),
         items,
-        (),
         tmp_path / "shards",
     )()
     shards = Shards(tmp_path / "shards")
-    states = {key: read_arrays(shards.unfinished(key))["state"].tolist() for key in ("1", "2")}
+    states = {
+        key: read_arrays(shards.unfinished(key) / "state.npz")["state"].tolist()
+        for key in ("1", "2")
+    }
     assert states == {"1": [2, 2], "2": [2, 4]}
     assert shards.present() == set()
-    assert checkpoint_file() is None
 
 
 def test_what_a_superfluous_job_left_is_cleared_away(tmp_path):
@@ -126,6 +126,6 @@ def test_what_a_superfluous_job_left_is_cleared_away(tmp_path):
     shards = Shards(tmp_path / "shards" / "squares")
     (key,) = shards.present()
     for name in (key, "another"):
-        shards.unfinished(name).touch()
+        shards.unfinished(name).mkdir()
     run(tmp_path, [1], launcher)
     assert unfinished(tmp_path) == [shards.unfinished("another")]

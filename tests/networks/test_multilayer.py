@@ -49,7 +49,7 @@ def points_of(arrays):
 @pytest.fixture(scope="module", params=["linear", "relu"])
 def made(request):
     config = replace(CONFIG, activation=request.param)
-    return config, multilayer.networks(config, {})
+    return config, multilayer.train(config, {})
 
 
 def test_every_point_and_network_is_there(made):
@@ -95,9 +95,9 @@ def test_training_lowers_the_loss_and_its_end_is_told(made):
 
 def test_the_chunks_do_not_matter():
     config = replace(CONFIG, parametrisations=["sp"], depths=[2], sizes=[3])
-    whole = multilayer.networks(replace(config, networks_per_item=5), {})
+    whole = multilayer.train(replace(config, networks_per_item=5), {})
     for size in (1, 2):
-        chunked = multilayer.networks(replace(config, networks_per_item=size), {})
+        chunked = multilayer.train(replace(config, networks_per_item=size), {})
         for name, values in whole.items():
             if values.dtype.kind == "f":
                 np.testing.assert_allclose(chunked[name], values, rtol=1e-4, atol=1e-6)
@@ -121,7 +121,7 @@ def test_large_networks_may_start_with_another_rate():
 
 def test_diverged_networks_are_counted():
     rates = {"sp": 1e3, "ntp": 0.01}
-    arrays = multilayer.networks(replace(CONFIG, learning_rates=rates, depths=[2]), {})
+    arrays = multilayer.train(replace(CONFIG, learning_rates=rates, depths=[2]), {})
     gone = arrays["parametrisation"] == "sp"
     assert (arrays["status"][gone] == DIVERGED).all()
     assert (arrays["status"][~gone] != DIVERGED).all()

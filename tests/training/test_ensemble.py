@@ -5,6 +5,7 @@ import torch
 
 from hessian_spectra.models import draw, parametrise
 from hessian_spectra.models.teacher import teacher_data
+from hessian_spectra.training import ensemble as training_of_ensembles
 from hessian_spectra.training import train_ensemble
 from hessian_spectra.training.ensemble import CONVERGED, DIVERGED, EPOCH_LIMIT
 from tests.training.plain_loop import train
@@ -156,6 +157,24 @@ def test_progress_rises_to_one():
     assert seen == sorted(seen)
     assert 0 < seen[0] < 0.1
     assert seen[-1] == 1.0
+
+
+def test_what_is_logged_are_mean_losses_at_rising_steps(monkeypatch):
+    monkeypatch.setattr(training_of_ensembles, "MOST", 2)
+    monkeypatch.setattr(training_of_ensembles, "FEWEST", 2)
+    said = []
+    ensemble, x, y, factors = problem((2, 4, 2), 24, "linear")
+    ended = train_ensemble(
+        ensemble, x, y, factors=factors, networks=NETWORKS, batch_size=8,
+        log=lambda step, metrics: said.append((step, metrics)), **SETTINGS,
+    )  # fmt: skip
+    steps = [step for step, _ in said]
+    assert steps == sorted(set(steps))
+    parts = ended.epochs.split(2)
+    assert steps[-1] == sum(int(part.max()) for part in parts)
+    assert {metrics["training"] for _, metrics in said} <= {1.0, 2.0}
+    if len(parts[-1]) == 1:
+        assert said[-1][1]["loss"] == pytest.approx(ended.loss[-1].item())
 
 
 def test_the_start_is_left_as_it_was():

@@ -197,29 +197,47 @@ def eager(monkeypatch):
 
 @pytest.mark.parametrize("epoch", [1, 2, 19, 20, 21, 49, 50])
 def test_a_run_in_two_halves_is_one_run(tmp_path, eager, epoch):
-    file = tmp_path / "unfinished.npz"
+    file = tmp_path / "state.npz"
     with pytest.raises(InterruptionError):
-        train(checkpoint=file, progress=interrupt_at(epoch))
+        train(checkpoint=tmp_path, progress=interrupt_at(epoch))
     assert file.exists()
     shares, whole = [], train()
-    equal(train(checkpoint=file, progress=shares.append), whole)
+    equal(train(checkpoint=tmp_path, progress=shares.append), whole)
     assert shares[0] == epoch / 50
     assert len(whole.halvings) >= 3
-    assert not file.exists()
 
 
 def test_many_interruptions_are_no_other(tmp_path, eager):
-    file = tmp_path / "unfinished.npz"
+    file = tmp_path / "state.npz"
     for epoch in (3, 17, 30, 44):
         with pytest.raises(InterruptionError):
-            train(checkpoint=file, progress=interrupt_at(epoch), smallest_rate=1e-9)
-    equal(train(checkpoint=file, smallest_rate=1e-9), train(smallest_rate=1e-9))
+            train(checkpoint=tmp_path, progress=interrupt_at(epoch), smallest_rate=1e-9)
+    equal(train(checkpoint=tmp_path, smallest_rate=1e-9), train(smallest_rate=1e-9))
+
+
+def test_what_is_logged_is_the_same_after_an_interruption(tmp_path, eager):
+    def logged(**changes):
+        said = []
+        ended = train(log=lambda step, metrics: said.append((step, metrics)), **changes)
+        return said, ended
+
+    said, ended = logged()
+    rates = ended.rates.tolist()
+    assert said == [
+        (epoch, {"loss": loss, "learning_rate": rates[epoch]})
+        for epoch, loss in enumerate(ended.losses.tolist())
+    ]
+    with pytest.raises(InterruptionError):
+        train(checkpoint=tmp_path, progress=interrupt_at(20))
+    assert logged(checkpoint=tmp_path)[0] == said
+    long, _ = logged(epochs=1000, record=[])
+    assert [step for step, _ in long] == list(range(0, 1001, 10))
 
 
 def test_state_is_written_only_now_and_then(tmp_path):
-    file = tmp_path / "unfinished.npz"
+    file = tmp_path / "state.npz"
     with pytest.raises(InterruptionError):
-        train(checkpoint=file, progress=interrupt_at(40))
+        train(checkpoint=tmp_path, progress=interrupt_at(40))
     assert not file.exists()
 
 
@@ -237,19 +255,18 @@ def of_another_kind(file):
 
 def replaced_by_another_training(file):
     with pytest.raises(InterruptionError):
-        train(checkpoint=file, progress=interrupt_at(25), learning_rate=0.1)
+        train(checkpoint=tmp_path, progress=interrupt_at(25), learning_rate=0.1)
 
 
 @pytest.mark.parametrize("harm", [torn, emptied, of_another_kind, replaced_by_another_training])
 def test_a_file_that_is_damaged_or_foreign_is_not_believed(tmp_path, eager, harm):
-    file = tmp_path / "unfinished.npz"
+    file = tmp_path / "state.npz"
     with pytest.raises(InterruptionError):
-        train(checkpoint=file, progress=interrupt_at(30))
+        train(checkpoint=tmp_path, progress=interrupt_at(30))
     harm(file)
     shares = []
-    equal(train(checkpoint=file, progress=shares.append), train())
+    equal(train(checkpoint=tmp_path, progress=shares.append), train())
     assert shares[0] == 0
-    assert not file.exists()
 
 
 def test_the_state_belongs_to_one_training(tmp_path, eager):
@@ -264,8 +281,8 @@ def test_the_state_belongs_to_one_training(tmp_path, eager):
         (SampleObjective(x, y, "tanh"), start(), {"record": [0]}),
         (SampleObjective(x, y, "tanh"), start(), {"smallest_rate": 1e-3}),
     ):
-        file = tmp_path / "unfinished.npz"
-        call = {"learning_rate": 0.1, "epochs": 50, "record": [], "checkpoint": file}
+        file = tmp_path / "state.npz"
+        call = {"learning_rate": 0.1, "epochs": 50, "record": [], "checkpoint": tmp_path}
         with pytest.raises(InterruptionError):
             full_batch_descent(objective, weights, progress=interrupt_at(1), **call | changes)
         names.add(str(read_arrays(file)["digest"]))

@@ -10,10 +10,12 @@ from hessian_spectra.fan_out.worker import Chunk
 class Cluster(abc.ABC):
     """Runs jobs somewhere."""
 
+    # What the ledger calls it.
+    name: str
     # The longest time between two looks at the jobs, in seconds.
     patience: float
-    # How long this driver's jobs are given to end when all items are there, in seconds.
-    farewell: float
+    # What it has to say about the jobs, in a few words.
+    status: str = ""
 
     @abc.abstractmethod
     def room(self, running: int) -> int:
@@ -26,10 +28,6 @@ class Cluster(abc.ABC):
     @abc.abstractmethod
     def living(self, jobs: Sequence[Job]) -> set[str]:
         """The names of those jobs that run or wait."""
-
-    @abc.abstractmethod
-    def status(self) -> str:
-        """What it has to say about the jobs, in a few words."""
 
     @abc.abstractmethod
     def cancel(self, jobs: Sequence[Job]) -> None:

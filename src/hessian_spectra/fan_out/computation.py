@@ -2,20 +2,24 @@
 
 import contextlib
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.drive import Driver
+from hessian_spectra.fan_out.items import describe
 from hessian_spectra.fan_out.launcher import Launcher
 from hessian_spectra.fan_out.ledger import Ledger
-from hessian_spectra.fan_out.plan import Plan, describe, plan
+from hessian_spectra.fan_out.plan import Plan, plan
 from hessian_spectra.fan_out.progress import Progress, duration
 from hessian_spectra.fan_out.shards import Shards
-from hessian_spectra.fan_out.worker import compute_one, environment
+from hessian_spectra.fan_out.worker import environment
+from hessian_spectra.networks.result import Networks, write
 from hessian_spectra.results import Arrays
 from hessian_spectra.validation import require
-from hessian_spectra.work import FanOut
+from hessian_spectra.work import FanOut, Live, alone, unseen
 
 
 def shards_of(name: str, folder: Path) -> Shards:
@@ -58,7 +62,7 @@ def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
         if shards.has(key):
             continue
         try:
-            compute_one(plan.function, key, item, shards)
+            plan.function.compute(key, item, plan.title(progress.name, key), shards)
         except Exception as error:
             error.add_note(f"while computing {describe(item, length=1000)}")
             raise
@@ -116,6 +120,7 @@ def run(
     *,
     folder: Path,
     launcher: Launcher,
+    live: Live = unseen,
 ) -> Arrays:
     """The arrays of a whole computation, its items computed wherever the launcher says.
 
@@ -124,7 +129,7 @@ def run(
     An item that was computed before, by whichever launcher, is read from its shard
     ``<folder>/<name>/<key>.npz``; the key is a digest of the function, its code and the item. So a
     run that was stopped goes on where it stood, and nothing that has changed is mistaken for done.
-    An item may keep its own unfinished state, see :func:`~hessian_spectra.work.checkpoint_file`.
+    An item that is a training may keep its own unfinished state and log to a live run of its own.
 
     Args:
         name: of the computation, and of its folder.
@@ -133,6 +138,7 @@ def run(
         networks: the arrays that it starts from, as ``work`` takes them.
         folder: where shards are, for all computations; on a cluster, one that all machines see.
         launcher: where items are computed.
+        live: where the items of a training are shown; it changes nothing that is computed.
 
     Returns:
         What ``work(config, networks)`` returns, to the byte.
@@ -144,7 +150,7 @@ def run(
             killed leaves its jobs running, and the next one takes them over.
     """
     shards = shards_of(name, folder)
-    todo = plan(work, config, networks)
+    todo = plan(work, config, networks, live)
     with Progress(name, todo.costs, shards.present()) as shown:
         workers = launcher.workers_at_once
         where = f"{launcher.cluster}, {workers} worker{'s' if workers > 1 else ''}"
@@ -166,6 +172,49 @@ def run(
             f"({where})"
         )
     return work.gather(config, [parts[key] for key in todo.order])
+
+
+def train(
+    name: str,
+    work: FanOut | Callable[..., Arrays],
+    config: Any,
+    data: Arrays,
+    *,
+    result: Path,
+    folder: Path,
+    launcher: Launcher,
+    live: Live = unseen,
+) -> Networks:
+    """Train networks and keep them in a folder of their own, whole or not at all.
+
+    What a training wrote into ``run.folder`` is there beside the arrays; of a training that fans
+    out, in a folder for each item that did so, ``0`` for the first.
+
+    Args:
+        name: of the networks.
+        work: the training: one that fans out, or a function ``(config, data, run) -> arrays``,
+            which on one machine runs in this process.
+        config: the configuration, as ``work`` takes it.
+        data: the arrays that it starts from.
+        result: the folder; what was there before is replaced.
+        folder: where shards are, see :func:`run`.
+        launcher: where items are computed.
+        live: where the trainings are shown.
+
+    Returns:
+        The :class:`~hessian_spectra.networks.result.Networks` that are now in ``result``.
+
+    Raises:
+        FanOutError: some items could not be computed; those that could are kept.
+    """
+    spread = work if isinstance(work, FanOut) else alone(work)
+    if spread is not work and launcher.cluster == "local":
+        launcher = replace(launcher, cluster="debug")
+    arrays = run(name, spread, config, data, folder=folder, launcher=launcher, live=live)
+    shards, order = shards_of(name, folder), plan(spread, config, data).order
+    places = map(str, range(len(order))) if spread is work else ["."]
+    beside = zip(places, map(shards.beside, order), strict=True)
+    return write(result, arrays, {place: made for place, made in beside if made.exists()})
 
 
 def seconds(name: str, work: FanOut, config: Any, networks: Arrays, *, folder: Path) -> float:

@@ -3,20 +3,21 @@
 import collections
 import itertools
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Set
 
 from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.errors import FanOutError
+from hessian_spectra.fan_out.items import describe
 from hessian_spectra.fan_out.launcher import Launcher
 from hessian_spectra.fan_out.ledger import Job, Ledger
-from hessian_spectra.fan_out.plan import Plan, describe, jobs
+from hessian_spectra.fan_out.plan import Plan, jobs
 from hessian_spectra.fan_out.progress import Progress
 from hessian_spectra.fan_out.shards import Shards
 from hessian_spectra.fan_out.worker import Chunk
 
 # How many failed items an error names.
 NAMED = 3
-# How long another driver's jobs are given to end when all items are there, in seconds.
+# How long jobs are given to end when all items are there, in seconds.
 FAREWELL_SECONDS = 10.0
 
 
@@ -75,30 +76,16 @@ class Driver:
             raise
         self._tidy_up()
 
-    def _known(self) -> list[Job]:
-        """All jobs in the ledger that were submitted to this cluster."""
-        return [
-            Job(submission, index)
-            for submission in self._ledger.submissions()
-            if submission.cluster == self._launcher.cluster
-            for index in range(len(submission.chunks))
-        ]
-
-    def _clear_ledger(self) -> None:
-        living = self._cluster.living(self._known())
-        submissions = {name.partition("/")[0] for name in living}
-        self._ledger.clear(self._launcher.cluster, submissions)
-
     def _take_stock(self) -> None:
         """Find what is missing, and the jobs that work on it already."""
         missing = self._plan.costs.keys() - self._shards.present()
-        known = self._known()
+        known = self._ledger.jobs(self._cluster.name)
         living = self._cluster.living(known)
         useless = []
         for job in known:
             if job.name in living and missing & set(job.keys):
                 self._running[job.name] = job
-            elif job.name in living and job.submission.driver.dead:
+            elif job.name in living and not job.submission.looked_after:
                 useless.append(job)
         if useless:
             self._progress.say(self._cluster.leave_behind(useless))
@@ -111,22 +98,20 @@ class Driver:
 
     def _tidy_up(self) -> None:
         """Let the jobs end, and remove what they leave but for the shards."""
-        others = [job for name, job in self._running.items() if name not in self._mine]
-        mine = [job for name, job in self._running.items() if name in self._mine]
-        living = self._await_end(mine, self._cluster.farewell)
-        # Those that still run compute what others have computed, too.
-        self._cluster.cancel([job for job in mine if job.name in living])
+        ending = list(self._running.values())
+        until = time.monotonic() + FAREWELL_SECONDS
+        while (living := self._cluster.living(ending)) and time.monotonic() < until:
+            time.sleep(0.1)
+        # Those that still run compute what another driver's jobs have computed, too.
+        late = self._mine.keys() & living
+        self._cluster.cancel([self._mine[name] for name in late])
         for job in self._mine.values():
             self._ledger.remove(job.submission)
-        self._await_end(others, FAREWELL_SECONDS)
         self._clear_ledger()
 
-    def _await_end(self, jobs: Sequence[Job], seconds: float) -> set[str]:
-        """Wait a while for jobs to end; the names of those that have not."""
-        until = time.monotonic() + seconds
-        while (living := self._cluster.living(jobs)) and time.monotonic() < until:
-            time.sleep(0.1)
-        return living
+    def _clear_ledger(self) -> None:
+        known = self._ledger.jobs(self._cluster.name)
+        self._ledger.clear(known, self._cluster.living(known))
 
     def _watch(self) -> None:
         while True:
@@ -134,7 +119,7 @@ class Driver:
             running = list(self._running.values())
             living = self._cluster.living(running)
             present = self._shards.present()
-            self._progress.update(present, self._cluster.status())
+            self._progress.update(present, self._cluster.status)
             for job in running:
                 if job.name not in living:
                     del self._running[job.name]
@@ -193,33 +178,25 @@ class Driver:
             return
         for key in itertools.chain(*batch):
             self._shards.clear_error(key)
-        spare = self._spare(present) if self._launcher.helps else []
-        for job in self._cluster.submit([self._chunk(keys, spare) for keys in batch]):
+        for job in self._cluster.submit([self._chunk(keys) for keys in batch]):
             self._running[job.name] = self._mine[job.name] = job
 
-    def _spare(self, present: set[str]) -> list[str]:
-        # Jobs begin with their longest items, so their helpers begin with the shortest.
-        costs = self._plan.costs
-        return sorted(costs.keys() - present, key=lambda key: (costs[key], key))
-
-    def _chunk(self, keys: tuple[str, ...], spare: list[str]) -> Chunk:
-        # Each helper begins elsewhere, lest all of them help with the same item.
-        start = len(self._mine) * len(spare) // self._launcher.workers_at_once % max(len(spare), 1)
-        others = [key for key in spare[start:] + spare[:start] if key not in keys]
-        items = self._plan.items
+    def _chunk(self, keys: tuple[str, ...]) -> Chunk:
+        items = tuple((key, self._plan.items[key]) for key in keys)
+        name = self._progress.name
         return Chunk(
             function=self._plan.function,
             code=self._plan.code,
-            items=tuple((key, items[key]) for key in keys),
-            spare=tuple((key, items[key]) for key in others),
+            items=items,
             folder=self._shards.folder.resolve(),
+            titles={key: self._plan.title(name, key) for key in keys},
         )
 
     def _error(self, missing: Set[str]) -> FanOutError:
         # In the order of the items, the ones that failed before those that were given up with them.
         failed = [key for key in self._plan.items if key in missing and self._failures[key]]
         items = self._plan.items
-        named = [describe(items[key], items.values()) for key in failed[:NAMED]]
+        named = [describe(items[key], self._plan.told) for key in failed[:NAMED]]
         more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
         return FanOutError(
             f"{self._progress.name}: {len(missing)} of {len(self._plan.costs)} items are missing "

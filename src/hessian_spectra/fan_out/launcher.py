@@ -33,7 +33,8 @@ class Launcher:
             submits.
         workers: how many jobs run at once; 0 stands for one per core (``debug`` always has one).
         items_per_job: 0 cuts the work into jobs of equal cost, four per worker on SLURM, and one
-            on one machine, where a worker that is done helps the others.
+            on one machine, where no job waits in a queue: starting one takes seconds for imports.
+            Items of many minutes whose time nobody can tell are better one a job.
         retries: how often an item is tried again after its job failed, and how often SLURM may put
             a job that met its time limit back into the queue.
         minutes: time limit of a job of SLURM.
@@ -71,11 +72,6 @@ class Launcher:
         require(named, "workers", "at least 1 for slurm: how many jobs run at once", self.workers)
         plain = isinstance(self.options, Mapping)
         require(plain, "options", "settings of SLURM by name", self.options)
-
-    @property
-    def helps(self) -> bool:
-        """Whether a worker that is done helps the others."""
-        return self.cluster == "local" and not self.items_per_job
 
     @property
     def workers_at_once(self) -> int:

@@ -13,10 +13,6 @@ import psutil
 
 from hessian_spectra.results import read_json, write_json
 
-# A submission of another machine, of which nobody here can tell whether its driver lives, is
-# cleared away after a week.
-STALE_SECONDS = 7 * 24 * 3600.0
-
 
 @dataclass(frozen=True)
 class Process:
@@ -42,20 +38,10 @@ class Process:
         return cls(platform.node(), number, started)
 
     @property
-    def here(self) -> bool:
-        """Whether it is one of this machine."""
-        return self.host == platform.node()
-
-    @property
-    def dead(self) -> bool:
-        """Whether it does not run any more; known only of one of this machine."""
-        return self.here and not self.running
-
-    @property
-    def running(self) -> bool:
-        """Whether it runs; known only of one of this machine."""
-        if not self.here:
-            return False
+    def runs(self) -> bool:
+        """Whether it runs; of one of another machine nobody here can tell, so it does."""
+        if self.host != platform.node():
+            return True
         try:
             found = psutil.Process(self.number)
             # The start is known to a second or two: it is counted from the boot, whose time moves
@@ -88,6 +74,12 @@ class Submission:
     def name(self) -> str:
         """What the jobs are called."""
         return self.folder.name
+
+    @property
+    def looked_after(self) -> bool:
+        """Whether its driver runs; what this process submitted before is left from a failed run."""
+        here = self.driver.host == platform.node() and self.driver.number == os.getpid()
+        return self.driver.runs and not here
 
     def write(self) -> None:
         """Keep it for other drivers."""
@@ -131,21 +123,15 @@ class Job:
         return self.submission.chunks[self.index]
 
     @property
-    def log(self) -> Path | None:
-        """What it wrote to its standard error."""
+    def last_words(self) -> str:
+        """The last line that it wrote to its standard error, or that there is none."""
         several = len(self.submission.chunks) > 1
         pattern = f"*_{self.index}_0_log.err" if several else "*_0_log.err"
-        return next(iter(sorted(self.submission.folder.glob(pattern))), None)
-
-    @property
-    def last_words(self) -> str:
-        """The last line of its log, or that there is none."""
-        try:
-            lines = self.log.read_text(errors="replace").split("\n") if self.log else []
-        except FileNotFoundError:
-            lines = []
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return last or "its job ended without a word, as one does that is killed"
+        lines: list[str] = []
+        for log in sorted(self.submission.folder.glob(pattern))[:1]:
+            lines = [line.strip() for line in log.read_text(errors="replace").split("\n")]
+        silence = "its job ended without a word, as one does that is killed"
+        return next(filter(None, reversed(lines)), silence)
 
 
 class Ledger:
@@ -163,8 +149,16 @@ class Ledger:
         folder = self.folder / f"fan-out-{uuid.uuid4().hex[:12]}"
         return Submission(folder, cluster, Process.of(os.getpid()), tuple(chunks))
 
-    def submissions(self) -> list[Submission]:
-        """All submissions that were kept."""
+    def jobs(self, cluster: str) -> list[Job]:
+        """All jobs that were submitted there and kept."""
+        return [
+            Job(submission, index)
+            for submission in self._submissions()
+            if submission.cluster == cluster
+            for index in range(len(submission.chunks))
+        ]
+
+    def _submissions(self) -> list[Submission]:
         found = []
         for file in sorted(self.folder.glob("*/ledger.json")):
             try:
@@ -173,27 +167,17 @@ class Ledger:
                 continue  # another driver has just cleared it away
         return found
 
-    def clear(self, cluster: str, living: set[str]) -> None:
+    def clear(self, jobs: Sequence[Job], living: set[str]) -> None:
         """Remove the folders of submissions that nobody needs any more.
 
         Args:
-            cluster: only those that were submitted there.
-            living: names of the submissions that have jobs which run or wait.
+            jobs: those that were submitted.
+            living: the names of those that run or wait.
         """
-        for submission in self.submissions():
-            driver = submission.driver
-            # What this process submitted and does not run any more is left from a run that failed.
-            busy = driver.running and driver.number != os.getpid()
-            if submission.cluster != cluster or submission.name in living or busy:
-                continue
-            if driver.here or self._age(submission) > STALE_SECONDS:
+        needed = {job.submission.name for job in jobs if job.name in living}
+        for submission in {job.submission.name: job.submission for job in jobs}.values():
+            if submission.name not in needed and not submission.looked_after:
                 self.remove(submission)
-
-    def _age(self, submission: Submission) -> float:
-        try:
-            return time.time() - (submission.folder / "ledger.json").stat().st_mtime
-        except FileNotFoundError:
-            return 0.0
 
     def remove(self, submission: Submission) -> None:
         """Remove a submission's folder."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import platform
 import signal
 import threading
 import time
@@ -82,9 +83,10 @@ class Local(Cluster):
     """
 
     patience = 1.0
-    farewell = 0.5
 
     def __init__(self, launcher: Launcher, ledger: Ledger, variables: Mapping[str, str]) -> None:
+        # The folder may be shared with other machines, whose processes nobody here can look after.
+        self.name = f"local on {platform.node()}"
         self._launcher = launcher
         self._ledger = ledger
         self._variables = variables
@@ -99,7 +101,7 @@ class Local(Cluster):
         return [self._start(chunk) for chunk in chunks]
 
     def _start(self, chunk: Chunk) -> Job:
-        submission = self._ledger.new("local", [chunk.keys])
+        submission = self._ledger.new(self.name, [chunk.keys])
         executor = submitit.LocalExecutor(submission.folder, max_num_timeout=self._launcher.retries)
         executor.update_parameters(
             timeout_min=NO_LIMIT_MINUTES,
@@ -123,11 +125,7 @@ class Local(Cluster):
         if job.name in self._started:
             return not self._started[job.name][1].done()
         process = job.submission.process
-        return process is not None and process.running
-
-    def status(self) -> str:
-        """Nothing: what runs is seen in the progress."""
-        return ""
+        return process is not None and process.runs
 
     def cancel(self, jobs: Sequence[Job]) -> None:
         """Kill the processes of jobs; shards are written whole or not at all, so that is safe."""

@@ -1,23 +1,23 @@
 """What is to be computed: the items of a computation, their keys and costs, and their jobs."""
 
+import functools
 import heapq
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hessian_spectra.fan_out.keys import PACKAGE, Code, code_of, function_name, item_key, root_of
+from hessian_spectra.fan_out.items import describe, telling, title
+from hessian_spectra.fan_out.keys import function_name, item_key
 from hessian_spectra.fan_out.launcher import Launcher
+from hessian_spectra.fan_out.worker import Function
+from hessian_spectra.provenance import PACKAGE, Code, code_of, root_of
 from hessian_spectra.results import Arrays
-from hessian_spectra.work import FanOut, Item
+from hessian_spectra.work import FanOut, Item, Live, unseen
 
 # Jobs per worker. On SLURM they may start at different times, and the last ones should end
-# together. On one machine a worker that is done helps the others instead: starting a job, which
-# takes seconds for the imports, is not worth it.
+# together. On one machine a job's start, seconds for the imports, costs more than an uneven end.
 JOBS_PER_WORKER = {"debug": 1, "local": 1, "slurm": 4}
 
 
@@ -26,34 +26,49 @@ class Plan:
     """The items of a computation.
 
     Args:
-        function: the function's name, as :func:`keys.function_name` gives it.
-        code: its code.
+        function: computes an item.
+        code: the function's code.
         order: the keys of all items, in their order, equal items with the same one.
         items: the items by key.
         costs: how long each takes, in the computation's own unit.
         roots: the folders from which a worker imports.
     """
 
-    function: str
+    function: Function
     code: Code
     order: tuple[str, ...]
     items: Mapping[str, Item]
     costs: Mapping[str, float]
     roots: tuple[Path, ...]
 
+    @functools.cached_property
+    def told(self) -> set[str]:
+        """The names of what the items do not all have in common."""
+        return telling(self.items.values())
 
-def plan(work: FanOut, config: Any, networks: Arrays) -> Plan:
+    def title(self, name: str, key: str) -> str:
+        """What a live run of an item of the computation ``name`` is called."""
+        return f"{name} {title(self.items[key], self.told)}".strip() if self.function.trains else ""
+
+
+def plan(work: FanOut, config: Any, networks: Arrays, live: Live = unseen) -> Plan:
     """Name and weigh the items of a computation.
+
+    Args:
+        work: its items, and what to do with them.
+        config: the configuration, as ``work`` takes it.
+        networks: the arrays that it starts from, as ``work`` takes them.
+        live: where its trainings are shown, which changes no key.
 
     Raises:
         ValueError: its function cannot be imported by others, an item holds something without a
             canonical form, or a cost is not a positive number.
     """
-    function = function_name(work.compute)
-    module = function.partition(":")[0]
+    name = function_name(work.compute)
+    module = name.partition(":")[0]
     code = code_of(module)
     found = list(work.items(config, networks))
-    order = tuple(item_key(function, code.digest, item) for item in found)
+    order = tuple(item_key(name, code.digest, item) for item in found)
     items = dict(zip(order, found, strict=True))
     costs = {key: float(work.cost(item)) for key, item in items.items()}
     for key, cost in costs.items():
@@ -61,6 +76,7 @@ def plan(work: FanOut, config: Any, networks: Arrays) -> Plan:
             raise ValueError(
                 f"cost: expected a positive number, got {cost} for {describe(items[key])}"
             )
+    function = Function(name, work.trains, live)
     return Plan(function, code, order, items, costs, (root_of(PACKAGE), root_of(module)))
 
 
@@ -106,35 +122,3 @@ def makespan(seconds: Sequence[float], workers: int) -> float:
     for duration in seconds:
         heapq.heapreplace(free, free[0] + duration)
     return max(free)
-
-
-def describe(item: Item, among: Iterable[Item] = (), length: int = 100) -> str:
-    """An item in a few words, for a message.
-
-    Args:
-        item: the item.
-        among: the items that it is to be told from; what all have in common is left out.
-        length: the most characters.
-
-    Example:
-        >>> describe({"size": 3, "x": np.zeros((2, 2))})
-        '{"size": 3, "x": "array (2, 2)"}'
-        >>> describe({"seed": 0, "size": 3}, [{"seed": 0, "size": 2}])
-        '{"size": 3}'
-    """
-
-    def brief(value: Any) -> str:
-        return f"array {value.shape}" if isinstance(value, np.ndarray) else str(value)
-
-    def text(value: Any) -> str:
-        return json.dumps(value, default=brief)
-
-    own = {name: text(value) for name, value in item.items()}
-    told = {
-        name
-        for other in among
-        for name in own
-        if name not in other or text(other[name]) != own[name]
-    }
-    words = ", ".join(f'"{name}": {own[name]}' for name in own if name in told or not told)
-    return f"{{{words}}}" if len(words) <= length else f"{{{words[: length - 3]}...}}"

@@ -1,6 +1,8 @@
 """The folder of a computation: one file of arrays per item, and what became of the failed ones."""
 
+import contextlib
 import os
+import shutil
 import traceback
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
@@ -14,9 +16,10 @@ from hessian_spectra.results import (
     write_bytes,
     write_json,
 )
+from hessian_spectra.work import Log, Run
 
-# What the file of an item's unfinished state ends in. It never counts as a shard.
-UNFINISHED = ".unfinished.npz"
+# What the folder of a training's unfinished state ends in.
+UNFINISHED = ".unfinished"
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,8 @@ class Shards:
 
     Args:
         folder: where they are: ``<key>.npz`` the arrays, ``<key>.json`` how long they took,
-            ``<key>.error`` what the last attempt raised, ``<key>.unfinished.npz`` how far an item
-            has come that was interrupted and keeps such a state.
+            ``<key>.error`` what the last attempt raised, ``<key>/`` what a training made beside
+            arrays, ``<key>.unfinished/`` how far it has come.
     """
 
     folder: Path
@@ -36,8 +39,20 @@ class Shards:
         return self.folder / f"{key}.npz"
 
     def unfinished(self, key: str) -> Path:
-        """Where an item may keep its state until it is done."""
+        """Where a training may keep its state until it is done."""
         return self.folder / f"{key}{UNFINISHED}"
+
+    def beside(self, key: str) -> Path:
+        """Where a training may keep what is more than arrays."""
+        return self.folder / key
+
+    def run(self, key: str, log: Log) -> Run:
+        """What the training of an item is given."""
+        # What an interrupted one wrote there may be half of a file.
+        shutil.rmtree(self.beside(key), ignore_errors=True)
+        for folder in (self.unfinished(key), self.beside(key)):
+            folder.mkdir(parents=True, exist_ok=True)
+        return Run(log=log, checkpoint=self.unfinished(key), folder=self.beside(key))
 
     def _facts(self, key: str) -> Path:
         return self.folder / f"{key}.json"
@@ -58,7 +73,7 @@ class Shards:
         return {
             name.removesuffix(".npz")
             for name in self._names()
-            if name.endswith(".npz") and not name.endswith(UNFINISHED) and not name.startswith(".")
+            if name.endswith(".npz") and not name.startswith(".")
         }
 
     def has(self, key: str) -> bool:
@@ -67,19 +82,21 @@ class Shards:
 
     def write(self, key: str, arrays: Arrays, seconds: float) -> None:
         """Write an item's shard; the arrays come last, because their file is what counts."""
+        with contextlib.suppress(OSError):
+            self.beside(key).rmdir()  # if it is empty
         write_json(self._facts(key), {"seconds": seconds})
         write_arrays(self.path(key), arrays)
         self._error(key).unlink(missing_ok=True)
-        self.unfinished(key).unlink(missing_ok=True)
+        shutil.rmtree(self.unfinished(key), ignore_errors=True)
 
     def clear_unfinished(self, done: Set[str]) -> None:
-        """Remove the states of items that are done.
+        """Remove the states of trainings that are done.
 
-        They are left by a job that was ended while it computed what another one had computed.
+        They are left by a job that was ended while it made what another driver's job had made.
         """
         for name in self._names():
             if name.endswith(UNFINISHED) and name.removesuffix(UNFINISHED) in done:
-                (self.folder / name).unlink(missing_ok=True)
+                shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def read(self, key: str) -> Arrays:
         """An item's arrays.

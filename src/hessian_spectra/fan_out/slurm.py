@@ -33,8 +33,8 @@ def _cancel(name: str) -> None:
 class Slurm(Cluster):
     """Jobs of the SLURM cluster that this machine submits to."""
 
+    name = "slurm"
     patience = 10.0
-    farewell = 10.0
 
     def __init__(self, launcher: Launcher, ledger: Ledger, variables: Mapping[str, str]) -> None:
         missing = [command for command in COMMANDS if shutil.which(command) is None]
@@ -42,7 +42,6 @@ class Slurm(Cluster):
         require(not missing, "cluster", what, f"no {', '.join(missing)}")
         self._launcher = launcher
         self._ledger = ledger
-        self._waiting = ""
         self._submitted: list[str] = []
         self._parameters = self._checked(variables)
 
@@ -70,7 +69,7 @@ class Slurm(Cluster):
 
     def submit(self, chunks: Sequence[Chunk]) -> list[Job]:
         """Put an array of jobs into the queue, one per chunk."""
-        submission = self._ledger.new("slurm", [chunk.keys for chunk in chunks])
+        submission = self._ledger.new(self.name, [chunk.keys for chunk in chunks])
         # Kept before it is submitted: the jobs are found by the name, so that not even a driver
         # that is killed between the two lines loses them.
         submission.write()
@@ -101,7 +100,7 @@ class Slurm(Cluster):
             )
         except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
             said = getattr(error, "stderr", None) or str(error)
-            self._waiting = f"squeue does not answer ({' '.join(str(said).split())})"
+            self.status = f"squeue does not answer ({' '.join(str(said).split())})"
             return {job.name for job in jobs}
         return self._read(done.stdout)
 
@@ -117,12 +116,8 @@ class Slurm(Cluster):
             if state == "PD":
                 reasons[reason] += 1
         waiting = [f"{count} waiting ({reason})" for reason, count in reasons.most_common()]
-        self._waiting = ", ".join(waiting)
+        self.status = ", ".join(waiting)
         return found
-
-    def status(self) -> str:
-        """How many jobs wait in the queue, and for what."""
-        return self._waiting
 
     def cancel(self, jobs: Sequence[Job]) -> None:
         """Cancel jobs, whether they run or wait."""

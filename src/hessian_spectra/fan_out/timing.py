@@ -19,7 +19,7 @@ from hessian_spectra.fan_out.plan import Plan, jobs, makespan, plan
 from hessian_spectra.fan_out.progress import duration
 from hessian_spectra.fan_out.worker import environment
 from hessian_spectra.results import Arrays
-from hessian_spectra.work import FanOut
+from hessian_spectra.work import KEEPS_NOTHING, FanOut
 
 # How many items are timed, from the cheapest to the dearest.
 PROBES = 4
@@ -94,12 +94,13 @@ class Estimate:
 
 def _rate(work: FanOut, plan: Plan, key: str) -> float:
     """Seconds per unit of cost, timed with the miniature of an item."""
-    compute = function_of(plan.function)
+    compute = function_of(plan.function.name)
+    run = {"run": KEEPS_NOTHING} if work.trains else {}
     probe = work.probe(plan.items[key])
     runs, started = 0, time.perf_counter()
     with threadpool_limits(1):
         while not runs or time.perf_counter() - started < SHORTEST_SECONDS:
-            compute(**probe)
+            compute(**probe, **run)
             runs += 1
     return (time.perf_counter() - started) / runs / work.cost(probe)
 
@@ -117,10 +118,10 @@ def _start_seconds(plan: Plan, launcher: Launcher) -> float:
     """How long a job takes before its first item."""
     if launcher.cluster == "debug":
         return 0.0
-    module = plan.function.partition(":")[0]
+    module = plan.function.name.partition(":")[0]
     worker = (
-        "import submitit.core.submission, importlib; from hessian_spectra.fan_out import keys; "
-        f"importlib.import_module({module!r}); keys.code_of({module!r})"
+        "import submitit.core.submission, importlib; from hessian_spectra import provenance; "
+        f"importlib.import_module({module!r}); provenance.code_of({module!r})"
     )
     started = time.perf_counter()
     # A job is a process that looks after another one.

@@ -2,29 +2,62 @@
 
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from hessian_spectra.fan_out.keys import Code, function_of
+from hessian_spectra.fan_out.items import plain
+from hessian_spectra.fan_out.keys import function_of
 from hessian_spectra.fan_out.shards import Shards
-from hessian_spectra.work import Item, unfinished_state_in
+from hessian_spectra.provenance import Code
+from hessian_spectra.results import Arrays
+from hessian_spectra.work import Item, Live, unseen
 
 # One thread for each worker: as many workers as cores are faster than threads, and the bytes of a
 # result depend on the number of threads.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
-def compute_one(function: str, key: str, item: Item, shards: Shards) -> None:
-    """Compute an item, from its unfinished state if it left one, and write its shard."""
-    compute = function_of(function)
-    with threadpool_limits(1), unfinished_state_in(shards.unfinished(key)):
-        started = time.perf_counter()
-        arrays = compute(**item)
-        seconds = time.perf_counter() - started
-    shards.write(key, arrays, seconds)
+@dataclass(frozen=True)
+class Function:
+    """How an item is computed.
+
+    Args:
+        name: of the function to call, as :func:`keys.function_name` gives it.
+        trains: whether it is a training, which is given a :class:`~hessian_spectra.work.Run`.
+        live: where a training is shown.
+    """
+
+    name: str
+    trains: bool = False
+    live: Live = unseen
+
+    def compute(self, key: str, item: Item, title: str, shards: Shards) -> None:
+        """Compute an item and write its shard; a training goes on from its unfinished state.
+
+        Args:
+            key: the item's.
+            item: the item.
+            title: what a live run of it is called.
+            shards: where it is kept.
+        """
+        function = function_of(self.name)
+        with threadpool_limits(1):
+            started = time.perf_counter()
+            arrays = (
+                self._train(function, key, item, title, shards) if self.trains else function(**item)
+            )
+            seconds = time.perf_counter() - started
+        shards.write(key, arrays, seconds)
+
+    def _train(
+        self, function: Callable[..., Arrays], key: str, item: Item, title: str, shards: Shards
+    ) -> Arrays:
+        with self.live(title, key, plain(item)) as log:
+            return function(**item, run=shards.run(key, log))
 
 
 @dataclass(frozen=True)
@@ -32,27 +65,26 @@ class Chunk:
     """Some items for one job.
 
     Called in the job's process. An item whose shard is there is skipped, so that a job which was
-    put back into the queue, or meets another driver's, goes on where the work stands; and an item
-    that keeps its unfinished state goes on from there.
+    put back into the queue, or meets another driver's, goes on where the work stands; and a
+    training that keeps its unfinished state goes on from there.
 
     Args:
-        function: the function to call, as :func:`keys.function_name` names it.
-        code: its code when the run started.
+        function: computes an item.
+        code: the function's code when the run started.
         items: the items with their keys, in the order in which they are computed.
-        spare: items of other jobs, with which it goes on when its own are done, in case those
-            jobs have not come to them. Two jobs that compute the same item do no harm.
         folder: of the shards.
+        titles: what the live runs of the items are called, by key.
     """
 
-    function: str
+    function: Function
     code: Code
     items: tuple[tuple[str, Item], ...]
-    spare: tuple[tuple[str, Item], ...]
     folder: Path
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of its own items."""
+        """The keys of its items."""
         return tuple(key for key, _ in self.items)
 
     def __call__(self) -> None:
@@ -62,15 +94,15 @@ class Chunk:
             RuntimeError: the code is another one than when the keys were made.
         """
         shards = Shards(self.folder)
-        function_of(self.function)
+        function_of(self.function.name)
         if not self.code.unchanged:
             raise RuntimeError("the code has changed since the run was started: start it again")
-        for key, item in self.items + self.spare:
+        for key, item in self.items:
             # The driver forgets what an item raised before it submits it again.
             if shards.has(key) or shards.error(key):
                 continue
             try:
-                compute_one(self.function, key, item, shards)
+                self.function.compute(key, item, self.titles.get(key, key), shards)
             except Exception as error:
                 if type(error).__name__ == "UncompletedJobError":
                     raise  # submitit's word that the job is over, not the item's

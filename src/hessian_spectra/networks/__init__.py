@@ -1,1 +1,1 @@
-"""The ensembles: many networks drawn, trained and measured at once, for the studies of them."""
+"""What is trained once and studied by several: a configuration in, arrays and a folder out."""

@@ -1,16 +1,28 @@
-"""What the configurations of all ensembles have in common."""
+"""What the configurations of all networks have in common."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnsembleConfig:
-    """The fields that every ``conf/ensembles/<ensemble>.yaml`` has.
+class NetworksConfig:
+    """The fields that every ``conf/networks/<name>.yaml`` has.
 
     Args:
-        kind: the module of ``hessian_spectra.networks`` that makes it.
-        seed: seed of all random draws of the ensemble.
+        kind: the module of ``hessian_spectra.networks`` that trains them.
+        seed: seed of all random draws.
     """
 
     kind: str
     seed: int
+
+
+def shared(settings: type, config: Any) -> dict[str, Any]:
+    """What each item takes from a configuration as it is.
+
+    Args:
+        settings: a dataclass that ``config`` is an instance of: its fields are taken, no others,
+            so that an item holds nothing that does not change it.
+        config: the configuration.
+    """
+    return {field.name: getattr(config, field.name) for field in fields(settings)}

@@ -16,8 +16,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from hessian_spectra.data.tools.reduction import reduce_regression
-from hessian_spectra.data.tools.whitening import principal_components
+from hessian_spectra.data.tools.whitening import PrincipalComponents, principal_components
 from hessian_spectra.models import balanced_weights, kaiming_uniform
+from hessian_spectra.networks.base import shared
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.training import (
@@ -27,7 +28,7 @@ from hessian_spectra.training import (
     full_batch_descent,
 )
 from hessian_spectra.validation import require
-from hessian_spectra.work import FanOut, Item, checkpoint_file
+from hessian_spectra.work import FanOut, Item, Run
 
 # What is done to the inputs, how the weights are drawn, and the activation of the hidden layers.
 INPUTS, INITIALISATIONS, ACTIVATIONS = (
@@ -47,15 +48,12 @@ HALVINGS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImageNetworksConfig:
-    """Settings of networks that are trained on images.
+class Settings:
+    """What all networks of a study have in common.
 
     Args:
         seed: seed of all random draws.
-        samples: number of images n of a subset.
-        replicates: networks of each point, each with a subset and initial weights of its own.
         depth: number of layers L.
-        width: units of each hidden layer.
         input_scale: σ_x of whitened inputs.
         initial_range: smallest and largest singular value of balanced layers at initialisation,
             between which they are drawn uniformly.
@@ -66,15 +64,27 @@ class ImageNetworksConfig:
     """
 
     seed: int
-    samples: int
-    replicates: int
     depth: int
-    width: int
     input_scale: float
     initial_range: list[float]
     learning_rate: float
     epochs: int
     precision: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageNetworksConfig(Settings):
+    """Settings of networks that are trained on images.
+
+    Args:
+        samples: number of images n of a subset.
+        replicates: networks of each point, each with a subset and initial weights of its own.
+        width: units of each hidden layer.
+    """
+
+    samples: int
+    replicates: int
+    width: int
 
     def __post_init__(self) -> None:
         require(self.samples >= 1, "samples", "at least 1", self.samples)
@@ -103,7 +113,7 @@ def sources(data: Arrays) -> list[str]:
 
 
 def network_item(
-    config: ImageNetworksConfig, data: Arrays, source: str, indices: Tensor, **settings: Any
+    config: ImageNetworksConfig, data: Arrays, source: str, indices: Tensor, **point: Any
 ) -> Item:
     """The item of one network.
 
@@ -112,7 +122,7 @@ def network_item(
         data: image sets, as the data kind ``images`` makes them.
         source: which of them.
         indices: of the images of the subset.
-        settings: what differs between the study's networks: ``case``, ``replicate``, ``record``,
+        point: what differs between the study's networks: ``case``, ``replicate``, ``record``,
             ``width``.
     """
     return {
@@ -121,15 +131,8 @@ def network_item(
         "images": data[f"{source}/images"],
         "labels": data[f"{source}/labels"],
         "indices": indices.numpy(),
-        "depth": config.depth,
-        "width": config.width,
-        "input_scale": float(config.input_scale),
-        "initial_range": [float(end) for end in config.initial_range],
-        "learning_rate": float(config.learning_rate),
-        "epochs": config.epochs,
-        "precision": config.precision,
-        "seed": config.seed,
-    } | settings
+        **point,
+    } | shared(Settings, config)
 
 
 def cost(item: Item) -> float:
@@ -156,16 +159,11 @@ def train_network(
     labels: np.ndarray,
     indices: np.ndarray,
     case: str,
-    depth: int,
     width: int,
-    input_scale: float,
-    initial_range: Sequence[float],
-    learning_rate: float,
-    epochs: int,
-    precision: str,
     record: Sequence[int],
     replicate: int,
-    seed: int,
+    run: Run,
+    **shared: Any,
 ) -> Arrays:
     """Draw and train one network.
 
@@ -175,16 +173,11 @@ def train_network(
         labels: ``(N,)``, 0 to K − 1.
         indices: ``(n,)``, the subset.
         case: one of ``CASES``.
-        depth: number of layers L.
         width: units of each hidden layer.
-        input_scale: σ_x of whitened inputs.
-        initial_range: of the singular values of balanced layers.
-        learning_rate: at the start.
-        epochs: the most epochs.
-        precision: of the training of nonlinear networks.
         record: epochs whose weights are kept.
         replicate: which of the networks of a point it is.
-        seed: the study's seed.
+        run: where the training logs and keeps its unfinished state.
+        shared: the :class:`Settings`.
 
     Returns:
         ``epoch`` (t,), and at each ``weights <l>`` (t, d_l, d_{l−1}), ``loss`` (t,), ``rate`` (t,);
@@ -194,6 +187,7 @@ def train_network(
         for linear networks ``root`` (r,), ``target`` (K, r) and ``floor`` of
         :class:`ReducedRegression`, for others ``inputs`` (n, r) and ``targets`` (n, K).
     """
+    settings = Settings(**shared)
     inputs_are, drawn, activation = case.split("-")
     classes = int(labels.max()) + 1
     chosen = torch.from_numpy(labels[indices])
@@ -201,50 +195,75 @@ def train_network(
     x = torch.from_numpy(images[indices]).flatten(1).double() / float(images.max())
     y = functional.one_hot(chosen, classes).double()
     components = principal_components(x)
-    scale = input_scale if inputs_are == "whitened" else None
-    kept: Arrays = {"source": np.array(source), "case": np.array(case)}
-    kept |= {"replicate": np.array(replicate), "rank": np.array(len(components.singular_values))}
+    scale = settings.input_scale if inputs_are == "whitened" else None
+    objective, kept = _objective(components, y, scale, activation, PRECISIONS[settings.precision])
+    kept |= {"source": np.array(source), "case": np.array(case), "replicate": np.array(replicate)}
+    kept["rank"] = np.array(len(components.singular_values))
     kept["counts"] = np.bincount(chosen.numpy(), minlength=classes)
-    objective: LinearObjective | SampleObjective
+    features = (kept["root"] if "root" in kept else kept["inputs"]).shape[-1]
+    sizes = (features, *[width] * (settings.depth - 1), classes)
+    weights = _initial(drawn, sizes, settings.initial_range, f"{source} {replicate}", settings.seed)
+    return kept | _arrays(_trained(objective, weights, record, settings, run))
+
+
+def _objective(
+    components: PrincipalComponents,
+    y: Tensor,
+    scale: float | None,
+    activation: str,
+    dtype: torch.dtype,
+) -> tuple[LinearObjective | SampleObjective, Arrays]:
+    """The loss of a network, and what is kept of the samples that it is about.
+
+    Args:
+        components: of the inputs.
+        y: one-hot labels ``(n, K)``.
+        scale: of whitened inputs; ``None`` leaves them as they are.
+        activation: of the hidden layers.
+        dtype: of a nonlinear network.
+    """
     if activation == "linear":
         reduced = reduce_regression(components, y, scale)
-        objective = LinearObjective(reduced.root, reduced.target, reduced.floor)
-        kept |= {"root": reduced.root.numpy(), "target": reduced.target.numpy()}
-        kept["floor"] = np.array(reduced.floor)
-        features = len(reduced.root)
-    else:
-        # Raw inputs are rotated to their principal directions, which leaves out constant zeros.
-        inputs = components.scores * components.singular_values
-        inputs = inputs if scale is None else components.inputs(scale)
-        dtype = PRECISIONS[precision]
-        objective = SampleObjective(inputs.to(dtype), y.to(dtype), activation)
-        kept |= {"inputs": inputs.numpy(), "targets": y.numpy()}
-        features = inputs.shape[1]
-    sizes = (features, *[width] * (depth - 1), classes)
-    weights = _initial(drawn, sizes, initial_range, f"{source} {replicate}", seed)
-    run = full_batch_descent(
+        linear = LinearObjective(reduced.root, reduced.target, reduced.floor)
+        kept = {"root": reduced.root.numpy(), "target": reduced.target.numpy()}
+        return linear, kept | {"floor": np.array(reduced.floor)}
+    # Raw inputs are rotated to their principal directions, which leaves out constant zeros.
+    inputs = components.scores * components.singular_values
+    inputs = inputs if scale is None else components.inputs(scale)
+    objective = SampleObjective(inputs.to(dtype), y.to(dtype), activation)
+    return objective, {"inputs": inputs.numpy(), "targets": y.numpy()}
+
+
+def _trained(
+    objective: LinearObjective | SampleObjective,
+    weights: Sequence[Tensor],
+    record: Sequence[int],
+    settings: Settings,
+    run: Run,
+) -> FullBatchTraining:
+    return full_batch_descent(
         objective,
         [weight.to(objective.dtype) for weight in weights],
-        learning_rate=learning_rate,
-        epochs=epochs,
+        learning_rate=settings.learning_rate,
+        epochs=settings.epochs,
         record=list(record),
         patience=PATIENCE,
         threshold=THRESHOLD,
-        smallest_rate=learning_rate * 0.5**HALVINGS,
-        checkpoint=checkpoint_file(),
+        smallest_rate=settings.learning_rate * 0.5**HALVINGS,
+        log=run.log,
+        checkpoint=run.checkpoint,
     )
-    return kept | _arrays(run)
 
 
-def _arrays(run: FullBatchTraining) -> Arrays:
+def _arrays(ended: FullBatchTraining) -> Arrays:
     """What is kept of a training."""
-    recorded = list(run.recorded)
-    arrays: Arrays = {"epoch": np.array(recorded), "losses": run.losses.numpy()}
-    arrays |= {"loss": run.losses[recorded].numpy(), "rate": run.rates[recorded].numpy()}
-    for layer, stacked in enumerate(zip(*run.weights, strict=True), start=1):
+    recorded = list(ended.recorded)
+    arrays: Arrays = {"epoch": np.array(recorded), "losses": ended.losses.numpy()}
+    arrays |= {"loss": ended.losses[recorded].numpy(), "rate": ended.rates[recorded].numpy()}
+    for layer, stacked in enumerate(zip(*ended.weights, strict=True), start=1):
         arrays[f"weights {layer}"] = torch.stack(stacked).double().numpy()
-    arrays |= {"halvings": np.array(len(run.halvings)), "finished": np.array(run.finished)}
-    arrays["diverged_at"] = np.array(-1 if run.diverged_at is None else run.diverged_at)
+    arrays |= {"halvings": np.array(len(ended.halvings)), "finished": np.array(ended.finished)}
+    arrays["diverged_at"] = np.array(-1 if ended.diverged_at is None else ended.diverged_at)
     return arrays
 
 
@@ -279,6 +298,7 @@ def training(items: Callable[[Any, Arrays], Iterable[Item]]) -> FanOut:
     return FanOut(
         items=lambda config, data: list(items(config, data)),
         compute=train_network,
+        trains=True,
         gather=lambda config, parts: joined(parts),
         cost=cost,
         probe=probe,

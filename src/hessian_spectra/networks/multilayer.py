@@ -8,7 +8,7 @@ the order of their data only.
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 import torch
@@ -25,62 +25,73 @@ from hessian_spectra.models import Ensemble
 from hessian_spectra.models.ensemble import PiecewiseLinear, require_piecewise_linear
 from hessian_spectra.models.parametrisation import PARAMETRISATIONS, draw, parametrise
 from hessian_spectra.models.teacher import teacher_data
-from hessian_spectra.networks.base import EnsembleConfig
+from hessian_spectra.networks.base import NetworksConfig, shared
 from hessian_spectra.results import Arrays
-from hessian_spectra.training.ensemble import DIVERGED, Order, train_ensemble
+from hessian_spectra.training.ensemble import DIVERGED, EnsembleTraining, Order, train_ensemble
 from hessian_spectra.validation import require
-from hessian_spectra.work import FanOut, Item
+from hessian_spectra.work import FanOut, Item, Run
 
 TIMES = ("initialisation", "trained")
 NORMS = ("spectral", "frobenius", "nuclear")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(EnsembleConfig):
-    """Settings of an ensemble of fully connected networks.
+class Settings:
+    """What the networks of all points have in common.
 
     Args:
+        seed: seed of data, initial weights and the orders of the data.
         activation: ``linear`` or ``relu``.
-        parametrisations: some of ``sp``, ``mup``, ``ntp``.
-        depths: numbers of layers.
-        sizes: input and output sizes D = K.
         width: hidden units m of each hidden layer.
-        networks: networks N of each point, that is of each parametrisation, depth and size.
         samples: number of training points n.
         noise_variance: variance of the noise on the teacher's outputs.
         batch_size: samples in an update.
         order: ``own`` for another order of the samples in each network, or ``shared``.
-        learning_rates: base learning rate for each parametrisation, for sizes below ``large_size``.
-        large_size: the size from which on it is another.
-        large_learning_rates: base learning rate for each parametrisation from there on.
         smallest_learning_rate: training ends on its plateau.
         factor: what the learning rate is multiplied with on a plateau.
         patience: epochs without improvement before that.
         threshold: relative decrease of the loss that counts as improvement.
         epochs: the most that a network is trained.
         tolerance: relative residual of the sharpness, ‖H v − λ v‖/|λ|.
-        networks_per_item: networks that one item of the fan-out trains together.
     """
 
+    seed: int
     activation: str
-    parametrisations: list[str]
-    depths: list[int]
-    sizes: list[int]
     width: int
-    networks: int
     samples: int
     noise_variance: float
     batch_size: int
     order: str
-    learning_rates: dict[str, float]
-    large_size: int
-    large_learning_rates: dict[str, float]
     smallest_learning_rate: float
     factor: float
     patience: int
     threshold: float
     epochs: int
     tolerance: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, NetworksConfig):
+    """Settings of an ensemble of fully connected networks.
+
+    Args:
+        parametrisations: some of ``sp``, ``mup``, ``ntp``.
+        depths: numbers of layers.
+        sizes: input and output sizes D = K.
+        networks: networks N of each point, that is of each parametrisation, depth and size.
+        learning_rates: base learning rate for each parametrisation, for sizes below ``large_size``.
+        large_size: the size from which on it is another.
+        large_learning_rates: base learning rate for each parametrisation from there on.
+        networks_per_item: networks that one item of the fan-out trains together.
+    """
+
+    parametrisations: list[str]
+    depths: list[int]
+    sizes: list[int]
+    networks: int
+    learning_rates: dict[str, float]
+    large_size: int
+    large_learning_rates: dict[str, float]
     networks_per_item: int
 
     def __post_init__(self) -> None:
@@ -113,24 +124,6 @@ class Config(EnsembleConfig):
         require(0 <= self.threshold < 1, "threshold", "in [0, 1)", self.threshold)
 
 
-# What an item takes from the configuration as it is.
-_SHARED = (
-    "activation",
-    "width",
-    "samples",
-    "noise_variance",
-    "batch_size",
-    "order",
-    "smallest_learning_rate",
-    "factor",
-    "patience",
-    "threshold",
-    "epochs",
-    "tolerance",
-    "seed",
-)
-
-
 def _points(config: Config) -> Iterator[tuple[str, int, int]]:
     """Parametrisation, depth and size of each point, in the order of the arrays."""
     return itertools.product(config.parametrisations, config.depths, config.sizes)
@@ -141,13 +134,11 @@ def _base_rate(config: Config, parametrisation: str, size: int) -> float:
     return (config.large_learning_rates if large else config.learning_rates)[parametrisation]
 
 
-def items(config: Config, networks: Arrays) -> list[Item]:
+def items(config: Config, data: Arrays) -> list[Item]:
     """The networks of each point in chunks."""
-    shared = {name: getattr(config, name) for name in _SHARED}
     step = config.networks_per_item
     return [
         {
-            **shared,
             "parametrisation": parametrisation,
             "depth": depth,
             "size": size,
@@ -155,6 +146,7 @@ def items(config: Config, networks: Arrays) -> list[Item]:
             "first": first,
             "count": min(step, config.networks - first),
         }
+        | shared(Settings, config)
         for parametrisation, depth, size in _points(config)
         for first in range(0, config.networks, step)
     ]
@@ -192,61 +184,79 @@ def compute(
     parametrisation: str,
     depth: int,
     size: int,
-    activation: PiecewiseLinear,
-    width: int,
+    learning_rate: float,
     first: int,
     count: int,
-    samples: int,
-    noise_variance: float,
-    batch_size: int,
-    order: Order,
-    learning_rate: float,
-    smallest_learning_rate: float,
-    factor: float,
-    patience: int,
-    threshold: float,
-    epochs: int,
-    tolerance: float,
-    seed: int,
+    run: Run,
+    **shared: Any,
 ) -> Arrays:
     """Draw, train and measure ``count`` networks of one point, from network ``first`` on.
+
+    Args:
+        parametrisation: of the point.
+        depth: of the point, number of layers.
+        size: of the point, D = K.
+        learning_rate: base learning rate at the start.
+        first: number of the first network.
+        count: how many.
+        run: where the training logs.
+        shared: the :class:`Settings`.
 
     Returns:
         ``epochs`` and ``status`` (N,); all others with the two times in front: ``loss``,
         ``sharpness``, ``residual``, ``trace``, ``largest_block`` and ``ggn_sum`` (2, N), ``norms``
         and ``products`` (2, N, depth, 3), ``alignments`` (2, N, 3).
     """
-    sizes = (size, *[width] * (depth - 1), size)
+    settings = Settings(**shared)
+    activation = cast(PiecewiseLinear, settings.activation)
+    sizes = (size, *[settings.width] * (depth - 1), size)
     numbers = range(first, first + count)
-    x, y = teacher_data(samples, size, size, activation, seed, noise_variance)
-    # Trained in the precision of the paper's networks, measured in double.
-    start = draw(parametrisation, sizes, activation, seed, numbers, torch.float32)
-    training = train_ensemble(
-        start,
-        x.float(),
-        y.float(),
-        learning_rate=learning_rate,
-        factors=parametrise(parametrisation, sizes).learning_rates,
-        batch_size=batch_size,
-        order=order,
-        smallest_rate=smallest_learning_rate,
-        factor=factor,
-        patience=patience,
-        threshold=threshold,
-        epochs=epochs,
-        seed=seed,
-        networks=numbers,
+    x, y = teacher_data(
+        settings.samples, size, size, activation, settings.seed, settings.noise_variance
     )
+    # Trained in the precision of the paper's networks, measured in double.
+    start = draw(parametrisation, sizes, activation, settings.seed, numbers, torch.float32)
+    factors = parametrise(parametrisation, sizes).learning_rates
+    training = _train(start, x, y, learning_rate, factors, numbers, settings, run)
     measured = []
     for ensemble in (start, training.ensemble):
         exact = ensemble.to(torch.float64)
-        measured.append(_measure(exact, x, y, _full_loss(exact, x, y), tolerance))
+        measured.append(_measure(exact, x, y, _full_loss(exact, x, y), settings.tolerance))
     arrays = {name: torch.stack([time[name] for time in measured]).numpy() for name in measured[0]}
     # What a network that diverged ends with means nothing.
     gone = training.status.numpy() == DIVERGED
     for values in arrays.values():
         values[1, gone] = np.nan
     return arrays | {"epochs": training.epochs.numpy(), "status": training.status.numpy()}
+
+
+def _train(
+    start: Ensemble,
+    x: Tensor,
+    y: Tensor,
+    learning_rate: float,
+    factors: Sequence[float],
+    numbers: Sequence[int],
+    settings: Settings,
+    run: Run,
+) -> EnsembleTraining:
+    return train_ensemble(
+        start,
+        x.float(),
+        y.float(),
+        learning_rate=learning_rate,
+        factors=factors,
+        batch_size=settings.batch_size,
+        order=settings.order,
+        smallest_rate=settings.smallest_learning_rate,
+        factor=settings.factor,
+        patience=settings.patience,
+        threshold=settings.threshold,
+        epochs=settings.epochs,
+        seed=settings.seed,
+        networks=numbers,
+        log=run.log,
+    )
 
 
 def _padded(values: np.ndarray, depth: int, layers: int) -> np.ndarray:
@@ -303,4 +313,4 @@ def probe(item: Item) -> Item:
     return {**item, "count": min(4, item["count"])}
 
 
-networks = FanOut(items=items, compute=compute, gather=gather, cost=cost, probe=probe)
+train = FanOut(items=items, compute=compute, gather=gather, cost=cost, probe=probe, trains=True)

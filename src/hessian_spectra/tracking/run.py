@@ -6,12 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hessian_spectra.tracking.server import first_line, import_wandb, why_not_online
+from hessian_spectra.work import Log
 
 MODES = ("offline", "online", "disabled")
 
@@ -204,6 +206,20 @@ def start_run(
         "config": dict(config),
         "id": run_id,
     }
+    with _running(mode, directory, timeouts, arguments, upload_at_end=upload_at_end) as run:
+        yield run
+
+
+@contextlib.contextmanager
+def _running(
+    mode: str,
+    directory: Path,
+    timeouts: Timeouts,
+    arguments: dict[str, Any],
+    *,
+    upload_at_end: bool,
+) -> Iterator[Run]:
+    run_id = arguments["id"]
     client = directory / "wandb"
     # Without this folder the client would write to one in the system's temporary folder.
     client.mkdir(parents=True, exist_ok=True)
@@ -222,6 +238,80 @@ def start_run(
         _finish(run, failed=False)
         if mode == "online" and upload_at_end:
             _upload(folder, timeouts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveRuns:
+    """Live runs of trainings, each of its own in one group, wherever it is computed.
+
+    Called with a training's name, what tells it from all others, and its configuration, it is a
+    block that is given the function to log with. The run begins only when the training has gone on
+    for a while and logs: to start one takes a process about a second, and to follow it takes
+    longer. What was logged before is not lost. A training that is made again replaces the offline
+    run of its killed predecessor.
+
+    Args:
+        project: name of the W&B project.
+        group: what the runs belong to.
+        job_type: the stage; the first word of each run's name, too.
+        directory: below it the client keeps its folder ``wandb``.
+        mode: ``offline``, ``online`` or ``disabled``; the variable ``WANDB_MODE`` goes before.
+        entity: W&B user or team; ``None`` for the default of whoever is logged in.
+        after: seconds that a training takes at least before its run begins.
+
+    Raises:
+        TrackingError: an unknown mode.
+    """
+
+    project: str
+    group: str
+    job_type: str
+    directory: Path
+    mode: str = "offline"
+    entity: str | None = None
+    after: float = 1.0
+
+    def __post_init__(self) -> None:
+        resolve_mode(self.mode)
+
+    @contextlib.contextmanager
+    def __call__(self, name: str, identity: str, config: Mapping[str, Any]) -> Iterator[Log]:
+        """A block with a run of its own."""
+        began = time.monotonic()
+        waiting: list[tuple[int, dict[str, float]]] = []
+        started: list[Run] = []
+        with contextlib.ExitStack() as stack:
+
+            def show() -> None:
+                if not waiting or time.monotonic() - began < self.after:
+                    return
+                if not started:
+                    started.append(stack.enter_context(self._start(name, identity, config)))
+                for entry in waiting:
+                    started[0].log(*entry)
+                waiting.clear()
+
+            def log(step: int, metrics: Mapping[str, float]) -> None:
+                waiting.append((step, dict(metrics)))
+                show()
+
+            yield log
+            show()
+
+    def _start(
+        self, name: str, identity: str, config: Mapping[str, Any]
+    ) -> contextlib.AbstractContextManager[Run]:
+        return start_run(
+            project=self.project,
+            entity=self.entity,
+            group=self.group,
+            job_type=self.job_type,
+            name=f"{self.job_type} {name}",
+            config=config,
+            directory=self.directory,
+            mode=self.mode,
+            run_id=f"{self.job_type}-{identity}",
+        )
 
 
 def _finish(run: Run, *, failed: bool) -> None:

@@ -1,19 +1,20 @@
 """The training loop: it keeps every k-th step's parameters and loss, and stops when it diverges."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from hessian_spectra.training.optimizers import stochastic_gradient_descent
-
-# Called after each recorded step with the step and its metrics, for live tracking.
-Log = Callable[[int, Mapping[str, float]], None]
+from hessian_spectra.work import Log, silent
 
 # A loss above this counts as divergence. It is far above the hump of a catapult, and far below the
 # size at which products of weights overflow.
 LOSS_LIMIT = 1e12
+
+# About how many epochs of a long training are logged.
+LOGGED_EPOCHS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +140,7 @@ def _descend(
     return None
 
 
-def follow(descents: Mapping[str, Descent], log: Log | None = None) -> dict[str, Trajectory]:
+def follow(descents: Mapping[str, Descent], log: Log = silent) -> dict[str, Trajectory]:
     """Run several descents side by side, one recorded step of each in turn.
 
     A live dashboard then sees all of them advance together: its steps only ever rise.
@@ -170,7 +171,7 @@ def follow(descents: Mapping[str, Descent], log: Log | None = None) -> dict[str,
             records[name].append(record)
             metrics[f"{name}/loss"] = record.loss
             step = record.step
-        if metrics and log is not None:
+        if metrics:
             log(step, metrics)
     return {name: _trajectory(name, records[name], ends[name]) for name in descents}
 
@@ -190,7 +191,7 @@ def gradient_descent(
     record_every: int = 1,
     batch_size: int | None = None,
     order: torch.Generator | None = None,
-    log: Log | None = None,
+    log: Log = silent,
 ) -> Trajectory:
     """Train one network by (stochastic) gradient descent and keep where it went.
 
@@ -229,8 +230,7 @@ def gradient_descent(
     )
 
     def log_loss(step: int, metrics: Mapping[str, float]) -> None:
-        if log is not None:
-            log(step, {"loss": metrics["run/loss"]})
+        log(step, {"loss": metrics["run/loss"]})
 
     return follow({"run": descent}, log_loss)["run"]
 

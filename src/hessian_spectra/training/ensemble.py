@@ -13,12 +13,13 @@ from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.models import Ensemble
 from hessian_spectra.models.ensemble import require_piecewise_linear
 from hessian_spectra.seeding import generator
-from hessian_spectra.training.descent import LOSS_LIMIT
+from hessian_spectra.training.descent import LOGGED_EPOCHS, LOSS_LIMIT
 from hessian_spectra.training.ensemble_descent import Descent, MomentDescent, SampleDescent
 from hessian_spectra.training.ensemble_plateau import Plateau
 from hessian_spectra.training.ensemble_samples import Samples
 from hessian_spectra.training.ensemble_width import narrow, widen
 from hessian_spectra.validation import require
+from hessian_spectra.work import Log, silent
 
 Order = Literal["own", "shared"]
 
@@ -86,6 +87,7 @@ def train_ensemble(
     threshold: float = 1e-4,
     loss_limit: float = LOSS_LIMIT,
     progress: Callable[[float], object] | None = None,
+    log: Log = silent,
 ) -> EnsembleTraining:
     """Mini-batch gradient descent on 1/(2n) Σ_i ‖f(x_i) − y_i‖² for each network of an ensemble.
 
@@ -111,6 +113,9 @@ def train_ensemble(
         threshold: the relative improvement that counts.
         loss_limit: a loss above it, or one that is not finite, counts as divergence.
         progress: called after each epoch with the share of the work that is done, 0 to 1.
+        log: called at about a hundred epochs with ``loss``, the mean over the networks in training
+            that have not diverged, and how many are in ``training``. Networks train in parts, one
+            after the other: the epochs of a part count on from those of the parts before.
 
     Returns:
         The :class:`EnsembleTraining`.
@@ -149,20 +154,64 @@ def train_ensemble(
     width, ends = ensemble.sizes[1], ensemble.sizes[0] + ensemble.sizes[-1]
     shrinks = ensemble.activation == "linear" and ensemble.depth == 2 and width > ends
     trained, basis = narrow(ensemble) if shrinks else (ensemble, None)
+    watch = _Watch(settings, ensemble.count, progress, log)
+    result = _in_parts(trained, networks, samples, settings, watch)
+    return result if basis is None else replace(result, ensemble=widen(result.ensemble, basis))
+
+
+class _Watch:
+    """Tells how the training of all networks goes on, part by part."""
+
+    def __init__(
+        self,
+        settings: _Settings,
+        count: int,
+        progress: Callable[[float], object] | None,
+        log: Log,
+    ) -> None:
+        self._epochs, self._count, self._limit = settings.epochs, count, settings.loss_limit
+        self._every = max(settings.epochs // LOGGED_EPOCHS, 1)
+        self._progress, self._log = progress, log
+        self._before = self._done = self._size = 0
+
+    def part(self, size: int) -> None:
+        """Go on to a part of ``size`` networks."""
+        self._done += self._size
+        self._size = size
+
+    def __call__(self, epoch: int, losses: Tensor, stops: Tensor) -> None:
+        """Take in an epoch: the losses of the networks in training, and which of them stop."""
+        if epoch % self._every == 0 or bool(stops.all()):
+            kept = losses[losses <= self._limit]
+            if len(kept):
+                metrics = {"loss": float(kept.mean()), "training": float(len(losses))}
+                self._log(self._before + epoch, metrics)
+        waiting = int((~stops).sum()) / self._size
+        share = 1 - waiting + waiting * epoch / self._epochs
+        if self._progress is not None:
+            self._progress((self._done + share * self._size) / self._count)
+        if not waiting:
+            self._before += epoch
+
+
+def _in_parts(
+    ensemble: Ensemble,
+    networks: Sequence[int],
+    samples: Samples,
+    settings: _Settings,
+    watch: _Watch,
+) -> EnsembleTraining:
+    """Train some networks after the others."""
+    together = _together(ensemble, settings.batch_size)
+    large = _has_large_products(ensemble, settings.batch_size)
     parts = []
-    together = _together(trained, batch_size)
     for start in range(0, ensemble.count, together):
         chosen = range(start, min(start + together, ensemble.count))
-
-        def report(share: float, start: int = start, size: int = len(chosen)) -> None:
-            if progress is not None:
-                progress((start + share * size) / ensemble.count)
-
         numbers = [networks[place] for place in chosen]
-        with fastest_products() if _has_large_products(trained, batch_size) else nullcontext():
-            parts.append(_train(trained.select(chosen), numbers, samples, settings, report))
-    result = _joined(parts)
-    return result if basis is None else replace(result, ensemble=widen(result.ensemble, basis))
+        watch.part(len(chosen))
+        with fastest_products() if large else nullcontext():
+            parts.append(_train(ensemble.select(chosen), numbers, samples, settings, watch))
+    return _joined(parts)
 
 
 def _signals(ensemble: Ensemble, batch_size: int) -> int:
@@ -190,20 +239,12 @@ def _train(
     networks: Sequence[int],
     samples: Samples,
     settings: _Settings,
-    report: Callable[[float], None],
+    watch: _Watch,
 ) -> EnsembleTraining:
     """Train networks side by side until the last is done."""
     device = ensemble.weights[0].device
     descent = _descent(ensemble, samples, settings)
-    plateau = Plateau(
-        ensemble.count,
-        rate=settings.learning_rate,
-        smallest_rate=settings.smallest_rate,
-        factor=settings.factor,
-        patience=settings.patience,
-        threshold=settings.threshold,
-        device=device,
-    )
+    plateau = _plateau(ensemble.count, settings, device)
     orders = _Orders(networks, samples.count, settings)
     end = _unfinished(ensemble)
     places = torch.arange(ensemble.count, device=device)
@@ -216,6 +257,7 @@ def _train(
         status = torch.where(plateau.advance(loss), CONVERGED, EPOCH_LIMIT)
         status[diverged] = DIVERGED
         stops = (status != EPOCH_LIMIT) | (epoch == settings.epochs)
+        watch(epoch, loss, stops)
         if bool(stops.any()):
             stopped, others = stops.nonzero().flatten(), (~stops).nonzero().flatten()
             place = places[stopped]
@@ -228,9 +270,23 @@ def _train(
             places = places[others]
             for part in (descent, plateau, orders):
                 part.select(others)
-        waiting = len(places) / ensemble.count
-        report(1 - waiting + waiting * epoch / settings.epochs)
-    report(1.0)
+    return _without_diverged(end)
+
+
+def _plateau(count: int, settings: _Settings, device: torch.device) -> Plateau:
+    return Plateau(
+        count,
+        rate=settings.learning_rate,
+        smallest_rate=settings.smallest_rate,
+        factor=settings.factor,
+        patience=settings.patience,
+        threshold=settings.threshold,
+        device=device,
+    )
+
+
+def _without_diverged(end: EnsembleTraining) -> EnsembleTraining:
+    """NaN in place of what networks that diverged ended with."""
     lost = end.status == DIVERGED
     for values in (end.loss, *end.ensemble.weights):
         values[lost] = torch.nan

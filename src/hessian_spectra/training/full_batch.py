@@ -13,15 +13,18 @@ from torch import Tensor
 
 from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.results import digest
-from hessian_spectra.training.descent import LOSS_LIMIT
+from hessian_spectra.training.descent import LOGGED_EPOCHS, LOSS_LIMIT
 from hessian_spectra.training.halving import Halving
 from hessian_spectra.training.objectives import Objective, tensors_digest
 from hessian_spectra.training.unfinished import State
 from hessian_spectra.validation import require
+from hessian_spectra.work import Log, silent
 
 # How often the unfinished state is written; and at most this share of the time goes into that.
 CHECKPOINT_SECONDS = 30.0
 CHECKPOINT_SHARE = 0.05
+# The file of the unfinished state in its folder.
+STATE = "state.npz"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +78,7 @@ def full_batch_descent(
     factor: float = 0.5,
     smallest_rate: float = 0.0,
     progress: Callable[[float], object] | None = None,
+    log: Log = silent,
     checkpoint: Path | None = None,
 ) -> FullBatchTraining:
     """Gradient descent W ← W − η ∇L(W), whose rate η is halved when the loss gains too little.
@@ -96,9 +100,11 @@ def full_batch_descent(
         factor: what the rate is multiplied by.
         smallest_rate: the training stops below it; 0 for never.
         progress: called after each epoch with the share of them that is done, 0 to 1.
-        checkpoint: a file for the unfinished state, written about every half minute. If it is that
-            of this training, which was interrupted, the training goes on from it, to the same bits
-            as without the interruption; any other is written over. In the end it is removed.
+        log: called at about a hundred epochs with ``loss`` and ``learning_rate``; by a training
+            that goes on, first with those before.
+        checkpoint: a folder for the unfinished state, written about every half minute. If it is
+            that of this training, which was interrupted, the training goes on from it, to the same
+            bits as without the interruption; any other is written over. Whoever trains removes it.
 
     Returns:
         The :class:`FullBatchTraining`.
@@ -132,14 +138,34 @@ def full_batch_descent(
     save = None
     if checkpoint is not None:
         name = digest([vars(settings), objective.digest(), tensors_digest("start", *weights)])
-        state.read(checkpoint, name)
-        save = _Saver(checkpoint, name)
+        state.read(checkpoint / STATE, name)
+        save = _Saver(checkpoint / STATE, name)
     fast = fastest_products() if objective.dtype == torch.float32 else nullcontext()
     with torch.no_grad(), fast:
-        diverged_at = _descend(objective, state, settings, progress, save)
-    if checkpoint is not None:
-        checkpoint.unlink(missing_ok=True)
+        diverged_at = _descend(objective, state, settings, _Watch(settings, progress, log), save)
     return _finished(state, settings, diverged_at)
+
+
+class _Watch:
+    """Tells how a training goes on."""
+
+    def __init__(
+        self, settings: _Settings, progress: Callable[[float], object] | None, log: Log
+    ) -> None:
+        self._epochs = max(settings.epochs, 1)
+        self._every = max(settings.epochs // LOGGED_EPOCHS, 1)
+        self._progress, self._log = progress, log
+
+    def __call__(self, state: State, epoch: int) -> None:
+        if self._progress is not None:
+            self._progress(epoch / self._epochs)
+        self.log(state, epoch)
+
+    def log(self, state: State, epoch: int) -> None:
+        """Log an epoch if it is one of those that are."""
+        if epoch % self._every == 0:
+            loss, rate = float(state.losses[epoch]), float(state.rates[epoch])
+            self._log(epoch, {"loss": loss, "learning_rate": rate})
 
 
 class _Saver:
@@ -162,7 +188,7 @@ def _descend(
     objective: Objective,
     state: State,
     settings: _Settings,
-    progress: Callable[[float], object] | None,
+    watch: _Watch,
     save: _Saver | None,
 ) -> int | None:
     """Train until ``state.epoch`` is the last epoch reached; the epoch of divergence, if any."""
@@ -176,6 +202,8 @@ def _descend(
     evaluate, factors = objective.follow(state.weights)
     updates = [(weight, *pair) for weight, pair in zip(state.weights, factors, strict=True)]
     record, losses = set(settings.record), state.losses
+    for epoch in range(state.epoch):
+        watch.log(state, epoch)
     while True:
         epoch = state.epoch
         loss = evaluate()
@@ -189,8 +217,7 @@ def _descend(
         state.rates[epoch], state.rate, state.halvings = rule.rate, rule.rate, rule.epochs
         if epoch in record:
             state.keep()
-        if progress is not None:
-            progress(epoch / max(settings.epochs, 1))
+        watch(state, epoch)
         if epoch == settings.epochs or rule.rate < settings.smallest_rate:
             return None
         for weight, left, right in updates:

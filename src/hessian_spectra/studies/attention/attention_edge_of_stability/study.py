@@ -11,9 +11,10 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import DataStudyConfig, Log, silent
+from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.training import gradient_descent
 from hessian_spectra.validation import require
+from hessian_spectra.work import KEEPS_NOTHING, Run
 
 WEIGHTS = ("w_value", "w_query", "w_key")
 
@@ -53,7 +54,7 @@ def initial_weights(config: Config) -> tuple[Tensor, Tensor, Tensor]:
     return value.squeeze(0), query, key
 
 
-def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
+def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     """Gradient descent on half the squared error, averaged over positions and sequences.
 
     Returns:
@@ -71,7 +72,7 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
         y,
         learning_rate=config.learning_rate,
         steps=config.steps,
-        log=log,
+        log=run.log,
     )
     diverged_at = -1 if trajectory.diverged_at is None else trajectory.diverged_at
     weights = {name: trajectory.parameters[name].numpy() for name in WEIGHTS}

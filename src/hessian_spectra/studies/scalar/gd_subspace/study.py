@@ -14,9 +14,10 @@ from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.studies.base import DataStudyConfig, Log, silent
+from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.training import descend, follow, stochastic_gradient_descent
 from hessian_spectra.validation import require
+from hessian_spectra.work import KEEPS_NOTHING, Run
 
 # The corollary covers the first; those up to weight decay combine gradients and iterates linearly,
 # so its proof carries over; the last two do not.
@@ -106,7 +107,7 @@ def _optimizer(config: Config, name: str, model: nn.Module) -> torch.optim.Optim
     )
 
 
-def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
+def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     """The linear network trained by each optimizer from the same weights.
 
     Returns:
@@ -139,12 +140,13 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
             order=generator(config.seed, "order"),
         )
     arrays: Arrays = {"x": data["x"], "y": data["y"], "optimizers": np.array(OPTIMIZERS)}
-    for name, run in follow(descents, log).items():
-        arrays[f"{name}/step"] = run.steps.numpy()
-        arrays[f"{name}/loss"] = run.losses.numpy()
-        arrays[f"{name}/v"] = run.parameters["v"].numpy()
-        arrays[f"{name}/w"] = run.parameters["w"].numpy()
-        arrays[f"{name}/diverged_at"] = np.array(-1 if run.diverged_at is None else run.diverged_at)
+    for name, trajectory in follow(descents, run.log).items():
+        arrays[f"{name}/step"] = trajectory.steps.numpy()
+        arrays[f"{name}/loss"] = trajectory.losses.numpy()
+        arrays[f"{name}/v"] = trajectory.parameters["v"].numpy()
+        arrays[f"{name}/w"] = trajectory.parameters["w"].numpy()
+        diverged_at = -1 if trajectory.diverged_at is None else trajectory.diverged_at
+        arrays[f"{name}/diverged_at"] = np.array(diverged_at)
     return arrays
 
 

@@ -13,9 +13,10 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, MultiInputLinear
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import DataStudyConfig, Log, silent
+from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.training import gradient_descent
 from hessian_spectra.validation import require
+from hessian_spectra.work import KEEPS_NOTHING, Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,7 @@ class Config(DataStudyConfig):
             require(value > 0, name, "a positive number", value)
 
 
-def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
+def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     """Gradient descent on the half mean squared error.
 
     Returns:
@@ -66,7 +67,7 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
         / math.sqrt(config.width)
         * torch.randn(2, x.shape[1], config.width, generator=draws, dtype=torch.float64)
     )
-    run = gradient_descent(
+    trajectory = gradient_descent(
         MultiInputLinear(v, w),
         HalfSquaredError(),
         x,
@@ -74,18 +75,18 @@ def train(config: Config, data: Arrays, log: Log = silent) -> Arrays:
         learning_rate=config.learning_rate,
         steps=config.steps,
         record_every=config.record_every,
-        log=log,
+        log=run.log,
     )
     # The parameters alternate: v_1, w_1, v_2, w_2, ...
-    rows = torch.stack(list(run.parameters.values()), dim=1)
+    rows = torch.stack(list(trajectory.parameters.values()), dim=1)
     return {
         "x": data["x"],
         "y": data["y"],
-        "step": run.steps.numpy(),
-        "loss": run.losses.numpy(),
+        "step": trajectory.steps.numpy(),
+        "loss": trajectory.losses.numpy(),
         "v": rows[:, 0::2].numpy(),
         "w": rows[:, 1::2].numpy(),
-        "diverged_at": np.array(-1 if run.diverged_at is None else run.diverged_at),
+        "diverged_at": np.array(-1 if trajectory.diverged_at is None else trajectory.diverged_at),
     }
 
 

@@ -1,0 +1,77 @@
+"""Items in words, for messages and for whoever looks on."""
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from hessian_spectra.work import Item
+
+
+def _brief(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return f"array {value.shape}" if isinstance(value, np.ndarray) else str(value)
+
+
+def plain(item: Item) -> dict[str, Any]:
+    """An item as JSON has it, arrays by their shapes.
+
+    Example:
+        >>> plain({"size": 3, "x": np.zeros((2, 2))})
+        {'size': 3, 'x': 'array (2, 2)'}
+    """
+    values: dict[str, Any] = json.loads(json.dumps(item, default=_brief))
+    return values
+
+
+def telling(items: Iterable[Item]) -> set[str]:
+    """The names of what is not the same in all of some items.
+
+    Example:
+        >>> telling([{"seed": 0, "size": 3}, {"seed": 0, "size": 2}])
+        {'size'}
+    """
+    seen: dict[str, str] = {}
+    found: set[str] = set()
+    for number, item in enumerate(items):
+        for name, value in item.items():
+            text = json.dumps(value, default=_brief)
+            if seen.setdefault(name, text if number == 0 else "") != text:
+                found.add(name)
+        found |= seen.keys() - item.keys()
+    return found
+
+
+def describe(item: Item, told: Iterable[str] = (), length: int = 100) -> str:
+    """An item in a few words, for a message.
+
+    Args:
+        item: the item.
+        told: what is said of it; everything if it has none of that.
+        length: the most characters between the braces.
+
+    Example:
+        >>> describe({"size": 3, "x": np.zeros((2, 2))})
+        '{"size": 3, "x": "array (2, 2)"}'
+        >>> describe({"seed": 0, "size": 3}, ["size"])
+        '{"size": 3}'
+    """
+    own = plain(item)
+    text = json.dumps({name: own[name] for name in own if name in set(told)} or own)
+    return text if len(text) <= length + 2 else f"{text[: length - 2]}...}}"
+
+
+def title(item: Item, told: Iterable[str], length: int = 100) -> str:
+    """An item in a few words, for a heading.
+
+    Example:
+        >>> title({"seed": 0, "size": 3, "name": "mup"}, {"size", "name"})
+        'size 3, name mup'
+    """
+    said = set(told)
+    return ", ".join(f"{name} {value}" for name, value in plain(item).items() if name in said)[
+        :length
+    ]
