@@ -1,4 +1,4 @@
-"""What figures of ensembles share: names, the horizontal axis, how the networks' training ended."""
+"""What figures of ensembles share: the horizontal axis, the setting, how training ended."""
 
 from typing import Any
 
@@ -8,10 +8,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from hessian_spectra.drawing import style
-from hessian_spectra.results import Arrays
+from hessian_spectra.studies.correlations.reading import EnsembleReading
 
-PARAMETRISATIONS = {"sp": "SP", "mup": "μP", "ntp": "NTP"}
-TIMES = {"initialisation": "at initialisation", "trained": "after training"}
 # How high the strip is that shows how training ended, as a part of the panel.
 STRIP = 0.12
 OUTCOMES = {
@@ -30,15 +28,15 @@ def _borders(positions: np.ndarray, *, logarithmic: bool) -> np.ndarray:
     return np.asarray(np.exp(borders) if logarithmic else borders)
 
 
-def _is_logarithmic(arrays: Arrays) -> bool:
-    positions = arrays["position"]
-    return str(arrays["along"]) == "size" and bool(positions[-1] >= 10 * positions[0])
+def _is_logarithmic(reading: EnsembleReading) -> bool:
+    positions = reading["position"]
+    return reading.along == "size" and bool(positions[-1] >= 10 * positions[0])
 
 
-def along(axes: Axes, arrays: Arrays) -> None:
+def along(axes: Axes, reading: EnsembleReading) -> None:
     """Set the horizontal axis: sizes logarithmically where they span a decade, or depths."""
-    positions = arrays["position"]
-    logarithmic = _is_logarithmic(arrays)
+    positions = reading["position"]
+    logarithmic = _is_logarithmic(reading)
     ticks = positions[:: max(len(positions) // 5, 1)].tolist()
     if logarithmic:
         axes.set_xscale("log")
@@ -47,22 +45,22 @@ def along(axes: Axes, arrays: Arrays) -> None:
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
     first, last = positions[0], positions[-1]
     axes.xaxis.set_major_locator(FixedLocator([p for p in ticks if first <= p <= last]))
-    depth = str(arrays["along"]) == "depth"
+    depth = reading.along == "depth"
     axes.set_xlabel("depth $B$ (layers)" if depth else "input and output size $D$")
     borders = _borders(positions, logarithmic=logarithmic)
     room = 0.2 if depth else 0.0  # lines stand beside each other there
     axes.set_xlim(borders[0] - room, borders[-1] + room)
 
 
-def outcome_strip(axes: Axes, arrays: Arrays, row: int) -> None:
+def outcome_strip(axes: Axes, reading: EnsembleReading, parametrisation: str) -> None:
     """The shares of networks that did not end on their plateau, at the foot of a panel.
 
     A bar of the strip's height stands for all networks.
     """
-    borders = _borders(arrays["position"], logarithmic=_is_logarithmic(arrays))
+    borders = _borders(reading["position"], logarithmic=_is_logarithmic(reading))
     floor = np.zeros(len(borders) - 1)
     for name, (_, colour) in OUTCOMES.items():
-        share = STRIP * arrays[name][row] / arrays["networks"]
+        share = STRIP * reading.of(parametrisation, name) / reading["networks"]
         axes.bar(
             borders[:-1],
             share,
@@ -77,19 +75,24 @@ def outcome_strip(axes: Axes, arrays: Arrays, row: int) -> None:
         floor = floor + share
 
 
-def outcome_handles(arrays: Arrays) -> list[Any]:
+def has_strip(reading: EnsembleReading) -> bool:
+    """Whether any network did not end on its plateau."""
+    return any(reading[name].any() for name in OUTCOMES)
+
+
+def outcome_handles(reading: EnsembleReading) -> list[Any]:
     """Legend entries for what there is in the strips."""
     return [
         Patch(color=colour, label=f"share {label}")
         for name, (label, colour) in OUTCOMES.items()
-        if arrays[name].any()
+        if reading[name].any()
     ]
 
 
-def outcome_text(arrays: Arrays) -> str:
+def outcome_text(reading: EnsembleReading) -> str:
     """How many networks did not end on their plateau, as a sentence."""
-    total = int(arrays["networks"]) * arrays["diverged"].size
-    counts = {name: int(arrays[name].sum()) for name in OUTCOMES}
+    total = int(reading["networks"]) * reading["diverged"].size
+    counts = {name: int(reading[name].sum()) for name in OUTCOMES}
     if not any(counts.values()):
         return f"All {total} networks trained until the smallest learning rate reached its plateau."
     return (
@@ -97,6 +100,14 @@ def outcome_text(arrays: Arrays) -> str:
         f"{counts['diverged']} diverged (left out after training); the strip at the foot of the "
         "panels shows their share, its full height standing for all."
     )
+
+
+def setting(reading: EnsembleReading) -> str:
+    """The depths and sizes of the networks, as text."""
+    positions, fixed = listed(reading["position"]), reading.fixed
+    if reading.along == "size":
+        return f"depth {fixed}, D = K = {positions}"
+    return f"D = K = {fixed}, depths {positions}"
 
 
 def listed(positions: np.ndarray) -> str:

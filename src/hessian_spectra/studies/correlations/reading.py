@@ -1,6 +1,10 @@
-"""What figures and claims of all studies of ensembles read: places on axes, how training ended."""
+"""What figures and claims of all studies of ensembles read: names on axes, how training ended."""
 
-from hessian_spectra.ledger.bounds import NothingToMeasure
+import math
+
+import numpy as np
+
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.results import StudyArrays
 
 # How texts say the names on the arrays' axes.
@@ -10,7 +14,30 @@ NORMS = {"spectral": "spectral", "frobenius": "Frobenius", "nuclear": "nuclear"}
 
 
 class EnsembleReading(StudyArrays):
-    """The arrays of a study of an ensemble, addressed by names instead of indices."""
+    """The arrays of a study of an ensemble, addressed by names instead of indices.
+
+    Their axes are ``p`` parametrisations, ``x`` positions (sizes or depths) and 2 times.
+    """
+
+    @property
+    def parametrisations(self) -> list[str]:
+        """The names on the first axis."""
+        return [str(name) for name in self["parametrisation"]]
+
+    @property
+    def times(self) -> list[str]:
+        """``initialisation`` and ``trained``."""
+        return [str(name) for name in self["time"]]
+
+    @property
+    def along(self) -> str:
+        """What varies, ``size`` or ``depth``."""
+        return str(self["along"])
+
+    @property
+    def fixed(self) -> int:
+        """The depth along size, the size along depth."""
+        return int(self["fixed"])
 
     def place(self, axis: str, name: str | int) -> int:
         """Where a name stands on an axis.
@@ -22,3 +49,30 @@ class EnsembleReading(StudyArrays):
         if name not in names:
             raise NothingToMeasure(f"this configuration leaves out {axis} {name}")
         return int(names.index(name))
+
+    def of(self, parametrisation: str, name: str) -> np.ndarray:
+        """One parametrisation's part of an array."""
+        return np.asarray(self[name][self.place("parametrisation", parametrisation)])
+
+    def require_two_layers(self) -> None:
+        """That the networks have two layers and their size varies.
+
+        Raises:
+            NothingToMeasure: a claim about two matrices is not about others.
+        """
+        if self.along != "size" or self.fixed != 2:
+            raise NothingToMeasure("this configuration is not one of two layers and their sizes")
+
+
+def wilson(share: float, number: float, deviations: float) -> Estimate:
+    """A share of ``number`` networks with Wilson's interval, of so many standard deviations.
+
+    Example:
+        >>> [round(end, 3) for end in wilson(0.5, 100, 1.959964)]
+        [0.5, 0.404, 0.596]
+    """
+    scale = 1 + deviations**2 / number
+    centre = (share + deviations**2 / (2 * number)) / scale
+    variance = share * (1 - share) / number + (deviations / (2 * number)) ** 2
+    half = deviations * math.sqrt(variance) / scale
+    return Estimate(share, centre - half, centre + half)

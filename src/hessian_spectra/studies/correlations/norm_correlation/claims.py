@@ -1,45 +1,39 @@
 """What singh2026cracking says of norms and sharpness (figures 4, 14 to 22 and 26)."""
 
-from functools import partial
+from collections.abc import Iterator
+from typing import Any
 
-from hessian_spectra.ledger.vocabulary import Claim
-from hessian_spectra.studies.correlations.norm_correlation import reading as measures
-from hessian_spectra.studies.correlations.norm_correlation.depth_claims import DEEP
+from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, within
+from hessian_spectra.ledger.claims import Case, Claims, Print, over
 from hessian_spectra.studies.correlations.norm_correlation.reading import (
-    NAMES,
-    NORMS,
-    PAIRED,
-    TIMES,
-    claim,
+    Reading,
+    distance_from,
+    largest,
+    smallest,
 )
+from hessian_spectra.studies.correlations.reading import NORMS, PARAMETRISATIONS, TIMES
 
-# Figure: parametrisations, activation, target.
-_WIDE = {
-    "cracking-fig4": (("sp", "mup"), "linear", "sharpness"),
-    "cracking-fig14": (("ntp",), "linear", "sharpness"),
-    "cracking-fig15": (("sp", "mup", "ntp"), "linear", "sharpness"),
-    "cracking-fig16": (("sp", "mup", "ntp"), "ReLU", "sharpness"),
-    "cracking-fig26": (("sp", "mup", "ntp"), "linear", "trace"),
-}
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
 LOWER_END = "the lower end of the 95 % interval decides: chance alone rarely puts it above 0"
 SIGN = "the sign decides; the interval says whether so many networks tell it"
 STRONG = "a correlation of 0.5 is taken as strong; the paper gives no number"
+SURELY_POSITIVE = at_least(0.0, LOWER_END, decides="low")
+POSITIVE = at_least(0.0, SIGN)
 
 BY_THE_SUM = (
-    "The sharpness is nearly the sum of both squared spectral norms (study cracking-d33), so it "
-    "goes with the matrix whose norm varies more from network to network. Gradient descent in "
-    "small steps keeps W_2ᵀW_2/r_2 − W_1W_1ᵀ/r_1 as it was, r_l the layers' relative rates: what "
-    "varies more is, after training too, the matrix with the larger entries at initialisation, and "
-    "under μP the same one learns faster. That is the first matrix where D is well below the "
-    "width. The mean over D depends on the sizes that are taken."
+    "The sharpness is nearly the sum of both squared spectral norms (study {study of Appendix "
+    "D.3.3}), so it goes with the matrix whose norm varies more from network to network. Gradient "
+    "descent in small steps keeps W_2ᵀW_2/r_2 − W_1W_1ᵀ/r_1 as it was, r_l the layers' relative "
+    "rates: what varies more is, after training too, the matrix with the larger entries at "
+    "initialisation, and under μP the same one learns faster. That is the first matrix where D is "
+    "well below the width. The mean over D depends on the sizes that are taken."
 )
 TWO_OF_A_KIND = (
     "Two matrices of similar magnitude have a similar part in the sharpness, which is nearly the "
-    "sum of their squared spectral norms (study cracking-d33) even before training. A term of a "
-    "sum of two that vary independently and alike correlates with it by about 1/√2, so neither "
-    "norm is without correlation. Where no D comes near the width, the matrices are not alike yet "
-    "at the largest, and the larger one drives."
+    "sum of their squared spectral norms (study {study of Appendix D.3.3}) even before training. A "
+    "term of a sum of two that vary independently and alike correlates with it by about 1/√2, so "
+    "neither norm is without correlation. Where no D comes near the width, the matrices are not "
+    "alike yet at the largest, and the larger one drives."
 )
 SAMPLED_INPUTS = (
     "Two matrices that vary alike would each correlate by about 1/√2. The first one's part in the "
@@ -60,324 +54,310 @@ ONE_OF_MANY = (
     "The squared spectral norm is one of the D squared singular values whose sum, the squared "
     "Frobenius norm, makes up the trace: its part in it, and its correlation, fall with D."
 )
+MIRRORED = (
+    "Under NTP all entries are drawn alike, so the network read backwards, W_Bᵀ, ..., W_1ᵀ, is as "
+    "likely: the products without the first and without the last matrix have the same "
+    "distribution and the same part in the Gauss-Newton matrix, and neither can lead."
+)
+SEVERAL_TERMS = (
+    "The sharpness adds up the terms of all layers. Under μP that of the last one exceeds the "
+    "others by about width over D. Under NTP, and under SP with D > 1, several terms are of "
+    "similar size, and the norm behind one of them goes with a part of the sharpness only."
+)
+COMMON_FACTOR = (
+    "The sharpness adds up a term for each layer, the squared norms of what stands before and "
+    "after it multiplied. Under SP with D = 1 the terms of all layers but the first are of similar "
+    "size and hold the norm of W_1 as a factor: in deep networks that common factor goes with "
+    "their sum better than the last layer's term, which is one among many. The products without a "
+    "middle matrix are scalars here and not what its term is made of. Under NTP, too, many terms "
+    "share each norm."
+)
 
 
-def claims(study: str) -> list[Claim]:
-    """The claims that a study of this kind measures; none for one that is no figure of the paper.
-
-    Example:
-        >>> claims("a-study-of-my-own")
-        []
-    """
-    figures = DEEP | {
-        "cracking-fig4": _figure_4,
-        "cracking-fig14": _figure_14,
-        "cracking-fig15": _figure_15,
-        "cracking-fig16": _figure_16,
-        "cracking-fig26": _figure_26,
+def _words(reading: Reading) -> dict[str, Any]:
+    """Fields of all texts: what the networks are and what is studied of them."""
+    nouns = {
+        "matrices": "a single matrix",
+        "products": "a product of all matrices but one",
+        "alignments": "an alignment",
     }
-    return figures[study](study) if study in figures else []
+    return {
+        "activation": str(reading["activation"]),
+        "target": str(reading["target"]),
+        "size": f"D = K = {reading.fixed}",
+        "noun": nouns[reading.groups[0]],
+        "norms": " or ".join(NORMS[name] for name in reading.norms),
+        "paired": "interval: paired bootstrap over the networks",
+    }
 
 
-def _figure(study: str) -> str:
-    return f"Figure {study.removeprefix('cracking-fig')}"
+claims = Claims(Reading, values=PARAMETRISATIONS | TIMES | NORMS | {"relu": "ReLU"}, fields=_words)
+figure_4, figure_14, figure_15, figure_16, figure_17, figure_18, figure_26 = (
+    claims.about("singh2026cracking", f"Figure {number}") for number in (4, 14, 15, 16, 17, 18, 26)
+)
+figures_19_and_20 = claims.about("singh2026cracking", "Figure 19", "Figure 20")
+figures_21_and_22 = claims.about("singh2026cracking", "Figure 21", "Figure 22")
 
 
-def _spectral_most(study: str) -> list[Claim]:
-    """One claim a parametrisation and time."""
-    parametrisations, activation, target = _WIDE[study]
-    return [
-        claim(
-            study,
-            f"spectral-most-{name}-{time}",
-            f"{_figure(study)}, section 4.2",
-            f"Two-layer {activation} networks, {NAMES[name]}, {TIMES[time]}: of all squared norms "
-            f"of the weight matrices the spectral norm correlates most with the {target}. "
-            "Statistic: r of the better matrix by its spectral norm, less the best r by Frobenius "
-            f"or nuclear norm, mean over D > 1 (at D = 1 all norms are one){PAIRED}",
-            partial(
-                measures.mean,
-                statistic="best_norm_lead",
-                parametrisation=name,
-                time=time,
-                norm="spectral",
-            ),
-            decides="low",
-            test="test_the_leading_norm_is_found",
-            reason=LOWER_END,
-        )
-        for name in parametrisations
-        for time in TIMES
-    ]
+@(figure_4 | figure_14).correlation(
+    "{artifact}, section 4.2", SURELY_POSITIVE, each=over("parametrisation", "time")
+)
+def spectral_most(reading: Reading, parametrisation: str, time: str) -> Estimate:
+    """Two-layer {activation} networks, {parametrisation}, {time}: of all squared norms of the
+    weight matrices the spectral norm correlates most with the {target}. Statistic: r of the better
+    matrix by its spectral norm, less the best r by Frobenius or nuclear norm, mean over D > 1 (at
+    D = 1 all norms are one); {paired}
+    """
+    two_layers = reading.two_layers("matrices")
+    return two_layers.mean("best_norm_lead", parametrisation, time, norm="spectral")
 
 
-def _frobenius_most(study: str) -> list[Claim]:
-    """One claim a parametrisation, time and other norm."""
-    parametrisations, activation, target = _WIDE[study]
-    return [
-        claim(
-            study,
-            f"frobenius-over-{other}-{name}-{time}",
-            _figure(study),
-            f"Two-layer {activation} networks, {NAMES[name]}, {TIMES[time]}: the squared Frobenius "
-            f"norm correlates more with the {target} than the squared {NORMS[other]} norm. "
-            f"Statistic: r of the better matrix, difference of the two norms, mean over D > 1"
-            f"{PAIRED}",
-            partial(
-                measures.mean,
-                statistic="best_norm_difference",
-                parametrisation=name,
-                time=time,
-                norm="frobenius",
-                other=other,
-            ),
-            decides="low",
-            test="test_the_leading_norm_is_found",
-            reason=LOWER_END,
-            explanation=PROPORTIONAL if other == "nuclear" else "",
-        )
-        for other in ("spectral", "nuclear")
-        for name in parametrisations
-        for time in TIMES
-    ]
-
-
-def _first_leads(study: str, name: str) -> Claim:
-    return claim(
-        study,
-        f"first-matrix-initialisation-{name}",
-        INITIALISATION,
-        f"{NAMES[name]}, at initialisation: where the first matrix has the larger entries (small "
-        "D), its squared spectral norm correlates more with the sharpness than the second's. "
-        "Statistic: difference of the two r, mean over the D at which the entries of W_1 are more "
-        f"than 1.5 times those of W_2{PAIRED}",
-        partial(
-            measures.mean,
-            statistic="factor_lead",
-            parametrisation=name,
-            time="initialisation",
-            region="larger first matrix",
-            norm="spectral",
-            layer=1,
-        ),
-        decides="low",
-        test="test_the_driving_matrix_is_found",
-        reason=LOWER_END,
+@figure_4.correlation(INITIALISATION, SURELY_POSITIVE, each=over("parametrisation"))
+def first_matrix_initialisation(reading: Reading, parametrisation: str) -> Estimate:
+    """{parametrisation}, at initialisation: where the first matrix has the larger entries (small
+    D), its squared spectral norm correlates more with the sharpness than the second's. Statistic:
+    difference of the two r, mean over the D at which the entries of W_1 are more than 1.5 times
+    those of W_2; {paired}
+    """
+    region = "larger first matrix"
+    return reading.two_layers("matrices").mean(
+        "factor_lead", parametrisation, "initialisation", region=region, norm="spectral", layer=1
     )
 
 
-def _weak_where_similar(study: str, name: str) -> Claim:
-    return claim(
-        study,
-        f"weak-where-similar-{name}",
-        INITIALISATION,
-        f"{NAMES[name]}, at initialisation: where both matrices have entries of similar magnitude, "
-        "none of their norms correlates strongly with the sharpness. Statistic: largest r, mean "
-        "over the D at which the entries differ by no more than a factor of 1.5 (else the D at "
-        "which they differ least)",
-        partial(
-            measures.strongest,
-            parametrisation=name,
-            time="initialisation",
-            region="similar matrices",
-        ),
-        relation="<=",
-        expected=0.5,
-        test="test_the_strongest_norm_is_found",
-        source="'strongly' is taken as 0.5",
-        reason=STRONG,
-        explanation=TWO_OF_A_KIND,
+@(figure_4 | figure_14).correlation(
+    INITIALISATION,
+    at_most(0.5, STRONG, source="'strongly' is taken as 0.5"),
+    otherwise=TWO_OF_A_KIND,
+    each=over("parametrisation"),
+)
+def weak_where_similar(reading: Reading, parametrisation: str) -> Estimate:
+    """{parametrisation}, at initialisation: where both matrices have entries of similar magnitude,
+    none of their norms correlates strongly with the sharpness. Statistic: largest r, mean over the
+    D at which the entries differ by no more than a factor of 1.5 (else the D at which they differ
+    least)
+    """
+    two_layers = reading.two_layers("matrices")
+    return largest(two_layers.by_norm(parametrisation, "initialisation", "similar matrices"))
+
+
+@figure_4.correlation(
+    INITIALISATION,
+    POSITIVE,
+    otherwise=NOTHING_TO_COMPARE,
+    each=over("parametrisation", "time"),
+)
+def magnitude_drives(reading: Reading, parametrisation: str, time: str) -> Estimate:
+    """{parametrisation}, {time}: it is the discrepancy in magnitude of the entries at
+    initialisation that drives the correlation. Statistic: r of the first matrix's squared spectral
+    norm less r of the second's, mean over the D at which its entries are more than 1.5 times
+    larger, less the mean over the other D (else the D at which they differ least); {paired}
+    """
+    region = "larger less similar"
+    return reading.two_layers("matrices").mean(
+        "factor_lead", parametrisation, time, region=region, norm="spectral", layer=1
     )
 
 
-def _second_leads(study: str, region: str) -> Claim:
-    everywhere = region == "all"
-    where = "" if everywhere else ", where both matrices begin with entries of similar magnitude"
-    return claim(
-        study,
-        "second-matrix-trained-sp" + ("" if everywhere else "-similar"),
-        INITIALISATION,
-        f"SP, after training{where}: the second matrix drives the correlation. Statistic: r of its "
-        "squared spectral norm, less that of the first, mean over "
-        f"{'D' if everywhere else 'those D'}{PAIRED}",
-        partial(
-            measures.mean,
-            statistic="factor_lead",
-            parametrisation="sp",
-            time="trained",
-            region=region,
-            norm="spectral",
-            layer=2,
-        ),
-        decides="low",
-        test="test_the_driving_matrix_is_found",
-        reason=LOWER_END,
-        explanation=BY_THE_SUM,
+def _lead_after_training(
+    reading: Reading, parametrisation: str, layer: int, region: str = "all"
+) -> Estimate:
+    """By how much r of one matrix's squared spectral norm exceeds that of the other's."""
+    return reading.two_layers("matrices").mean(
+        "factor_lead", parametrisation, "trained", region=region, norm="spectral", layer=layer
     )
 
 
-def _maximal_update(study: str) -> Claim:
-    """The sentence sets two parametrisations against each other and says the same of both."""
+@figure_4.correlation(INITIALISATION, SURELY_POSITIVE, otherwise=BY_THE_SUM)
+def second_matrix_trained_sp(reading: Reading) -> Estimate:
+    """SP, after training: the second matrix drives the correlation. Statistic: r of its squared
+    spectral norm, less that of the first, mean over D; {paired}
+    """
+    return _lead_after_training(reading, "sp", 2)
 
-    def lead(layer: int) -> partial:
-        return partial(
-            measures.mean,
-            statistic="factor_lead",
-            parametrisation="mup",
-            time="trained",
-            norm="spectral",
-            layer=layer,
-        )
 
-    return Claim(
-        id=f"{study}/first-matrix-trained-mup",
-        paper="singh2026cracking",
-        location=INITIALISATION,
-        statement=(
-            "μP, after training: the first matrix drives the correlation. Statistic: r of its "
-            f"squared spectral norm, less that of the second, mean over D{PAIRED}"
-        ),
-        kind="correlation",
-        study=study,
-        test="tests/claims/test_correlation_claims.py::test_the_driving_matrix_is_found",
-        measure=lead(1),
-        sides=("correlation",),
+@figure_4.correlation(INITIALISATION, SURELY_POSITIVE, otherwise=BY_THE_SUM)
+def second_matrix_trained_sp_similar(reading: Reading) -> Estimate:
+    """SP, after training, where both matrices begin with entries of similar magnitude: the second
+    matrix drives the correlation. Statistic: r of its squared spectral norm, less that of the
+    first, mean over those D; {paired}
+    """
+    return _lead_after_training(reading, "sp", 2, "similar matrices")
+
+
+@figure_4.correlation(
+    INITIALISATION,
+    at_least(
+        0.0,
+        LOWER_END,
         decides="low",
-        relation=">=",
         source="what the sentence must mean, since it sets μP against SP",
-        reason=LOWER_END,
-        printed=(
-            "For SP it is the second weight matrix, while for μP it is the second one: in print "
-            "the second matrix drives the correlation under both"
-        ),
-        measure_printed=lead(2),
-        explanation=BY_THE_SUM,
+    ),
+    otherwise=BY_THE_SUM,
+    printed=Print(
+        "For SP it is the second weight matrix, while for μP it is the second one: in print the "
+        "second matrix drives the correlation under both",
+        lambda reading: _lead_after_training(reading, "mup", 2),
+    ),
+)
+def first_matrix_trained_mup(reading: Reading) -> Estimate:
+    """μP, after training: the first matrix drives the correlation. Statistic: r of its squared
+    spectral norm, less that of the second, mean over D; {paired}
+    """
+    return _lead_after_training(reading, "mup", 1)
+
+
+@figure_14.correlation(
+    INITIALISATION,
+    at_least(0.5, STRONG, source="'well' is taken as 0.5"),
+    otherwise=SAMPLED_INPUTS,
+)
+def both_matrices_trained_ntp(reading: Reading) -> Estimate:
+    """NTP, after training: the largest singular values of both matrices correlate well with the
+    sharpness. Statistic: r by the squared spectral norm, mean over D, of the matrix with the
+    smaller one
+    """
+    return smallest(reading.two_layers("matrices").by_layer("ntp", "trained", "spectral"))
+
+
+@figure_15.correlation(
+    f"{INITIALISATION}; {{artifact}}",
+    POSITIVE,
+    otherwise=TWO_OF_A_KIND,
+    each=over("parametrisation"),
+)
+def alignment_where_similar(reading: Reading, parametrisation: str) -> Estimate:
+    """{parametrisation}, at initialisation: where both matrices have entries of similar magnitude,
+    the sharpness correlates more with their alignment than with their norms. Statistic: best r by
+    an absolute alignment less best r by a squared norm, mean over the D at which the entries differ
+    by no more than a factor of 1.5 (else the D at which they differ least); {paired}
+    """
+    two_layers = reading.two_layers("alignments", "matrices")
+    region = "similar matrices"
+    return two_layers.mean("group_lead", parametrisation, "initialisation", region=region)
+
+
+def _over_other_norms(reading: Reading) -> Iterator[Case]:
+    for other in reading.norms:
+        if other != "frobenius":
+            for case in over("parametrisation", "time")(reading):
+                yield {"other": other, **case}
+
+
+@(figure_16 | figure_26).correlation(
+    "{artifact}",
+    SURELY_POSITIVE,
+    otherwise=lambda case: PROPORTIONAL if case["other"] == "nuclear" else "",
+    each=_over_other_norms,
+)
+def frobenius_over(reading: Reading, other: str, parametrisation: str, time: str) -> Estimate:
+    """Two-layer {activation} networks, {parametrisation}, {time}: the squared Frobenius norm
+    correlates more with the {target} than the squared {other} norm. Statistic: r of the better
+    matrix, difference of the two norms, mean over D > 1; {paired}
+    """
+    return reading.two_layers("matrices").mean(
+        "best_norm_difference", parametrisation, time, norm="frobenius", other=other
     )
 
 
-def _magnitude_drives(study: str, name: str, time: str) -> Claim:
-    return claim(
-        study,
-        f"magnitude-drives-{name}-{time}",
-        INITIALISATION,
-        f"{NAMES[name]}, {TIMES[time]}: it is the discrepancy in magnitude of the entries at "
-        "initialisation that drives the correlation. Statistic: r of the first matrix's squared "
-        "spectral norm less r of the second's, mean over the D at which its entries are more than "
-        "1.5 times larger, less the mean over the other D (else the D at which they differ least)"
-        f"{PAIRED}",
-        partial(
-            measures.mean,
-            statistic="factor_lead",
-            parametrisation=name,
-            time=time,
-            region="larger less similar",
-            norm="spectral",
-            layer=1,
-        ),
-        test="test_regions_are_compared",
-        reason=SIGN,
-        explanation=NOTHING_TO_COMPARE,
-    )
+@figure_16.correlation("section 4.2, last paragraph", at_most(0.25, "the range in print"))
+def spectral_between(reading: Reading) -> Estimate:
+    """In ReLU networks the squared spectral norm of the first matrix correlates with the sharpness
+    by 0.25 to 0.75. Statistic: distance from 0.5 of r, mean over D, largest over parametrisations
+    and times
+    """
+    two_layers = reading.two_layers("matrices")
+    cases = over("parametrisation", "time")(reading)
+    found = [two_layers.mean("correlation", **case, norm="spectral", layer=1) for case in cases]
+    return largest([distance_from(0.5, r) for r in found])
 
 
-def _figure_4(study: str) -> list[Claim]:
-    names = _WIDE[study][0]
-    return [
-        *_spectral_most(study),
-        *(_first_leads(study, name) for name in names),
-        *(_weak_where_similar(study, name) for name in names),
-        *(_magnitude_drives(study, name, time) for name in names for time in TIMES),
-        _second_leads(study, "all"),
-        _second_leads(study, "similar matrices"),
-        _maximal_update(study),
-    ]
+@figure_26.correlation(
+    "Appendix D.4",
+    at_least(0.5, STRONG, source="'strongly' is taken as 0.5"),
+    otherwise=ONE_OF_MANY,
+    each=over("parametrisation", "time"),
+)
+def all_norms(reading: Reading, parametrisation: str, time: str) -> Estimate:
+    """{parametrisation}, {time}: all squared norms correlate strongly with the Hessian's trace.
+    Statistic: r of the better matrix, mean over D, of the norm with the smallest
+    """
+    return smallest(reading.two_layers("matrices").by_norm(parametrisation, time))
 
 
-def _figure_14(study: str) -> list[Claim]:
-    return [
-        *_spectral_most(study),
-        _weak_where_similar(study, "ntp"),
-        claim(
-            study,
-            "both-matrices-trained-ntp",
-            INITIALISATION,
-            "NTP, after training: the largest singular values of both matrices correlate well with "
-            "the sharpness. Statistic: r by the squared spectral norm, mean over D, of the matrix "
-            "with the smaller one",
-            partial(measures.weaker_matrix, parametrisation="ntp", time="trained", norm="spectral"),
-            expected=0.5,
-            test="test_the_weaker_matrix_is_found",
-            source="'well' is taken as 0.5",
-            reason=STRONG,
-            explanation=SAMPLED_INPUTS,
-        ),
-    ]
+def _where_one_leads(reading: Reading) -> Iterator[Case]:
+    """Of networks with one input; of those with more the text says it for μP alone."""
+    for case in over("parametrisation", "time")(reading):
+        if reading.fixed == 1 or case["parametrisation"] == "mup":
+            yield case
 
 
-def _figure_15(study: str) -> list[Claim]:
-    return [
-        claim(
-            study,
-            f"alignment-where-similar-{name}",
-            f"{INITIALISATION}; Figure 15",
-            f"{NAMES[name]}, at initialisation: where both matrices have entries of similar "
-            "magnitude, the sharpness correlates more with their alignment than with their norms. "
-            "Statistic: best r by an absolute alignment less best r by a squared norm, mean over "
-            "the D at which the entries differ by no more than a factor of 1.5 (else the D at "
-            f"which they differ least){PAIRED}",
-            partial(
-                measures.mean,
-                statistic="group_lead",
-                parametrisation=name,
-                time="initialisation",
-                region="similar matrices",
-            ),
-            test="test_groups_are_compared",
-            reason=SIGN,
-            explanation=TWO_OF_A_KIND,
-        )
-        for name in _WIDE[study][0]
-    ]
+@(figure_17 | figure_18).correlation(
+    "section 4.2; {artifact}",
+    SURELY_POSITIVE,
+    otherwise=lambda case: MIRRORED if case["parametrisation"] == "ntp" else "",
+    each=_where_one_leads,
+)
+def last_most(reading: Reading, parametrisation: str, time: str) -> Estimate:
+    """Deep {activation} networks, {size}, {parametrisation}, {time}: of the products of all
+    matrices but one that without the last correlates most with the sharpness. Statistic: its r less
+    the largest other, squared spectral norms, mean over the depths; {paired}
+    """
+    return reading.deep("products").mean("last_lead", parametrisation, time, norm="spectral")
 
 
-def _figure_16(study: str) -> list[Claim]:
-    return [
-        *_frobenius_most(study),
-        claim(
-            study,
-            "spectral-between",
-            "section 4.2, last paragraph",
-            "In ReLU networks the squared spectral norm of the first matrix correlates with the "
-            "sharpness by 0.25 to 0.75. Statistic: distance from 0.5 of r, mean over D, largest "
-            "over parametrisations and times",
-            partial(measures.furthest, norm="spectral", centre=0.5),
-            relation="<=",
-            expected=0.25,
-            test="test_the_furthest_is_found",
-            reason="the range in print",
-        ),
-    ]
+@(figure_17 | figure_18).correlation(
+    "{artifact}",
+    at_least(0.5, STRONG, source="'well' is taken as 0.5"),
+    otherwise=SEVERAL_TERMS,
+    each=over("parametrisation"),
+)
+def last_well(reading: Reading, parametrisation: str) -> Estimate:
+    """Deep {activation} networks, {size}, {parametrisation}, after training: the squared norm of
+    the product without the last matrix correlates well with the sharpness at every depth.
+    Statistic: r at the depth where it is smallest
+    """
+    return smallest(reading.deep("products").of_the_last(parametrisation, "trained", "spectral"))
 
 
-def _figure_26(study: str) -> list[Claim]:
-    return [
-        *_frobenius_most(study),
-        *(
-            claim(
-                study,
-                f"all-norms-{name}-{time}",
-                "Appendix D.4",
-                f"{NAMES[name]}, {TIMES[time]}: all squared norms correlate strongly with the "
-                "Hessian's trace. Statistic: r of the better matrix, mean over D, of the norm "
-                "with the smallest",
-                partial(measures.weakest_norm, parametrisation=name, time=time),
-                expected=0.5,
-                test="test_the_weakest_norm_is_found",
-                source="'strongly' is taken as 0.5",
-                reason=STRONG,
-                explanation=ONE_OF_MANY,
-            )
-            for name in _WIDE[study][0]
-            for time in TIMES
-        ),
-    ]
+@figure_17.correlation("{artifact}", POSITIVE, otherwise=MIRRORED)
+def last_most_everywhere(reading: Reading) -> Estimate:
+    """The product without the last matrix correlates most at every depth and under every
+    parametrisation, after training. Statistic: its r less the largest other, where this is
+    smallest; {paired}
+    """
+    return smallest(reading.deep("products").leads_of_the_last("trained", "spectral"))
+
+
+@figures_19_and_20.correlation(
+    "section 4.2; {artifact}",
+    at_most(0.0, SIGN),
+    otherwise=lambda case: "" if case["parametrisation"] == "mup" else COMMON_FACTOR,
+    each=_where_one_leads,
+)
+def products_more(reading: Reading, parametrisation: str, time: str) -> Estimate:
+    """Deep {activation} networks, {size}, {parametrisation}, {time}: the sharpness correlates less
+    with single matrices than with products of all but one. Statistic: best r of a single matrix
+    less best r of a product, squared {norms} norms, mean over the depths beyond 2; {paired}
+    """
+    return reading.deep("matrices", "products").mean("group_lead", parametrisation, time)
+
+
+@figures_19_and_20.identity(
+    "section 4.2", within(1e-9, "float64: only the order of summation differs")
+)
+def equivalent_at_two_layers(reading: Reading) -> float:
+    """In a two-layer network single matrices and products of all but one are the same quantities.
+    Statistic: largest difference of their correlations
+    """
+    return reading.deep("matrices", "products").two_layer_difference()
+
+
+@figures_21_and_22.correlation("{artifact}", SURELY_POSITIVE, each=over("parametrisation", "time"))
+def correlates(reading: Reading, parametrisation: str, time: str) -> Estimate:
+    """Deep {activation} networks, {size}, {parametrisation}, {time}: the squared norm of {noun}
+    correlates with the sharpness. Statistic: r of the best one, mean over the depths; interval:
+    bootstrap over the networks, corrected for taking the best
+    """
+    deep = reading.deep()
+    return deep.mean("best_correlation", parametrisation, time, norm=reading.highlighted)

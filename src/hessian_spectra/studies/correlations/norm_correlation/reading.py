@@ -1,180 +1,201 @@
-"""Measures on the arrays of the correlation studies, addressed by names instead of indices."""
+"""Correlations and differences of them, as figure and claims read them."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hessian_spectra.ledger.vocabulary import Claim, Decides, Estimate, Kind, Measure, Relation
-from hessian_spectra.results import Arrays
-
-NAMES = {"sp": "SP", "mup": "μP", "ntp": "NTP"}
-TIMES = {"initialisation": "at initialisation", "trained": "after training"}
-NORMS = {"spectral": "spectral", "frobenius": "Frobenius", "nuclear": "nuclear"}
-PAIRED = "; interval: paired bootstrap over the networks"
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.studies.correlations.norm_correlation.study import SIMILAR
+from hessian_spectra.studies.correlations.reading import EnsembleReading
 
 
-def _place(arrays: Arrays, axis: str, name: str | int) -> int:
-    return int(arrays[axis].tolist().index(name))
+class Line(NamedTuple):
+    """A statistic at each position with its interval, ``(x,)`` each; NaN where not defined."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
 
 
-def _factor(arrays: Arrays, layer: int) -> int:
-    """The first group's factor of a layer."""
-    first = arrays["group"] == arrays["quantities"][0]
-    return int(np.flatnonzero(first & (arrays["layer"] == layer))[0])
+class Reading(EnsembleReading):
+    """What correlates with the sharpness or the trace: factors W_b, products, alignments by norms.
 
-
-def _estimate(arrays: Arrays, name: str, index: tuple[Any, ...]) -> Estimate:
-    return Estimate(*(float(arrays[name + suffix][index]) for suffix in ("", "_low", "_high")))
-
-
-def mean(
-    correlation: Arrays,
-    statistic: str,
-    parametrisation: str,
-    time: str,
-    *,
-    region: str = "all",
-    norm: str | None = None,
-    other: str | None = None,
-    layer: int | None = None,
-) -> Estimate:
-    """A statistic's mean over sizes or depths, for a layer and a norm (and another) if it has them.
-
-    Args:
-        correlation: the study's arrays.
-        statistic: for example ``best_norm_lead``.
-        parametrisation: its row.
-        time: ``initialisation`` or ``trained``.
-        region: which positions are averaged.
-        norm: the norm, if the statistic has one.
-        other: the norm that it is compared with, if the statistic has one.
-        layer: the layer of the first group, if the statistic has factors.
+    The factors of the first group are addressed by their layer b. What a configuration leaves out,
+    or what is not defined in it, raises ``NothingToMeasure``.
     """
-    index: list[int] = [
-        _place(correlation, "parametrisation", parametrisation),
-        _place(correlation, "region", region),
-        _place(correlation, "time", time),
-    ]
-    if layer is not None:
-        index.append(_factor(correlation, layer))
-    index += [_place(correlation, "norm", name) for name in (norm, other) if name is not None]
-    return _estimate(correlation, f"mean_{statistic}", tuple(index))
 
+    @property
+    def groups(self) -> list[str]:
+        """``matrices``, ``products`` or ``alignments``: the first is held against the second."""
+        return [str(name) for name in self["quantities"]]
 
-def strongest(
-    correlation: Arrays, parametrisation: str, time: str, *, region: str = "all"
-) -> Estimate:
-    """Of all norms the largest mean correlation of the better matrix."""
-    found = [
-        mean(correlation, "best_correlation", parametrisation, time, region=region, norm=norm)
-        for norm in correlation["norm"].tolist()
-    ]
-    return max(found, key=lambda estimate: estimate.value)
+    @property
+    def norms(self) -> list[str]:
+        """The norms that the study takes."""
+        return [str(name) for name in self["norm"]]
 
+    @property
+    def highlighted(self) -> str:
+        """The norm that the paper singles out."""
+        return str(self["highlighted"])
 
-def weaker_matrix(correlation: Arrays, parametrisation: str, time: str, norm: str) -> Estimate:
-    """The smaller of the two matrices' mean correlations by one norm."""
-    found = [
-        mean(correlation, "correlation", parametrisation, time, norm=norm, layer=layer)
-        for layer in (1, 2)
-    ]
-    return min(found, key=lambda estimate: estimate.value)
+    @property
+    def layers(self) -> list[int]:
+        """The layers of the first group's factors; 0 is that of the alignment."""
+        return [int(layer) for layer in self["layer"][self["group"] == self.groups[0]]]
 
+    def two_layers(self, *groups: str) -> "Reading":
+        """Itself, if it is of two-layer networks over their sizes, of these groups in this order.
 
-def weakest_norm(correlation: Arrays, parametrisation: str, time: str) -> Estimate:
-    """Of all norms the smallest mean correlation of the better matrix."""
-    found = [
-        mean(correlation, "best_correlation", parametrisation, time, norm=norm)
-        for norm in correlation["norm"].tolist()
-    ]
-    return min(found, key=lambda estimate: estimate.value)
+        Raises:
+            NothingToMeasure: it is not.
+        """
+        self.require_two_layers()
+        return self._with(groups)
 
+    def deep(self, *groups: str) -> "Reading":
+        """Itself, if it is of networks of several depths, of these groups in this order.
 
-def furthest(correlation: Arrays, norm: str, centre: float) -> Estimate:
-    """The first matrix's mean correlation that is furthest from a value, as its distance."""
-    found = [
-        mean(correlation, "correlation", parametrisation, time, norm=norm, layer=1)
-        for parametrisation in correlation["parametrisation"].tolist()
-        for time in correlation["time"].tolist()
-    ]
-    value, low, high = max(found, key=lambda estimate: abs(estimate.value - centre))
-    nearest, furthest_end = sorted((abs(low - centre), abs(high - centre)))
-    return Estimate(abs(value - centre), 0.0 if low <= centre <= high else nearest, furthest_end)
+        Raises:
+            NothingToMeasure: it is not.
+        """
+        if self.along != "depth":
+            raise NothingToMeasure("this configuration is not one of several depths")
+        return self._with(groups)
 
+    def _with(self, groups: tuple[str, ...]) -> "Reading":
+        if tuple(self.groups[: len(groups)]) != groups:
+            asked = ", and then ".join(groups)
+            raise NothingToMeasure(f"this configuration does not study {asked}")
+        return self
 
-def least(correlation: Arrays, statistic: str, time: str, norm: str) -> Estimate:
-    """A statistic of the first group where it is smallest, over parametrisations and positions."""
-    when, column = _place(correlation, "time", time), _place(correlation, "norm", norm)
-    values = correlation[statistic][:, :, when, column]
-    place = np.unravel_index(int(np.nanargmin(values)), values.shape)
-    return _estimate(correlation, statistic, (*place, when, column))
+    def _factor(self, layer: int | np.ndarray) -> np.ndarray:
+        """Where the first group's factors of some layers stand."""
+        missing = np.setdiff1d(layer, self.layers)
+        if len(missing):
+            raise NothingToMeasure(f"this configuration leaves out layer {missing[0]}")
+        return np.searchsorted(self.layers, layer)  # the first group comes first, in order
 
+    def line(
+        self, statistic: str, parametrisation: str, time: str, **of: int | str | np.ndarray
+    ) -> Line:
+        """A statistic at each position.
 
-def last_factor(correlation: Arrays, parametrisation: str, time: str, norm: str) -> Estimate:
-    """The last layer's correlation at the depth where it is smallest."""
-    row, when = (
-        _place(correlation, "parametrisation", parametrisation),
-        _place(correlation, "time", time),
-    )
-    column = _place(correlation, "norm", norm)
-    found = [
-        _estimate(
-            correlation,
-            "correlation",
-            (row, position, when, _factor(correlation, depth), column),
-        )
-        for position, depth in enumerate(correlation["position"].tolist())
-    ]
-    return min(found, key=lambda estimate: estimate.value)
+        Args:
+            statistic: for example ``best_norm_lead``.
+            parametrisation: its row.
+            time: ``initialisation`` or ``trained``.
+            of: what else it has: ``layer`` of the first group, or one for each position, ``(x,)``;
+                ``norm`` and ``other``, the norm that it is compared with.
+        """
+        positions = np.arange(len(self["position"]))
+        return self._line(statistic, parametrisation, positions, time, of)
 
+    def mean(
+        self, statistic: str, parametrisation: str, time: str, region: str = "all", **of: int | str
+    ) -> Estimate:
+        """A statistic's mean over the positions of a region; the rest as for :meth:`line`.
 
-def two_layer_difference(correlation: Arrays) -> float:
-    """How far r of a matrix and r of the product without the other one are apart at depth 2."""
-    position = _place(correlation, "position", 2)
-    r = correlation["correlation"][:, position]
-    matrices, products = (
-        [
-            int(np.flatnonzero((correlation["group"] == name) & (correlation["layer"] == b))[0])
-            for b in order
+        Raises:
+            NothingToMeasure: the region is empty, or the statistic is not defined in it, as that
+                of two norms of one vector.
+        """
+        self._require_region(parametrisation, region)
+        where = np.array([self.place("region", region)])
+        return self._estimate(self._line(f"mean_{statistic}", parametrisation, where, time, of), 0)
+
+    def _line(
+        self,
+        statistic: str,
+        parametrisation: str,
+        where: np.ndarray,
+        time: str,
+        of: Mapping[str, Any],
+    ) -> Line:
+        """A statistic with its interval, at some places of its second axis."""
+        row, when = self.place("parametrisation", parametrisation), self.place("time", time)
+        index: list[Any] = [row, where, when]
+        index += [self._factor(of["layer"])] if "layer" in of else []
+        index += [self.place("norm", of[name]) for name in ("norm", "other") if name in of]
+        return Line(*(self[statistic + suffix][tuple(index)] for suffix in ("", "_low", "_high")))
+
+    def _estimate(self, line: Line, position: int) -> Estimate:
+        if not np.isfinite(line.value[position]):
+            raise NothingToMeasure(f"this configuration has no {self.along} at which it is defined")
+        return Estimate(*(float(numbers[position]) for numbers in line))
+
+    def _require_region(self, parametrisation: str, region: str) -> None:
+        """The regions of larger first matrices stand for the largest of all where there is none."""
+        ratio = self.of(parametrisation, "magnitude_ratio")
+        if "larger" in region and not (ratio > SIMILAR).any():
+            raise NothingToMeasure(
+                f"this configuration has no {self.along} at which the entries of the first matrix "
+                f"are more than {SIMILAR} times those of the last"
+            )
+        if "less" in region and len(ratio) == 1:
+            raise NothingToMeasure(f"this configuration has no second {self.along} to compare with")
+
+    def by_norm(self, parametrisation: str, time: str, region: str = "all") -> list[Estimate]:
+        """The mean correlation of the first group's best factor, by each norm."""
+        return [
+            self.mean("best_correlation", parametrisation, time, region=region, norm=norm)
+            for norm in self.norms
         ]
-        for name, order in (("matrices", (1, 2)), ("products", (2, 1)))
-    )
-    return float(np.nanmax(np.abs(r[..., matrices, :] - r[..., products, :])))
+
+    def by_layer(self, parametrisation: str, time: str, norm: str) -> list[Estimate]:
+        """The mean correlation of each of the first group's factors."""
+        return [
+            self.mean("correlation", parametrisation, time, norm=norm, layer=layer)
+            for layer in self.layers
+        ]
+
+    def of_the_last(self, parametrisation: str, time: str, norm: str) -> list[Estimate]:
+        """The correlation of the last layer's factor, at each depth."""
+        depths = self["position"]
+        line = self.line("correlation", parametrisation, time, norm=norm, layer=depths)
+        return [self._estimate(line, position) for position in range(len(depths))]
+
+    def leads_of_the_last(self, time: str, norm: str) -> list[Estimate]:
+        """By how much the last layer's factor leads, at all positions where that is defined."""
+        lines = [self.line("last_lead", name, time, norm=norm) for name in self.parametrisations]
+        found = [
+            self._estimate(line, position)
+            for line in lines
+            for position in np.flatnonzero(np.isfinite(line.value)).tolist()
+        ]
+        if not found:
+            raise NothingToMeasure(f"this configuration has no {self.along} at which it is defined")
+        return found
+
+    def two_layer_difference(self) -> float:
+        """How far r of a matrix and r of the product without the other are apart at depth 2."""
+        r = self["correlation"][:, self.place("position", 2)]
+        matrices, products = (
+            r[:, :, [self._of_group(group, layer) for layer in layers]]
+            for group, layers in (("matrices", (1, 2)), ("products", (2, 1)))
+        )
+        errors = np.abs(matrices - products)
+        if not np.isfinite(errors).any():
+            raise NothingToMeasure("this configuration has no correlations at depth 2")
+        return float(np.nanmax(errors))
+
+    def _of_group(self, group: str, layer: int) -> int:
+        return int(np.flatnonzero((self["group"] == group) & (self["layer"] == layer))[0])
 
 
-def claim(
-    study: str,
-    name: str,
-    location: str,
-    statement: str,
-    measure: Measure,
-    *,
-    test: str,
-    reason: str,
-    kind: Kind = "correlation",
-    relation: Relation = ">=",
-    decides: Decides = "value",
-    expected: float = 0.0,
-    tolerance: float = 0.0,
-    source: str = "the paper",
-    explanation: str = "",
-) -> Claim:
-    """A claim on the arrays of a correlation study."""
-    return Claim(
-        id=f"{study}/{name}",
-        paper="singh2026cracking",
-        location=location,
-        statement=statement,
-        kind=kind,
-        study=study,
-        test=f"tests/claims/test_correlation_claims.py::{test}",
-        measure=measure,
-        sides=("correlation",),
-        decides=decides,
-        relation=relation,
-        expected=expected,
-        tolerance=tolerance,
-        source=source,
-        reason=reason,
-        explanation=explanation,
-    )
+def smallest(estimates: list[Estimate]) -> Estimate:
+    """The estimate with the smallest value, the first of equal ones."""
+    return min(estimates, key=lambda estimate: estimate.value)
+
+
+def largest(estimates: list[Estimate]) -> Estimate:
+    """The estimate with the largest value, the first of equal ones."""
+    return max(estimates, key=lambda estimate: estimate.value)
+
+
+def distance_from(centre: float, estimate: Estimate) -> Estimate:
+    """How far an estimate is from a value, with the interval of that distance."""
+    nearest, furthest = sorted((abs(estimate.low - centre), abs(estimate.high - centre)))
+    inside = estimate.low <= centre <= estimate.high
+    return Estimate(abs(estimate.value - centre), 0.0 if inside else nearest, furthest)

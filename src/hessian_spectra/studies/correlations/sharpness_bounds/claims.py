@@ -1,7 +1,5 @@
 """What D.3.3 of singh2026cracking derives from a block-diagonal Hessian, beside the sharpness."""
 
-import numpy as np
-
 from hessian_spectra.ledger.bounds import Estimate, at_least, within
 from hessian_spectra.ledger.claims import Claims, Print, over
 from hessian_spectra.studies.correlations.reading import PARAMETRISATIONS, TIMES
@@ -34,7 +32,7 @@ def lower_bound(reading: Reading) -> float:
     squared spectral norm of the two matrices, whatever the loss. Statistic: smallest ratio over all
     networks, before and after training
     """
-    return float(np.nanmin(reading["pooled_maximum"]))
+    return reading.least_over_maximum
 
 
 def _of_the_maximum(reading: Reading, parametrisation: str) -> Estimate:

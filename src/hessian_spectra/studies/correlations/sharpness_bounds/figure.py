@@ -11,16 +11,16 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.correlations.drawing import (
-    OUTCOMES,
     STRIP,
     along,
-    listed,
+    has_strip,
     outcome_handles,
     outcome_strip,
     outcome_text,
+    setting,
 )
 from hessian_spectra.studies.correlations.reading import PARAMETRISATIONS, TIMES
-from hessian_spectra.studies.correlations.sharpness_bounds.reading import Reading
+from hessian_spectra.studies.correlations.sharpness_bounds.reading import FORMULAS, Reading
 
 LOOKS = {
     "maximum": (style.BLUE, "s", "over the largest layer term (D.3.3)"),
@@ -28,12 +28,13 @@ LOOKS = {
 }
 
 
-def _panel(axes: Axes, reading: Reading, row: int, time: int) -> None:
+def _panel(axes: Axes, reading: Reading, parametrisation: str, time: str) -> None:
     x = reading["position"].astype(float)
     markers = 3.4 if len(x) <= 25 else 0.0
     for name, (colour, marker, _) in LOOKS.items():
         middle, low, high, least, most = (
-            reading.quantile(name, level)[row, :, time] for level in (0.5, 0.025, 0.975, 0.0, 1.0)
+            reading.quantile(name, level, parametrisation, time)
+            for level in (0.5, 0.025, 0.975, 0.0, 1.0)
         )
         axes.plot(x, middle, color=colour, marker=marker, markersize=markers)
         axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
@@ -50,7 +51,7 @@ def _vertical_axis(grid: np.ndarray, reading: Reading) -> None:
     least, most = float(np.nanmin(extremes)), float(np.nanmax(extremes))
     known = [0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 50, 100]
     bottom, top = np.log(min(least, 1) / 1.04), np.log(max(most, 1) * 1.04)
-    if any(reading[name].any() for name in OUTCOMES):
+    if has_strip(reading):
         bottom = (bottom - STRIP * top) / (1 - STRIP)  # the strip fits below
     for axes in grid.flat:
         axes.set_ylim(np.exp(bottom), np.exp(top))
@@ -61,19 +62,19 @@ def _vertical_axis(grid: np.ndarray, reading: Reading) -> None:
 
 def draw(reading: Reading) -> Figure:
     """Medians, central 95 % and the whole range over the networks, at both times."""
-    names = reading["parametrisation"].tolist()
+    names, times = reading.parametrisations, reading.times
     figure, grid = style.panels(2, len(names), height=2.0, squeeze=False, sharey=True)
     letters = iter("abcdefghijkl")
-    for time, when in enumerate(reading["time"].tolist()):
-        for column, name in enumerate(names):
-            axes = grid[time, column]
-            _panel(axes, reading, column, time)
-            style.letter(axes, f"({next(letters)}) {PARAMETRISATIONS[name]}, {TIMES[when]}")
-        grid[time, 0].set_ylabel("sharpness ratio")
+    for row, time in zip(grid, times, strict=True):
+        for axes, name in zip(row, names, strict=True):
+            _panel(axes, reading, name, time)
+            style.letter(axes, f"({next(letters)}) {PARAMETRISATIONS[name]}, {TIMES[time]}")
+        row[0].set_ylabel("sharpness ratio")
     _vertical_axis(grid, reading)
-    for column in range(len(names)):
-        grid[0, column].set_xlabel("")
-        outcome_strip(grid[1, column], reading, column)
+    for axes in grid[0]:
+        axes.set_xlabel("")
+    for axes, name in zip(grid[1], names, strict=True):
+        outcome_strip(axes, reading, name)
     handles: list[Any] = [
         Line2D([], [], color=colour, marker=marker, markersize=4, label=f"sharpness {label}")
         for colour, marker, label in LOOKS.values()
@@ -87,34 +88,31 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
+def _pooled_text(reading: Reading, formula: str, parametrisation: str, time: str) -> str:
+    """The pooled ratios' median and their whole range."""
+    found = reading.pooled(formula, parametrisation, time)
+    if not np.isfinite(found).all():
+        return "not defined"
+    least, middle, most = (found[reading.level(level)] for level in (0.0, 0.5, 1.0))
+    return f"{middle:.2f} [{least:.2f}, {most:.2f}]"
+
+
 def caption(reading: Reading) -> str:
     """What is drawn, and the pooled ratios."""
-    middle = int(np.argmin(np.abs(reading["level"] - 0.5)))
     parts = []
-    for time, when in enumerate(reading["time"].tolist()):
-        pooled = {name: reading[f"pooled_{name}"][:, time] for name in LOOKS}
+    for time in reading.times:
         texts = [
-            f"{PARAMETRISATIONS[parametrisation]} {found['maximum'][middle]:.2f} "
-            f"[{found['maximum'][0]:.2f}, {found['maximum'][-1]:.2f}] and "
-            f"{found['sum'][middle]:.2f} [{found['sum'][0]:.2f}, {found['sum'][-1]:.2f}]"
-            for row, parametrisation in enumerate(reading["parametrisation"].tolist())
-            for found in [{name: pooled[name][row] for name in LOOKS}]
+            f"{PARAMETRISATIONS[name]} "
+            + " and ".join(_pooled_text(reading, formula, name, time) for formula in FORMULAS)
+            for name in reading.parametrisations
         ]
-        parts.append(f"{TIMES[when]} {'; '.join(texts)}")
-    along_size = str(reading["along"]) == "size"
-    positions = listed(reading["position"])
-    fixed = int(reading["fixed"])
-    setting = (
-        f"depth {fixed}, D = K = {positions}"
-        if along_size
-        else f"D = K = {fixed}, depths {positions}"
-    )
+        parts.append(f"{TIMES[time]} {'; '.join(texts)}")
     return (
         f"The sharpness of {int(reading['networks'])} linear networks of width "
-        f"{int(reading['width'])} a point ({setting}) over the largest of the layers' terms "
-        "σ_max²(left product) σ_max²(right product), which D.3.3 derives from a block-diagonal "
-        "Hessian, and over their sum, the largest eigenvalue of the generalised Gauss-Newton "
-        "matrix on whitened inputs; the inputs here are a Gaussian sample, white on average only. "
-        "Medians and ranges over all networks of a parametrisation, maximum and sum: "
+        f"{int(reading['width'])} a point ({setting(reading)}) over the largest of the layers' "
+        "terms σ_max²(left product) σ_max²(right product), which D.3.3 derives from a "
+        "block-diagonal Hessian, and over their sum, the largest eigenvalue of the generalised "
+        "Gauss-Newton matrix on whitened inputs; the inputs here are a Gaussian sample, white on "
+        "average only. Medians and ranges over all networks of a parametrisation, maximum and sum: "
         f"{'. '.join(parts)}. {outcome_text(reading)}"
     )
