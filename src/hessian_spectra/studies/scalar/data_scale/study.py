@@ -7,7 +7,7 @@ data is E[x²] and E[yx].
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,12 +20,8 @@ from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, standard_pa
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
+from hessian_spectra.studies.scalar.data_scale.reading import TARGETS
 from hessian_spectra.validation import require
-
-TARGETS = ("fixed", "scaled")
-
-# From v, w, x, y to all eigenvalues, ascending.
-Solver = Callable[[Tensor, Tensor, Tensor, Tensor], np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,37 +72,17 @@ def _rescaled(networks: Arrays, second_moment: float, targets: str) -> tuple[Ten
     return scale * unit, scale * y if targets == "scaled" else y
 
 
-def _departures(spectra: dict[str, list[np.ndarray]], moments: np.ndarray) -> Arrays:
-    """How far the spectra of one way to treat the targets are from proportional to σ_x².
-
-    Since -|δx| <= λ_2 <= |δx| <= λ_1, the ascending spectrum of 2m eigenvalues begins with a bulk
-    value and ends with λ_1, whatever the data.
-
-    Returns:
-        ``outlier`` and ``bulk`` ``(s,)``: |(λ/σ_x²) / (λ/σ_x² at the largest σ_x²) - 1| of λ_1 and
-        of the bulk, whichever of the networks gives more.
-    """
-    departures = {}
-    for group, position in (("outlier", -1), ("bulk", 0)):
-        slopes = np.array([[s[position] for s in rows] for rows in spectra.values()]) / moments
-        departures[group] = np.abs(slopes / slopes[:, -1:] - 1).max(axis=0)
-    return departures
-
-
-def _collect(config: Config, networks: Arrays, solve: Solver) -> Arrays:
-    """The spectra at all values of σ_x², and their departures."""
-    moments = second_moments(config)
-    arrays: Arrays = {}
-    for targets in TARGETS:
-        spectra = {
-            name: [solve(v, w, *_rescaled(networks, s, targets)) for s in moments.tolist()]
-            for name, v, w in _weights(config)
-        }
-        for name, rows in spectra.items():
-            arrays[f"eigenvalues_{name}_{targets}"] = np.stack(rows)
-        for group, departure in _departures(spectra, moments).items():
-            arrays[f"departure_{group}_{targets}"] = departure
-    return arrays
+def _instances(
+    config: Config, networks: Arrays
+) -> Iterator[tuple[str, list[tuple[Tensor, Tensor, Tensor, Tensor]]]]:
+    """``<network>_<targets>``, with ``v``, ``w``, ``x`` and ``y`` at all values of σ_x²."""
+    moments = second_moments(config).tolist()
+    for name, v, w in _weights(config):
+        for targets in TARGETS:
+            yield (
+                f"{name}_{targets}",
+                [(v, w, *_rescaled(networks, moment, targets)) for moment in moments],
+            )
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:
@@ -115,33 +91,33 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     Returns:
         ``second_moments`` ``(s,)``, the values of σ_x²; ``widths`` ``(2,)``; ``squared_norms``
         ``(2,)``, ‖w‖² + ‖v‖² of both networks. For each network (``first``, ``second``) and each
-        way to treat the targets (``fixed``, ``scaled``) ``eigenvalues_<network>_<targets>``
-        ``(s, 2m)``, ascending. And ``departure_<group>_<targets>`` ``(s,)`` for ``outlier`` and
-        ``bulk``: how far λ_1 and the bulk are from proportional to σ_x².
+        way to treat the targets (``fixed``, ``scaled``) ``<network>_<targets>/eigenvalues``
+        ``(s, 2m)``, ascending, with ``.../kind`` and ``.../cell``.
     """
-
-    def solve(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
-        return cf.two_layer_linear(w, v, x, y).eigenvalues.numpy()
-
     squared_norms = [(v.square().sum() + w.square().sum()).item() for _, v, w in _weights(config)]
-    return {
+    arrays: Arrays = {
         "second_moments": second_moments(config),
         "widths": np.array([config.width, config.second_width]),
         "squared_norms": np.array(squared_norms),
-        **_collect(config, networks, solve),
     }
+    for name, instances in _instances(config, networks):
+        rows = [cf.two_layer_linear(w, v, x, y).arrays(f"{name}/") for v, w, x, y in instances]
+        arrays |= {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+    return arrays
+
+
+def _eigenvalues(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
+    problem = cv.Problem(TwoLayerLinear(v=v, w=w), HalfSquaredError(), [(x, y)])
+    return cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy()
 
 
 def numerics(config: Config, networks: Arrays) -> Arrays:
     """All eigenvalues of the Hessian that exact products with the loss of the whole sample give.
 
     Returns:
-        ``eigenvalues_<network>_<targets>`` ``(s, 2m)`` and ``departure_<group>_<targets>`` ``(s,)``
-        as in :func:`closed_form`.
+        ``<network>_<targets>/eigenvalues`` ``(s, 2m)`` as in :func:`closed_form`.
     """
-
-    def solve(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
-        problem = cv.Problem(TwoLayerLinear(v=v, w=w), HalfSquaredError(), [(x, y)])
-        return cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy()
-
-    return _collect(config, networks, solve)
+    return {
+        f"{name}/eigenvalues": np.stack([_eigenvalues(*instance) for instance in instances])
+        for name, instances in _instances(config, networks)
+    }

@@ -1,0 +1,83 @@
+"""The spectra of two networks over the scale of their inputs, as figure and claims read them."""
+
+import itertools
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.scalar.reading import part
+from hessian_spectra.studies.scalar.spectra import SpectraReading
+
+NETWORKS = ("first", "second")
+TARGETS = ("fixed", "scaled")
+
+Group = Literal["bulk", "outlier 1", "outlier 2"]
+# What would be proportional to σ_x²; λ_2 is small and changes its sign.
+PROPORTIONAL: tuple[Group, ...] = ("bulk", "outlier 1")
+
+
+class Spectra(SpectraReading):
+    """The spectra ``(s, 2m)`` of one network at all scales, with one way to treat the targets."""
+
+    def group(self, name: Group, *, numeric: bool = False) -> np.ndarray:
+        """Some of the eigenvalues: the bulk, λ_1 (the large outlier) or λ_2.
+
+        Returns:
+            ``(s, 2m − 2)`` for the bulk, else ``(s, 1)``.
+        """
+        select = self.select_numeric if numeric else self.select
+        if name == "bulk":
+            return select("bulk")
+        small, large = np.hsplit(select("outlier"), 2)
+        return np.asarray(large if name == "outlier 1" else small)
+
+
+class Reading(StudyArrays):
+    """Both networks, with the targets left alone (``fixed``) or scaled along with the inputs."""
+
+    @property
+    def moments(self) -> np.ndarray:
+        """The values of σ_x², ``(s,)``, ascending."""
+        return self["second_moments"]
+
+    @property
+    def widths(self) -> list[int]:
+        """Hidden units of both networks."""
+        return [int(width) for width in self["widths"]]
+
+    @cached_property
+    def _spectra(self) -> dict[tuple[str, str], Spectra]:
+        return {
+            (network, targets): part(self, f"{network}_{targets}", Spectra)
+            for network, targets in itertools.product(NETWORKS, TARGETS)
+        }
+
+    @property
+    def everything(self) -> list[Spectra]:
+        """The spectra of both networks and of both ways to treat the targets."""
+        return list(self._spectra.values())
+
+    def spectra(self, network: str, targets: str) -> Spectra:
+        """The spectra of one network and one way to treat the targets."""
+        return self._spectra[network, targets]
+
+    @property
+    def largest_error(self) -> float:
+        """The largest error of all spectra, relative to the largest eigenvalue of each."""
+        return max(float(spectra.error().max()) for spectra in self.everything)
+
+    def departure(self, name: Group, targets: str, *, numeric: bool = False) -> np.ndarray:
+        """How far a group of eigenvalues is from proportional to σ_x², ``(s,)``.
+
+        |(λ/σ_x²) / (λ/σ_x² at the largest σ_x²) - 1|, whichever of the networks gives more.
+        """
+        values = [self.spectra(n, targets).group(name, numeric=numeric)[:, 0] for n in NETWORKS]
+        slopes = np.array(values) / self.moments
+        return np.asarray(np.abs(slopes / slopes[:, -1:] - 1).max(axis=0))
+
+    def largest_departure(self, targets: str) -> float:
+        """The largest departure from proportionality of the numerical λ_1 and bulk."""
+        found = [self.departure(name, targets, numeric=True) for name in PROPORTIONAL]
+        return float(np.max(found))
