@@ -1,7 +1,7 @@
 """What a measured value is compared with, and how its verdict follows."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 Kind = Literal["identity", "value", "trend", "correlation"]
 Relation = Literal["<=", ">=", "="]
@@ -40,16 +40,16 @@ class Bound:
         relation: how the two are compared: ``"<="`` and ``">="`` are bounds, widened by
             ``tolerance``; ``"="`` means equal up to ``tolerance``.
         expected: the value that the measured one is compared with.
-        tolerance: how far they may be apart, absolute.
         reason: why this bound.
+        tolerance: how far they may be apart, absolute.
         source: where ``expected`` comes from.
         decides: which number of an :class:`Estimate` is compared.
     """
 
     relation: Relation
     expected: float
-    tolerance: float
     reason: str
+    tolerance: float = 0.0
     source: str = "the paper"
     decides: Decides = "value"
 
@@ -71,51 +71,21 @@ class Bound:
         return f"{words} {self.expected:g} (tolerance {self.tolerance:g})"
 
 
-def at_most(
-    expected: float,
-    reason: str,
-    *,
-    tolerance: float = 0.0,
-    source: str = "the paper",
-    decides: Decides = "value",
-) -> Bound:
-    """An upper bound."""
-    return Bound(
-        relation="<=",
-        expected=expected,
-        tolerance=tolerance,
-        reason=reason,
-        source=source,
-        decides=decides,
-    )
+def at_most(expected: float, reason: str, **of: Any) -> Bound:
+    """An upper bound; ``of``: further fields of :class:`Bound`."""
+    return Bound(relation="<=", expected=expected, reason=reason, **of)
 
 
-def at_least(
-    expected: float,
-    reason: str,
-    *,
-    tolerance: float = 0.0,
-    source: str = "the paper",
-    decides: Decides = "value",
-) -> Bound:
-    """A lower bound."""
-    return Bound(
-        relation=">=",
-        expected=expected,
-        tolerance=tolerance,
-        reason=reason,
-        source=source,
-        decides=decides,
-    )
+def at_least(expected: float, reason: str, **of: Any) -> Bound:
+    """A lower bound; ``of``: further fields of :class:`Bound`."""
+    return Bound(relation=">=", expected=expected, reason=reason, **of)
 
 
-def equal_to(
-    expected: float, reason: str, *, tolerance: float = 0.0, source: str = "the paper"
-) -> Bound:
-    """A value up to a tolerance."""
-    return Bound(relation="=", expected=expected, tolerance=tolerance, reason=reason, source=source)
+def equal_to(expected: float, reason: str, **of: Any) -> Bound:
+    """A value up to a tolerance; ``of``: further fields of :class:`Bound`."""
+    return Bound(relation="=", expected=expected, reason=reason, **of)
 
 
-def within(tolerance: float, reason: str, *, source: str = "the paper") -> Bound:
+def within(tolerance: float, reason: str, **of: Any) -> Bound:
     """An error, or a deviation, that is at most ``tolerance``."""
-    return at_most(0.0, reason, tolerance=tolerance, source=source)
+    return at_most(0.0, reason, tolerance=tolerance, **of)
