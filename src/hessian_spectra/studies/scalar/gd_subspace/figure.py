@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hessian_spectra.agreement import spectrum_error
 from hessian_spectra.drawing import style
-from hessian_spectra.results import Arrays
+from hessian_spectra.studies.scalar.gd_subspace.reading import LEAVING, STAYING, Reading, Training
+from hessian_spectra.studies.scalar.reading import EXACT
 
 # Optimizer -> label, colour, marker.
 LOOKS = {
@@ -25,41 +26,31 @@ LOOKS = {
 FLOOR = 1e-18
 
 
-def _errors(closed_form: Arrays, numerics: Arrays, name: str) -> np.ndarray:
-    rows = np.searchsorted(closed_form[f"{name}/step"], numerics[f"{name}/step"])
-    return spectrum_error(closed_form[f"{name}/eigenvalues"][rows], numerics[f"{name}/eigenvalues"])
+def _line(axes: Axes, training: Training, array: str, name: str) -> None:
+    values = np.maximum(training.closed_form[array], FLOOR)
+    axes.plot(training.steps, values, color=LOOKS[name][1], **style.EXACT)
 
 
-def _line(axes: Any, closed_form: Arrays, name: str, key: str) -> None:
-    colour = LOOKS[name][1]
-    axes.plot(
-        closed_form[f"{name}/step"],
-        np.maximum(closed_form[f"{name}/{key}"], FLOOR),
-        color=colour,
-        **style.EXACT,
-    )
-
-
-def _points(axes: Any, steps: np.ndarray, values: np.ndarray, name: str) -> None:
+def _points(axes: Axes, steps: np.ndarray, values: np.ndarray, name: str) -> None:
     _, colour, marker = LOOKS[name]
     points: Any = style.NUMERIC | {"marker": marker}
     axes.plot(steps, np.maximum(values, FLOOR), color=colour, **points)
 
 
-def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
+def draw(reading: Reading) -> Figure:
     """Lines: closed form; points: numerical eigenvectors of the same Hessians."""
     figure, grid = style.panels(2, 2, height=2.4, sharex=True)
     (iterate, rotation), (invariance, error) = grid
-    names = closed_form["optimizers"].tolist()
-    for name in names:
-        steps, resolved = numerics[f"{name}/step"], numerics[f"{name}/resolved"]
-        _points(iterate, steps, numerics[f"{name}/iterate"], name)
-        _line(iterate, closed_form, name, "iterate")
-        _points(rotation, steps[resolved], numerics[f"{name}/rotation"][resolved], name)
-        _line(rotation, closed_form, name, "rotation")
-        _points(invariance, steps, numerics[f"{name}/invariance"], name)
-        _points(error, steps, _errors(closed_form, numerics, name), name)
-    error.axhline(1e-10, color=style.VERMILION, linewidth=0.8, linestyle="--")
+    for name, training in reading.optimizers.items():
+        steps, numerics = training.numeric_steps, training.numerics
+        _points(iterate, steps, numerics["iterate"], name)
+        _line(iterate, training, "iterate", name)
+        turned = training.where_resolved("rotation")
+        _points(rotation, training.where_resolved("step"), turned, name)
+        _line(rotation, training, "rotation", name)
+        _points(invariance, steps, numerics["invariance"], name)
+        _points(error, steps, training.errors(), name)
+    error.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
     titles = {
         "(a) iterate in the initial bulk space": "$\\|Z_0^\\top\\theta_t\\|\\,/\\,\\|\\theta_t\\|$",
         "(b) rotation of the bulk space": "sine of largest angle",
@@ -73,7 +64,7 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
         axes.set_ylim(FLOOR, 10)
     for axes in grid[1]:
         axes.set_xlabel("step")
-    _legend(figure, names)
+    _legend(figure, list(reading.optimizers))
     return figure
 
 
@@ -88,33 +79,29 @@ def _legend(figure: Figure, names: list[str]) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
 
 
-def caption(closed_form: Arrays, numerics: Arrays) -> str:
+def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
-    names = closed_form["optimizers"].tolist()
-    leaving = ("adam", "random_velocity")
-    staying = [name for name in names if name not in leaving]
-
-    def worst(chosen: list[str], key: str) -> float:
-        return float(max(closed_form[f"{name}/{key}"].max() for name in chosen))
-
-    error = max(_errors(closed_form, numerics, name).max() for name in names)
     diverged = [
-        f" {LOOKS[name][0]} diverged at step {closed_form[f'{name}/diverged_at']}."
-        for name in names
-        if closed_form[f"{name}/diverged_at"] >= 0
+        f" {LOOKS[name][0]} diverged at step {training.diverged_at}."
+        for name, training in reading.optimizers.items()
+        if training.diverged_at is not None
     ]
+    iterate, rotation = (
+        {name: f"{reading.largest(array, [name]):.2g}" for name in LEAVING}
+        for array in ("iterate", "rotation")
+    )
     return (
         "A linear network f(x) = ⟨w, v⟩ x trained by several optimizers from the same weights; Z₀ "
         "is a basis of the bulk eigenspace at the start. Gradient descent, heavy ball and Nesterov "
         "from rest, SGD and weight decay stay orthogonal to it (share of the iterate at most "
-        f"{worst(staying, 'iterate'):.1e}) and keep it (sine of the largest angle at most "
-        f"{worst(staying, 'rotation'):.1e}). Adam and a random initial velocity leave it: "
-        f"{worst(['adam'], 'iterate'):.2g} and {worst(['random_velocity'], 'iterate'):.2g} of the "
-        "iterate lie in it, and the bulk space turns by angles with a sine of up to "
-        f"{worst(['adam'], 'rotation'):.2g} and {worst(['random_velocity'], 'rotation'):.2g}. "
+        f"{reading.largest('iterate', STAYING):.1e}) and keep it (sine of the largest angle at "
+        f"most {reading.largest('rotation', STAYING):.1e}). Adam and a random initial velocity "
+        f"leave it: {iterate['adam']} and {iterate['random_velocity']} of the iterate lie in it, "
+        "and the bulk space turns by angles with a sine of up to "
+        f"{rotation['adam']} and {rotation['random_velocity']}. "
         "The numerical points of (b) rise with the round-off of eigenvectors as the residual, and "
         "with it the gap between bulk and small outlier, closes; they are left out where the two "
         "cannot be told apart. (c) needs no such gap. "
-        f"(d) Error of the whole spectrum relative to its largest eigenvalue, at most {error:.1e}."
-        + "".join(diverged)
+        "(d) Error of the whole spectrum relative to its largest eigenvalue, at most "
+        f"{reading.error():.1e}." + "".join(diverged)
     )
