@@ -208,7 +208,6 @@ def test_a_run_in_two_halves_is_one_run(tmp_path, eager, epoch):
 
 
 def test_many_interruptions_are_no_other(tmp_path, eager):
-    file = tmp_path / "state.npz"
     for epoch in (3, 17, 30, 44):
         with pytest.raises(InterruptionError):
             train(checkpoint=tmp_path, progress=interrupt_at(epoch), smallest_rate=1e-9)
@@ -255,7 +254,7 @@ def of_another_kind(file):
 
 def replaced_by_another_training(file):
     with pytest.raises(InterruptionError):
-        train(checkpoint=tmp_path, progress=interrupt_at(25), learning_rate=0.1)
+        train(checkpoint=file.parent, progress=interrupt_at(25), learning_rate=0.1)
 
 
 @pytest.mark.parametrize("harm", [torn, emptied, of_another_kind, replaced_by_another_training])
