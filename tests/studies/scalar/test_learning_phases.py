@@ -1,51 +1,22 @@
-"""The phases of learning: right in terms of t, wrong as printed where the solution is negative."""
+"""The phases of learning: networks in all of them, how they are read and drawn."""
 
 import numpy as np
 import pytest
-from hessian_spectra.ledger.vocabulary import holds
+from learning_phases_sides import both, config, sample
 
-from hessian_spectra.studies.scalar.learning_phases import claims
-from hessian_spectra.studies.scalar.learning_phases import figure as figures
-from hessian_spectra.studies.scalar.learning_phases import study as learning_phases
-
-
-def config(**changes):
-    fields = {
-        "kind": "learning_phases",
-        "paper": "singh2026cracking",
-        "artifact": "Appendix C",
-        "title": "test",
-        "data": "test",
-        "seed": 2,
-        "instances": 30,
-        "without_signal": 6,
-        "width": 4,
-        "solution": [0.5, 2.0],
-        "ratio": [-0.5, 1.75],
-        "weight_scale": [0.05, 0.5],
-    }
-    return learning_phases.Config(**(fields | changes))
-
-
-def sample(size=8):
-    x, y = np.random.default_rng(0).normal(size=(2, size))
-    return {"x": x, "y": y}
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.studies.scalar.learning_phases import study
+from hessian_spectra.studies.scalar.learning_phases.figure import caption, draw
+from hessian_spectra.studies.scalar.learning_phases.reading import Reading
 
 
 @pytest.fixture(scope="module")
-def sides():
-    return learning_phases.closed_form(config(), sample()), learning_phases.numerics(
-        config(), sample()
-    )
-
-
-def claim_of(name):
-    (claim,) = [claim for claim in claims.claims("study") if claim.id == f"study/{name}"]
-    return claim
+def reading():
+    return Reading(both())
 
 
 def test_instances_have_the_solutions_and_ratios_asked_for():
-    drawn = learning_phases.instances(config(), sample())
+    drawn = study.instances(config(), sample())
     moments = (drawn.x.square().mean(), (drawn.y * drawn.x).mean(dim=1))
     np.testing.assert_allclose(moments[1] / moments[0], drawn.solution, atol=1e-14)
     assert (drawn.solution[:30] >= 0.5).all()
@@ -56,47 +27,31 @@ def test_instances_have_the_solutions_and_ratios_asked_for():
     assert ratio.max() <= 1.75 + 1e-12
 
 
-def test_all_phases_occur_for_both_signs(sides):
-    exact, _ = sides
-    for sign in (1, -1):
-        chosen = np.sign(exact["solution"]) == sign
-        assert set(exact["phase"][chosen]) == {"early", "late", "divergent"}
+@pytest.mark.parametrize("sign", [1, -1])
+def test_all_phases_occur_for_both_signs(reading, sign):
+    chosen = reading.networks(sign)
+    assert chosen.count == 30
+    assert set(chosen["phase"]) == {"early", "late", "divergent"}
 
 
-def test_the_claims_hold_and_are_well_formed(sides):
-    for claim in claims.claims("study"):
-        assert claim.problems() == []
-        assert holds(claim.measure(*sides), claim.relation, claim.expected, claim.tolerance)
+def test_the_outliers_are_the_theorems_pair(reading):
+    # The bulk is ±|δx|, three times each: λ_2 is the fourth of eight, λ_1 the last.
+    np.testing.assert_array_equal(reading.ranks("outlier"), np.tile([4, 8], (66, 1)))
+    np.testing.assert_array_equal(reading.small, reading.numerics["eigenvalues"][:, 3])
+    np.testing.assert_array_equal(reading.large, reading.numerics["eigenvalues"][:, 7])
 
 
-def test_the_printed_phases_fail_exactly_where_the_solution_is_negative_and_t_is_late(sides):
-    exact, numeric = sides
-    late = (exact["phase"] == "late") & (exact["solution"] < 0)
-    assert claim_of("signs").measure_printed(exact, numeric) == late.sum() > 0
-    positive = {name: array[:30] for name, array in exact.items() if np.ndim(array)}
-    assert (
-        claim_of("signs").measure_printed(positive, {"eigenvalues": numeric["eigenvalues"][:30]})
-        == 0
-    )
+def test_the_printed_phases_fail_exactly_where_the_solution_is_negative_and_t_is_late(reading):
+    late = (reading["phase"] == "late") & (reading["solution"] < 0)
+    assert late.any()
+    np.testing.assert_array_equal(reading.contradict(reading.printed_phases), late)
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [("spectrum", 1.001), ("product", 1.001), ("signs", -1.0), ("without-signal", -1.0)],
-)
-def test_a_wrong_spectrum_would_be_noticed(name, change, sides):
-    exact, numeric = sides
-    wrong = numeric["eigenvalues"].copy()
-    wrong[:, 3] *= change  # the fourth of eight is the small outlier
-    claim = claim_of(name)
-    value = claim.measure(exact, {"eigenvalues": wrong})
-    assert not holds(value, claim.relation, claim.expected, claim.tolerance)
-
-
-def test_without_networks_that_lack_a_signal():
-    settings = config(without_signal=0, instances=2)
-    exact = learning_phases.closed_form(settings, sample())
-    assert len(exact["solution"]) == 4
+def test_a_sign_that_no_network_has_is_named():
+    reading = Reading(both(without_signal=0, instances=2))
+    assert reading.count == 4
+    with pytest.raises(NothingToMeasure, match="no network whose θ\\* has sign 0"):
+        reading.networks(0)
 
 
 @pytest.mark.parametrize(
@@ -117,27 +72,23 @@ def test_a_bad_setting_is_named(changes, message):
         config(**changes)
 
 
-def test_the_figure_shows_every_network(sides):
-    exact, numeric = sides
-    product, small, printed, error = figures.draw(exact, numeric).axes
+def test_the_figure_shows_every_network(reading):
+    product, small, printed, error = draw(reading).axes
     for panel in (product, small, error):
         assert sum(len(line.get_xdata()) for line in panel.lines[:2]) == 60
     assert len(printed.lines[1].get_xdata()) == 30
-    crosses = int(claim_of("signs").measure_printed(exact, numeric))
+    crosses = int(reading.contradict(reading.printed_phases).sum())
     assert len(printed.lines[2].get_xdata()) == crosses
-    assert f"as printed, {crosses} of 30 networks" in figures.caption(exact, numeric)
+    assert f"as printed, {crosses} of 30 networks" in caption(reading)
 
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_a_figure_with_one_phase_only(count):
-    settings = config(instances=count, without_signal=0, ratio=[0.4, 0.9])
-    exact = learning_phases.closed_form(settings, sample())
-    numeric = learning_phases.numerics(settings, sample())
-    figure = figures.draw(exact, numeric)
+    figure = draw(Reading(both(instances=count, without_signal=0, ratio=[0.4, 0.9])))
     figure.canvas.draw()
     assert [text.get_text() for text in figure.axes[2].texts] == ["both"]
 
 
 def test_data_with_several_features_are_refused():
     with pytest.raises(ValueError, match="data: expected a data set with one feature per sample"):
-        learning_phases.closed_form(config(), {"x": np.ones((8, 2)), "y": np.ones(8)})
+        study.closed_form(config(), {"x": np.ones((8, 2)), "y": np.ones(8)})

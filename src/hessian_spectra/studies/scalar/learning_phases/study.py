@@ -109,16 +109,15 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     """The outlier pair, the trace and the phase of every network.
 
     Returns:
-        For each of the k networks: ``eigenvalues`` (k, 2m) ascending, ``outlier`` (k, 2) with the
-        large one first, ``trace`` (k,), ``phase`` (k,), ``solution`` θ* (k,), ``alignment``
+        For each of the k networks: ``eigenvalues`` (k, 2m) ascending, with the ``kind`` and the
+        ``cell`` of each, ``trace`` (k,), ``phase`` (k,), ``solution`` θ* (k,), ``alignment``
         ⟨w, v⟩ (k,), and the ``second_moment`` E[x²] of the inputs.
     """
     drawn = instances(config, networks)
-    eigenvalues, outliers = [], []
-    for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True):
-        spectrum = cf.two_layer_linear(w, v, drawn.x, y)
-        eigenvalues.append(spectrum.eigenvalues.numpy())
-        outliers.append(spectrum.select("outlier").flip(0).numpy())
+    spectra = [
+        cf.two_layer_linear(w, v, drawn.x, y).arrays()
+        for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True)
+    ]
     second_moment = drawn.x.square().mean()
     alignment = (drawn.v * drawn.w).sum(dim=1)
     phase = [
@@ -127,8 +126,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     ]
     trace = second_moment * (drawn.v.square() + drawn.w.square()).sum(dim=1)
     return {
-        "eigenvalues": np.array(eigenvalues),
-        "outlier": np.array(outliers),
+        **{name: np.stack([spectrum[name] for spectrum in spectra]) for name in spectra[0]},
         "trace": trace.numpy(),
         "phase": np.array(phase),
         "solution": drawn.solution.numpy(),
