@@ -1,0 +1,136 @@
+"""Pairs of eigenvalues that sum to nearly tr(H)/D, as figure and claims read them."""
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.correlations.reading import wilson
+
+ASSUMED = "orthogonal-decorrelated"  # the theorem's case
+# Jittered spectra that come at least as close, in at most this share of them: hardly chance.
+LEVEL = 0.05
+CONFIDENCE = 2.5758  # standard deviations: 99 %
+
+
+class Reading(StudyArrays):
+    """The distances |λ_i + λ_j − tr(H)/D| of ``P`` points (case, width, D) of ``N`` networks each.
+
+    A case is ``<parametrisation>-<data>``. What a configuration leaves out raises
+    ``NothingToMeasure``.
+    """
+
+    @property
+    def depth(self) -> int:
+        """The networks' number of layers."""
+        return int(self["depth"])
+
+    @property
+    def activation(self) -> str:
+        """``linear`` or ``relu``."""
+        return str(self["activation"])
+
+    @cached_property
+    def _case(self) -> np.ndarray:
+        """The case of each point, ``(P,)``."""
+        return np.char.add(np.char.add(self["parametrisation"], "-"), self["data"])
+
+    @property
+    def cases(self) -> list[str]:
+        """The cases, in the order of the points."""
+        return list(dict.fromkeys(self._case.tolist()))
+
+    @property
+    def beyond(self) -> list[str]:
+        """The cases of which no theorem says that a pair sums to tr(H)/D."""
+        proved = self.activation == "linear" and self.depth == 2
+        return [case for case in self.cases if not (proved and case == ASSUMED)]
+
+    @property
+    def widths(self) -> list[int]:
+        """The widths, in the order of the points."""
+        return list(dict.fromkeys(self["width"].tolist()))
+
+    def at(self, points: np.ndarray, what: str) -> "Reading":
+        """The same of some points.
+
+        Args:
+            points: ``(P,)`` which.
+            what: they are, for the message.
+
+        Raises:
+            NothingToMeasure: there are none.
+        """
+        if not points.any():
+            raise NothingToMeasure(f"this configuration leaves out {what}")
+        sides = {
+            name: {key: array[points] if array.ndim else array for key, array in arrays.items()}
+            for name, arrays in (("closed_form", self.closed_form), ("numerics", self.numerics))
+        }
+        return Reading(sides)
+
+    def of(self, *cases: str, least: int = 1) -> "Reading":
+        """The points of some cases that have at least so many inputs."""
+        points = np.isin(self._case, cases) & (self["size"] >= least)
+        inputs = f" with D of at least {least}" if least > 1 else ""
+        return self.at(points, f"{' and '.join(cases) or 'what is beyond the assumptions'}{inputs}")
+
+    def panel(self, case: str, width: int) -> "Reading":
+        """The points of one case and width."""
+        points = (self._case == case) & (self["width"] == width)
+        return self.at(points, f"{case} at width {width}")
+
+    @property
+    def rounding(self) -> np.ndarray:
+        """Float64's unit of the largest eigenvalue, ``(P, N)``."""
+        return np.asarray(np.finfo(np.float64).eps * self["largest"])
+
+    @property
+    def distances(self) -> np.ndarray:
+        """The smallest and the second smallest, no smaller than rounding, ``(P, N, 2)``.
+
+        Neither an axis in logarithms nor a ratio has a place for a distance of zero.
+        """
+        return np.maximum(self.numerics["distance"], self.rounding[..., None])
+
+    @property
+    def ratios(self) -> np.ndarray:
+        """The second smallest distance over the smallest, ``(P, N)``."""
+        smallest, second = np.moveaxis(self.distances, -1, 0)
+        return np.asarray(second / smallest)
+
+    @property
+    def known(self) -> np.ndarray:
+        """The points whose spectrum is known, ``(P,)``."""
+        return np.isfinite(self.closed_form["distance"]).all(axis=(1, 2))
+
+    @property
+    def beyond_chance(self) -> np.ndarray:
+        """Whether few jittered spectra of a network match its best pair, ``(P, N)``."""
+        distance, chance = self.numerics["distance"][..., 0], self["chance"]
+        matched = np.count_nonzero(chance <= distance[..., None], axis=-1)
+        return np.asarray((1 + matched) / (1 + chance.shape[-1]) <= LEVEL)
+
+    def worst(self, errors: np.ndarray) -> float:
+        """The largest of errors ``(P, N)`` over the network's largest eigenvalue."""
+        return float(np.max(errors / self["largest"]))
+
+    def median_ratio(self) -> Estimate:
+        """The median ratio of the two distances, between two of the ordered ratios (99 %)."""
+        ratios = np.sort(self.ratios, axis=None)
+        half_width = CONFIDENCE * math.sqrt(len(ratios)) / 2
+        low = max(math.floor(len(ratios) / 2 - half_width), 0)
+        high = min(math.ceil(len(ratios) / 2 + half_width), len(ratios) - 1)
+        return Estimate(float(np.median(ratios)), float(ratios[low]), float(ratios[high]))
+
+    def furthest(self) -> float:
+        """The median of the smallest distance over tr(H)/D, at the point where it is largest."""
+        relative = self.numerics["distance"][..., 0] / self.numerics["target"]
+        return float(np.median(relative, axis=1).max())
+
+    def share_beyond_chance(self) -> Estimate:
+        """The share of networks whose best pair is beyond chance, with Wilson's 99 % interval."""
+        closer = self.beyond_chance
+        return wilson(float(closer.mean()), closer.size, CONFIDENCE)
