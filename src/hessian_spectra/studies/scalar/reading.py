@@ -37,13 +37,13 @@ class Trajectory(StudyArrays):
         return step if step >= 0 else None
 
     @cached_property
-    def _numeric_rows(self) -> np.ndarray:
+    def numeric_rows(self) -> np.ndarray:
         """Where the steps with a numerical spectrum stand among the recorded ones, ``(s,)``."""
         return np.searchsorted(self.steps, self.numeric_steps)
 
     def at_numeric_steps(self, name: str) -> np.ndarray:
         """An array of the closed form at the steps with a numerical spectrum, ``(s, ...)``."""
-        return np.asarray(self.closed_form[name][self._numeric_rows])
+        return np.asarray(self.closed_form[name][self.numeric_rows])
 
     def select_numeric(self, kind: str, cell: str | None = None) -> np.ndarray:
         """The numerical eigenvalues where the closed form has those of a kind (and a cell).

@@ -3,64 +3,67 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hessian_spectra.agreement import spectrum_error
 from hessian_spectra.drawing import style
-from hessian_spectra.results import Arrays
-
-
-def _rows(closed_form: Arrays, numerics: Arrays) -> np.ndarray:
-    """Which recorded steps have numbers."""
-    return np.searchsorted(closed_form["step"], numerics["step"])
-
-
-def _errors(closed_form: Arrays, numerics: Arrays, form: str) -> np.ndarray:
-    rows = _rows(closed_form, numerics)
-    return spectrum_error(closed_form[form][rows], numerics["eigenvalues"])
+from hessian_spectra.studies.scalar.multi_input_training.reading import (
+    CORRELATED,
+    DECORRELATED,
+    Reading,
+)
+from hessian_spectra.studies.scalar.reading import EXACT
 
 
 def _draw_group(
-    axes: Any, closed_form: Arrays, numerics: Arrays, group: str, columns: slice, colour: str
+    axes: Axes, reading: Reading, exact: np.ndarray, numeric: np.ndarray, colour: str
 ) -> None:
     """One group of eigenvalues against the step: points below, the closed form on top."""
-    index = closed_form[f"{group}_index"][_rows(closed_form, numerics)][:, columns]
-    numeric = np.take_along_axis(numerics["eigenvalues"], index, axis=1)
-    axes.plot(numerics["step"], numeric, color=colour, **style.NUMERIC)
-    axes.plot(closed_form["step"], closed_form[group][:, columns], color=colour, linewidth=0.8)
+    points: Any = style.NUMERIC
+    axes.plot(reading.numeric_steps, numeric, color=colour, **points)
+    axes.plot(reading.steps, exact, color=colour, linewidth=0.8)
     axes.axhline(0, color=style.BLACK, linewidth=0.6)
     axes.set_ylabel("eigenvalue")
 
 
-def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
+def _draw_errors(axes: Axes, reading: Reading) -> None:
+    for form, label, colour, marker in (
+        (DECORRELATED, "correlations ignored", style.GREEN, "v"),
+        (CORRELATED, "form for correlated inputs", style.BLACK, "o"),
+    ):
+        # A step with no error at all still shows, at the bottom of the axis.
+        shown = np.maximum(reading.errors(form), 1e-18)
+        axes.semilogy(
+            reading.numeric_steps, shown, marker, color=colour, markersize=3.5, label=label
+        )
+    axes.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
+    axes.set_ylim(1e-18, 1e2)
+    axes.set_ylabel("relative error")
+    axes.legend(loc="center right", bbox_to_anchor=(1.0, 0.72))
+
+
+def draw(reading: Reading) -> Figure:
     """Upper outliers, lower outliers and bulk against the step, and the errors of both forms."""
     figure, grid = style.panels(2, 2, height=2.4)
     (upper, lower), (bulk, error) = grid
-    half = closed_form["outlier"].shape[1] // 2
-    groups = (
-        (upper, f"(a) the {half} upper outliers", "outlier", slice(half, None), "outlier 1"),
-        (lower, f"(b) the {half} lower outliers", "outlier", slice(half), "outlier 2"),
-        (bulk, "(c) bulk $\\pm\\,\\overline{\\delta x_d}$", "bulk", slice(None), "bulk"),
-    )
-    for axes, title, group, columns, colour in groups:
-        _draw_group(axes, closed_form, numerics, group, columns, style.COLOURS[colour])
-        style.letter(axes, title)
-
-    for form, label, colour, marker in (
-        ("decorrelated", "correlations ignored", style.GREEN, "v"),
-        ("eigenvalues", "form for correlated inputs", style.BLACK, "o"),
+    # The outliers ascend; a panel shows one half of them.
+    lower_exact, upper_exact = np.split(reading.select("outlier"), 2, axis=1)
+    lower_numeric, upper_numeric = np.split(reading.select_numeric("outlier"), 2, axis=1)
+    bulks = reading.select("bulk"), reading.select_numeric("bulk")
+    count = reading.coordinates
+    for axes, title, (exact, numeric), colour in (
+        (upper, f"(a) the {count} upper outliers", (upper_exact, upper_numeric), "outlier 1"),
+        (lower, f"(b) the {count} lower outliers", (lower_exact, lower_numeric), "outlier 2"),
+        (bulk, "(c) bulk $\\pm\\,\\overline{\\delta x_d}$", bulks, "bulk"),
     ):
-        shown = np.maximum(_errors(closed_form, numerics, form), 1e-18)
-        error.semilogy(numerics["step"], shown, marker, color=colour, markersize=3.5, label=label)
-    error.axhline(1e-10, color=style.VERMILION, linewidth=0.8, linestyle="--")
-    error.set_ylim(1e-18, 1e2)
-    error.set_ylabel("relative error")
-    error.legend(loc="center right", bbox_to_anchor=(1.0, 0.72))
+        _draw_group(axes, reading, exact, numeric, style.COLOURS[colour])
+        style.letter(axes, title)
+    _draw_errors(error, reading)
     style.letter(error, "(d) error of the whole spectrum")
     for axes in grid.flat:
         axes.set_xlabel("step of gradient descent")
-        axes.set_xlim(closed_form["step"][0], max(closed_form["step"][-1], 1))
+        axes.set_xlim(reading.steps[0], max(reading.steps[-1], 1))
 
     points: Any = style.NUMERIC
     handles = [
@@ -71,23 +74,19 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
     return figure
 
 
-def caption(closed_form: Arrays, numerics: Arrays) -> str:
+def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
-    coordinates = len(closed_form["covariance"])
-    off_diagonal = closed_form["covariance"][~np.eye(coordinates, dtype=bool)]
-    largest = np.abs(off_diagonal).max() if off_diagonal.size else 0.0
-    exact = _errors(closed_form, numerics, "eigenvalues").max()
-    ignored = _errors(closed_form, numerics, "decorrelated")
-    loss, steps = closed_form["loss"], closed_form["step"]
-    diverged = closed_form["diverged_at"]
+    ignored = reading.errors(DECORRELATED)
+    loss, diverged_at = reading["loss"], reading.diverged_at
     return (
-        f"Hessian spectrum of a linear network with {coordinates} inputs, "
-        f"{closed_form['eigenvalues'].shape[1]} parameters, during {steps[-1]} steps of gradient "
-        f"descent (loss {loss[0]:.3g} to {loss[-1]:.3g}); lines: closed form for correlated "
-        f"inputs, points: numerical spectrum. (a) to (c) The {2 * coordinates} outliers and the "
-        f"bulk. (d) Error of the whole spectrum relative to its largest eigenvalue: at most "
-        f"{exact:.1e}; for the form that ignores the correlations {ignored.min():.2g} to "
-        f"{ignored.max():.2g}. "
-        f"Two inputs are correlated by up to {largest:.2g} in absolute value."
-        + (f" The run diverged at step {diverged}." if diverged >= 0 else "")
+        f"Hessian spectrum of a linear network with {reading.coordinates} inputs, "
+        f"{reading.closed_form['eigenvalues'].shape[1]} parameters, during {reading.steps[-1]} "
+        f"steps of gradient descent (loss {loss[0]:.3g} to {loss[-1]:.3g}); lines: closed form for "
+        "correlated inputs, points: numerical spectrum. (a) to (c) The "
+        f"{2 * reading.coordinates} outliers and the bulk. (d) Error of the whole spectrum "
+        "relative to its largest eigenvalue: at most "
+        f"{reading.errors(CORRELATED).max():.1e}; for the form that ignores "
+        f"the correlations {ignored.min():.2g} to {ignored.max():.2g}. "
+        f"Two inputs are correlated by up to {reading.largest_covariance:.2g} in absolute value."
+        + ("" if diverged_at is None else f" The run diverged at step {diverged_at}.")
     )

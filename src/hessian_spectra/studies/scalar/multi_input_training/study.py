@@ -100,32 +100,21 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
 
     Returns:
         ``step``, ``loss`` (r,); ``eigenvalues`` (r, 2mD) ascending by the form for correlated
-        inputs, ``outlier`` (r, 2D) and ``bulk`` (r, 2(m-1)D) among them and ``outlier_index``,
-        ``bulk_index``, where they stand; ``decorrelated`` (r, 2mD), what Corollary B.1 gives when
-        the correlations are ignored; ``covariance`` (D, D), E[x xᵀ]; ``diverged_at``.
+        inputs, with ``kind`` and ``cell`` of each; ``decorrelated`` (r, 2mD), what Corollary B.1
+        gives when the correlations are ignored; ``covariance`` (D, D), E[x xᵀ]; ``diverged_at``.
     """
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    eigenvalues, index, decorrelated = [], [], []
+    rows = []
     for v, w in _weights(networks):
-        spectrum = cf.multi_input(w, v, x, y)
-        eigenvalues.append(spectrum.eigenvalues.numpy())
-        outlier = np.array([label.startswith("outlier") for label in spectrum.labels])
-        index.append(np.argsort(~outlier, kind="stable"))
         coordinates = [
             cf.two_layer_linear(w[d], v[d], x[:, d], y).eigenvalues for d in range(len(w))
         ]
-        decorrelated.append(torch.cat(coordinates).sort().values.numpy())
-    values, order = np.array(eigenvalues), np.array(index)
-    outliers = 2 * x.shape[1]
+        ignoring = torch.cat(coordinates).sort().values.numpy()
+        rows.append({**cf.multi_input(w, v, x, y).arrays(), "decorrelated": ignoring})
     return {
         "step": networks["step"],
         "loss": networks["loss"],
-        "eigenvalues": values,
-        "outlier_index": order[:, :outliers],
-        "bulk_index": order[:, outliers:],
-        "outlier": np.take_along_axis(values, order[:, :outliers], axis=1),
-        "bulk": np.take_along_axis(values, order[:, outliers:], axis=1),
-        "decorrelated": np.array(decorrelated),
+        **{key: np.array([row[key] for row in rows]) for key in rows[0]},
         "covariance": (x.T @ x / len(x)).numpy(),
         "diverged_at": networks["diverged_at"],
     }

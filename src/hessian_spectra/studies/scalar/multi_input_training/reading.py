@@ -1,0 +1,37 @@
+"""A multi-input network in training, as figure and claims read it."""
+
+import numpy as np
+
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.studies.scalar.reading import Trajectory
+
+# The closed forms of the whole spectrum, by their arrays: for correlated inputs, and as if the
+# inputs were not correlated.
+CORRELATED, DECORRELATED = "eigenvalues", "decorrelated"
+
+
+class Reading(Trajectory):
+    """The spectrum of one network, and both closed forms' errors."""
+
+    @property
+    def coordinates(self) -> int:
+        """Number of inputs, D."""
+        return len(self["covariance"])
+
+    @property
+    def largest_covariance(self) -> float:
+        """The largest |E[x_d x_e]| of two different inputs; 0 for a single one."""
+        off_diagonal = self["covariance"][~np.eye(self.coordinates, dtype=bool)]
+        return float(np.abs(off_diagonal).max(initial=0.0))
+
+    def bulk_error(self) -> float:
+        """Largest error of the bulk alone, relative to the largest eigenvalue.
+
+        Raises:
+            NothingToMeasure: with a single hidden unit for each input there is no bulk.
+        """
+        exact = self.select("bulk")[self.numeric_rows]
+        if not exact.shape[1]:
+            raise NothingToMeasure("this configuration has width 1, with which there is no bulk")
+        scale = np.abs(self.numerics["eigenvalues"]).max(axis=1, keepdims=True)
+        return float((np.abs(exact - self.select_numeric("bulk")) / scale).max())
