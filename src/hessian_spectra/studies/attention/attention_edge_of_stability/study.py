@@ -1,4 +1,4 @@
-"""Progressive sharpening and the edge of stability in self-attention (cracking, Figure 27)."""
+"""Progressive sharpening and the edge of stability in self-attention."""
 
 from dataclasses import dataclass
 
@@ -90,12 +90,12 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     """All eigenvalues at each recorded step, and what the bounds on them are made of.
 
     Returns:
-        ``step``, ``loss`` (r,), ``learning_rate``, ``diverged_at``; ``eigenvalues`` (r, 2 d_K + 1)
-        ascending; ``sharpness`` (r,), the largest; ``outliers`` (r, 3) descending; ``bulk`` (r,) γ;
-        ``trace`` (r,); ``half_width`` (r,) ξ; ``lower`` and ``upper`` (r,), the bounds on the
-        largest eigenvalue;
-        ``residual_norm`` (r,), of all residuals f − y; ``moment_norms`` (r, 3) of m_1, m_2, m_3;
-        ``weight_norms`` (r, 3) of w_V, w_Q, w_K; ``alignment`` (r,) ⟨w_Q, w_K⟩.
+        ``step``, ``loss`` (r,), ``learning_rate``, ``diverged_at``; ``eigenvalues`` ascending,
+        ``kind`` and ``cell`` (r, 2 d_K + 1); ``sharpness`` (r,), the largest; ``trace`` (r,);
+        ``half_width`` (r,) ξ; ``lower`` and ``upper`` (r,), the bounds on the largest eigenvalue;
+        ``norm/residual`` (r,) of all residuals f − y; ``norm/m_1``, ``norm/m_2``, ``norm/m_3`` (r,)
+        of the moments; ``norm/w_value``, ``norm/w_query``, ``norm/w_key`` (r,) of the weights;
+        ``alignment`` (r,) ⟨w_Q, w_K⟩.
     """
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
     values, queries, keys = (torch.from_numpy(networks[name]) for name in WEIGHTS)
@@ -115,20 +115,17 @@ def _at_step(value: Tensor, query: Tensor, key: Tensor, x: Tensor, y: Tensor) ->
     moments = cf.attention_moments(query, key, x)
     bounds = cf.attention_largest_eigenvalue_bounds(coefficients, query, key)
     squared_norms = query @ query + key @ key
-    return {
-        "eigenvalues": spectrum.eigenvalues.numpy(),
+    measured = dict(zip(WEIGHTS, (value, query, key), strict=True)) | moments._asdict()
+    measured["residual"] = value * moments.m_1 - y
+    arrays = spectrum.arrays() | {
         "sharpness": spectrum.eigenvalues[-1].numpy(),
-        "outliers": spectrum.select("outlier").flip(0).numpy(),
-        "bulk": coefficients.gamma.numpy(),
         "trace": (coefficients.alpha + coefficients.zeta * squared_norms).numpy(),
         "half_width": cf.attention_cubic(coefficients, query, key).half_width().numpy(),
         "lower": bounds.lower.numpy(),
         "upper": bounds.upper.numpy(),
-        "residual_norm": (value * moments.m_1 - y).norm().numpy(),
-        "moment_norms": torch.stack([moment.norm() for moment in moments]).numpy(),
-        "weight_norms": torch.stack([value.abs(), query.norm(), key.norm()]).numpy(),
         "alignment": (query @ key).numpy(),
     }
+    return arrays | {f"norm/{name}": values.norm().numpy() for name, values in measured.items()}
 
 
 def numerics(config: Config, networks: Arrays) -> Arrays:
