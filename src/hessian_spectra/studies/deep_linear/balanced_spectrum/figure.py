@@ -1,5 +1,6 @@
 """The whole spectrum of balanced networks: predicted from the labels, and numerical."""
 
+import string
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hessian_spectra.agreement import spectrum_error
 from hessian_spectra.drawing import style
-from hessian_spectra.results import Arrays
+from hessian_spectra.studies.deep_linear.balanced_spectrum.reading import Network, Reading
 
 # What is left of an eigenvalue or an error of 0 is drawn at the bottom of its axis.
 FLOOR = 1e-18
+LETTERS = string.ascii_lowercase
 CORRECTED: dict[str, Any] = {"color": style.BLUE, "linewidth": 1.3}
 PRINTED: dict[str, Any] = {"color": style.VERMILION, "linewidth": 1.3, "linestyle": (0, (4, 1.5))}
 COUNT: dict[str, Any] = {"color": style.BLACK, "linewidth": 0.7, "linestyle": ":"}
@@ -23,10 +24,10 @@ def _descending(spectrum: np.ndarray, count: int) -> np.ndarray:
     return spectrum[::-1][:count]
 
 
-def _shown(closed_form: Arrays, number: int) -> int:
+def _shown(network: Network) -> int:
     """How many eigenvalues are drawn: those that are not zero, and some of the zeros."""
-    count = max(int(closed_form[f"{number}/count"]), int(closed_form[f"{number}/printed_count"]))
-    return min(len(closed_form[f"{number}/from_weights"]), int(np.ceil(1.15 * count)) + 1)
+    count = max(network.count, network.printed_count)
+    return min(len(network["from_weights"]), int(np.ceil(1.15 * count)) + 1)
 
 
 def _spectrum(
@@ -64,10 +65,9 @@ def _errors(axes: Axes, numeric: np.ndarray, shown: int, sides: dict[str, np.nda
     axes.set_xlabel("rank, descending")
 
 
-def _counts(grid: np.ndarray, closed_form: Arrays, number: int) -> None:
+def _counts(grid: np.ndarray, network: Network) -> None:
     """Mark how many eigenvalues are not zero, and how many are in print."""
-    right = int(closed_form[f"{number}/count"])
-    printed = int(closed_form[f"{number}/printed_count"])
+    right, printed = network.count, network.printed_count
     for axes in grid:
         for count in {right, printed}:
             axes.axvline(count + 0.5, **COUNT)
@@ -83,8 +83,7 @@ def _counts(grid: np.ndarray, closed_form: Arrays, number: int) -> None:
     top.annotate(words, (right, 2e-17), (-3, 0), **place, ha="right", color=style.BLUE)
 
 
-def _title(closed_form: Arrays, number: int) -> str:
-    sizes = closed_form[f"{number}/sizes"].tolist()
+def _title(sizes: list[int]) -> str:
     if len(set(sizes)) == 1:
         return f"{len(sizes) - 1} layers, all widths {sizes[0]}"
     return "widths " + ", ".join(map(str, sizes))
@@ -105,69 +104,64 @@ def _legend(figure: Figure) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.2)
 
 
-def _architectures(closed_form: Arrays) -> list[int]:
-    return sorted(int(name.split("/")[0]) for name in closed_form if name.endswith("/sizes"))
+def _column(grid: np.ndarray, network: Network) -> None:
+    """One network with zero loss: the spectrum above, the errors below."""
+    shown, numeric = _shown(network), network["hessian_exact"]
+    labels, printed = network["labels_exact"], network["printed_exact"]
+    _spectrum(grid[0], numeric, labels, printed, shown)
+    sides = {"printed": printed, "weights": network["from_weights"]}
+    sides |= {"corrected": labels, "Lanczos": network["top"]}
+    _errors(grid[1], numeric, shown, sides)
+    _counts(grid, network)
 
 
-def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
+def _unfitted_column(grid: np.ndarray, network: Network) -> None:
+    """The same where the labels are not fitted."""
+    shown, numeric = _shown(network), network["hessian_least_squares"]
+    solution, printed = network["solution_least_squares"], network["labels_least_squares"]
+    _spectrum(grid[0], numeric, solution, printed, shown)
+    _errors(grid[1], numeric, shown, {"printed": printed, "corrected": solution})
+
+
+def draw(reading: Reading) -> Figure:
     """Spectra in descending order and their errors: each network, then one with a loss above 0."""
-    networks = _architectures(closed_form)
+    networks = reading.networks
     figure, grid = style.panels(
         2, len(networks) + 1, height=2.0, sharex="col", sharey="row", squeeze=False
     )
-    for column, number in enumerate(networks):
-        shown, of = _shown(closed_form, number), f"{number}/"
-        numeric = numerics[of + "hessian_exact"]
-        labels, printed = closed_form[of + "labels_exact"], closed_form[of + "printed_exact"]
-        _spectrum(grid[0, column], numeric, labels, printed, shown)
-        sides = {"printed": printed, "weights": closed_form[of + "from_weights"]}
-        sides |= {"corrected": labels, "Lanczos": numerics[of + "top"]}
-        _errors(grid[1, column], numeric, shown, sides)
-        _counts(grid[:, column], closed_form, number)
-        style.letter(grid[0, column], f"({'abcdefg'[column]}) {_title(closed_form, number)}")
-    first, last = f"{networks[0]}/", grid[:, -1]
-    shown = _shown(closed_form, networks[0])
-    numeric = numerics[first + "hessian_least_squares"]
-    solution = closed_form[first + "solution_least_squares"]
-    printed = closed_form[first + "labels_least_squares"]
-    _spectrum(last[0], numeric, solution, printed, shown)
-    _errors(last[1], numeric, shown, {"printed": printed, "corrected": solution})
-    style.letter(last[0], f"({'abcdefg'[len(networks)]}) as (a), labels not fitted")
+    for column, network, letter in zip(grid.T, networks, LETTERS, strict=False):
+        _column(column, network)
+        style.letter(column[0], f"({letter}) {_title(network.sizes)}")
+    _unfitted_column(grid[:, -1], networks[0])
+    style.letter(grid[0, -1], f"({LETTERS[len(networks)]}) as (a), labels not fitted")
     grid[0, 0].set_ylabel(r"Hessian eigenvalue $|\lambda|$")
     grid[1, 0].set_ylabel(r"error relative to $\lambda_1$")
     _legend(figure)
     return figure
 
 
-def caption(closed_form: Arrays, numerics: Arrays) -> str:
+def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
-    texts = []
-    for column, number in enumerate(_architectures(closed_form)):
-        of = f"{number}/"
-        numeric = numerics[of + "hessian_exact"]
-        error, printed = (
-            float(spectrum_error(closed_form[of + name], numeric))
-            for name in ("labels_exact", "printed_exact")
-        )
-        texts.append(
-            f"({'abcdefg'[column]}) {closed_form[of + 'count']} of {len(numeric)} eigenvalues are "
-            f"not zero (in print: at most {closed_form[of + 'printed_count']}); error {error:.1e} "
-            f"of the largest eigenvalue, with the printed indices {printed:.1e}"
-        )
-    first = f"{_architectures(closed_form)[0]}/"
-    numeric = numerics[first + "hessian_least_squares"]
+    texts = [
+        f"({letter}) {network.count} of {len(network['hessian_exact'])} eigenvalues are not zero "
+        f"(in print: at most {network.printed_count}); error "
+        f"{network.error('labels_exact', 'hessian_exact'):.1e} of the largest eigenvalue, with the "
+        f"printed indices {network.error('printed_exact', 'hessian_exact'):.1e}"
+        for letter, network in zip(LETTERS, reading.networks, strict=False)
+    ]
+    first = reading.networks[0]
     error, printed = (
-        float(spectrum_error(closed_form[first + name], numeric))
+        first.error(name, "hessian_least_squares")
         for name in ("solution_least_squares", "labels_least_squares")
     )
     return (
         "All Hessian eigenvalues of balanced linear networks on whitened Gaussian inputs, computed "
         "numerically and predicted from the labels alone by eq. (13) and (9). "
         f"{'; '.join(texts)}. The last column: labels with a part that no linear map explains, "
-        f"loss {float(numerics[first + 'loss_least_squares']):.3g}. There eq. (13) with σ(Y) is "
+        f"loss {float(first['loss_least_squares']):.3g}. There eq. (13) with σ(Y) is "
         f"off by {printed:.1e}; with the singular values of Y Xᵀ it is right to {error:.1e}. The "
         "Hessian differs from its Gauss-Newton part by "
-        f"{float(numerics[first + 'difference_exact']):.1e} at zero loss and by "
-        f"{float(numerics[first + 'difference_least_squares']):.1e} there, relative; beyond the "
+        f"{float(first['difference_exact']):.1e} at zero loss and by "
+        f"{float(first['difference_least_squares']):.1e} there, relative; beyond the "
         "last eigenvalue that is not zero, the points are rounding."
     )

@@ -1,0 +1,132 @@
+"""The spectra of balanced networks, network by network, as figure and claims read them."""
+
+from functools import cached_property
+
+import numpy as np
+
+from hessian_spectra.agreement import spectrum_error
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.results import StudyArrays
+
+# Relative to the largest eigenvalue: rounding leaves less where an eigenvalue is zero.
+ZERO = 1e-13
+# Within this of each other, relative to the largest, eigenvalues belong to one eigenspace.
+CLOSE = 1e-6
+
+
+class Network(StudyArrays):
+    """One network with its ``p`` eigenvalues, ascending, from theory and from numbers."""
+
+    @property
+    def sizes(self) -> list[int]:
+        """The widths d_0, ..., d_L."""
+        return [int(size) for size in self["sizes"]]
+
+    @property
+    def ends_are_narrowest(self) -> bool:
+        """Whether no layer is narrower than the first and the last: then the print is right."""
+        return max(self.sizes[0], self.sizes[-1]) == min(self.sizes)
+
+    @property
+    def count(self) -> int:
+        """How many eigenvalues are not zero, r d_0 + r d_L − r² with r = min(d_0, ..., d_L)."""
+        return int(self["count"])
+
+    @property
+    def printed_count(self) -> int:
+        """How many these are in print, r²."""
+        return int(self["printed_count"])
+
+    @property
+    def _nonzero(self) -> int:
+        """How many numerical eigenvalues are not zero."""
+        numeric = self["hessian_exact"]
+        return int((numeric > ZERO * numeric[-1]).sum())
+
+    @property
+    def beyond_count(self) -> int:
+        """By how many the numerical eigenvalues that are not zero exceed their count."""
+        return max(0, self._nonzero - self.count)
+
+    @property
+    def beyond_print(self) -> int:
+        """By how many they exceed the count in print."""
+        return max(0, self._nonzero - self.printed_count)
+
+    def error(self, exact: str, numeric: str) -> float:
+        """The error of a whole spectrum, relative to its largest eigenvalue.
+
+        Args:
+            exact: the array of the closed form.
+            numeric: the array of the numerical side.
+        """
+        return float(spectrum_error(self[exact], self[numeric]))
+
+    def sharpness_error(self, exact: str, numeric: str) -> float:
+        """The relative error of a prediction of the largest eigenvalue of a numerical spectrum."""
+        return abs(float(self[exact] / self[numeric][-1]) - 1)
+
+    @property
+    def lanczos_error(self) -> float:
+        """The error of the prediction for the top eigenvalues by Lanczos' method."""
+        top = self["top"]
+        return float(spectrum_error(self["labels_exact"][-len(top) :], top))
+
+    @property
+    def outside_eigenspace(self) -> float:
+        """How much of a top eigenvector by Lanczos' method is outside its eigenspace, at most.
+
+        1 − ‖Vᵀ q‖, with V the closed form's eigenvectors whose eigenvalues are close to q's.
+        """
+        vectors = self.closed_form["top_vectors"]
+        values = self["from_weights"][-vectors.shape[1] :]
+        worst = 0.0
+        for value, vector in zip(self["top"], self.numerics["top_vectors"].T, strict=True):
+            near = np.abs(values - value) < CLOSE * values[-1]
+            worst = max(worst, 1 - float(np.linalg.norm(vectors[:, near].T @ vector)))
+        return worst
+
+
+class Reading(StudyArrays):
+    """The networks of a study, in the order of its configuration."""
+
+    @cached_property
+    def networks(self) -> list[Network]:
+        """All networks."""
+        numbers = sorted(int(name.split("/")[0]) for name in self.closed_form if "/sizes" in name)
+        sides = {"closed_form": self.closed_form, "numerics": self.numerics}
+        return [
+            Network(
+                {
+                    side: {
+                        name.removeprefix(f"{number}/"): array
+                        for name, array in arrays.items()
+                        if name.startswith(f"{number}/")
+                    }
+                    for side, arrays in sides.items()
+                }
+            )
+            for number in numbers
+        ]
+
+    @property
+    def with_narrowest_ends(self) -> list[Network]:
+        """The networks for which the indices in print are all there are.
+
+        Raises:
+            NothingToMeasure: there is none.
+        """
+        found = [network for network in self.networks if network.ends_are_narrowest]
+        if not found:
+            raise NothingToMeasure(
+                "this configuration has no network whose first and last layers are the narrowest"
+            )
+        return found
+
+    def error(self, exact: str, numeric: str) -> float:
+        """The largest error of a whole spectrum over the networks, see :meth:`Network.error`."""
+        return max(network.error(exact, numeric) for network in self.networks)
+
+    def sharpness_error(self, exact: str, numeric: str) -> float:
+        """The largest error over the networks, see :meth:`Network.sharpness_error`."""
+        return max(network.sharpness_error(exact, numeric) for network in self.networks)
