@@ -1,6 +1,11 @@
 """Correlations, their bootstrap intervals, and trends."""
 
+from typing import Any
+
 import numpy as np
+
+# Its submodule for statistics, which takes half a second, is loaded when it is first asked for.
+import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
@@ -178,6 +183,15 @@ def _acceleration(jackknife: np.ndarray) -> Array:
     return np.where(squares > 0, cubes / (6 * np.where(squares > 0, squares, 1.0) ** 1.5), 0.0)
 
 
+def _varies(values: np.ndarray) -> bool:
+    return len(values) > 1 and bool(np.ptp(values) > CONSTANT * np.abs(values).max())
+
+
+def _rounded(statistic: Any, a: np.ndarray, b: np.ndarray) -> float:
+    """A correlation; 0 where one of the series does not vary, for which there is none."""
+    return round(float(statistic(a, b).statistic), 12) if _varies(a) and _varies(b) else 0.0
+
+
 def correlation(a: np.ndarray, b: np.ndarray) -> float:
     """Pearson's correlation of two series; 0 where it is not defined, so always a number.
 
@@ -185,8 +199,7 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
         >>> correlation(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
         1.0
     """
-    found = correlations(a[None, :], b[None, :, None], np.ones((1, len(a))))
-    return round(float(np.nan_to_num(found.item())), 12)
+    return _rounded(scipy.stats.pearsonr, a, b)
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
@@ -196,10 +209,4 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
         >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([1.0, 10.0, 5.0]))
         0.5
     """
-    return correlation(_ranks(a), _ranks(b))
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return (last - (counts - 1) / 2)[group]
+    return _rounded(scipy.stats.spearmanr, a, b)
