@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from hessian_spectra.drawing import style
-from hessian_spectra.results import Arrays
+from hessian_spectra.studies.deep_linear.depth_and_norm.reading import Reading
+from hessian_spectra.studies.deep_linear.reading import EXACT
 
 # Viridis without its brightest end, which would vanish on white.
 COLOURMAP = ListedColormap(colormaps["viridis"](np.linspace(0, 0.92, 256)))
@@ -20,30 +21,29 @@ NORM = r"label norm $\|Y\|_2/\sqrt{n}$"
 FLOOR = 1e-17
 
 
-def _levels(closed_form: Arrays) -> np.ndarray:
+def _levels(reading: Reading) -> np.ndarray:
     """Round numbers 1, 2, 5, 10, ... around the numbers that are compared."""
-    low, high = closed_form["predicted"].min(), closed_form["predicted"].max()
+    low, high = reading.predicted.min(), reading.predicted.max()
     decades = 10.0 ** np.arange(np.floor(np.log10(low)) - 1, np.ceil(np.log10(high)) + 1)
     steps = (decades[:, None] * [1, 2, 5]).ravel()
     first = max(int(np.searchsorted(steps, low)) - 1, 0)
     return steps[first : int(np.searchsorted(steps, high)) + 1]
 
 
-def _contour(figure: Figure, axes: Axes, closed_form: Arrays, numerics: Arrays) -> None:
-    depths, norms, levels = closed_form["depths"], closed_form["norms"], _levels(closed_form)
+def _contour(figure: Figure, axes: Axes, reading: Reading) -> None:
+    depths, norms, levels = reading.depths, reading.norms, _levels(reading)
     # The discs have the colours of the bands: they vanish in them where the numbers agree.
     scale = BoundaryNorm(levels, COLOURMAP.N, extend="min")
-    surface = np.maximum(closed_form["contour"].T, levels[0] / 10)
-    x, y = closed_form["contour_depths"], closed_form["contour_norms"]
+    surface = np.maximum(reading["contour"].T, levels[0] / 10)
+    x, y = reading["contour_depths"], reading["contour_norms"]
     filled = axes.contourf(x, y, surface, levels, norm=scale, cmap=COLOURMAP, extend="min")
     axes.contour(x, y, surface, levels, colors="white", linewidths=0.4)
-    inside = closed_form["contour_flattest"] > 1
+    inside = reading["contour_flattest"] > 1
     look: dict[str, Any] = {"color": style.ORANGE, "linestyle": "--", "linewidth": 1.3}
-    axes.plot(closed_form["contour_flattest"][inside], y[inside], **look)
-    grid = np.meshgrid(depths, norms, indexing="ij")
-    axes.scatter(
-        *grid, c=numerics["sharpness"], norm=scale, cmap=COLOURMAP, s=16, edgecolors="white"
-    ).set_clip_on(False)
+    axes.plot(reading["contour_flattest"][inside], y[inside], **look)
+    layers, label_norms = np.meshgrid(depths, norms, indexing="ij")
+    look = {"norm": scale, "cmap": COLOURMAP, "s": 16, "edgecolors": "white"}
+    axes.scatter(layers, label_norms, c=reading.sharpness, **look).set_clip_on(False)
     axes.set_xlim(1, depths[-1])
     axes.set_ylim(0, norms[-1])
     bar = figure.colorbar(filled, ax=axes, label=r"$\lambda_{\max}$", pad=0.02, aspect=25)
@@ -53,61 +53,58 @@ def _contour(figure: Figure, axes: Axes, closed_form: Arrays, numerics: Arrays) 
     axes.grid(visible=False)
 
 
-def _colours(closed_form: Arrays) -> np.ndarray:
-    return COLOURMAP(np.linspace(0, 1, len(closed_form["norms"])))
+def _colours(reading: Reading) -> np.ndarray:
+    return COLOURMAP(np.linspace(0, 1, len(reading.norms)))
 
 
-def _curves(axes: Axes, closed_form: Arrays, numerics: Arrays) -> None:
+def _curves(axes: Axes, reading: Reading) -> None:
     """The sharpness of each norm along depth, with the depth at which it is smallest."""
     place: dict[str, Any] = {"textcoords": "offset points", "fontsize": 6.5, "va": "center"}
     lowest: dict[str, Any] = {"color": style.ORANGE, "marker": "v", "markersize": 6}
-    x, depths = closed_form["contour_depths"], closed_form["depths"]
-    for column, (norm, colour) in enumerate(
-        zip(closed_form["norms"], _colours(closed_form), strict=True)
+    x, depths = reading["contour_depths"], reading.depths
+    curves = zip(reading["curves"].T, reading.sharpness.T, strict=True)
+    flattest = zip(reading["flattest_depths"], reading["flattest"], strict=True)
+    for norm, colour, (curve, numeric), (depth, value) in zip(
+        reading.norms, _colours(reading), curves, flattest, strict=True
     ):
-        curve = closed_form["curves"][:, column]
         axes.semilogy(x, curve, color=colour, **style.EXACT)
         points = style.NUMERIC | {"color": colour, "alpha": 0.8}
-        axes.semilogy(depths, numerics["sharpness"][:, column], **points)
+        axes.semilogy(depths, numeric, **points)
         axes.annotate(f"{norm:g}", (x[-1], curve[-1]), (4, 0), **place, color=colour)
-        depth, value = closed_form["flattest_depths"][column], closed_form["flattest"][column]
         if 1 < depth < x[-1]:
             axes.plot(depth, value, linestyle="none", **lowest)
             axes.annotate("smallest", (depth, value), (5, -8), **place)
-    axes.set_ylim(bottom=closed_form["curves"].min() / 2)
+    axes.set_ylim(bottom=reading["curves"].min() / 2)
     axes.set_ylabel(r"sharpness $\lambda_{\max}$")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _errors(axes: Axes, closed_form: Arrays, numerics: Arrays) -> None:
-    error = np.abs(closed_form["predicted"] / numerics["sharpness"] - 1)
-    for column, (norm, colour) in enumerate(
-        zip(closed_form["norms"], _colours(closed_form), strict=True)
-    ):
+def _errors(axes: Axes, reading: Reading) -> None:
+    for norm, colour, error in zip(reading.norms, _colours(reading), reading.error.T, strict=True):
         axes.semilogy(
-            closed_form["depths"],
-            np.maximum(error[:, column], FLOOR),
+            reading.depths,
+            np.maximum(error, FLOOR),
             label=f"{norm:g}",
             color=colour,
             **style.NUMERIC | {"alpha": 0.9},
         )
-    axes.axhline(1e-10, color=style.VERMILION, linewidth=0.8, linestyle="--")
+    axes.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
     axes.set_ylim(FLOOR / 3, 1e-6)
     axes.set_ylabel("relative error of eq. (14)")
     axes.legend(ncols=3, loc="upper center", title=NORM, title_fontsize=7, handletextpad=0.1)
 
 
-def _amplification(axes: Axes, closed_form: Arrays, numerics: Arrays) -> None:
+def _amplification(axes: Axes, reading: Reading) -> None:
     """What a layer more multiplies the sharpness with, and which part of it is the factor L."""
-    depths = closed_form["depths"]
+    depths = reading.depths
     factor = depths[1:] / depths[:-1]
-    measured = numerics["sharpness"][1:] / numerics["sharpness"][:-1]
-    exact = closed_form["predicted"][1:] / closed_form["predicted"][:-1]
+    measured = reading.sharpness[1:] / reading.sharpness[:-1]
+    exact = reading.predicted[1:] / reading.predicted[:-1]
     before = depths[:-1]
-    for column, colour in enumerate(_colours(closed_form)):
-        axes.semilogy(before, exact[:, column], color=colour, **style.EXACT)
+    for colour, line, numeric in zip(_colours(reading), exact.T, measured.T, strict=True):
+        axes.semilogy(before, line, color=colour, **style.EXACT)
         points = style.NUMERIC | {"color": colour, "alpha": 0.8}
-        axes.semilogy(before, measured[:, column], **points)
+        axes.semilogy(before, numeric, **points)
     axes.semilogy(
         before,
         factor,
@@ -125,13 +122,13 @@ def _amplification(axes: Axes, closed_form: Arrays, numerics: Arrays) -> None:
     axes.legend(loc="upper right")
 
 
-def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
+def draw(reading: Reading) -> Figure:
     """The contour plot, the way along depth, errors, and what each layer adds."""
     figure, grid = style.panels(2, 2, height=2.5)
-    _contour(figure, grid[0, 0], closed_form, numerics)
-    _curves(grid[0, 1], closed_form, numerics)
-    _amplification(grid[1, 0], closed_form, numerics)
-    _errors(grid[1, 1], closed_form, numerics)
+    _contour(figure, grid[0, 0], reading)
+    _curves(grid[0, 1], reading)
+    _amplification(grid[1, 0], reading)
+    _errors(grid[1, 1], reading)
     titles = [
         r"(a) sharpness: eq. (14), numbers on top",
         r"(b) along depth, for each $\|Y\|_2/\sqrt{n}$",
@@ -146,18 +143,17 @@ def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
     return figure
 
 
-def caption(closed_form: Arrays, numerics: Arrays) -> str:
+def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
-    error = np.abs(closed_form["predicted"] / numerics["sharpness"] - 1).max()
-    growth = numerics["sharpness"][1:] / numerics["sharpness"][:-1]
-    norms = ", ".join(f"{norm:.3g}" for norm in closed_form["growth_from"][:3])
+    norms = ", ".join(f"{norm:.3g}" for norm in reading["growth_from"][:3])
     return (
         "Largest Hessian eigenvalue of balanced linear networks with zero loss against depth and "
         "the norm of their labels. (a) Contours: eq. (14); discs: numerical, at random networks, "
         "in the colours of the bands; dashed: the depth ln(σ_x² n/‖Y‖₂²) at which a norm has its "
         "smallest sharpness, where that exceeds 1. (b) The same along depth. (c) What one layer "
         "more multiplies the sharpness with; dashed: the leading factor L alone, which is all of "
-        f"the growth at ‖Y‖₂ = √n σ_x. It falls at {int((growth < 1 - 1e-9).sum())} of "
-        f"{growth.size} steps; from L = 1, 2, 3, ... it grows for norms above {norms}, .... "
-        f"(d) Equation and numbers differ by at most {error:.1e} (dashed: the tolerance, 1e-10)."
+        f"the growth at ‖Y‖₂ = √n σ_x. It falls at {reading.falls.sum()} of "
+        f"{reading.falls.size} steps; from L = 1, 2, 3, ... it grows for norms above {norms}, .... "
+        f"(d) Equation and numbers differ by at most {reading.error.max():.1e} (dashed: the "
+        "tolerance, 1e-10)."
     )
