@@ -167,8 +167,8 @@ def test_an_item_that_always_kills_its_worker_takes_no_others_with_it(tmp_path, 
     with pytest.raises(fan_out.FanOutError) as caught:
         run(tmp_path, LOCAL | {"items_per_job": 4, "retries": 1})
     message = str(caught.value)
-    assert message.startswith("squares: 1 of 4 items are missing after 2 failed attempts at {")
-    assert '"value": 4' in message
+    assert message.startswith("squares: 1 of 4 items are missing after 2 failed attempts at ")
+    assert "value 4" in message
     assert "the last error: its job ended without a word, as one does that is killed" in message
     assert begun(tmp_path) == ONCE | {4: 2}
     (tmp_path / "kill-4").unlink()
@@ -184,8 +184,8 @@ def test_items_that_raise_are_named_with_the_error(tmp_path):
     with pytest.raises(fan_out.FanOutError) as caught:
         run(tmp_path, LOCAL | {"retries": 1})
     message = str(caught.value)
-    assert message.startswith("squares: 2 of 4 items are missing after 4 failed attempts at {")
-    assert all(f'"value": {value}' in message for value in (1, 3))
+    assert message.startswith("squares: 2 of 4 items are missing after 4 failed attempts at ")
+    assert all(f"value {value}" in message for value in (1, 3))
     assert "the last error: ArithmeticError: no square of 3 today (logs in " in message
     assert "\n" not in message
     assert begun(tmp_path) == ONCE | {1: 2, 3: 2}

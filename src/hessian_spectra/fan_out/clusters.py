@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from hessian_spectra.fan_out.ledger import Job
 from hessian_spectra.fan_out.worker import Chunk
@@ -33,9 +34,9 @@ class Cluster(abc.ABC):
     def cancel(self, jobs: Sequence[Job]) -> None:
         """Stop jobs."""
 
-    @abc.abstractmethod
-    def stop(self) -> None:
-        """Stop all jobs that this driver submitted."""
+    def watched(self) -> AbstractContextManager[None]:
+        """A block in which a driver watches its jobs."""
+        return nullcontext()
 
     @abc.abstractmethod
     def leave_behind(self, jobs: Sequence[Job]) -> str:

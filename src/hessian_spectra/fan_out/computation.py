@@ -1,6 +1,5 @@
 """Computing all items of a computation, wherever they run."""
 
-import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +8,7 @@ from typing import Any
 
 from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.drive import Driver
-from hessian_spectra.fan_out.items import describe
+from hessian_spectra.fan_out.items import words
 from hessian_spectra.fan_out.launcher import Launcher
 from hessian_spectra.fan_out.ledger import Ledger
 from hessian_spectra.fan_out.plan import Plan, plan
@@ -45,18 +44,6 @@ def _cluster(launcher: Launcher, ledger: Ledger, plan: Plan) -> Cluster:
     return Slurm(launcher, ledger, variables)
 
 
-def _ended(launcher: Launcher) -> contextlib.AbstractContextManager[None]:
-    """What a request to end does: processes of this machine end with their driver.
-
-    Jobs of SLURM go on, as they do when the driver's machine fails, for the next driver.
-    """
-    if launcher.cluster == "local":
-        from hessian_spectra.fan_out.local import ended_by_termination
-
-        return ended_by_termination()
-    return contextlib.nullcontext()
-
-
 def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
     for key, item in plan.items.items():
         if shards.has(key):
@@ -64,7 +51,7 @@ def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
         try:
             plan.function.compute(key, item, plan.title(progress.name, key), shards)
         except Exception as error:
-            error.add_note(f"while computing {describe(item, length=1000)}")
+            error.add_note(f"while computing {words(item, length=1000)}")
             raise
         progress.update({key}, "")
     return 0
@@ -77,7 +64,7 @@ def _compute(plan: Plan, shards: Shards, launcher: Launcher, progress: Progress)
     ledger = Ledger(shards.folder / "jobs")
     cluster = _cluster(launcher, ledger, plan)
     driver = Driver(plan, shards, cluster, ledger, launcher, progress)
-    with _ended(launcher):
+    with cluster.watched():
         driver.run()
     return driver.failed_attempts
 

@@ -7,7 +7,7 @@ from collections.abc import Set
 
 from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.errors import FanOutError
-from hessian_spectra.fan_out.items import describe
+from hessian_spectra.fan_out.items import words
 from hessian_spectra.fan_out.launcher import Launcher
 from hessian_spectra.fan_out.ledger import Job, Ledger
 from hessian_spectra.fan_out.plan import Plan, jobs
@@ -72,7 +72,9 @@ class Driver:
             self._take_stock()
             self._watch()
         except BaseException:
-            self._cluster.stop()
+            # From the ledger, so that what was being submitted is stopped, too.
+            known = self._ledger.jobs(self._cluster.name)
+            self._cluster.cancel([job for job in known if job.submission.own])
             raise
         self._tidy_up()
 
@@ -183,20 +185,20 @@ class Driver:
 
     def _chunk(self, keys: tuple[str, ...]) -> Chunk:
         items = tuple((key, self._plan.items[key]) for key in keys)
-        name = self._progress.name
+        name, live = self._progress.name, self._plan.function.trains
         return Chunk(
             function=self._plan.function,
             code=self._plan.code,
             items=items,
             folder=self._shards.folder.resolve(),
-            titles={key: self._plan.title(name, key) for key in keys},
+            titles={key: self._plan.title(name, key) for key in keys} if live else {},
         )
 
     def _error(self, missing: Set[str]) -> FanOutError:
         # In the order of the items, the ones that failed before those that were given up with them.
         failed = [key for key in self._plan.items if key in missing and self._failures[key]]
         items = self._plan.items
-        named = [describe(items[key], self._plan.told) for key in failed[:NAMED]]
+        named = [words(items[key], self._plan.told) for key in failed[:NAMED]]
         more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
         return FanOutError(
             f"{self._progress.name}: {len(missing)} of {len(self._plan.costs)} items are missing "

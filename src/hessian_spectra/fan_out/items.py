@@ -45,33 +45,21 @@ def telling(items: Iterable[Item]) -> set[str]:
     return found
 
 
-def describe(item: Item, told: Iterable[str] = (), length: int = 100) -> str:
-    """An item in a few words, for a message.
+def words(item: Item, told: Iterable[str] = (), length: int = 100) -> str:
+    """An item in a few words.
 
     Args:
         item: the item.
-        told: what is said of it; everything if it has none of that.
-        length: the most characters between the braces.
+        told: the names of what is said of it; everything if it has none of that.
+        length: the most characters.
 
     Example:
-        >>> describe({"size": 3, "x": np.zeros((2, 2))})
-        '{"size": 3, "x": "array (2, 2)"}'
-        >>> describe({"seed": 0, "size": 3}, ["size"])
-        '{"size": 3}'
+        >>> words({"size": 3, "x": np.zeros((2, 2))})
+        'size 3, x array (2, 2)'
+        >>> words({"seed": 0, "size": 3}, ["size"])
+        'size 3'
     """
     own = plain(item)
-    text = json.dumps({name: own[name] for name in own if name in set(told)} or own)
-    return text if len(text) <= length + 2 else f"{text[: length - 2]}...}}"
-
-
-def title(item: Item, told: Iterable[str], length: int = 100) -> str:
-    """An item in a few words, for a heading.
-
-    Example:
-        >>> title({"seed": 0, "size": 3, "name": "mup"}, {"size", "name"})
-        'size 3, name mup'
-    """
-    said = set(told)
-    return ", ".join(f"{name} {value}" for name, value in plain(item).items() if name in said)[
-        :length
-    ]
+    chosen = {name: own[name] for name in own if name in set(told)} or own
+    text = ", ".join(f"{name} {value}" for name, value in chosen.items())
+    return text if len(text) <= length else f"{text[: length - 3]}..."

@@ -2,8 +2,7 @@
 
 import dataclasses
 import hashlib
-import importlib
-import sys
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -23,25 +22,22 @@ def function_name(compute: Callable[..., Arrays]) -> str:
         >>> function_name(function_name)
         'hessian_spectra.fan_out.keys:function_name'
     """
-    module = getattr(compute, "__module__", None)
-    name = getattr(compute, "__qualname__", "")
-    found: Any = sys.modules.get(module or "")
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is not compute or module == "__main__":
+    name = f"{getattr(compute, '__module__', None)}:{getattr(compute, '__qualname__', '')}"
+    try:
+        found = pkgutil.resolve_name(name)
+    except (AttributeError, ImportError, ValueError):
+        found = None
+    if found is not compute or name.startswith("__main__:"):
         raise ValueError(
             f"compute: expected a function of a module, which other processes can import, "
             f"got {compute!r}"
         )
-    return f"{module}:{name}"
+    return name
 
 
 def function_of(name: str) -> Callable[..., Arrays]:
     """The function that :func:`function_name` named."""
-    module, _, qualified = name.partition(":")
-    found: Any = importlib.import_module(module)
-    for part in qualified.split("."):
-        found = getattr(found, part)
+    found: Callable[..., Arrays] = pkgutil.resolve_name(name)
     return found
 
 

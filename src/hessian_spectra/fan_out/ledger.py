@@ -76,10 +76,14 @@ class Submission:
         return self.folder.name
 
     @property
+    def own(self) -> bool:
+        """Whether this process submitted it."""
+        return self.driver.host == platform.node() and self.driver.number == os.getpid()
+
+    @property
     def looked_after(self) -> bool:
         """Whether its driver runs; what this process submitted before is left from a failed run."""
-        here = self.driver.host == platform.node() and self.driver.number == os.getpid()
-        return self.driver.runs and not here
+        return self.driver.runs and not self.own
 
     def write(self) -> None:
         """Keep it for other drivers."""

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import FrameType
 
@@ -29,8 +30,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 @contextlib.contextmanager
-def ended_by_termination() -> Iterator[None]:
-    """Let a request to end be an exception, so that the driver's processes end with it."""
+def _ended_by_termination() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -90,7 +90,14 @@ class Local(Cluster):
         self._launcher = launcher
         self._ledger = ledger
         self._variables = variables
-        self._started: dict[str, tuple[Job, submitit.Job[None]]] = {}
+        self._started: list[submitit.Job[None]] = []
+
+    def watched(self) -> AbstractContextManager[None]:
+        """A block in which a request to end is an exception: the processes end with their driver.
+
+        Jobs of a cluster go on, as they do when the driver's machine fails, for the next driver.
+        """
+        return _ended_by_termination()
 
     def room(self, running: int) -> int:
         """As many as there are idle workers."""
@@ -112,27 +119,21 @@ class Local(Cluster):
             started = executor.submit(chunk)
             submission = replace(submission, process=Process.of(int(started.job_id)))
             submission.write()
-            job = Job(submission, 0)
-            self._started[job.name] = (job, started)
-        return job
+        self._started.append(started)
+        return Job(submission, 0)
 
     def living(self, jobs: Sequence[Job]) -> set[str]:
         """The names of those whose process runs."""
-        return {job.name for job in jobs if self._lives(job)}
-
-    def _lives(self, job: Job) -> bool:
-        # Asking its own child reaps it; of another driver's process only the number is known.
-        if job.name in self._started:
-            return not self._started[job.name][1].done()
-        process = job.submission.process
-        return process is not None and process.runs
+        for started in self._started:
+            started.done()  # reaps it if it has ended
+        return {job.name for job in jobs if job.submission.process and job.submission.process.runs}
 
     def cancel(self, jobs: Sequence[Job]) -> None:
         """Kill the processes of jobs; shards are written whole or not at all, so that is safe."""
         killed: list[psutil.Process] = []
         for job in jobs:
             process = job.submission.process
-            if process is None or not self._lives(job):
+            if process is None or not process.runs:
                 continue
             with contextlib.suppress(psutil.NoSuchProcess):
                 parent = psutil.Process(process.number)
@@ -146,10 +147,6 @@ class Local(Cluster):
         while not all(map(_has_ended, killed)) and time.monotonic() < until:
             time.sleep(0.02)
         self.living(jobs)  # reaps them
-
-    def stop(self) -> None:
-        """Kill the processes that this driver started."""
-        self.cancel([job for job, _ in self._started.values()])
 
     def leave_behind(self, jobs: Sequence[Job]) -> str:
         """Kill the processes: they would take the cores of those that are needed."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.fan_out.items import describe, telling, title
+from hessian_spectra.fan_out.items import telling, words
 from hessian_spectra.fan_out.keys import function_name, item_key
 from hessian_spectra.fan_out.launcher import Launcher
 from hessian_spectra.fan_out.worker import Function
@@ -48,7 +48,7 @@ class Plan:
 
     def title(self, name: str, key: str) -> str:
         """What a live run of an item of the computation ``name`` is called."""
-        return f"{name} {title(self.items[key], self.told)}".strip() if self.function.trains else ""
+        return f"{name} {words(self.items[key], self.told)}" if self.told else name
 
 
 def plan(work: FanOut, config: Any, networks: Arrays, live: Live = unseen) -> Plan:
@@ -74,7 +74,7 @@ def plan(work: FanOut, config: Any, networks: Arrays, live: Live = unseen) -> Pl
     for key, cost in costs.items():
         if not (math.isfinite(cost) and cost > 0):
             raise ValueError(
-                f"cost: expected a positive number, got {cost} for {describe(items[key])}"
+                f"cost: expected a positive number, got {cost} for {words(items[key])}"
             )
     function = Function(name, work.trains, live)
     return Plan(function, code, order, items, costs, (root_of(PACKAGE), root_of(module)))

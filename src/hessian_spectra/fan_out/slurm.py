@@ -26,10 +26,6 @@ def _exports(variables: Mapping[str, str]) -> list[str]:
     return [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
 
 
-def _cancel(name: str) -> None:
-    subprocess.run(["scancel", f"--name={name}"], capture_output=True, check=False)
-
-
 class Slurm(Cluster):
     """Jobs of the SLURM cluster that this machine submits to."""
 
@@ -42,7 +38,6 @@ class Slurm(Cluster):
         require(not missing, "cluster", what, f"no {', '.join(missing)}")
         self._launcher = launcher
         self._ledger = ledger
-        self._submitted: list[str] = []
         self._parameters = self._checked(variables)
 
     def _checked(self, variables: Mapping[str, str]) -> dict[str, Any]:
@@ -73,7 +68,6 @@ class Slurm(Cluster):
         # Kept before it is submitted: the jobs are found by the name, so that not even a driver
         # that is killed between the two lines loses them.
         submission.write()
-        self._submitted.append(submission.name)
         executor = submitit.SlurmExecutor(submission.folder, max_num_timeout=self._launcher.retries)
         executor.update_parameters(job_name=submission.name, **self._parameters)
         try:
@@ -122,12 +116,7 @@ class Slurm(Cluster):
     def cancel(self, jobs: Sequence[Job]) -> None:
         """Cancel jobs, whether they run or wait."""
         for name in sorted({job.submission.name for job in jobs}):
-            _cancel(name)
-
-    def stop(self) -> None:
-        """Cancel the jobs that this driver submitted."""
-        for name in self._submitted:
-            _cancel(name)
+            subprocess.run(["scancel", f"--name={name}"], capture_output=True, check=False)
 
     def leave_behind(self, jobs: Sequence[Job]) -> str:
         """Only tell of them: they have waited for their turn, and may be wanted later."""
