@@ -1,0 +1,1 @@
+"""The eigenvalues of a symmetric 2 x 2 matrix."""

@@ -1,0 +1,40 @@
+"""The eigenvalues of the matrix of second moments of inputs and targets."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hessian_spectra.results import Arrays
+from hessian_spectra.studies.base import DataStudyConfig
+from hessian_spectra.validation import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataStudyConfig):
+    """Settings of the study.
+
+    Args:
+        scale: what the inputs are multiplied with.
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        require(self.scale > 0, "scale", "a positive number", self.scale)
+
+
+def _moments(config: Config, data: Arrays) -> np.ndarray:
+    pairs = np.stack([config.scale * data["x"], data["y"]])
+    return pairs @ pairs.T / pairs.shape[1]
+
+
+def closed_form(config: Config, data: Arrays) -> Arrays:
+    """``eigenvalues`` (2,), ascending: half the trace, less and plus a root."""
+    (a, b), (_, c) = _moments(config, data)
+    root = np.sqrt(((a - c) / 2) ** 2 + b**2)
+    return {"eigenvalues": (a + c) / 2 + np.array([-root, root])}
+
+
+def numerics(config: Config, data: Arrays) -> Arrays:
+    """``eigenvalues`` (2,), ascending, as LAPACK finds them."""
+    return {"eigenvalues": np.linalg.eigvalsh(_moments(config, data))}

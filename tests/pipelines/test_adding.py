@@ -1,0 +1,181 @@
+"""What MAP.md says about adding is enough: a figure and a kind, in copies of the project."""
+
+import json
+import re
+import shutil
+import sys
+
+import pytest
+
+from hessian_spectra.ledger.record import ClaimRecord
+from pipelines import schema
+from tests.pipelines.workspace import ROOT
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("adding")]
+
+# The folder of a figure's or a study's file.
+PAPER = "singh2026cracking"
+# The figure that a new one is made from; some of its claims are about theorems, some about figures.
+MODEL = ROOT / "conf" / "studies" / "singh2024closed" / "closed2024-fig1.yaml"
+# A kind of studies, as small as one can be.
+KIND = ROOT / "tests" / "pipelines" / "my_kind"
+FILES = ("__init__.py", "study.py", "reading.py", "figure.py", "claims.py")
+
+# Prints the ledger's records of some studies alone: the stage `claims` measures all studies.
+MEASURE = """
+import dataclasses, json, pathlib, sys, yaml
+from pipelines import chain
+from hessian_spectra.ledger.evaluation import evaluate
+studies = yaml.safe_load(pathlib.Path("params.yaml").read_text())["studies"]
+stated = chain.stated({name: studies[name] for name in sys.argv[1:]}, pathlib.Path("results"))
+print(json.dumps([dataclasses.asdict(record) for record in evaluate(stated) if record.study]))
+"""
+
+
+def add_line(file, before, line):
+    """Add a line to a text file after the one that begins with ``before``, as deep as the next."""
+    lines = file.read_text().splitlines(keepends=True)
+    (place,) = (k for k, old in enumerate(lines, 1) if old.strip().startswith(before))
+    depth = len(lines[place]) - len(lines[place].lstrip())
+    file.write_text("".join([*lines[:place], f"{' ' * depth}{line}\n", *lines[place:]]))
+
+
+def add_study(workspace, name, text, entry):
+    """Add a study's file and its two lines, and have DVC make its figure: what DVC prints."""
+    (workspace.path / "conf" / "studies" / PAPER / f"{name}.yaml").write_text(text)
+    add_line(workspace.path / "conf" / "config.yaml", "- studies:", f"- {PAPER}/{name}")
+    add_line(workspace.path / "dvc.yaml", "made: &made", f"{name}: {entry}")
+    changed = workspace.run("git", "diff", "--numstat").stdout
+    assert changed == "1\t0\tconf/config.yaml\n1\t0\tdvc.yaml\n"
+    return workspace.run("dvc", "repro", f"figures@{name}").stdout
+
+
+def new_files(workspace):
+    listed = workspace.run("git", "ls-files", "--others", "--exclude-standard").stdout
+    return set(listed.splitlines())
+
+
+def record_of(workspace, name, output):
+    """The record of a study's figure, which DVC made, running nothing of another study."""
+    stages = re.findall(r"^Running stage '([^']+)'", output, re.MULTILINE)
+    assert stages[-1] == f"figures@{name}"
+    assert {stage.partition("@")[2] for stage in stages} == {"", name}
+    folder = workspace.path / "reports" / "figures"
+    for suffix in ("png", "pdf"):
+        assert (folder / f"{name}.{suffix}").stat().st_size > 0
+    return json.loads((folder / f"{name}.json").read_text())
+
+
+def claims_of(workspace, name):
+    """The ledger's records of one study, as the stage `claims` measures them."""
+    found = workspace.run(sys.executable, "-c", MEASURE, name).stdout
+    return [ClaimRecord(**record) for record in json.loads(found)]
+
+
+@pytest.fixture(scope="module")
+def figure(make_workspace):
+    """A copy with a figure of one's own of an existing kind, and what DVC printed."""
+    workspace = make_workspace("adding")
+    text = MODEL.read_text()
+    for old, new in (
+        (f"studies.{MODEL.stem}\n", "studies.my-figure\n"),
+        (f"paper: {MODEL.parent.name}\n", f"paper: {PAPER}\n"),
+        ("artifact: Figure 1\n", "artifact: My own spectrum\n"),
+        ("seed: 1 ", "seed: 5 "),
+    ):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    entry = "{kind: data_scale, input: data/gaussian-regression-small.npz}"
+    return workspace, add_study(workspace, "my-figure", text, entry)
+
+
+def test_a_figure_is_a_file_and_two_lines(figure):
+    workspace, output = figure
+    record = record_of(workspace, "my-figure", output)
+    assert record["config"]["seed"] == 5
+    assert record["artifact"] == "My own spectrum"
+    made = {f"reports/figures/my-figure.{suffix}" for suffix in ("png", "pdf", "json")}
+    assert new_files(workspace) - made == {f"conf/studies/{PAPER}/my-figure.yaml"}
+
+
+def test_a_figure_is_made_without_dvc(figure):
+    workspace, _ = figure
+    before = workspace.changed()
+    workspace.run(sys.executable, "-m", "pipelines.figures", "only=my-figure")
+    own = workspace.path / "results" / "runs" / "only=my-figure" / "figures" / "my-figure.png"
+    by_dvc = workspace.path / "reports" / "figures" / "my-figure.png"
+    assert own.read_bytes() == by_dvc.read_bytes()
+    assert workspace.changed() == before
+
+
+def test_the_claims_of_a_figure_are_those_of_the_theorems(figure):
+    workspace, _ = figure
+    records = claims_of(workspace, "my-figure")
+    stated = schema.module_of("studies", "data_scale", "", "claims").claims.all
+    assert 0 < len(records) == sum(not claim.artifacts for claim in stated) < len(stated)
+    for record in records:
+        assert record.study == "my-figure"
+        assert record.verdict in ("reproduced", "corrected"), record
+        assert not re.search(r"[Ff]igure", record.location + record.statement), record
+    assert any("My own spectrum" in record.location for record in records)
+
+
+@pytest.fixture(scope="module")
+def kind(figure):
+    """The same copy, committed, with a new kind and one study of it; and what DVC printed."""
+    workspace, _ = figure
+    workspace.run("git", "add", "--all")
+    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+    workspace.run("git", *who, "commit", "--quiet", "--message", "a figure")
+    folder = workspace.path / "src" / "hessian_spectra" / "studies" / "scalar" / "my_kind"
+    folder.mkdir()
+    for name in FILES:
+        shutil.copy(KIND / name, folder)
+    text, entry = (KIND / "my-study.yaml").read_text(), "{kind: my_kind, input: data/wedge.npz}"
+    return workspace, add_study(workspace, "my-study", text, entry)
+
+
+def test_a_kind_is_a_folder(kind):
+    workspace, output = kind
+    record = record_of(workspace, "my-study", output)
+    assert record["package"] == "hessian_spectra.studies.scalar.my_kind"
+    made = {f"reports/figures/my-study.{suffix}" for suffix in ("png", "pdf", "json")}
+    added = {f"src/hessian_spectra/studies/scalar/my_kind/{name}" for name in FILES}
+    added.add(f"conf/studies/{PAPER}/my-study.yaml")
+    assert new_files(workspace) - made == added
+
+
+def test_the_stages_of_a_kind_depend_on_its_own_code(kind):
+    workspace, _ = kind
+    for part, files in (("draws", ("reading", "figure")), ("computes", ("study",))):
+        text = (workspace.path / "results" / "code" / "my_kind" / f"{part}.txt").read_text()
+        listed = re.findall(r"studies/scalar/my_kind/(\w+)\.py", text)
+        assert sorted(listed) == sorted(["__init__", *files])
+
+
+def test_the_claim_of_a_kind_is_measured(kind):
+    workspace, _ = kind
+    (record,) = claims_of(workspace, "my-study")
+    assert record.id == "my-study/both-eigenvalues"
+    assert record.location == "My own matrix"
+    assert record.verdict == "reproduced"
+    assert record.measured is not None
+    assert record.measured < 1e-10
+
+
+def test_a_wrong_value_of_a_kind_is_refused(kind):
+    workspace, _ = kind
+    command = ("-m", "pipelines.figures", "only=my-study", "studies.my-study.scale=-1")
+    done = workspace.run(sys.executable, *command, check=False)
+    assert done.returncode == 2
+    message = "invalid config at 'studies.my-study.scale': expected a positive number, got -1"
+    assert message in done.stderr
+
+
+def test_the_rules_of_the_pipeline_hold_with_both(kind):
+    workspace, _ = kind
+    workspace.run(
+        *("env", f"PYTHONPATH={workspace.path / 'src'}", sys.executable),
+        *("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"),
+        "tests/pipelines/test_join.py",
+    )
