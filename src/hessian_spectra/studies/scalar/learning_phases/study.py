@@ -18,7 +18,7 @@ from hessian_spectra.validation import require
 
 @dataclass(frozen=True, kw_only=True)
 class Config(DataStudyConfig):
-    """Settings of the learning-phases study.
+    """Settings of the study of the phases of learning.
 
     Args:
         instances: number of networks with a positive, and again with a negative solution θ*.
