@@ -13,6 +13,7 @@ from hessian_spectra.data.tools.whitening import principal_components
 from hessian_spectra.models import HalfSquaredError, Perceptron
 from hessian_spectra.networks.images import split
 from hessian_spectra.seeding import generator
+from hessian_spectra.studies.images import class_subsets
 from hessian_spectra.studies.images.class_shares import study as class_shares
 from hessian_spectra.studies.images.curvature import weights_at
 
@@ -107,17 +108,17 @@ def test_bad_settings_are_refused(changes, message):
 
 def test_every_point_is_there_once(data):
     settings = config(cases=[RAW, TANH], other_samples=[24], replicates=2)
-    found = class_shares.points(settings, data)
+    found = class_subsets.points(settings, data)
     assert len(set(found)) == len(found) == 12
     # Other numbers of samples for the first case alone.
     assert {(one.case, one.samples) for one in found} == {(RAW, 12), (RAW, 24), (TANH, 12)}
-    assert found[0] == class_shares.Point("noise", RAW, 12, 0.5, 0)
+    assert found[0] == class_subsets.Point("noise", RAW, 12, 0.5, 0)
 
 
 def test_shares_that_cannot_be_had_are_left_out(data):
     # 60 of 80: class 0 has at least 20 and at most 40 of them.
     settings = config(shares=[1 / 3, 0.5, 0.66, 0.7, 1.0], samples=12, other_samples=[60, 70, 81])
-    found = [(one.samples, one.share) for one in class_shares.points(settings, data)]
+    found = [(one.samples, one.share) for one in class_subsets.points(settings, data)]
     assert [share for samples, share in found if samples == 12] == settings.shares
     assert [share for samples, share in found if samples == 60] == [1 / 3, 0.5, 0.66]
     assert [share for samples, share in found if samples == 70] == [0.5]
@@ -126,12 +127,12 @@ def test_shares_that_cannot_be_had_are_left_out(data):
 
 def test_an_image_set_without_any_share_is_an_error(data):
     with pytest.raises(ValueError, match=r"noise has \[40, 20, 20\] images .* take fewer samples"):
-        class_shares.points(config(samples=60, shares=[0.9]), data)
+        class_subsets.points(config(samples=60, shares=[0.9]), data)
 
 
 def test_other_data_are_refused():
     with pytest.raises(ValueError, match="expected a data set of images, got one of x, y"):
-        class_shares.points(config(), {"x": np.zeros(3), "y": np.zeros(3)})
+        class_subsets.points(config(), {"x": np.zeros(3), "y": np.zeros(3)})
 
 
 def test_arrays_have_one_row_a_network(balanced):

@@ -5,6 +5,7 @@ import pytest
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.images.class_shares import figure as figures
+from hessian_spectra.studies.images.class_shares.reading import Reading
 
 BALANCED = "whitened-balanced-linear"
 ABLATIONS = ("raw-balanced-linear", "whitened-kaiming-linear", "whitened-balanced-tanh")
@@ -24,17 +25,25 @@ def arrays(cases, sizes=(5000,), replicates=3):
     ]
     found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     whitened = np.char.startswith(found["case"], "whitened-") & (found["case"] != ABLATIONS[2])
-    draw = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     found["labels"] = 4 * found["share"] ** 0.75
     found["fit"] = np.where(whitened, found["labels"] * 0.9, np.nan)
     found["bound"] = found["fit"] * 1.2
     found["first_layer"] = np.where(found["case"] == ABLATIONS[2], np.nan, found["labels"] / 2)
     found["floor"] = np.where(found["samples"] > 500, 0.1, 1e-18)
-    found["defect"] = draw.uniform(1e-4, 0.1, size=(len(rows), 2))
+    found["defect"] = rng.uniform(1e-4, 0.1, size=(len(rows), 2))
     found["diverged_at"] = np.full(len(rows), -1)
-    sharpness = found["labels"] * draw.uniform(0.85, 0.95, size=len(rows))
+    sharpness = found["labels"] * rng.uniform(0.85, 0.95, size=len(rows))
     measured = {"sharpness": sharpness, "ggn": sharpness * (1 + 1e-4)}
     return found, measured | {"residual": np.full(len(rows), 1e-6)}
+
+
+def draw(closed_form, numerics):
+    return figures.draw(Reading({"closed_form": closed_form, "numerics": numerics}))
+
+
+def caption_of(closed_form, numerics):
+    return figures.caption(Reading({"closed_form": closed_form, "numerics": numerics}))
 
 
 def points(axes):
@@ -53,7 +62,7 @@ def assert_same_points(axes, x, y):
 
 def test_one_case_shows_every_network():
     closed_form, numerics = arrays([BALANCED], (5000, 500, 2000))
-    top_left, top_right, sizes, errors = figures.draw(closed_form, numerics).axes
+    top_left, top_right, sizes, errors = draw(closed_form, numerics).axes
     main = closed_form["samples"] == 5000
     share, sharpness = closed_form["share"], numerics["sharpness"]
     ratio = sharpness / closed_form["labels"]
@@ -66,7 +75,7 @@ def test_one_case_shows_every_network():
 
 def test_eq_14_is_drawn_as_a_power_of_the_share():
     closed_form, numerics = arrays([BALANCED])
-    axes = figures.draw(closed_form, numerics).axes[0]
+    axes = draw(closed_form, numerics).axes[0]
     (curve,) = [line for line in axes.lines if line.get_color() == style.BLACK]
     share, sharpness = curve.get_data()
     np.testing.assert_allclose(sharpness, 4 * share**0.75)
@@ -74,7 +83,7 @@ def test_eq_14_is_drawn_as_a_power_of_the_share():
 
 def test_each_of_several_cases_has_its_panel():
     closed_form, numerics = arrays(ABLATIONS)
-    axes = figures.draw(closed_form, numerics).axes
+    axes = draw(closed_form, numerics).axes
     titles = [one.get_title(loc="left") for one in axes]
     assert titles[:3] == ["(a) raw inputs", "(b) Kaiming initialisation", "(c) Tanh layers"]
     for one, case in zip(axes, ABLATIONS, strict=False):
@@ -90,10 +99,10 @@ def test_diverged_networks_are_counted_not_drawn():
     closed_form["diverged_at"][gone] = 7
     for array in numerics.values():
         array[gone] = np.nan
-    axes = figures.draw(closed_form, numerics).axes[0]
+    axes = draw(closed_form, numerics).axes[0]
     assert [text.get_text() for text in axes.texts] == ["9 of 39 diverged"]
     assert np.isfinite(points(axes)[:, 1]).sum() == 30
-    caption = figures.caption(closed_form, numerics)
+    caption = caption_of(closed_form, numerics)
     assert "9 of 117 networks diverged" in caption
     assert "nan" not in caption
 
@@ -101,7 +110,18 @@ def test_diverged_networks_are_counted_not_drawn():
 def test_the_caption_measures():
     closed_form, numerics = arrays([BALANCED], (5000, 500))
     numerics["sharpness"] = closed_form["labels"] * np.where(closed_form["floor"] > 0.01, 0.75, 0.9)
-    caption = figures.caption(closed_form, numerics)
+    caption = caption_of(closed_form, numerics)
     assert "1.0e-01 where the inputs fit all labels and 2.5e-01 where they do not" in caption
     assert f"None of {len(closed_form['share'])} networks diverged" in caption
     assert "MNIST, Fashion-MNIST, CIFAR-10" in caption
+
+
+@pytest.mark.parametrize("cases", [[BALANCED], ABLATIONS])
+def test_networks_that_all_diverged_are_a_figure_too(cases):
+    closed_form, numerics = arrays(cases, (5000, 500))
+    gone = closed_form["source"] == SOURCES[1]
+    closed_form["diverged_at"][gone] = 7
+    for array in numerics.values():
+        array[gone] = np.nan
+    assert draw(closed_form, numerics).axes
+    assert f"{gone.sum()} of {len(gone)} networks diverged" in caption_of(closed_form, numerics)

@@ -1,12 +1,14 @@
 """What figures of image networks share: names of image sets, and columns of epochs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from hessian_spectra.drawing import style
@@ -23,6 +25,28 @@ def image_set(source: str) -> str:
         ('Fashion-MNIST', 'CIFAR-10', 'my-own')
     """
     return "CIFAR-10" if source.startswith("cifar10") else NAMES.get(source, source)
+
+
+def mark(
+    axis: Axis, ticks: Iterable[float | int], text: Callable[[float], str] = "{:g}".format
+) -> None:
+    """Ticks at fixed places alone, with a text each."""
+    axis.set_major_locator(FixedLocator([*ticks]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda place, _: text(place)))
+
+
+def plain_logarithm(axes: Axes) -> None:
+    """A logarithmic vertical axis with numbers as one writes them: 0.5, 1, 2, 5, 10."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    ticks = [float(f"{digit}e{power}") for power in range(-3, 6) for digit in (1, 2, 5)]
+    mark(axes.yaxis, [tick for tick in ticks if low <= tick <= high])
+
+
+def entry(label: str, **look: Any) -> Line2D:
+    """A line or marker of a legend."""
+    return Line2D([], [], **look, label=label)
 
 
 def titles(sets: Iterable[str]) -> list[str]:
@@ -70,11 +94,9 @@ def _epoch_axis(axes: Axes, last: int, *, narrow: bool) -> None:
     axes.set_xscale("symlog", linthresh=1, linscale=0.4)
     decades = int(np.ceil(np.log10(max(last, 10))))
     step = 2 if narrow else 1
-    axes.xaxis.set_major_locator(FixedLocator([0, *(10**d for d in range(0, decades + 1, step))]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(_power))
+    mark(axes.xaxis, [0, *(10**d for d in range(0, decades + 1, step))], _power)
     axes.set_xlim(-0.3, last * 1.6)
 
 
-def _power(epoch: float, _: int | None) -> str:
+def _power(epoch: float) -> str:
     return f"{epoch:.0f}" if epoch <= 1 else f"$10^{{{np.log10(epoch):.0f}}}$"

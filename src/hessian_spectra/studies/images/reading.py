@@ -1,5 +1,6 @@
-"""Image networks through their training, as figures and claims read them."""
+"""What figures and claims of image networks read: one through its training, the worst of all."""
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -105,4 +106,29 @@ def _by_number(arrays: Arrays) -> dict[int, Arrays]:
     for name, array in arrays.items():
         number, _, field = name.partition("/")
         found.setdefault(int(number), {})[field] = array
+    return found
+
+
+def worst(values: Iterable[float]) -> float:
+    """The largest finite value.
+
+    Raises:
+        NothingToMeasure: there is none.
+    """
+    return max(_finite(values))
+
+
+def least(values: Iterable[float]) -> float:
+    """The smallest finite value.
+
+    Raises:
+        NothingToMeasure: there is none.
+    """
+    return min(_finite(values))
+
+
+def _finite(values: Iterable[float]) -> list[float]:
+    found = [float(value) for value in values if np.isfinite(value)]
+    if not found:
+        raise NothingToMeasure("this configuration has no networks of which that can be said")
     return found

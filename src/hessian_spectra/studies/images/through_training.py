@@ -84,7 +84,7 @@ def facts(network: Arrays) -> Arrays:
         ``floor``, ``diverged_at``, ``samples``.
     """
     names = ("epoch", "loss", "rate", "source", "replicate", "rank", "floor", "diverged_at")
-    return {name: network[name] for name in names} | {"samples": network["counts"].sum()}
+    return {name: network[name] for name in names} | {"samples": np.array(network["counts"].sum())}
 
 
 def epoch_items(networks: Arrays, **settings: Any) -> list[Item]:

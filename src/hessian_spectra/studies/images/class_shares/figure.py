@@ -4,33 +4,37 @@ For one case: the curve, how it depends on the number of samples, and errors. Fo
 with its own panel: how far each is from the curve, and which of the theory's assumptions it lacks.
 """
 
+from collections.abc import Callable, Iterator
+from operator import attrgetter, itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator
 
 from hessian_spectra.drawing import style
-from hessian_spectra.results import Arrays
+from hessian_spectra.studies.images.class_shares.reading import Reading
+from hessian_spectra.studies.images.drawing import entry, image_set, mark, plain_logarithm
+
+# A value of each network, from some of them.
+Quantity = Callable[[Reading], np.ndarray]
 
 # One look for one image set, by the order in which they come.
 SETS = ((style.BLUE, "o"), (style.VERMILION, "s"), (style.GREEN, "^"), (style.PURPLE, "D"))
 CASES = (style.ORANGE, style.SKY, style.PURPLE, style.GREY)
-NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "digits": "digits"}
 PARTS = {"raw": "raw inputs", "kaiming": "Kaiming initialisation", "tanh": "Tanh layers"}
 SHARE = r"share of the largest class $\alpha_{\max}$"
+SHARPNESS = r"sharpness $\lambda_{\max}$"
 RATIO = "sharpness / eq. (14)"
 MARKERS: dict[str, Any] = {"linestyle": "none", "markersize": 3.8, "markeredgewidth": 0.8}
-# A least-squares loss below this is rounding: the inputs fit all labels.
-FITTED = 1e-12
-# What rounding leaves out of an error is drawn at the bottom of its axis.
-FLOOR = 1e-9
-
-
-def _name(source: str) -> str:
-    return "CIFAR-10" if source.startswith("cifar10") else NAMES.get(source, source)
+GREY: dict[str, Any] = MARKERS | {"color": style.GREY, "marker": "o"}
+OPEN: dict[str, Any] = {"markerfacecolor": "white"}
+EQUATION: dict[str, Any] = {"color": style.BLACK, "linewidth": 1.4}
+RESIDUAL: dict[str, Any] = {"color": style.BLACK, "linewidth": 0.8, "linestyle": "--"}
+# An error that is rounding is drawn at the bottom of its axis.
+SMALLEST = 1e-9
 
 
 def _case_name(case: str) -> str:
@@ -38,34 +42,28 @@ def _case_name(case: str) -> str:
     return ", ".join(changed) or "whitened, balanced, linear"
 
 
-def _looks(closed_form: Arrays) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each image set."""
-    names = list(dict.fromkeys(closed_form["source"].tolist()))
-    return {name: SETS[place % len(SETS)] for place, name in enumerate(names)}
+def _image_sets(reading: Reading) -> Iterator[tuple[str, Reading, str, str]]:
+    """The name, the networks, the colour and the marker of each image set."""
+    for place, (source, networks) in enumerate(reading.by("source").items()):
+        yield image_set(source), networks, *SETS[place % len(SETS)]
 
 
-def _cases(closed_form: Arrays) -> list[str]:
-    return list(dict.fromkeys(closed_form["case"].tolist()))
+def _names(reading: Reading) -> str:
+    return ", ".join(name for name, *_ in _image_sets(reading))
 
 
-def _main(closed_form: Arrays) -> np.ndarray:
-    """The networks on subsets of the study's own size, which come first."""
-    return np.asarray(closed_form["samples"] == closed_form["samples"][0])
+def _set_handles(reading: Reading) -> list[Line2D]:
+    return [
+        entry(name, **MARKERS, color=colour, marker=marker)
+        for name, _, colour, marker in _image_sets(reading)
+    ]
 
 
-def _means(x: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct abscissae and the mean value at each; NaN where no network has one."""
-    places = np.unique(x)
-    used = [values[(x == place) & np.isfinite(values)] for place in places]
-    return places, np.array([one.mean() if one.size else np.nan for one in used])
-
-
-def _label_curve(closed_form: Arrays) -> tuple[np.ndarray, np.ndarray]:
-    """Eq. (14) between the shares, where it is a power of the share."""
-    share, labels = closed_form["share"], closed_form["labels"]
-    places, first = np.unique(share, return_index=True)
-    x = np.geomspace(places[0], places[-1], 100)
-    return x, np.exp(np.interp(np.log(x), np.log(places), np.log(labels[first])))
+def _label_curve(axes: Axes, reading: Reading) -> None:
+    """Eq. (14) between the shares of all networks, where it is a power of the share."""
+    share, labels = reading.mean_at_shares(reading["labels"])
+    x = np.geomspace(share[0], share[-1], 100)
+    axes.plot(x, np.exp(np.interp(np.log(x), np.log(share), np.log(labels))), **EQUATION)
 
 
 def _share_axis(axes: Axes) -> None:
@@ -74,278 +72,211 @@ def _share_axis(axes: Axes) -> None:
     axes.set_xlabel(SHARE)
 
 
-def _plain_numbers(axes: Axes, ticks: list[float]) -> None:
-    """A logarithmic axis with numbers as one writes them."""
-    axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-
-
-def _points(
-    axes: Axes, closed_form: Arrays, values: np.ndarray, rows: np.ndarray, **look: Any
-) -> None:
+def _points(axes: Axes, reading: Reading, quantity: Quantity, **look: Any) -> None:
     """Each network's value at its share, with the look of its image set."""
-    for source, (colour, marker) in _looks(closed_form).items():
-        of = rows & (closed_form["source"] == source)
+    for _, one, colour, marker in _image_sets(reading):
         options = MARKERS | {"color": colour, "marker": marker, "alpha": 0.75} | look
-        axes.plot(closed_form["share"][of], values[of], **options)
+        axes.plot(one["share"], np.maximum(quantity(one), SMALLEST), **options)
+    _share_axis(axes)
 
 
-def _lines(
-    axes: Axes, closed_form: Arrays, values: np.ndarray, rows: np.ndarray, **look: Any
-) -> None:
+def _lines(axes: Axes, reading: Reading, quantity: Quantity, **look: Any) -> None:
     """The mean over replicates of what a formula gives, one line an image set."""
-    for source, (colour, _) in _looks(closed_form).items():
-        of = rows & (closed_form["source"] == source) & np.isfinite(values)
-        axes.plot(*_means(closed_form["share"][of], values[of]), color=colour, **look)
+    for _, one, colour, _ in _image_sets(reading):
+        axes.plot(*one.mean_at_shares(quantity(one)), color=colour, **look)
 
 
 # One case
 
 
-def _by_samples(axes: Axes, closed_form: Arrays, ratio: np.ndarray) -> None:
+def _by_samples(axes: Axes, reading: Reading) -> None:
     """The ratio at each number of samples: all shares, and a line through the lowest."""
-    samples = closed_form["samples"].astype(float)
-    fitted = closed_form["floor"] < FITTED
-    looks = _looks(closed_form)
-    for place, (source, (colour, marker)) in enumerate(looks.items()):
+    image_sets = list(_image_sets(reading))
+    for place, (_, one, colour, marker) in enumerate(image_sets):
         # Image sets stand beside each other.
-        aside = 1.035 ** (2 * place - len(looks) + 1)
-        of = closed_form["source"] == source
-        for group, face in ((of & fitted, colour), (of & ~fitted, "white")):
-            axes.plot(
-                samples[group] * aside,
-                ratio[group],
-                **MARKERS | {"color": colour, "marker": marker, "markerfacecolor": face},
-            )
-        means = []
-        for size in np.unique(samples[of]):
-            at = of & (samples == size)
-            means.append((size * aside, np.nanmin(_means(closed_form["share"][at], ratio[at])[1])))
-        axes.plot(*np.array(means).T, color=colour, linewidth=1, zorder=1)
-    sizes = np.unique(closed_form["samples"]).tolist()
+        aside = 1.035 ** (2 * place - len(image_sets) + 1)
+        for group, face in ((one.fitted, colour), (~one.fitted, "white")):
+            look = MARKERS | {"color": colour, "marker": marker, "markerfacecolor": face}
+            axes.plot(one["samples"][group] * aside, one.ratio[group], **look)
+        sizes = [size * aside for size in one.by_size]
+        means = [sized.mean_at_shares(sized.ratio)[1] for sized in one.by_size.values()]
+        lowest = [min(mean, default=np.nan) for mean in means]
+        axes.plot(sizes, lowest, color=colour, linewidth=1, zorder=1)
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(FixedLocator(sizes))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
+    mark(axes.xaxis, reading.by_size)
+    axes.set_xlim(min(reading.by_size) / 1.3, max(reading.by_size) * 1.3)
     axes.axhline(1, color=style.BLACK, linewidth=0.8)
     axes.set_xlabel("samples $n$")
     axes.set_ylabel(RATIO)
-    look: dict[str, Any] = MARKERS | {"marker": "o", "color": style.GREY}
-    axes.plot([], [], **look, label="inputs fit all labels")
-    axes.plot([], [], **look | {"markerfacecolor": "white"}, label="they do not")
-    axes.plot([], [], color=style.GREY, linewidth=1, label="lowest mean of a share")
-    axes.legend(loc="lower left", handletextpad=0.4)
+    handles = [
+        entry("inputs fit all labels", **GREY),
+        entry("they do not", **GREY | OPEN),
+        entry("lowest mean of a share", color=style.GREY, linewidth=1),
+    ]
+    axes.legend(handles=handles, loc="lower left", handletextpad=0.4)
 
 
-def _errors(axes: Axes, closed_form: Arrays, numerics: Arrays) -> None:
-    everything = np.ones(len(closed_form["share"]), dtype=bool)
-    sharpness = numerics["sharpness"]
-    for formula, look in (("labels", {"markerfacecolor": "white"}), ("fit", {})):
-        error = np.abs(sharpness / closed_form[formula] - 1)
-        _points(axes, closed_form, np.maximum(error, FLOOR), everything, **look)
-    residual = float(np.nanmax(numerics["residual"]))
-    axes.axhline(residual, color=style.BLACK, linewidth=0.8, linestyle="--")
+def _errors(axes: Axes, reading: Reading) -> None:
+    _points(axes, reading, methodcaller("error", "labels"), **OPEN)
+    _points(axes, reading, methodcaller("error", "fit"))
+    axes.axhline(float(np.nanmax(reading["residual"])), **RESIDUAL)
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     axes.set_ylim(low / 2, high * 40)
     axes.set_ylabel("relative error of the formula")
-    grey: dict[str, Any] = MARKERS | {"color": style.GREY, "marker": "o"}
     handles = [
-        Line2D([], [], **grey | {"markerfacecolor": "white"}, label="labels alone, eq. (14)"),
-        Line2D([], [], **grey, label="least squares"),
-        Line2D([], [], color=style.BLACK, linewidth=0.8, linestyle="--", label="solver's residual"),
+        entry("labels alone, eq. (14)", **GREY | OPEN),
+        entry("least squares", **GREY),
+        entry("solver's residual", **RESIDUAL),
     ]
     axes.legend(handles=handles, loc="upper center", ncols=2, columnspacing=1, handletextpad=0.4)
-    _share_axis(axes)
 
 
-def _one_case(closed_form: Arrays, numerics: Arrays) -> Figure:
-    figure, grid = style.panels(2, 2, height=2.45)
-    rows, sharpness = _main(closed_form), numerics["sharpness"]
-    labels = closed_form["labels"]
-    for axes, scale in ((grid[0, 0], np.ones_like(labels)), (grid[0, 1], labels)):
-        _lines(axes, closed_form, closed_form["fit"] / scale, rows, linewidth=1)
-        _points(axes, closed_form, sharpness / scale, rows)
-        _share_axis(axes)
-    grid[0, 0].plot(*_label_curve(closed_form), color=style.BLACK, linewidth=1.4)
-    grid[0, 0].set_ylim(bottom=0)
-    grid[0, 0].set_ylabel(r"sharpness $\lambda_{\max}$")
-    grid[0, 1].axhline(1, color=style.BLACK, linewidth=1.4)
-    grid[0, 1].set_ylabel(RATIO)
-    _by_samples(grid[1, 0], closed_form, sharpness / labels)
-    _errors(grid[1, 1], closed_form, numerics)
-    samples = int(closed_form["samples"][0])
-    titles = [
-        f"(a) after training, n = {samples}",
-        f"(b) the same over eq. (14), n = {samples}",
-        "(c) all shares, each number of samples",
-        "(d) both formulas, all n",
-    ]
-    for axes, title in zip(grid.flat, titles, strict=True):
-        style.letter(axes, title)
+def _one_case(reading: Reading) -> Figure:
+    figure, ((sharpness, ratio), (by_samples, errors)) = style.panels(2, 2, height=2.45)
+    main, size = reading.main, reading.own_size
+    _lines(sharpness, main, itemgetter("fit"), linewidth=1)
+    _points(sharpness, main, itemgetter("sharpness"))
+    _label_curve(sharpness, reading)
+    sharpness.set_ylim(bottom=0)
+    sharpness.set_ylabel(SHARPNESS)
+    _lines(ratio, main, lambda one: one["fit"] / one["labels"], linewidth=1)
+    _points(ratio, main, attrgetter("ratio"))
+    ratio.axhline(1, **EQUATION)
+    ratio.set_ylabel(RATIO)
+    _by_samples(by_samples, reading)
+    _errors(errors, reading)
+    style.letter(sharpness, f"(a) after training, n = {size}")
+    style.letter(ratio, f"(b) the same over eq. (14), n = {size}")
+    style.letter(by_samples, "(c) all shares, each number of samples")
+    style.letter(errors, "(d) both formulas, all n")
     handles = [
-        Line2D([], [], color=style.BLACK, linewidth=1.4, label="labels alone, eq. (14)"),
-        Line2D([], [], color=style.GREY, linewidth=1, label="least squares (mean)"),
-        *_set_handles(closed_form),
+        entry("labels alone, eq. (14)", **EQUATION),
+        entry("least squares (mean)", color=style.GREY, linewidth=1),
+        *_set_handles(reading),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.4)
     return figure
 
 
-def _set_handles(closed_form: Arrays) -> list[Line2D]:
-    return [
-        Line2D([], [], **MARKERS, color=colour, marker=marker, label=_name(source))
-        for source, (colour, marker) in _looks(closed_form).items()
-    ]
-
-
 # Several cases
 
 
-def _case_panel(axes: Axes, closed_form: Arrays, numerics: Arrays, case: str) -> None:
-    rows = _main(closed_form) & (closed_form["case"] == case)
-    sharpness = numerics["sharpness"]
-    axes.plot(*_label_curve(closed_form), color=style.BLACK, linewidth=1.4)
+def _case_panel(axes: Axes, reading: Reading, one: Reading) -> None:
+    """One case; the curve is drawn between the shares of all."""
+    _label_curve(axes, reading)
     # For balanced layers the bound is the sharpness of the least-squares solution.
-    if np.isfinite(closed_form["bound"][rows]).any():
-        _lines(axes, closed_form, closed_form["fit"], rows, linewidth=0.9)
-        _lines(axes, closed_form, closed_form["bound"], rows, linewidth=1, linestyle=":")
-    elif np.isfinite(closed_form["first_layer"][rows]).any():
-        _lines(axes, closed_form, closed_form["first_layer"], rows, linewidth=1, linestyle="--")
-    _points(axes, closed_form, sharpness, rows)
-    _share_axis(axes)
-    factors = np.abs(np.log(sharpness[rows] / closed_form["labels"][rows]))
-    if np.nanmax(factors, initial=0) > np.log(3):
-        _plain_numbers(axes, [float(f"{m}e{e}") for e in range(-3, 6) for m in (1, 2, 5)])
+    if np.isfinite(one["bound"]).any():
+        _lines(axes, one, itemgetter("fit"), linewidth=0.9)
+        _lines(axes, one, itemgetter("bound"), linewidth=1, linestyle=":")
+    elif np.isfinite(one["first_layer"]).any():
+        _lines(axes, one, itemgetter("first_layer"), linewidth=1, linestyle="--")
+    _points(axes, one, itemgetter("sharpness"))
+    if np.nanmax(np.abs(np.log(one.ratio)), initial=0) > np.log(3):
+        plain_logarithm(axes)
     else:
         axes.set_ylim(bottom=0)
-    diverged = int((closed_form["diverged_at"][rows] >= 0).sum())
-    if diverged:
-        text = f"{diverged} of {int(rows.sum())} diverged"
+    if one.diverged:
+        text = f"{one.diverged} of {len(one)} diverged"
         axes.text(0.97, 0.04, text, transform=axes.transAxes, ha="right", fontsize=7)
 
 
-def _by_case(axes: Axes, closed_form: Arrays, values: np.ndarray) -> None:
-    """Values against the share, a colour a case and a marker an image set."""
-    for place, case in enumerate(_cases(closed_form)):
-        rows = _main(closed_form) & (closed_form["case"] == case)
-        _points(axes, closed_form, values, rows, color=CASES[place % len(CASES)])
-    _share_axis(axes)
-
-
-def _several_cases(closed_form: Arrays, numerics: Arrays) -> Figure:
-    cases = _cases(closed_form)
+def _several_cases(reading: Reading) -> Figure:
+    cases = reading.main.by("case")
     figure, grid = style.panels(2, max(3, len(cases)), height=2.3)
     letters = iter("abcdefghijklmnopqrst")
-    for axes, case in zip(grid[0], cases, strict=False):
-        _case_panel(axes, closed_form, numerics, case)
+    for axes, (case, one) in zip(grid[0], cases.items(), strict=False):
+        _case_panel(axes, reading, one)
         style.letter(axes, f"({next(letters)}) {_case_name(case)}")
-    sharpness = numerics["sharpness"]
-    defect = np.where(np.isfinite(sharpness), closed_form["defect"][:, 1], np.nan)
-    _by_case(grid[1, 0], closed_form, sharpness / closed_form["labels"])
-    _plain_numbers(grid[1, 0], [float(f"{m}e{e}") for e in range(-3, 5) for m in (1, 2, 5)])
-    grid[1, 0].axhline(1, color=style.BLACK, linewidth=1.4)
-    _by_case(grid[1, 1], closed_form, np.maximum(defect, FLOOR))
-    difference = np.abs(numerics["ggn"] / sharpness - 1)
-    _by_case(grid[1, 2], closed_form, np.maximum(difference, FLOOR))
-    for axes in grid[1, 1:3]:
+    grid[0, 0].set_ylabel(SHARPNESS)
+    quantities: tuple[tuple[Quantity, str, str], ...] = (
+        (attrgetter("ratio"), "all, over eq. (14)", RATIO),
+        (attrgetter("defect"), "balance of the layers", "defect of balancedness"),
+        (attrgetter("gauss_newton_error"), "Gauss-Newton matrix", "relative error"),
+    )
+    for axes, (quantity, title, label) in zip(grid[1], quantities, strict=False):
+        for place, one in enumerate(cases.values()):
+            _points(axes, one, quantity, color=CASES[place % len(CASES)])
         axes.set_yscale("log")
-    grid[0, 0].set_ylabel(r"sharpness $\lambda_{\max}$")
-    grid[1, 0].set_ylabel(RATIO)
-    grid[1, 1].set_ylabel("defect of balancedness")
-    grid[1, 2].set_ylabel("relative error")
-    titles = ["all, over eq. (14)", "balance of the layers", "Gauss-Newton matrix"]
-    for axes, title in zip(grid[1], titles, strict=False):
+        axes.set_ylabel(label)
         style.letter(axes, f"({next(letters)}) {title}")
-    for axes in (*grid[0, len(cases) :], *grid[1, 3:]):
+    plain_logarithm(grid[1, 0])
+    grid[1, 0].axhline(1, **EQUATION)
+    for axes in (*grid[0, len(cases) :], *grid[1, len(quantities) :]):
         axes.set_visible(False)
-    figure.legend(handles=_several_handles(closed_form), loc="outside upper center", ncols=3)
+    figure.legend(handles=_several_handles(reading), loc="outside upper center", ncols=3)
     return figure
 
 
-def _several_handles(closed_form: Arrays) -> list[Line2D]:
+def _several_handles(reading: Reading) -> list[Line2D]:
     """A column each of formulas, image sets and cases."""
     formulas = [
-        Line2D([], [], color=style.BLACK, linewidth=1.4, label="labels alone, eq. (14)"),
-        Line2D([], [], color=style.GREY, linewidth=0.9, label="least squares, balanced layers"),
-        Line2D([], [], color=style.GREY, linestyle=":", label="bound at the weights, eq. (6)"),
-        Line2D([], [], color=style.GREY, linestyle="--", label="first layer (raw inputs)"),
+        entry("labels alone, eq. (14)", **EQUATION),
+        entry("least squares, balanced layers", color=style.GREY, linewidth=0.9),
+        entry("bound at the weights, eq. (6)", color=style.GREY, linestyle=":"),
+        entry("first layer (raw inputs)", color=style.GREY, linestyle="--"),
     ]
-    colours = {case: CASES[place % len(CASES)] for place, case in enumerate(_cases(closed_form))}
     cases = [
-        Line2D([], [], **MARKERS, color=colour, marker="o", label=f"{_case_name(case)} (bottom)")
-        for case, colour in colours.items()
+        entry(f"{_case_name(case)} (bottom)", **GREY | {"color": CASES[place % len(CASES)]})
+        for place, case in enumerate(reading.by("case"))
     ]
-    columns = [formulas, _set_handles(closed_form), cases]
+    columns = [formulas, _set_handles(reading), cases]
     length = max(map(len, columns))
-    empty = Line2D([], [], linestyle="none", label=" ")
+    empty = entry(" ", linestyle="none")
     return [handle for one in columns for handle in one + [empty] * (length - len(one))]
 
 
-def draw(closed_form: Arrays, numerics: Arrays) -> Figure:
+def draw(reading: Reading) -> Figure:
     """One case with its numbers of samples and errors, or several cases side by side."""
-    several = len(_cases(closed_form)) > 1
-    return (_several_cases if several else _one_case)(closed_form, numerics)
+    return (_several_cases if len(reading.by("case")) > 1 else _one_case)(reading)
 
 
-def caption(closed_form: Arrays, numerics: Arrays) -> str:
+def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
-    several = len(_cases(closed_form)) > 1
-    text = (_several_caption if several else _one_caption)(closed_form, numerics)
-    diverged = int((closed_form["diverged_at"] >= 0).sum())
-    total = len(closed_form["share"])
-    if diverged:
-        return f"{text} {diverged} of {total} networks diverged and are left out."
-    return f"{text} None of {total} networks diverged."
+    text = (_several_caption if len(reading.by("case")) > 1 else _one_caption)(reading)
+    if reading.diverged:
+        return f"{text} {reading.diverged} of {len(reading)} networks diverged and are left out."
+    return f"{text} None of {len(reading)} networks diverged."
 
 
-def _sets_text(closed_form: Arrays) -> str:
-    return ", ".join(_name(source) for source in _looks(closed_form))
-
-
-def _one_caption(closed_form: Arrays, numerics: Arrays) -> str:
-    fitted, sharpness = closed_form["floor"] < FITTED, numerics["sharpness"]
-    labels, fit = (np.abs(sharpness / closed_form[name] - 1) for name in ("labels", "fit"))
-    sizes = ", ".join(map(str, np.unique(closed_form["samples"]).tolist()))
-    groups = {"where the inputs fit all labels": fitted, "where they do not": ~fitted}
+def _one_caption(reading: Reading) -> str:
+    (case,) = reading.by("case")
+    groups = {"where the inputs fit all labels": reading.fitted}
+    groups["where they do not"] = ~reading.fitted
     errors = " and ".join(
-        f"{np.nanmax(labels[rows]):.1e} {where}" for where, rows in groups.items() if rows.any()
+        f"{np.nanmax(reading.error('labels')[rows]):.1e} {where}"
+        for where, rows in groups.items()
+        if rows.any()
     )
     return (
-        f"Largest Hessian eigenvalue of trained networks ({_case_name(_cases(closed_form)[0])}) on "
-        f"subsets of {_sets_text(closed_form)} in which one class has a given share. (a), (b) "
+        f"Largest Hessian eigenvalue of trained networks ({_case_name(case)}) on "
+        f"subsets of {_names(reading)} in which one class has a given share. (a), (b) "
         "Markers: measured, each network; black: eq. (14), from the labels alone; thin lines: the "
         "same from the part of the labels that the inputs fit. (c) The numbers of samples "
-        f"{sizes}: filled where the inputs fit all labels. Line: the share with the lowest mean; "
-        "which shares there are depends on how many images the class has. (d) The largest "
-        f"relative error of eq. (14) is {errors}; that of least squares {np.nanmax(fit):.1e}. "
-        "Dashed: the largest residual of the numerical eigenvalues, whose error is of the order of "
-        "its square."
+        f"{', '.join(map(str, reading.by_size))}: filled where the inputs fit all labels. Line: "
+        "the share with the lowest mean; which shares there are depends on how many images the "
+        f"class has. (d) The largest relative error of eq. (14) is {errors}; that of least squares "
+        f"{np.nanmax(reading.error('fit')):.1e}. Dashed: the largest residual of the numerical "
+        "eigenvalues, whose error is of the order of its square."
     )
 
 
-def _several_caption(closed_form: Arrays, numerics: Arrays) -> str:
-    ratio = numerics["sharpness"] / closed_form["labels"]
-    main = _main(closed_form)
+def _several_caption(reading: Reading) -> str:
     parts = []
-    for case in _cases(closed_form):
-        rows = main & (closed_form["case"] == case) & np.isfinite(ratio)
-        if rows.any():
+    for case, networks in reading.main.by("case").items():
+        one = networks.rows(np.isfinite(networks.ratio))
+        if len(one):
             parts.append(
-                f"{_case_name(case)} {ratio[rows].min():.2f} to {ratio[rows].max():.2f} times "
-                f"eq. (14), defect at most {closed_form['defect'][rows, 1].max():.1e}"
+                f"{_case_name(case)} {one.ratio.min():.2f} to {one.ratio.max():.2f} times "
+                f"eq. (14), defect at most {one.defect.max():.1e}"
             )
-    difference = np.nanmax(np.abs(numerics["ggn"] / numerics["sharpness"] - 1))
     return (
-        f"Largest Hessian eigenvalue of trained networks on {int(closed_form['samples'][0])} "
-        f"images of {_sets_text(closed_form)}, where one assumption of the theory is dropped at a "
-        "time. Top: markers, each network; black, eq. (14); where inputs are whitened and layers "
-        "linear also the least-squares solution with balanced layers and the bound (6) at the "
-        "trained weights; for raw inputs the first layer's part, their largest second moment times "
+        f"Largest Hessian eigenvalue of trained networks on {reading.own_size} images of "
+        f"{_names(reading)}, where one assumption of the theory is dropped at a time. Top: "
+        "markers, each network; black, eq. (14); where inputs are whitened and layers linear also "
+        "the least-squares solution with balanced layers and the bound (6) at the trained weights; "
+        "for raw inputs the first layer's part, their largest second moment times "
         f"σ_max²(W_L ... W_2). Bottom, after training: {'; '.join(parts)}. The Gauss-Newton matrix "
-        f"alone has the Hessian's largest eigenvalue to {difference:.1e}."
+        "alone has the Hessian's largest eigenvalue to "
+        f"{np.nanmax(reading.gauss_newton_error):.1e}."
     )

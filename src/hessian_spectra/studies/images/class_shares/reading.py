@@ -4,214 +4,164 @@ A network that diverged has no sharpness and is left out of every number. Where 
 differ, the worst of them counts.
 """
 
-from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hessian_spectra.ledger.vocabulary import NothingToMeasure
-from hessian_spectra.results import Arrays
-from hessian_spectra.statistics import rank_correlation
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.results import StudyArrays
 
 # A least-squares loss below this is rounding: the inputs fit all labels.
 FITTED = 1e-12
-
-NO_NETWORKS = "this configuration has no networks of that kind whose training did not diverge"
-
-
-def _worst(deviations: np.ndarray) -> float:
-    """The largest size of deviations."""
-    found = np.abs(deviations[np.isfinite(deviations)])
-    if not found.size:
-        raise NothingToMeasure(NO_NETWORKS)
-    return float(found.max())
+SIDES = ("closed_form", "numerics")
 
 
-def _least(values: Iterable[float]) -> float:
-    """The smallest value."""
-    found = list(values)
-    if not found:
-        raise NothingToMeasure(NO_NETWORKS)
-    return float(min(found))
+class Series(NamedTuple):
+    """What depends on the share: means over the networks of an image set, ``(shares,)`` each.
 
-
-def _case(closed_form: Arrays, case: str) -> np.ndarray:
-    return np.asarray(closed_form["case"] == case)
-
-
-def _main(closed_form: Arrays) -> np.ndarray:
-    """The networks on subsets of the study's own size, which are kept first."""
-    samples = closed_form["samples"]
-    return np.asarray(samples == samples[0])
-
-
-def _by_share(closed_form: Arrays, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Shares, ascending, and the mean value at each: ``(2, shares)``."""
-    shares = np.unique(closed_form["share"][rows])
-    means = [values[rows & (closed_form["share"] == share)].mean() for share in shares]
-    return np.array([shares, means])
-
-
-def series(closed_form: Arrays, numerics: Arrays, case: str) -> Iterator[np.ndarray]:
-    """For each image set the shares, the mean sharpness at each, and that of the labels alone.
-
-    ``(3, shares)``, of the study's own number of samples. An image set with fewer than two shares
-    is left out.
+    Attributes:
+        share: the shares, ascending.
+        sharpness: measured.
+        labels: by eq. (14).
     """
-    used = _main(closed_form) & _case(closed_form, case) & np.isfinite(numerics["sharpness"])
-    for source in np.unique(closed_form["source"][used]):
-        rows = used & (closed_form["source"] == source)
-        shares, measured = _by_share(closed_form, numerics["sharpness"], rows)
-        if len(shares) > 1:
-            yield np.stack(
-                [shares, measured, _by_share(closed_form, closed_form["labels"], rows)[1]]
+
+    share: np.ndarray
+    sharpness: np.ndarray
+    labels: np.ndarray
+
+
+class Reading(StudyArrays):
+    """All networks, or some of them; every array has a row for each."""
+
+    def rows(self, chosen: np.ndarray) -> "Reading":
+        """The same of some networks, which ``chosen`` (N,) marks."""
+        sides = {
+            side: {name: array[chosen] for name, array in self.side(side).items()} for side in SIDES
+        }
+        return Reading(sides, self._folder)
+
+    def __len__(self) -> int:
+        return len(self["share"])
+
+    def by(self, name: str) -> dict[Any, "Reading"]:
+        """The networks by what stands in one of the arrays, in the study's order."""
+        values = dict.fromkeys(self[name].tolist())
+        return {value: self.rows(self[name] == value) for value in values}
+
+    @property
+    def by_size(self) -> dict[int, "Reading"]:
+        """The networks by their number of samples, ascending."""
+        return dict(sorted(self.by("samples").items()))
+
+    @property
+    def own_size(self) -> int:
+        """The study's own number of samples, which comes first."""
+        return int(self["samples"][0])
+
+    @property
+    def main(self) -> "Reading":
+        """Networks on subsets of the study's own size."""
+        return self.rows(self["samples"] == self.own_size)
+
+    @property
+    def fitted(self) -> np.ndarray:
+        """Whether the inputs fit all labels, ``(N,)``."""
+        return np.asarray(self["floor"] < FITTED)
+
+    @property
+    def diverged(self) -> int:
+        """How many networks diverged."""
+        return int((self["diverged_at"] >= 0).sum())
+
+    @property
+    def trained(self) -> "Reading":
+        """Networks whose training did not diverge.
+
+        Raises:
+            NothingToMeasure: there is none.
+        """
+        found = np.isfinite(self["sharpness"])
+        if not found.any():
+            raise NothingToMeasure(
+                "this configuration has no networks of that kind whose training did not diverge"
             )
+        return self.rows(found)
 
+    def case(self, name: str) -> "Reading":
+        """The networks of a case."""
+        return self.rows(self["case"] == name)
 
-def trend(closed_form: Arrays, numerics: Arrays, case: str) -> float:
-    """The smallest rank correlation of share and mean sharpness among the image sets."""
-    found = [
-        rank_correlation(shares, measured)
-        for shares, measured, _ in series(closed_form, numerics, case)
-    ]
-    return _least(found)
+    @property
+    def ratio(self) -> np.ndarray:
+        """Sharpness over eq. (14), ``(N,)``."""
+        return np.asarray(self["sharpness"] / self["labels"])
 
+    def error(self, formula: str) -> np.ndarray:
+        """The size of the relative deviation from a formula, ``(N,)``."""
+        return np.asarray(np.abs(self["sharpness"] / self[formula] - 1))
 
-def exponent_gap(closed_form: Arrays, numerics: Arrays, case: str) -> float:
-    """How far the exponent a of sharpness ~ α^a is from that of eq. (14), relative.
+    @property
+    def gauss_newton_error(self) -> np.ndarray:
+        """The size of the relative difference of the Gauss-Newton matrix's sharpness, ``(N,)``."""
+        return np.asarray(np.abs(self["ggn"] / self["sharpness"] - 1))
 
-    Both are slopes of a straight line, by least squares, through the logarithms.
-    """
-    gaps = [
-        np.polyfit(np.log(shares), np.log(measured), 1)[0]
-        / np.polyfit(np.log(shares), np.log(labels), 1)[0]
-        - 1
-        for shares, measured, labels in series(closed_form, numerics, case)
-    ]
-    return _worst(np.array(gaps))
+    @property
+    def defect(self) -> np.ndarray:
+        """The defect of balancedness after training, ``(N,)``."""
+        return np.asarray(np.where(np.isfinite(self["sharpness"]), self["defect"][:, 1], np.nan))
 
+    @property
+    def excess_loss(self) -> dict[tuple[object, ...], float]:
+        """What is left of the loss above that of least squares, by the subset of images."""
+        names = ("source", "samples", "share", "replicate")
+        subsets = zip(*(self[name].tolist() for name in names), strict=True)
+        return dict(zip(subsets, self["loss"] - self["floor"], strict=True))
 
-def variation(closed_form: Arrays, numerics: Arrays, case: str) -> float:
-    """The range of log sharpness over the shares, relative to that of eq. (14): the largest."""
-    ranges = [
-        np.ptp(np.log(measured)) / np.ptp(np.log(labels))
-        for _, measured, labels in series(closed_form, numerics, case)
-    ]
-    return _worst(np.array(ranges))
+    def mean_at_shares(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The shares, ascending, and the mean of the finite values at each, ``(shares,)`` both."""
+        found = {
+            share: values[(self["share"] == share) & np.isfinite(values)]
+            for share in np.unique(self["share"])
+        }
+        found = {share: at for share, at in found.items() if at.size}
+        return np.array(list(found)), np.array([at.mean() for at in found.values()])
 
+    def series(self, case: str) -> list[Series]:
+        """How the sharpness depends on the share, for each image set with two shares or more.
 
-def deviation(closed_form: Arrays, numerics: Arrays, formula: str, rows: np.ndarray) -> float:
-    """The largest relative deviation of the sharpness from a formula among some networks."""
-    return _worst((numerics["sharpness"] / closed_form[formula] - 1)[rows])
+        Of a case, on subsets of the study's own size.
 
+        Raises:
+            NothingToMeasure: there is no such image set.
+        """
+        found = []
+        for one in self.main.case(case).trained.by("source").values():
+            share, sharpness = one.mean_at_shares(one["sharpness"])
+            if len(share) > 1:
+                found.append(Series(share, sharpness, one.mean_at_shares(one["labels"])[1]))
+        if not found:
+            raise NothingToMeasure("this configuration has no image set with two shares")
+        return found
 
-def of_all(closed_form: Arrays, numerics: Arrays, formula: str) -> float:
-    """The largest deviation from a formula of all networks."""
-    return deviation(closed_form, numerics, formula, np.ones(len(closed_form["share"]), dtype=bool))
+    def ratio_by_size(self) -> list[np.ndarray]:
+        """For each image set the mean of sharpness over eq. (14) at each number of samples.
 
+        The mean takes as many of the smallest shares as there are at every number of samples: what
+        is compared has nearly the same shares. Image sets with but one number of samples are left
+        out.
 
-def of_main(closed_form: Arrays, numerics: Arrays) -> float:
-    """The largest deviation from eq. (14) on subsets of the study's own size."""
-    return deviation(closed_form, numerics, "labels", _main(closed_form))
+        Returns:
+            ``(sizes,)`` each, by ascending number of samples.
 
-
-def of_fitted(closed_form: Arrays, numerics: Arrays) -> float:
-    """The largest deviation from eq. (14) where the inputs fit all labels."""
-    return deviation(closed_form, numerics, "labels", closed_form["floor"] < FITTED)
-
-
-def of_case(closed_form: Arrays, numerics: Arrays, case: str) -> float:
-    """The largest deviation from eq. (14) of the networks of a case."""
-    return deviation(closed_form, numerics, "labels", _case(closed_form, case))
-
-
-def least_of_sources(closed_form: Arrays, numerics: Arrays, case: str) -> float:
-    """The largest deviation from eq. (14) of each image set: the smallest of these."""
-    used = _case(closed_form, case) & np.isfinite(numerics["sharpness"])
-    found = [
-        deviation(closed_form, numerics, "labels", used & (closed_form["source"] == source))
-        for source in np.unique(closed_form["source"][used])
-    ]
-    return _least(found)
-
-
-def _means_by_size(closed_form: Arrays, numerics: Arrays) -> list[np.ndarray]:
-    """For each image set the mean of sharpness over eq. (14) at each number of samples, ascending.
-
-    The mean takes as many of the smallest shares as there are at every number of samples: what is
-    compared has nearly the same shares. Image sets with but one number of samples are left out.
-    """
-    ratio = numerics["sharpness"] / closed_form["labels"]
-    used, found = np.isfinite(ratio), []
-    for source in np.unique(closed_form["source"][used]):
-        of = used & (closed_form["source"] == source)
-        means = [
-            _by_share(closed_form, ratio, of & (closed_form["samples"] == n))[1]
-            for n in np.unique(closed_form["samples"][of])
-        ]
-        common = min(len(one) for one in means)
-        if len(means) > 1:
-            found.append(np.array([one[:common].mean() for one in means]))
-    if not found:
-        raise NothingToMeasure("no image set was taken at two numbers of samples")
-    return found
-
-
-def change_with_size(closed_form: Arrays, numerics: Arrays) -> float:
-    """The largest relative change of sharpness over eq. (14) between two numbers of samples."""
-    found = [means.max() / means.min() - 1 for means in _means_by_size(closed_form, numerics)]
-    return _worst(np.array(found))
-
-
-def rise_with_size(closed_form: Arrays, numerics: Arrays) -> float:
-    """The largest relative rise of sharpness over eq. (14) from one number of samples to the next.
-
-    Negative where it falls at every step.
-    """
-    steps = [means[1:] / means[:-1] - 1 for means in _means_by_size(closed_form, numerics)]
-    return float(np.concatenate(steps).max())
-
-
-def bound_violation(closed_form: Arrays, numerics: Arrays) -> float:
-    """By how much the Gauss-Newton matrix's largest eigenvalue exceeds eq. (6), relative."""
-    excess = numerics["ggn"] / closed_form["bound"] - 1
-    return _worst(np.maximum(excess, 0))
-
-
-def gauss_newton(closed_form: Arrays, numerics: Arrays) -> float:
-    """The largest relative difference of the sharpness of the Hessian and the Gauss-Newton's."""
-    return _worst(numerics["ggn"] / numerics["sharpness"] - 1)
-
-
-def unbalance(closed_form: Arrays, numerics: Arrays) -> float:
-    """The largest defect after training of linear networks that started balanced."""
-    of = np.char.endswith(closed_form["case"], "-balanced-linear")
-    return _worst(closed_form["defect"][of & np.isfinite(numerics["sharpness"]), 1])
-
-
-def kept_unbalance(closed_form: Arrays, numerics: Arrays, case: str) -> float:
-    """The defect after training over that before it: the smallest of a case."""
-    of = _case(closed_form, case) & np.isfinite(numerics["sharpness"])
-    before, after = closed_form["defect"][of].T
-    return _least((after / before).tolist())
-
-
-def first_layer_part(closed_form: Arrays, numerics: Arrays, case: str) -> float:
-    """The first layer's largest eigenvalue over the whole sharpness: the smallest of a case."""
-    of = _case(closed_form, case) & np.isfinite(numerics["ggn"])
-    parts = (closed_form["first_layer"] / numerics["ggn"])[of]
-    return _least(parts.tolist())
-
-
-def excess_loss(closed_form: Arrays, numerics: Arrays, case: str, other: str) -> float:
-    """What a case's loss has left above that of least squares, over that of another case.
-
-    On the same subsets, which have the same least-squares loss; the smallest of these ratios.
-    """
-    excess = closed_form["loss"] - closed_form["floor"]
-    used = np.isfinite(numerics["sharpness"])
-    names = zip(closed_form["source"], closed_form["samples"], closed_form["share"], strict=True)
-    keys = list(zip(names, closed_form["replicate"].tolist(), strict=True))
-    known = {keys[i]: excess[i] for i in np.flatnonzero(used & _case(closed_form, other))}
-    rows = np.flatnonzero(used & _case(closed_form, case))
-    found = [excess[i] / known[keys[i]] for i in rows if keys[i] in known]
-    return _least(found)
+        Raises:
+            NothingToMeasure: no image set is left.
+        """
+        found = []
+        for one in self.trained.by("source").values():
+            means = [sized.mean_at_shares(sized.ratio)[1] for sized in one.by_size.values()]
+            common = min(map(len, means))
+            if len(means) > 1:
+                found.append(np.array([mean[:common].mean() for mean in means]))
+        if not found:
+            raise NothingToMeasure("this configuration has no image set at two numbers of samples")
+        return found

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.images.drawing import columns, titles
+from hessian_spectra.studies.images.drawing import columns, entry, mark, titles
 from hessian_spectra.studies.images.pair_sums_through_training.reading import (
     Indices,
     Matrix,
@@ -59,13 +57,10 @@ def _decades(axes: Axes, low: float, high: float, step: int) -> None:
     axes.set_yscale("log")
     axes.set_ylim(low, high)
     first, last = int(np.ceil(np.log10(low))), int(np.floor(np.log10(high)))
-    ticks = [10.0**power for power in range(last, first - 1, -step)]
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(_percent_text))
+    mark(axes.yaxis, [10.0**power for power in range(last, first - 1, -step)], _percent_text)
 
 
-def _percent_text(value: float, _: int | None) -> str:
+def _percent_text(value: float) -> str:
     return f"{value:g} %" if 1e-3 <= value <= 1e3 else f"$10^{{{np.log10(value):.0f}}}$ %"
 
 
@@ -104,9 +99,9 @@ def draw(reading: Reading) -> Figure:
         grid[2 * row + 1, 0].set_ylabel("Gauss-\nNewton")
     figure.align_ylabels(grid[:, 0])
     handles = [
-        *(Line2D([], [], linewidth=1.2, **look, label=WORDS[n]) for n, look in LOOKS.items()),
+        *(entry(WORDS[n], linewidth=1.2, **look) for n, look in LOOKS.items()),
         Patch(color=style.GREY, alpha=0.3, linewidth=0, label="range over the eigenvalues"),
-        Line2D([], [], **BOUND, label="bound by the residual"),
+        entry("bound by the residual", **BOUND),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=4 if len(sets) > 1 else 2)
     return figure

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.images.drawing import columns, titles
+from hessian_spectra.studies.images.drawing import columns, entry, titles
 from hessian_spectra.studies.images.trace_through_training.reading import (
     Network,
     Reading,
@@ -72,9 +71,9 @@ def draw(reading: Reading) -> Figure:
         axes.set_ylabel(label)
     figure.align_ylabels(grid[:, 0])
     handles = [
-        Line2D([], [], **POINT, label="Hutchinson ± standard error"),
-        Line2D([], [], **EQUATION, label="equation (7)"),
-        Line2D([], [], **FLOOR, label="loss of least squares"),
+        entry("Hutchinson ± standard error", **POINT),
+        entry("equation (7)", **EQUATION),
+        entry("loss of least squares", **FLOOR),
         Patch(color=style.GREY, alpha=0.2, linewidth=0, label="±2 standard errors"),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=4 if len(sets) > 1 else 2)
