@@ -14,7 +14,9 @@ THEOREM = {
     "singh2024closed": "Theorem 4 and Corollary 5",
     "singh2024poster": "Key result, ReLU case",
 }
-DRAWN = {paper: f"{theorem}; {{artifact}}" for paper, theorem in THEOREM.items()}
+DRAWN = {paper: f"{theorem}; {{artifact}}" for paper, theorem in THEOREM.items()} | {
+    "singh2024poster": f"{THEOREM['singh2024poster']}; Bulk vs outlier spectrum"
+}
 DENSITY = {
     "singh2026cracking": "'Impact of ReLU on the Hessian spectrum'",
     "singh2024closed": "'Impact of ReLU on the Hessian spectrum'",
