@@ -6,23 +6,30 @@ meets a file that was made with other overrides.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import OmegaConf
 
-from hessian_spectra.results import Arrays, read_arrays
-from hessian_spectra.studies.base import DataStudyConfig, EnsembleStudyConfig, Log, silent
+from hessian_spectra.drawing.save import Origin
+from hessian_spectra.ledger import claims as ledger
+from hessian_spectra.networks.result import Networks
+from hessian_spectra.networks.result import read as read_networks
+from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays
+from hessian_spectra.studies.base import EnsembleStudyConfig
 from hessian_spectra.work import FanOut
-from pipelines import schema
+from pipelines import live, schema
 from pipelines.stage import Context, Estimated
 
-# Finished items of computations that fan out. They are named by their content, so every run with
-# the same code and configuration finds them, and no other run does: a queued experiment, which
-# runs in a copy of the repository, shares them.
+if TYPE_CHECKING:
+    from hessian_spectra.fan_out import Launcher
+
+# Finished items of computations that fan out, and unfinished trainings. They are named by their
+# content, so every run with the same code and configuration finds them, and no other run does: a
+# queued experiment, which runs in a copy of the repository, shares them.
 SHARDS = Path(os.environ.get("DVC_ROOT", "."), "results", "shards")
 
 
@@ -36,13 +43,8 @@ class Study:
 
     @property
     def trains(self) -> bool:
-        """Whether its networks come from the stage ``train``."""
+        """Whether it trains networks of its own."""
         return hasattr(self.module, "train")
-
-    @property
-    def fans_out(self) -> bool:
-        """Whether its training is many independent items."""
-        return isinstance(self.module.train, FanOut)
 
 
 def study_of(context: Context) -> Study:
@@ -65,9 +67,52 @@ def raw_study(context: Context) -> dict[str, Any]:
     return {str(key): value for key, value in plain.items()}
 
 
-def sides(figure_module: ModuleType) -> Sequence[str]:
-    """The sides that a figure is drawn from, in the order in which ``draw`` takes them."""
-    return getattr(figure_module, "SIDES", ("closed_form", "numerics"))
+def stated(
+    configs: Mapping[str, Mapping[str, Any]], results: Path
+) -> list[tuple[ledger.Claims, ledger.Study, Path]]:
+    """The claims of some studies, as the ledger takes them.
+
+    Args:
+        configs: the studies' configurations.
+        results: the folder that holds ``<study>/<side>.npz``.
+    """
+    names = {(config["paper"], config["artifact"]): name for name, config in configs.items()}
+    return [
+        (
+            schema.module_of("studies", config["kind"], f"studies.{name}", "claims").claims,
+            ledger.Study(name, config, names),
+            results / name,
+        )
+        for name, config in configs.items()
+    ]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure before it is drawn: the module that draws it, what of, and where it comes from."""
+
+    module: ModuleType
+    reading: StudyArrays
+    origin: Origin
+
+
+def drawn(context: Context) -> Drawing:
+    """The figure of the study that a stage works on.
+
+    Under DVC the study's module, and with it torch, is never imported.
+    """
+    config = raw_study(context)
+    figure, reading = (
+        schema.module_of("studies", config["kind"], f"studies.{context.name}", part)
+        for part in ("figure", "reading")
+    )
+    if context.locked:
+        arrays = reading.Reading.read(context.results / context.name)
+    else:
+        arrays = reading.Reading(all_sides(context, study_of(context)))
+    package = figure.__name__.rpartition(".")[0]
+    origin = Origin(study=context.name, config=config, package=package, arrays=arrays.digests())
+    return Drawing(figure, arrays, origin)
 
 
 def data_set(context: Context, name: str) -> Arrays:
@@ -79,22 +124,18 @@ def data_set(context: Context, name: str) -> Arrays:
     return schema.module_of("data", config.kind, f"data.sets.{name}").make(config, storage)
 
 
-def spread(context: Context, name: str, work: Any, config: Any, networks: Arrays) -> Arrays:
-    """Call ``work(config, networks)``; if it fans out, through the launcher.
+def spread(context: Context, name: str, work: FanOut, config: Any, networks: Arrays) -> Arrays:
+    """The arrays of a computation that fans out, through the launcher.
 
     Raises:
         Estimated: only an estimate of the time was asked for.
         ValueError: some items failed each time.
     """
-    if not isinstance(work, FanOut):
-        return work(config, networks)
     # submitit takes a while to load, and few stages fan out.
     from hessian_spectra import fan_out
 
-    launcher = fan_out.Launcher(**vars(context.launcher))
     arguments = (name, work, config, networks)
-    if context.estimate:
-        raise Estimated(str(fan_out.estimate(*arguments, folder=SHARDS, launcher=launcher)))
+    launcher = _launcher(context, *arguments)
     try:
         arrays = fan_out.run(*arguments, folder=SHARDS, launcher=launcher)
     except fan_out.FanOutError as error:
@@ -103,57 +144,81 @@ def spread(context: Context, name: str, work: Any, config: Any, networks: Arrays
     return arrays
 
 
-def ensemble(context: Context, name: str) -> Arrays:
-    """The arrays of an ensemble."""
-    if context.locked:
-        return read_arrays(context.results / "ensembles" / f"{name}.npz")
-    return make_ensemble(context, name)
+def _launcher(context: Context, name: str, work: Any, config: Any, given: Arrays) -> "Launcher":
+    """Where a computation runs, unless only an estimate of its time was asked for.
+
+    Raises:
+        Estimated: it was, and the computation fans out.
+    """
+    from hessian_spectra import fan_out
+
+    launcher = fan_out.Launcher(**vars(context.launcher))
+    if context.estimate and isinstance(work, FanOut):
+        estimate = fan_out.estimate(name, work, config, given, folder=SHARDS, launcher=launcher)
+        raise Estimated(str(estimate))
+    return launcher
 
 
-def make_ensemble(context: Context, name: str) -> Arrays:
-    """Draw, train and measure the networks of an ensemble."""
-    config = schema.entry(context.config, "networks", name)
-    module = schema.module_of("networks", config.kind, f"ensembles.{name}")
-    return spread(context, name, module.networks, config, {})
+def train(context: Context, name: str) -> Networks:
+    """Train the networks of an entry of ``networks``, or those that a study trains for itself.
+
+    They are kept in ``networks/<name>`` below the context's results.
+
+    Raises:
+        Estimated: only an estimate of the time was asked for.
+        ValueError: there are no networks of that name, or some items failed each time.
+    """
+    from hessian_spectra import fan_out
+
+    config, work, data = _training(context, name)
+    # Of one study's networks the shards stand beside those of its numerics.
+    arguments = (f"{name}-training", work, config, data)
+    launcher = _launcher(context, *arguments)
+    try:
+        networks = fan_out.train(
+            *arguments,
+            result=context.results / "networks" / name,
+            folder=SHARDS,
+            launcher=launcher,
+            live=live.runs(context, "train"),
+        )
+    except fan_out.FanOutError as error:
+        raise ValueError(str(error)) from None
+    if isinstance(work, FanOut):
+        context.spent[name] = fan_out.seconds(*arguments, folder=SHARDS)
+    return networks
 
 
-def networks(context: Context, study: Study, log: Log = silent) -> Arrays:
-    """What a study evaluates: its data set, its trained networks, or its ensemble."""
-    if isinstance(study.config, EnsembleStudyConfig):
-        return ensemble(context, study.config.ensemble)
+def _training(context: Context, name: str) -> tuple[Any, Any, Arrays]:
+    """The configuration of networks, how they are trained, and on what data."""
+    if name in (OmegaConf.select(context.config, "networks") or {}):
+        config = schema.entry(context.config, "networks", name)
+        module = schema.module_of("networks", config.kind, f"networks.{name}")
+        return config, module.train, {}
+    if name not in context.config.studies:
+        known = [*context.config.networks, *context.config.studies]
+        raise ValueError(
+            f"unknown networks or study {name!r}: expected one of {', '.join(sorted(known))}"
+        )
+    study = study_of(context)
     if not study.trains:
-        assert isinstance(study.config, DataStudyConfig)
+        raise ValueError(f"only: expected networks or a study that trains, got {name!r}")
+    return study.config, study.module.train, data_set(context, study.config.data)
+
+
+def _networks(context: Context, study: Study) -> Arrays:
+    """What a study evaluates: networks of several studies, its own, or drawn from a data set."""
+    shared = isinstance(study.config, EnsembleStudyConfig)
+    name = study.config.ensemble if shared else study.name
+    if not shared and not study.trains:
         return data_set(context, study.config.data)
     if context.locked:
-        return read_arrays(context.results / "train" / f"{study.name}.npz")
-    return train(context, study, log)
-
-
-def must_train(study: Study) -> None:
-    """Refuse a study without networks to train.
-
-    Raises:
-        ValueError: the study does not train.
-    """
-    if not study.trains:
-        raise ValueError(f"only: expected a study that trains, got {study.name!r}")
-
-
-def train(context: Context, study: Study, log: Log = silent) -> Arrays:
-    """Train a study's networks; if that fans out, nothing is logged.
-
-    Raises:
-        ValueError: the study does not train.
-    """
-    must_train(study)
-    work, data = study.module.train, data_set(context, study.config.data)
-    if study.fans_out:
-        return spread(context, f"{study.name}-training", work, study.config, data)
-    return work(study.config, data, log)
+        return read_networks(context.results / "networks" / name)
+    return train(context, name)
 
 
 def evaluate(context: Context, study: Study, side: str, given: Arrays | None = None) -> Arrays:
-    """One side of a study: ``closed_form``, ``numerics`` or ``correlation``.
+    """One side of a study.
 
     Args:
         context: of the stage.
@@ -167,22 +232,14 @@ def evaluate(context: Context, study: Study, side: str, given: Arrays | None = N
     work = getattr(study.module, side, None)
     if work is None:
         raise ValueError(f"only: expected a study with a {side} side, got {study.name!r}")
-    arrays = networks(context, study) if given is None else given
-    return spread(context, study.name, work, study.config, arrays)
+    arrays = _networks(context, study) if given is None else given
+    if isinstance(work, FanOut):
+        return spread(context, study.name, work, study.config, arrays)
+    return work(study.config, arrays)
 
 
-def all_sides(context: Context, name: str, sides: Sequence[str]) -> list[Arrays]:
-    """What a figure is made from: the arrays of its sides.
-
-    Under DVC the study's module, and with it torch, is never imported.
-    """
-    if context.locked:
-        return [read_arrays(path_of(context, side, name)) for side in sides]
-    study = study_of(context)
-    given = networks(context, study)
-    return [evaluate(context, study, side, given) for side in sides]
-
-
-def path_of(context: Context, stage: str, name: str) -> Path:
-    """Where a stage's arrays for one study or data set are."""
-    return context.results / stage / f"{name}.npz"
+def all_sides(context: Context, study: Study) -> dict[str, Arrays]:
+    """The arrays of all sides of a study, computed on the spot."""
+    given = _networks(context, study)
+    sides = [side for side in SIDES if hasattr(study.module, side)]
+    return {side: evaluate(context, study, side, given) for side in sides}

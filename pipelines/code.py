@@ -1,4 +1,4 @@
-"""Stage code: which code each study, each kind of figure and each kind of ensemble runs.
+"""Stage code: which code each kind of networks, of studies and of figures runs, and all claims.
 
 For each kind it lists the files of the modules that the kind imports, however indirectly, with a
 digest of each. The stages that run a kind depend on its list, not on all these files and folders:
@@ -7,8 +7,9 @@ after each stage, stays short.
 """
 
 import hashlib
+from pathlib import Path
 
-from hessian_spectra.fan_out.keys import code_of, root_of
+from hessian_spectra.provenance import code_of, root_of
 from hessian_spectra.results import write_bytes
 from pipelines.schema import kinds
 from pipelines.stage import Context, run
@@ -20,11 +21,20 @@ READS: list[str] = []
 CARRIERS = ("data/base.py", "results.py", "validation.py", "work.py")
 
 
-def text_of(name: str) -> str:
-    """The files behind a module, one a line, each after the digest of its content."""
-    module = f"hessian_spectra.{name}"
-    library = root_of(module) / "hessian_spectra"
-    files = {file.relative_to(library).as_posix(): file for file in code_of(module).files}
+# What a module reads beside its code: the tables and texts in its folder.
+DATA = (".csv", ".yaml")
+
+
+def text_of(*names: str) -> str:
+    """The files behind some modules, one a line, each after the digest of its content."""
+    files: dict[str, Path] = {}
+    for name in names:
+        module = f"hessian_spectra.{name}"
+        library = root_of(module) / "hessian_spectra"
+        found = code_of(module).files
+        read = (beside for file in found for beside in file.parent.iterdir())
+        for file in (*found, *(beside for beside in read if beside.suffix in DATA)):
+            files[file.relative_to(library).as_posix()] = file
     digests = {
         name: hashlib.sha256(file.read_bytes()).hexdigest()[:16]
         for name, file in sorted(files.items())
@@ -34,13 +44,14 @@ def text_of(name: str) -> str:
 
 
 def code(context: Context) -> None:
-    """Write ``results/code/networks/<kind>.txt`` and ``results/code/<kind>/{study,figure}.txt``."""
-    folder = context.results / "code"
-    lists = {f"networks/{kind}": name for kind, name in kinds("networks").items()}
-    for kind, name in kinds("studies").items():
-        lists |= {f"{kind}/{part}": f"{name}.{part}" for part in ("study", "figure")}
-    for path, name in lists.items():
-        write_bytes(folder / f"{path}.txt", text_of(name).encode())
+    """Write ``results/code/<kind>/{computes,draws}.txt`` and, for all claims, ``claims.txt``."""
+    studies = kinds("studies")
+    lists = {f"{kind}/computes": [name] for kind, name in kinds("networks").items()}
+    lists |= {f"{kind}/computes": [f"{name}.study"] for kind, name in studies.items()}
+    lists |= {f"{kind}/draws": [f"{name}.figure"] for kind, name in studies.items()}
+    lists["claims"] = [f"{name}.claims" for name in studies.values()]
+    for path, names in lists.items():
+        write_bytes(context.results / "code" / f"{path}.txt", text_of(*names).encode())
 
 
 if __name__ == "__main__":

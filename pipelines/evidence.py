@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from omegaconf import OmegaConf
 
 from hessian_spectra.drawing.save import save
 from hessian_spectra.ledger.evaluation import evaluate
-from hessian_spectra.results import Arrays, digest, write_arrays, write_bytes, write_json
+from hessian_spectra.ledger.record import write_claims
+from hessian_spectra.results import digest, write_arrays, write_bytes, write_json
 from pipelines import chain
-from pipelines.schema import module_of
 from pipelines.stage import REPORTS, Context, run
 
 
@@ -46,11 +47,11 @@ def _processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def _facts(context: Context, config: dict[str, Any], commit: str) -> dict[str, Any]:
+def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"scale": context.config.scale, "commit": commit}
     facts["configuration"] = {"study": digest(config)}
     if name := config.get("ensemble"):
-        ensemble = OmegaConf.to_container(context.config.ensembles[name], resolve=True)
+        ensemble = OmegaConf.to_container(context.config.networks[name], resolve=True)
         facts["configuration"]["ensemble"] = digest(ensemble)
         facts["ensemble"] = ensemble
     if name := config.get("data"):
@@ -71,25 +72,24 @@ def evidence(context: Context) -> None:
     """Write ``reports/evidence/<study>/``: figure.png, claims.json, facts.json and the arrays."""
     if context.locked:
         raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
-    name, config, commit = context.name, chain.raw_study(context), _commit()
-    module, claims = (
-        module_of("studies", config["kind"], f"studies.{name}", part)
-        for part in ("figure", "claims")
+    commit = _commit()
+    drawing = chain.drawn(context)
+    name, config = drawing.origin.study, drawing.origin.config
+    sides = drawing.reading.sides
+    for side, arrays in sides.items():
+        write_arrays(context.results / name / f"{side}.npz", arrays)
+    records = evaluate(chain.stated({name: config}, context.results))
+    figure, caption = (
+        part(drawing.reading) for part in (drawing.module.draw, drawing.module.caption)
     )
-    sides = chain.sides(module)
-    arrays: list[Arrays] = chain.all_sides(context, name, sides)
-    for side, found in zip(sides, arrays, strict=True):
-        write_arrays(chain.path_of(context, side, name), found)
-    records = evaluate({name: {"claims": claims, "config": config}}, context.results)
-    figure, caption = module.draw(*arrays), module.caption(*arrays)
-    drawn = context.reports / "figures"
-    save(figure, caption, name, config, drawn)
+    save(figure, caption, drawing.origin, context.reports / "figures")
     # All of it was made: now it is kept.
     folder = REPORTS / "evidence" / name
-    write_bytes(folder / "figure.png", (drawn / f"{name}.png").read_bytes())
-    for side, found in zip(sides, arrays, strict=True):
-        write_arrays(folder / f"{side}.npz", found)
-    write_json(folder / "claims.json", [record for record in records if record["study"] == name])
+    image = context.reports / "figures" / f"{name}.png"
+    write_bytes(folder / "figure.png", image.read_bytes())
+    for side, arrays in sides.items():
+        write_arrays(folder / f"{side}.npz", arrays)
+    write_claims(folder / "claims.json", [record for record in records if record.study == name])
     write_json(folder / "facts.json", _facts(context, config, commit))
     print(f"wrote {folder}; `dvc repro report` shows it on the page")
 

@@ -1,13 +1,9 @@
-"""Live W&B runs beside a computation that takes a while."""
+"""Live W&B runs beside computations that take a while."""
 
-import contextlib
 import os
-from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
-from hessian_spectra.studies.base import Log
-from pipelines.chain import Study
+from hessian_spectra.work import Live
 from pipelines.stage import Context
 
 
@@ -16,22 +12,16 @@ def folder() -> Path:
     return Path(os.environ.get("DVC_ROOT", "."))
 
 
-@contextlib.contextmanager
-def run(context: Context, stage: str, study: Study) -> Iterator[Log]:
-    """A run for one stage of one study; the block is given the function that logs to it."""
-    # wandb takes a second to load, and only here is it needed.
+def runs(context: Context, stage: str) -> Live:
+    """Runs of a stage's trainings, one each in the group of the configuration."""
+    # wandb takes a second to load, and few stages train.
     from hessian_spectra import tracking
 
-    with tracking.start_run(
+    return tracking.LiveRuns(
         project=context.tracking.project,
         entity=context.tracking.entity,
         group=context.group,
         job_type=stage,
-        name=f"{stage} {study.name}",
-        config=asdict(study.config),
-        directory=folder(),
+        directory=folder().absolute(),
         mode=context.tracking.mode,
-        # A repeated stage replaces the offline run of its killed predecessor.
-        run_id=f"{stage}-{study.name}-{context.group}",
-    ) as started:
-        yield started.log
+    )

@@ -1,7 +1,6 @@
 """Stage prepare: make every data set of conf/data."""
 
 from hessian_spectra.results import write_arrays
-from pipelines import chain
 from pipelines.schema import entry, module_of, storage_of
 from pipelines.stage import Context, run
 
@@ -15,7 +14,7 @@ def prepare(context: Context) -> None:
     for name in names:
         config = entry(context.config, "data", name)
         arrays = module_of("data", config.kind, f"data.sets.{name}").make(config, storage)
-        write_arrays(chain.path_of(context, "data", name), arrays)
+        write_arrays(context.results / "data" / f"{name}.npz", arrays)
 
 
 if __name__ == "__main__":

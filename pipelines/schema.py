@@ -67,10 +67,11 @@ class Root:
 
     scale: str
     only: str | None
+    side: str | None
     tracking: Any
     launcher: Any
     data: Any
-    ensembles: dict[str, Any]
+    networks: dict[str, Any]
     studies: dict[str, Any]
 
 
@@ -176,7 +177,9 @@ def storage_of(config: DictConfig) -> Storage:
 
 def digest_of(config: DictConfig) -> str:
     """A digest of all that is computed: the configuration less where it runs and is shown."""
-    kept = {str(k): v for k, v in config.items() if k not in ("tracking", "launcher", "only")}
+    kept = {
+        str(k): v for k, v in config.items() if k not in ("tracking", "launcher", "only", "side")
+    }
     plain = OmegaConf.to_container(OmegaConf.create(kept), resolve=True)
     assert isinstance(plain, dict)
     # The same data in another folder are the same data.
@@ -188,7 +191,7 @@ def digest_of(config: DictConfig) -> str:
 # Where the entries of each kind stand in the configuration, and what one is called.
 GROUPS = {
     "data": ("data.sets", "data set"),
-    "networks": ("ensembles", "ensemble"),
+    "networks": ("networks", "network"),
     "studies": ("studies", "study"),
 }
 
@@ -226,9 +229,9 @@ def validate(config: DictConfig) -> dict[str, Any]:
     sets = _fit(Data, config.data, "data").sets
     for name in sets:
         entry(config, "data", name)
-    for name in config.ensembles:
+    for name in config.networks:
         entry(config, "networks", name)
-    known = {"data": sorted(sets), "ensemble": sorted(map(str, config.ensembles))}
+    known = {"data": sorted(sets), "ensemble": sorted(map(str, config.networks))}
     for name in config.studies:
         study = entry(config, "studies", name)
         for field, names in known.items():
@@ -241,5 +244,5 @@ def validate(config: DictConfig) -> dict[str, Any]:
     resolved = OmegaConf.to_container(config, resolve=True)
     assert isinstance(resolved, dict)
     # They say what one process works on, and where: not what the experiment is.
-    del resolved["only"], resolved["launcher"]
+    del resolved["only"], resolved["side"], resolved["launcher"]
     return {str(key): value for key, value in resolved.items()}

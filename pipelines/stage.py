@@ -3,9 +3,10 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -13,7 +14,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from hessian_spectra.results import digest
+from hessian_spectra.results import SIDES, digest
 from pipelines import schema
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -39,7 +40,8 @@ class Context:
 
     Args:
         config: the configuration; under DVC only the declared keys of it, read-only.
-        only: the study or data set to work on, if the stage works on one.
+        only: the study, network or data set to work on, if the stage works on one.
+        chosen_side: the side of the study, if the stage works on one.
         locked: whether the stage runs under DVC (``-cn locked``): then its inputs come from files.
         results: where arrays are written (and, if ``locked``, read).
         reports: where figures are written.
@@ -53,6 +55,7 @@ class Context:
 
     config: DictConfig
     only: str | None
+    chosen_side: str | None
     locked: bool
     results: Path
     reports: Path
@@ -74,10 +77,36 @@ class Context:
             raise ValueError(f"only: expected a study, one of {', '.join(known)}; add only=<study>")
         return self.only
 
+    @property
+    def side(self) -> str:
+        """The side, for a stage that computes one.
+
+        Raises:
+            ValueError: it was not given, or is none.
+        """
+        if self.chosen_side not in SIDES:
+            got = "none" if self.chosen_side is None else repr(self.chosen_side)
+            raise ValueError(f"side: expected {', '.join(SIDES)}, got {got}; add side=<side>")
+        return self.chosen_side
+
 
 def declared(reads: Sequence[str], only: str | None) -> list[str]:
     """The keys of ``params.yaml`` that a stage reads: ``{only}`` stands for its study."""
     return [key.format(only=only) for key in reads]
+
+
+def is_set(config: Mapping[str, Any], key: str) -> bool:
+    """Whether a configuration has a key, given by its path.
+
+    Example:
+        >>> is_set({"studies": {"mine": {}}}, "studies.mine"), is_set({}, "networks.mine")
+        (True, False)
+    """
+    for part in key.split("."):
+        if part not in config:
+            return False
+        config = config[part]
+    return True
 
 
 def _select(config: DictConfig, keys: Sequence[str]) -> DictConfig:
@@ -101,10 +130,14 @@ def _context(config: DictConfig, reads: Sequence[str], estimate: bool) -> Contex
     if run.job.config_name == "locked":
         kept = _select(config, declared(reads, config.only))
         folders = RESULTS, REPORTS
-        return Context(kept, config.only, True, *folders, tracking, launcher, estimate, group)
+        return Context(
+            kept, config.only, config.side, True, *folders, tracking, launcher, estimate, group
+        )
     directory = RESULTS / "runs" / _run_name(run.job.override_dirname, config.only)
     folders = directory, directory
-    return Context(config, config.only, False, *folders, tracking, launcher, estimate, group)
+    return Context(
+        config, config.only, config.side, False, *folders, tracking, launcher, estimate, group
+    )
 
 
 def _run_name(overrides: str, only: str | None) -> str:

@@ -40,7 +40,7 @@ def test_a_run_is_kept_with_its_claims_and_where_it_was_made(workspace):
 
 
 def test_code_that_is_not_committed_is_refused(workspace):
-    path = workspace.path / "conf" / "studies" / f"{STUDY}.yaml"
+    path = workspace.path / "conf" / "studies" / "singh2026cracking" / f"{STUDY}.yaml"
     before = path.read_text()
     path.write_text(before + "# changed\n")
     code, said = evidence(workspace)

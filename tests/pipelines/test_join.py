@@ -3,7 +3,6 @@
 import ast
 import hashlib
 import importlib
-import importlib.util
 from pathlib import Path
 
 import hydra
@@ -11,32 +10,30 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
+from hessian_spectra.results import SIDES
 from pipelines import code, configure, schema, stage
-from pipelines.chain import sides
 
 ROOT = Path(__file__).resolve().parents[2]
-STAGES = (
-    "prepare",
-    "train",
-    "ensembles",
-    "closed_form",
-    "numerics",
-    "correlation",
-    "figures",
-    "claims",
-    "report",
-    "dashboard",
-)
-# The stages that run one module of a package, and depend on the list of its code.
-LISTED = {
-    "train": "studies",
-    "closed_form": "studies",
-    "numerics": "studies",
-    "correlation": "studies",
+# The stages, each with its entry point.
+STAGES = {
+    "prepare": "prepare",
+    "train": "train",
+    "closed_form": "side",
+    "numerics": "side",
+    "correlation": "side",
     "figures": "figures",
-    "ensembles": "ensembles",
+    "claims": "claims",
+    "report": "report",
+    "dashboard": "dashboard",
 }
-SIDES = ("closed_form", "numerics", "correlation")
+# The stages that run one kind, and the list of its code that they depend on.
+LISTED = {
+    "train": "computes",
+    "closed_form": "computes",
+    "numerics": "computes",
+    "correlation": "computes",
+    "figures": "draws",
+}
 # Carried by every stage and computing nothing: see the head of dvc.yaml.
 INFRASTRUCTURE = {
     "pipelines/__init__.py",
@@ -44,13 +41,17 @@ INFRASTRUCTURE = {
     "pipelines/chain.py",
     "pipelines/schema.py",
     "src/hessian_spectra/__init__.py",
-    "src/hessian_spectra/data/base.py",
+    "src/hessian_spectra/data/tools/base.py",
     "src/hessian_spectra/results.py",
     "src/hessian_spectra/validation.py",
     "src/hessian_spectra/work.py",
 }
-# They log and launch a computation, and have no part in it.
-OUTSIDE = ("pipelines/live.py", "src/hessian_spectra/fan_out")
+# They log and launch a computation, and have no part in it; or say where its code is.
+OUTSIDE = (
+    "pipelines/live.py",
+    "src/hessian_spectra/fan_out",
+    "src/hessian_spectra/provenance.py",
+)
 
 
 def compose(*overrides):
@@ -81,7 +82,7 @@ def items(dvc_stages, name):
 
 
 def listed(group):
-    return sorted(path.stem for path in (ROOT / "conf" / group).glob("*.yaml"))
+    return sorted(path.stem for path in (ROOT / "conf" / group).rglob("*.yaml"))
 
 
 def test_params_are_a_fresh_composition():
@@ -94,46 +95,77 @@ def test_every_scale_is_valid():
         assert schema.validate(compose(f"scale={scale}"))["scale"] == scale
 
 
-def test_every_study_and_data_set_is_listed(params, dvc_stages):
+def test_every_study_network_and_data_set_is_listed(params, dvc_stages):
     assert sorted(params["studies"]) == listed("studies"), "conf/config.yaml lists the studies"
     assert sorted(params["data"]["sets"]) == listed("data"), "conf/config.yaml lists the data sets"
-    assert sorted(params["ensembles"]) == listed("ensembles"), "conf/config.yaml lists them"
-    assert sorted(items(dvc_stages, "ensembles")) == listed("ensembles"), "dvc.yaml lists them"
+    assert sorted(params["networks"]) == listed("networks"), "conf/config.yaml lists the networks"
+    assert items(dvc_stages, "train") >= set(listed("networks")), "dvc.yaml lists the networks"
     assert sorted(items(dvc_stages, "figures")) == listed("studies"), "dvc.yaml lists the studies"
     written = sorted(Path(out).stem for out in dvc_stages["prepare"]["outs"])
     assert written == listed("data"), "the outs of prepare list the data sets"
 
 
+def test_a_study_stands_in_the_folder_of_its_paper(params):
+    for path in (ROOT / "conf" / "studies").rglob("*.yaml"):
+        assert params["studies"][path.stem]["paper"] == path.parent.name, path
+        assert path.read_text().startswith(f"# @package studies.{path.stem}\n"), path
+
+
+def test_each_study_is_one_line_of_dvc_yaml():
+    lines = (ROOT / "dvc.yaml").read_text().splitlines()
+    for name in listed("studies") + listed("networks"):
+        assert sum(line.strip().startswith(f"{name}:") for line in lines) == 1, name
+
+
+def test_no_two_kinds_have_one_name():
+    """Their lists of code would be one file, and a study would not know which of them it is."""
+    names = [*schema.kinds("networks"), *schema.kinds("studies")]
+    assert len(set(names)) == len(names)
+    studies = ROOT / "src" / "hessian_spectra" / "studies"
+    found = [path.parent.name for path in studies.glob("*/*/study.py")]
+    assert sorted(found) == sorted(schema.kinds("studies"))
+
+
+def test_an_artifact_of_a_paper_has_one_study(params):
+    """Claims about it find their study by it."""
+    found = [(study["paper"], study["artifact"]) for study in params["studies"].values()]
+    assert len(set(found)) == len(found)
+
+
+def module_of(study, part):
+    return schema.module_of("studies", study["kind"], "", part)
+
+
 def test_the_stages_of_a_study_are_what_its_modules_offer(params, dvc_stages):
     for name, study in params["studies"].items():
-        module = importlib.import_module(f"hessian_spectra.studies.{study['kind']}")
-        figure = importlib.import_module(f"hessian_spectra.figures.{study['kind']}")
+        module = module_of(study, "study")
         for side in ("train", *SIDES):
             assert hasattr(module, side) == (name in items(dvc_stages, side)), (name, side)
-        assert set(sides(figure)) == {side for side in SIDES if hasattr(module, side)}, name
-        drawn = {f"results/{side}/{name}.npz" for side in sides(figure)}
-        assert drawn <= set(dvc_stages[f"figures@{name}"]["deps"]), name
+        assert f"results/{name}" in dvc_stages[f"figures@{name}"]["deps"], name
 
 
 def test_a_study_reads_its_own_networks(params, dvc_stages):
     for name, study in params["studies"].items():
         source = f"results/data/{study.get('data')}.npz"
         if "ensemble" in study:
-            source = f"results/ensembles/{study['ensemble']}.npz"
+            source = f"results/networks/{study['ensemble']}"
         if name in items(dvc_stages, "train"):
             assert source in dvc_stages[f"train@{name}"]["deps"]
-            source = f"results/train/{name}.npz"
+            source = f"results/networks/{name}"
         for side in SIDES:
             if name in items(dvc_stages, side):
                 assert source in dvc_stages[f"{side}@{name}"]["deps"], name
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_a_stage_declares_the_parameters_it_reads(dvc_stages, name):
-    reads = importlib.import_module(f"pipelines.{name}").READS
+def test_a_stage_declares_the_parameters_it_reads(dvc_stages, params, name):
+    reads = importlib.import_module(f"pipelines.{STAGES[name]}").READS
     for key, found in dvc_stages.items():
         if key.partition("@")[0] == name and "params.yaml" not in found["deps"]:
-            assert found["params"] == stage.declared(reads, key.partition("@")[2]), key
+            item = key.partition("@")[2]
+            # Networks are configured for themselves, or by the one study that trains them.
+            there = [k for k in stage.declared(reads, item) if stage.is_set(params, k)]
+            assert found["params"] == there, key
 
 
 def imported(path):
@@ -164,21 +196,21 @@ def closure(*roots):
     return {str(path.relative_to(ROOT)) for path in seen} - INFRASTRUCTURE
 
 
-def module_file(package, kind):
-    base = f"src/hessian_spectra/{package}/{kind}"
-    return f"{base}.py" if (ROOT / f"{base}.py").is_file() else f"{base}/__init__.py"
+def file_of(module):
+    return str(Path(module.__file__).relative_to(ROOT))
 
 
-def dynamic_roots(name, study, params):
-    """What a stage imports by name: the study's kind, all data sets, all claims."""
-    if name in LISTED:
-        group = "ensembles" if name == "ensembles" else "studies"
-        return [module_file(LISTED[name], params[group][study]["kind"])]
+def dynamic_roots(name, item, params):
+    """What a stage imports by name: a kind's module, or those of all data sets."""
     if name == "prepare":
-        return [module_file("data", s["kind"]) for s in params["data"]["sets"].values()]
-    if name == "claims":
-        return [module_file("claims", s["kind"]) for s in params["studies"].values()]
-    return []
+        sets = params["data"]["sets"].values()
+        return [file_of(schema.module_of("data", one["kind"], "")) for one in sets]
+    if name not in LISTED:
+        return []
+    if item in params["networks"]:
+        return [file_of(schema.module_of("networks", params["networks"][item]["kind"], ""))]
+    part = "figure" if name == "figures" else "study"
+    return [file_of(module_of(params["studies"][item], part))]
 
 
 @pytest.mark.parametrize("name", LISTED)
@@ -186,43 +218,56 @@ def test_a_stage_depends_on_the_list_of_the_code_of_its_kind(dvc_stages, params,
     for key, found in dvc_stages.items():
         if key.partition("@")[0] != name:
             continue
-        (root,) = dynamic_roots(name, key.partition("@")[2], params)
-        package, kind = LISTED[name], Path(root.removesuffix("/__init__.py")).stem
-        assert f"results/code/{package}/{kind}.txt" in found["deps"], key
-        files = [line.split()[1] for line in code.text_of(package, kind).splitlines()]
+        item = key.partition("@")[2]
+        kind = (params["networks"] | params["studies"])[item]["kind"]
+        assert f"results/code/{kind}/{LISTED[name]}.txt" in found["deps"], key
+        (root,) = dynamic_roots(name, item, params)
+        module = root.removeprefix("src/hessian_spectra/").removesuffix(".py").replace("/", ".")
+        files = [line.split()[1] for line in code.text_of(module).splitlines()]
         needed = {f.removeprefix("src/hessian_spectra/") for f in closure(root)}
         assert needed <= set(files), f"{key} imports what is not listed: {needed - set(files)}"
         own = [dep for dep in found["deps"] if dep.startswith(("src", "pipelines"))]
-        assert own == [f"pipelines/{name}.py"], key
+        assert own == [f"pipelines/{STAGES[name]}.py"], key
 
 
 def test_the_list_of_code_names_each_file_with_its_content():
-    text = code.text_of("figures", "norm_correlation")
+    folder = "studies/correlations/norm_correlation"
+    text = code.text_of(f"{folder.replace('/', '.')}.figure")
     digests = dict(reversed(line.split()) for line in text.splitlines())
-    content = (ROOT / "src/hessian_spectra/figures/norm_correlation.py").read_bytes()
-    assert hashlib.sha256(content).hexdigest().startswith(digests["figures/norm_correlation.py"])
-    assert "figures/drawing/ensembles.py" in digests
-    assert not {"results.py", "figures/relu_cells.py", "studies/norm_correlation.py"} & {*digests}
+    content = (ROOT / "src" / "hessian_spectra" / folder / "figure.py").read_bytes()
+    assert hashlib.sha256(content).hexdigest().startswith(digests[f"{folder}/figure.py"])
+    assert {f"{folder}/reading.py", "studies/correlations/drawing.py"} <= {*digests}
+    others = {"results.py", "studies/scalar/relu_cells/figure.py", f"{folder}/study.py"}
+    assert not others & {*digests}
+
+
+def test_the_list_of_the_claims_names_their_tables():
+    """A claim may be a row of a table, which is no code."""
+    modules = [f"{name}.claims" for name in schema.kinds("studies").values()]
+    listed_files = {line.split()[1] for line in code.text_of(*modules).splitlines()}
+    library = ROOT / "src" / "hessian_spectra"
+    for table in [*library.glob("studies/**/*.yaml"), *library.glob("studies/**/*.csv")]:
+        assert str(table.relative_to(library)) in listed_files, table
 
 
 @pytest.mark.parametrize("name", [name for name in STAGES if name not in LISTED])
 def test_the_code_a_stage_depends_on_is_the_code_it_imports(dvc_stages, params, name):
-    used = set()
-    declared = set()
-    # Loading a study's base is all that the shared code needs of the package of studies.
-    shared = {"src/hessian_spectra/studies/base.py", "src/hessian_spectra/studies/__init__.py"}
-    for key, found in dvc_stages.items():
-        if key.partition("@")[0] != name:
-            continue
-        code = [dep for dep in found["deps"] if dep.startswith(("src", "pipelines"))]
-        roots = dynamic_roots(name, key.partition("@")[2], params)
-        needed = closure(f"pipelines/{name}.py", *roots) - shared
-        missing = {f for f in needed if not any(Path(f).is_relative_to(d) for d in code)}
-        missing = {f for f in missing if Path(f).name != "__init__.py"}
-        assert not missing, f"{key} imports what it does not declare: {sorted(missing)}"
-        used |= {dep for dep in code for f in needed | shared if Path(f).is_relative_to(dep)}
-        declared |= set(code)
-    assert declared == used, f"{name} declares code that no item imports: {declared - used}"
+    (found,) = (found for key, found in dvc_stages.items() if key.partition("@")[0] == name)
+    declared = [dep for dep in found["deps"] if dep.startswith(("src", "pipelines"))]
+    # Loading a study's base and a kind by name is all that the shared code needs of such packages.
+    shared = {
+        "src/hessian_spectra/studies/base.py",
+        "src/hessian_spectra/networks/result.py",
+        "src/hessian_spectra/drawing/save.py",
+        "src/hessian_spectra/ledger/claims.py",
+        "src/hessian_spectra/ledger/bounds.py",
+    }
+    needed = closure(f"pipelines/{STAGES[name]}.py", *dynamic_roots(name, "", params)) - shared
+    missing = {f for f in needed if not any(Path(f).is_relative_to(d) for d in declared)}
+    missing = {f for f in missing if Path(f).name != "__init__.py"}
+    assert not missing, f"{name} imports what it does not declare: {sorted(missing)}"
+    used = {dep for dep in declared for f in needed | shared if Path(f).is_relative_to(dep)}
+    assert set(declared) == used, f"{name} declares code that it does not import"
 
 
 def test_an_undeclared_key_cannot_be_read():

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from pipelines import closed_form, configure, figures, stage, train
+from pipelines import configure, figures, side, stage, train
 
 STUDY = "studies.cracking-fig7"
 
@@ -42,10 +42,13 @@ def fail(monkeypatch, capsys, tmp_path):
             "studies.cracking-fig0.width=5",
             "config error: unknown key 'studies.cracking-fig0.width'",
         ),
-        ("colour=red", "config error: unknown key 'colour': expected one of data, ensembles, "),
         (
-            "ensembles.two-layer-linear.networks=2",
-            "error: invalid config at 'ensembles.two-layer-linear.networks': expected at least 3",
+            "colour=red",
+            "config error: unknown key 'colour': expected one of data, launcher, networks, ",
+        ),
+        (
+            "networks.two-layer-linear.networks=2",
+            "error: invalid config at 'networks.two-layer-linear.networks': expected at least 3",
         ),
         (
             "studies.cracking-fig4.ensemble=nonsense",
@@ -69,7 +72,7 @@ def test_a_bad_configuration_is_refused_in_one_line(fail, override, message):
 
 
 def test_an_unknown_study_is_named_with_those_that_exist(fail):
-    line = fail(closed_form.closed_form, closed_form.READS, "only=cracking-fig0")
+    line = fail(side.side, side.READS, "side=closed_form", "only=cracking-fig0")
     assert line.startswith("error: unknown study 'cracking-fig0': expected one of ")
     assert "cracking-fig7" in line
 
@@ -81,10 +84,33 @@ def test_a_stage_asks_for_its_study(fail):
 
 def test_a_study_that_does_not_train_is_refused(fail):
     line = fail(train.train, train.READS, "only=cracking-fig7")
-    assert line == "error: only: expected a study that trains, got 'cracking-fig7'"
+    assert line == "error: only: expected networks or a study that trains, got 'cracking-fig7'"
+
+
+def test_unknown_networks_are_named_with_those_that_exist(fail):
+    line = fail(train.train, train.READS, "only=three-layer")
+    assert line.startswith("error: unknown networks or study 'three-layer': expected one of ")
+    assert "two-layer-linear" in line
+    assert "data-fig1c" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "got"),
+    [(["only=cracking-fig7"], "none"), (["only=cracking-fig7", "side=left"], "'left'")],
+)
+def test_a_side_is_asked_for(fail, arguments, got):
+    line = fail(side.side, side.READS, *arguments)
+    assert line == (
+        f"error: side: expected closed_form, numerics, correlation, got {got}; add side=<side>"
+    )
+
+
+def test_a_side_that_a_study_does_not_have_is_refused(fail):
+    line = fail(side.side, side.READS, "only=cracking-fig7", "side=correlation")
+    assert line == "error: only: expected a study with a correlation side, got 'cracking-fig7'"
 
 
 def test_a_missing_params_file_is_named(fail):
-    line = fail(closed_form.closed_form, closed_form.READS, "-cn", "locked", "only=cracking-fig7")
+    line = fail(side.side, side.READS, "-cn", "locked", "side=closed_form", "only=cracking-fig7")
     assert line.startswith("config error: ")
     assert "params" in line

@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 
 from hessian_spectra.results import read_arrays
-from pipelines import correlation, ensembles, stage
+from pipelines import side, stage, train
 
-ENSEMBLE = "ensembles.two-layer-linear"
+NAME = "two-layer-linear"
+NETWORKS = f"networks.{NAME}"
 SMALL = (
-    f"{ENSEMBLE}.parametrisations=[sp]",
-    f"{ENSEMBLE}.sizes=[1,2]",
-    f"{ENSEMBLE}.width=4",
-    f"{ENSEMBLE}.networks=6",
-    f"{ENSEMBLE}.networks_per_item=4",
-    f"{ENSEMBLE}.samples=32",
-    f"{ENSEMBLE}.batch_size=16",
-    f"{ENSEMBLE}.epochs=5",
+    f"{NETWORKS}.parametrisations=[sp]",
+    f"{NETWORKS}.sizes=[1,2]",
+    f"{NETWORKS}.width=4",
+    f"{NETWORKS}.networks=6",
+    f"{NETWORKS}.networks_per_item=4",
+    f"{NETWORKS}.samples=32",
+    f"{NETWORKS}.batch_size=16",
+    f"{NETWORKS}.epochs=5",
 )
 
 
@@ -42,8 +43,8 @@ def files(folder, pattern):
 
 
 def test_where_it_runs_changes_nothing(run, tmp_path):
-    assert run(ensembles, "only=two-layer-linear") == 0
-    (made,) = (tmp_path / "results" / "runs").rglob("two-layer-linear.npz")
+    assert run(train, f"only={NAME}") == 0
+    (made,) = (tmp_path / "results" / "runs").rglob(f"networks/{NAME}/arrays.npz")
     shards = tmp_path / "results" / "shards"
     here, content = files(shards, "*.npz"), made.read_bytes()
     assert len(here) == 4  # two sizes, six networks by four
@@ -51,35 +52,35 @@ def test_where_it_runs_changes_nothing(run, tmp_path):
         if path.is_file():
             path.unlink()
     made.unlink()
-    assert run(ensembles, "only=two-layer-linear", cluster="local") == 0
+    assert run(train, f"only={NAME}", cluster="local") == 0
     assert files(shards, "*.npz") == here
     assert made.read_bytes() == content
 
 
 def test_what_is_there_is_not_computed_again(run, tmp_path):
-    assert run(ensembles, "only=two-layer-linear") == 0
+    assert run(train, f"only={NAME}") == 0
     shards = tmp_path / "results" / "shards"
     before = {path: path.stat().st_mtime_ns for path in shards.rglob("*.npz")}
-    assert run(ensembles, "only=two-layer-linear", f"{ENSEMBLE}.sizes=[1,2,3]") == 0
+    assert run(train, f"only={NAME}", f"{NETWORKS}.sizes=[1,2,3]") == 0
     after = {path: path.stat().st_mtime_ns for path in shards.rglob("*.npz")}
     assert len(after) == 6
     assert {path: after[path] for path in before} == before
 
 
 def test_an_estimate_says_how_many_items_and_how_long_and_computes_none(run, tmp_path, capsys):
-    assert run(ensembles, "only=two-layer-linear", "--estimate") == 0
+    assert run(train, f"only={NAME}", "--estimate") == 0
     text = capsys.readouterr().out
     assert "4 items" in text
     assert list(tmp_path.rglob("*.npz")) == []
 
 
 def test_only_what_fans_out_can_be_estimated(run, capsys):
-    assert run(correlation, "only=cracking-fig7", "--estimate") == 2
+    assert run(side, "side=closed_form", "only=cracking-fig7", "--estimate") == 2
     assert capsys.readouterr().err.startswith("error: ")
 
 
 def test_an_unknown_launcher_is_refused_in_one_line(run, tmp_path, capsys):
-    assert run(ensembles, "only=two-layer-linear", cluster="cloud") == 2
+    assert run(train, f"only={NAME}", cluster="cloud") == 2
     line = capsys.readouterr().err
     assert line == "error: cluster: expected one of debug, local, slurm, got 'cloud'\n"
     assert list(tmp_path.rglob("*.npz")) == []
@@ -88,7 +89,8 @@ def test_an_unknown_launcher_is_refused_in_one_line(run, tmp_path, capsys):
 def test_a_correlation_study_reads_its_ensemble(run, tmp_path):
     """From the configuration alone: the ensemble is made on the spot."""
     study = "studies.cracking-fig4"
-    assert run(correlation, "only=cracking-fig4", f"{study}.parametrisations=[sp]") == 0
-    (made,) = (tmp_path / "results" / "runs").rglob("cracking-fig4.npz")
+    chosen = f"{study}.parametrisations=[sp]"
+    assert run(side, "side=correlation", "only=cracking-fig4", chosen) == 0
+    (made,) = (tmp_path / "results" / "runs").rglob("cracking-fig4/correlation.npz")
     arrays = read_arrays(made)
     assert all(np.isfinite(arrays[name]).any() for name in arrays if arrays[name].dtype.kind == "f")

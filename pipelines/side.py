@@ -1,0 +1,18 @@
+"""Stages closed_form, numerics and correlation: one side of a study."""
+
+from hessian_spectra.results import write_arrays
+from pipelines import chain
+from pipelines.stage import Context, run
+
+READS = ["studies.{only}"]
+
+
+def side(context: Context) -> None:
+    """Write ``results/<study>/<side>.npz``."""
+    study = chain.study_of(context)
+    arrays = chain.evaluate(context, study, context.side)
+    write_arrays(context.results / study.name / f"{context.side}.npz", arrays)
+
+
+if __name__ == "__main__":
+    run(side, READS)
