@@ -6,8 +6,12 @@ the measured one, up to a factor that is noise.
 """
 
 import itertools
+from pathlib import Path
 
 import numpy as np
+import yaml
+
+CONF = Path(__file__).resolve().parents[1] / "conf" / "studies"
 
 NORMS = ("spectral", "frobenius", "nuclear")
 # Standard deviation of an entry by the layer's output and input size.
@@ -16,6 +20,12 @@ ENTRIES = {
     "mup": lambda out, fan_in: (min(1.0, out / fan_in) / fan_in) ** 0.5,
     "ntp": lambda out, fan_in: 1.0,
 }
+
+
+def configurations(kind):
+    """The configurations of all studies of a kind, by their names."""
+    found = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(CONF.rglob("*.yaml"))}
+    return {name: fields for name, fields in found.items() if fields["kind"] == kind}
 
 
 def norms_of(matrix: np.ndarray) -> list[float]:

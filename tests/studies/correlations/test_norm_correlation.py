@@ -3,17 +3,13 @@
 import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
-from ensemble_arrays import ensemble
+from ensemble_arrays import configurations, ensemble
 
 from hessian_spectra.results import write_arrays
 from hessian_spectra.studies.correlations.norm_correlation import study as norm_correlation
-
-CONF = Path(__file__).resolve().parents[2] / "conf" / "studies"
 
 
 def config(**changes):
@@ -261,10 +257,9 @@ def test_bad_settings_are_refused_in_one_line(change):
 
 
 def test_every_configuration_of_this_kind_is_valid():
-    found = [yaml.safe_load(path.read_text()) for path in CONF.glob("cracking-fig*.yaml")]
-    mine = [fields for fields in found if fields["kind"] == "norm_correlation"]
-    assert len(mine) == 11
-    assert all(norm_correlation.Config(**fields).paper == "singh2026cracking" for fields in mine)
+    found = [norm_correlation.Config(**f) for f in configurations("norm_correlation").values()]
+    assert len(found) == 11
+    assert {config.paper for config in found} == {"singh2026cracking"}
 
 
 def test_torch_is_not_loaded():

@@ -1,64 +1,25 @@
-"""Paired eigenvalues: the data, the networks, what is known, what chance does, figure, claims."""
+"""Paired eigenvalues: the data, the networks, what is known, what chance does."""
 
 import numpy as np
 import pytest
 import torch
-from hessian_spectra.ledger.vocabulary import Estimate, holds
+from paired_arrays import CASES, config, features, four_relu_layers, sides
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError
-from hessian_spectra.studies.correlations.paired_eigenvalues import claims, study
-from hessian_spectra.studies.correlations.paired_eigenvalues import figure as figures
-
-CASES = list(study.CASES)
-
-
-def config(**changes):
-    fields = {
-        "kind": "paired_eigenvalues",
-        "paper": "singh2026cracking",
-        "artifact": "Figure 10",
-        "title": "test",
-        "data": "test",
-        "seed": 3,
-        "activation": "linear",
-        "depth": 2,
-        "cases": CASES,
-        "widths": [5, 12],
-        "samples": [20, 30],
-        "sizes": [1, 2, 5, 12],
-        "networks": 8,
-        "jitters": 19,
-        "networks_per_item": 3,
-    }
-    return study.Config(**(fields | changes))
-
-
-def features(samples=40, size=15, seed=0):
-    draws = np.random.default_rng(seed)
-    return {"x": draws.normal(1.0, 2.0, (samples, size)), "y": draws.normal(-1.0, 3.0, samples)}
-
-
-def sides(settings):
-    data = features()
-    return study.closed_form(settings, data), study.numerics(settings, data)
+from hessian_spectra.studies.correlations.paired_eigenvalues import study
 
 
 @pytest.fixture(scope="module")
 def two_layers():
-    return sides(config())
+    found = sides()
+    return found["closed_form"], found["numerics"]
 
 
 @pytest.fixture(scope="module")
 def four_layers():
-    return sides(config(activation="relu", depth=4, widths=[4], samples=[20], sizes=[2, 4]))
-
-
-def measured(name, arrays, figure="cracking-fig10"):
-    (claim,) = [c for c in claims.claims(figure) if c.id == f"{figure}/{name}"]
-    found = claim.measure(*arrays)
-    value = getattr(found, claim.decides) if isinstance(found, Estimate) else found
-    return found, holds(value, claim.relation, claim.expected, claim.tolerance)
+    found = four_relu_layers()
+    return found["closed_form"], found["numerics"]
 
 
 class TestData:
@@ -155,34 +116,6 @@ class TestNumbers:
         exact, _ = four_layers
         assert np.isnan(exact["distance"]).all()
 
-    @pytest.mark.parametrize("name", ["trace", "pair", "second-distance"])
-    def test_what_is_known_agrees_with_the_eigenvalues(self, name, two_layers):
-        assert measured(name, two_layers)[1]
-
-    def test_the_trace_is_known_of_every_network(self, four_layers):
-        assert measured("trace", four_layers, "cracking-fig13")[1]
-
-    def test_of_four_layers_those_that_occur_once_sum_to_the_fraction_of_the_trace(self):
-        settings = config(
-            depth=4, cases=["orthogonal-decorrelated"], widths=[8], samples=[20], sizes=[3, 5]
-        )
-        arrays = sides(settings)
-        assert measured("eigenvalues-that-occur-once", arrays, "cracking-fig11")[1]
-        numeric = arrays[1] | {"single": 1.001 * arrays[1]["single"]}
-        wrong = measured("eigenvalues-that-occur-once", (arrays[0], numeric), "cracking-fig11")
-        assert not wrong[1]
-        # They are more than a pair: two of them alone miss it.
-        assert (numeric["distance"][..., 0] > 1e-8).all()
-
-    @pytest.mark.parametrize("name", ["trace", "pair", "second-distance"])
-    def test_wrong_eigenvalues_would_be_noticed(self, name, two_layers):
-        exact, numeric = two_layers
-        wrong = numeric | {
-            "target": numeric["target"] * 1.001,
-            "distance": numeric["distance"] + 1e-3,
-        }
-        assert not measured(name, (exact, wrong))[1]
-
     def test_items_may_be_computed_in_any_order_and_chunks(self, two_layers):
         settings = config(networks_per_item=8)
         items = study.numerics.items(settings, features())
@@ -201,93 +134,6 @@ class TestNumbers:
         assert costs == sorted(costs)
         assert costs[0] > 0
         assert study.numerics.probe(items[0])["networks"] == [0, 1]
-
-
-class TestClaims:
-    @pytest.mark.parametrize("figure", ["3", "10", "11", "12", "13"])
-    def test_claims_are_well_formed_and_explain_where_they_may_differ(self, figure):
-        found = claims.claims(f"cracking-fig{figure}")
-        assert len({claim.id for claim in found}) == len(found)
-        for claim in found:
-            assert claim.problems() == []
-            assert claim.kind == "identity" or claim.explanation or claim.decides == "high"
-
-    def test_cases_that_are_not_there_are_named(self, four_layers):
-        exact, numeric = four_layers
-        chosen = exact["parametrisation"] == "sp"
-        exact = {name: array[chosen] if array.ndim else array for name, array in exact.items()}
-        with pytest.raises(ValueError, match=r"cases: expected orthogonal-decorrelated with an"):
-            claims.least_ratio(exact, numeric)
-
-    def test_the_pair_stands_out_under_the_assumptions_alone(self, two_layers):
-        ratio, stands_out = measured("pair-stands-out", two_layers)
-        assert stands_out
-        assert ratio > 1e8
-        found, close = measured("no-pair-stands-out", two_layers)
-        assert close
-        assert 1 < found.low < found.value < found.high < 10
-
-    def test_chance_is_told_from_a_pair(self, two_layers):
-        """The exact pair is closer than chance in every network; without it few networks are."""
-        exact, numeric = two_layers
-        with_pair = claims.closer_than_chance(exact, numeric, "orthogonal-decorrelated")
-        assert with_pair.value == 1
-        assert 0.7 < with_pair.low < with_pair.high <= 1
-        for case in ("orthogonal-normalised", "sp-decorrelated", "sp-normalised"):
-            found, holds_beyond = measured(f"closer-than-chance-{case}", two_layers)
-            assert found.low < 0.05 < found.high
-            assert not holds_beyond
-
-    def test_the_furthest_point_decides(self, two_layers):
-        exact, numeric = two_layers
-        chosen = (exact["data"] == "normalised") & (exact["parametrisation"] == "sp")
-        point = np.flatnonzero(chosen & (exact["size"] > 1))[-1]
-        distance = numeric["distance"].copy()
-        distance[point, :, 0] = 5 * numeric["target"][point]
-        changed = numeric | {"distance": distance}
-        found = claims.furthest(exact, changed, ("sp-normalised",))
-        assert found == pytest.approx(5)
-
-    def test_one_input_is_left_out_where_the_pair_is_a_theorem(self, two_layers):
-        exact, numeric = two_layers
-        distance = numeric["distance"].copy()
-        distance[exact["size"] == 1] = 1e6
-        changed = numeric | {"distance": distance}
-        assert measured("nearly", (exact, changed)) == measured("nearly", two_layers)
-
-
-class TestFigure:
-    def test_every_point_is_drawn(self, two_layers):
-        exact, numeric = two_layers
-        figure = figures.draw(exact, numeric)
-        assert len(figure.axes) == 8
-        assert figure.axes[0].get_ylabel()
-        assert all(panel.get_xlabel() for panel in figure.axes[4:])
-        # (a): all sizes at width 5 for the pair, the second distance and chance; rings, twice.
-        drawn = [line.get_xdata().tolist() for line in figure.axes[0].lines]
-        assert drawn == [[1, 2, 5]] * 6
-        smallest = figure.axes[0].lines[0].get_ydata()
-        np.testing.assert_allclose(smallest, np.median(figures.drawable(numeric)[:3, :, 0], axis=1))
-
-    def test_a_distance_of_zero_is_at_the_foot_beside_others_that_are_not(self, two_layers):
-        panel = figures.draw(*two_layers).axes[1]
-        marks = [line for line in panel.lines if line.get_marker() == "v"]
-        assert [line.get_xdata().tolist() for line in marks] == [[1]]
-        assert marks[0].get_ydata()[0] == panel.get_ylim()[0]
-
-    def test_the_caption_says_how_often_chance_is_beaten(self, two_layers):
-        text = figures.caption(*two_layers)
-        assert "linear networks of 2 layers with one output, width 5 and 12, 8 networks" in text
-        assert "orthogonal, decorrelated: the second distance is" in text
-        assert "beyond chance in 100.0% of the networks with D > 1" in text
-        assert "by chance 5.0% of the networks" in text
-        assert "Rings: the exact spectrum" in text
-
-    def test_what_is_not_run_is_said(self, four_layers):
-        text = figures.caption(*four_layers)
-        assert "The paper's width 150 is not run" in text
-        assert "Rings" not in text
-        assert len(figures.draw(*four_layers).axes) == 4
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,10 @@
 """The sharpness over the layers' terms: quantiles, counts, and who is closer."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
-from ensemble_arrays import ensemble
+from ensemble_arrays import configurations, ensemble
 
 from hessian_spectra.studies.correlations.sharpness_bounds import study as sharpness_bounds
-
-CONF = Path(__file__).resolve().parents[2] / "conf" / "studies"
 
 
 def config(**changes):
@@ -90,5 +85,5 @@ def test_along_depth_there_are_more_terms():
 
 
 def test_the_configuration_is_valid():
-    fields = yaml.safe_load((CONF / "cracking-d33.yaml").read_text())
+    (fields,) = configurations("sharpness_bounds").values()
     assert sharpness_bounds.Config(**fields).fixed == 2

@@ -64,7 +64,7 @@ class EnsembleReading(StudyArrays):
             raise NothingToMeasure("this configuration is not one of two layers and their sizes")
 
 
-def wilson(share: float, number: float, deviations: float) -> Estimate:
+def wilson(share: float, number: int, deviations: float) -> Estimate:
     """A share of ``number`` networks with Wilson's interval, of so many standard deviations.
 
     Example:

@@ -75,7 +75,8 @@ class Reading(EnsembleReading):
         missing = np.setdiff1d(layer, self.layers)
         if len(missing):
             raise NothingToMeasure(f"this configuration leaves out layer {missing[0]}")
-        return np.searchsorted(self.layers, layer)  # the first group comes first, in order
+        # The first group comes first, in the order of its layers.
+        return np.asarray(np.searchsorted(self.layers, layer))
 
     def line(
         self, statistic: str, parametrisation: str, time: str, **of: int | str | np.ndarray

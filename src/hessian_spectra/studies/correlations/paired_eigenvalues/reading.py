@@ -33,14 +33,14 @@ class Reading(StudyArrays):
         return str(self["activation"])
 
     @cached_property
-    def _case(self) -> np.ndarray:
+    def case(self) -> np.ndarray:
         """The case of each point, ``(P,)``."""
         return np.char.add(np.char.add(self["parametrisation"], "-"), self["data"])
 
     @property
     def cases(self) -> list[str]:
         """The cases, in the order of the points."""
-        return list(dict.fromkeys(self._case.tolist()))
+        return list(dict.fromkeys(self.case.tolist()))
 
     @property
     def beyond(self) -> list[str]:
@@ -73,13 +73,13 @@ class Reading(StudyArrays):
 
     def of(self, *cases: str, least: int = 1) -> "Reading":
         """The points of some cases that have at least so many inputs."""
-        points = np.isin(self._case, cases) & (self["size"] >= least)
+        points = np.isin(self.case, cases) & (self["size"] >= least)
         inputs = f" with D of at least {least}" if least > 1 else ""
         return self.at(points, f"{' and '.join(cases) or 'what is beyond the assumptions'}{inputs}")
 
     def panel(self, case: str, width: int) -> "Reading":
         """The points of one case and width."""
-        points = (self._case == case) & (self["width"] == width)
+        points = (self.case == case) & (self["width"] == width)
         return self.at(points, f"{case} at width {width}")
 
     @property

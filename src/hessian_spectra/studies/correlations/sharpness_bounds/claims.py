@@ -20,6 +20,7 @@ NOT_WHITE = (
 claims = Claims(
     Reading, values=PARAMETRISATIONS | {name: text.capitalize() for name, text in TIMES.items()}
 )
+appendix = claims.about("singh2026cracking", "Appendix D.3.3")
 
 
 @claims.value(
@@ -39,7 +40,7 @@ def _of_the_maximum(reading: Reading, parametrisation: str) -> Estimate:
     return reading.typical_error("maximum", parametrisation, "trained")
 
 
-@claims.value(
+@appendix.value(
     ARGUMENT,
     within(0.1, f"exact at zero loss for white inputs; {SAMPLED}", source="anon2026data (10)"),
     each=over("parametrisation"),
@@ -53,7 +54,7 @@ def value(reading: Reading, parametrisation: str) -> Estimate:
     return reading.typical_error("sum", parametrisation, "trained")
 
 
-@claims.value(
+@appendix.value(
     ARGUMENT,
     at_least(
         0.5,

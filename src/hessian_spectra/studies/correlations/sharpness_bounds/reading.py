@@ -60,4 +60,4 @@ class Reading(EnsembleReading):
         closer = np.where(used > 0, self["closer"][..., when], 0.0)
         if not used.any():
             raise NothingToMeasure(ALL_DIVERGED)
-        return wilson(float((closer * used).sum() / used.sum()), float(used.sum()), NORMAL)
+        return wilson(float((closer * used).sum() / used.sum()), int(used.sum()), NORMAL)
