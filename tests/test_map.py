@@ -1,0 +1,156 @@
+"""MAP.md says what is true: its tables are those of conf/ and of the code, its paths exist."""
+
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
+import hydra
+import pytest
+import yaml
+
+from hessian_spectra.papers import reading_order
+from pipelines import schema
+
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARY = Path("src", "hessian_spectra")
+PAGE = (ROOT / "MAP.md").read_text() if (ROOT / "MAP.md").exists() else ""
+
+# The groups of the configuration that one file sets: the dataclass of each, and that file.
+GROUPS = {
+    "tracking": (schema.Tracking, "conf/tracking/wandb.yaml"),
+    "launcher": (schema.Launcher, "conf/launcher/default.yaml"),
+    "data": (schema.Data, "conf/config.yaml"),
+}
+# The groups that hold entries of several kinds: where an entry is set, and who reads it.
+ENTRIES = {
+    "data.sets.<data set>.*": ("conf/data/<data set>.yaml", LIBRARY / "data" / "<kind>.py"),
+    "networks.<name>.*": ("conf/networks/<name>.yaml", LIBRARY / "networks" / "<kind>.py"),
+    "studies.<study>.*": (
+        "conf/studies/<paper>/<study>.yaml",
+        LIBRARY / "studies" / "<family>" / "<kind>" / "study.py",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def config():
+    with hydra.initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        return hydra.compose("config")
+
+
+def link(text, path):
+    assert (ROOT / path).exists(), path
+    return f"[{text}]({path})"
+
+
+def row(*cells):
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def codes(names):
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def file_of(thing):
+    return Path(inspect.getfile(thing)).relative_to(ROOT)
+
+
+def natural(text):
+    """A sort key: figures first, and 2 before 10."""
+    parts = re.split(r"(\d+)", text)
+    return not text.startswith("Figure"), [int(p) if p.isdigit() else p for p in parts]
+
+
+def figures(config):
+    """Each paper's figures: the study and its settings, its folder, and what it is made from."""
+    found = []
+    for name, study in config.studies.items():
+        folder = LIBRARY / schema.kinds("studies")[study.kind].replace(".", "/")
+        group = "networks" if "ensemble" in study else "data"
+        source = study.ensemble if "ensemble" in study else study.data
+        cells = (
+            study.paper,
+            study.artifact,
+            link(name, f"conf/studies/{study.paper}/{name}.yaml"),
+            link("/".join(folder.parts[-2:]), folder),
+            link(source, f"conf/{group}/{source}.yaml"),
+        )
+        found.append((reading_order(study.paper), natural(study.artifact), row(*cells)))
+    return [line for *_, line in sorted(found)]
+
+
+def top_level(config):
+    """Each key at the top: where it is set, and which dataclass reads it."""
+    assert set(config) == {field.name for field in dataclasses.fields(schema.Root)}
+    here = file_of(schema)
+    rows = [
+        row("`scale`", "`conf/scale/<scale>.yaml`", f"`Root` in `{here}`"),
+        row("`only`, `side`", "`conf/config.yaml`", f"`Root` in `{here}`"),
+    ]
+    for group, (reader, file) in GROUPS.items():
+        held = yaml.safe_load((ROOT / file).read_text())
+        held = held.get(group, held)
+        names = [field.name for field in dataclasses.fields(reader) if field.name != "sets"]
+        assert names == list(held), f"{file}: {reader.__name__} has other keys, or in another order"
+        keys = codes(f"{group}.{name}" for name in names)
+        rows.append(row(keys, f"`{file}`", f"`{reader.__name__}` in `{here}`"))
+    for key, (file, reader) in ENTRIES.items():
+        rows.append(row(f"`{key}`", f"`{file}`", f"`Config` in `{reader}`"))
+    return rows
+
+
+def keys_of(group):
+    """Each kind's own keys, then those of the dataclasses that several kinds share."""
+    rows, shared = [], {}
+    for kind in schema.kinds(group):
+        reader = schema.module_of(group, kind, "").Config
+        rows.append(_keys(kind, reader))
+        bases = [base for base in reader.__mro__[1:] if dataclasses.is_dataclass(base)]
+        shared |= {base: _keys(base.__name__, base) for base in bases}
+    return [*sorted(rows), *sorted(shared.values())]
+
+
+def _keys(name, reader):
+    own = [f.name for f in dataclasses.fields(reader) if f.name in inspect.get_annotations(reader)]
+    bases = [base.__name__ for base in reader.__bases__ if dataclasses.is_dataclass(base)]
+    return row(link(name, file_of(reader)), codes(own), codes(bases))
+
+
+TABLES = {
+    "From a figure to its folder": figures,
+    "From a key to its reader": top_level,
+    "Keys of studies": lambda config: keys_of("studies"),
+    "Keys of networks": lambda config: keys_of("networks"),
+    "Keys of data sets": lambda config: keys_of("data"),
+}
+
+
+@pytest.mark.parametrize("heading", TABLES)
+def test_a_table_is_that_of_the_code(config, heading):
+    rows = TABLES[heading](config)
+    section = re.search(rf"^#+ {heading}\n(.*?)(?=^#|\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^\|.*\|$", section[1], re.MULTILINE)[2:] if section else []
+    assert found == rows, f"the rows of '{heading}' in MAP.md are:\n" + "\n".join(rows)
+
+
+def test_the_paths_it_names_exist():
+    """Where a name is to be filled in, there is a file that fits."""
+    links = re.findall(r"\]\(([^)]+)\)", PAGE)
+    named = re.findall(r"`((?:conf|src|pipelines|tests)/[^`]*|[\w.]+\.(?:yaml|md|toml))`", PAGE)
+    assert len(links) >= 39
+    assert named
+    for path in {*links, *named}:
+        # What a run makes is not there before.
+        pattern = re.sub(r"<[^>]+>", "*", path)
+        assert any(ROOT.glob(pattern.rstrip("/"))), path
+
+
+def test_the_lists_it_names_are_those_of_dvc_yaml():
+    listed = set(re.findall(r"^ +(?:- )?(\w+): &\w+$", (ROOT / "dvc.yaml").read_text(), re.M))
+    named = set(re.findall(r"list `(\w+)`", PAGE))
+    assert named == listed
+
+
+def test_the_readme_points_to_it():
+    assert "(MAP.md)" in (ROOT / "README.md").read_text()
