@@ -207,14 +207,8 @@ def train(
 def seconds(name: str, work: FanOut, config: Any, networks: Arrays, *, folder: Path) -> float:
     """How long the items of a computation took, one after the other, wherever they were computed.
 
-    Without the time to start jobs, and of the items that are done.
-
-    Args:
-        name: of the computation.
-        work: its items.
-        config: the configuration, as ``work`` takes it.
-        networks: the arrays that it starts from.
-        folder: where shards are.
+    Without the time to start jobs, and of the items that are done. The arguments are those of
+    :func:`run`.
     """
     shards = shards_of(name, folder)
     todo = plan(work, config, networks)

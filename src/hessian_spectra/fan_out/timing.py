@@ -148,14 +148,6 @@ def estimate(
 
     A few items, from the cheapest to the dearest, are timed with ``work.probe``; an item takes its
     ``work.cost`` times the rate that was timed near it. Nothing is written.
-
-    Args:
-        name: of the computation.
-        work: its items.
-        config: the configuration, as ``work`` takes it.
-        networks: the arrays that it starts from.
-        folder: where shards are.
-        launcher: where items would be computed.
     """
     shards = shards_of(name, folder)
     todo = plan(work, config, networks)
