@@ -50,13 +50,10 @@ def test_counts_out_of_range_are_refused_in_one_line(size, share, classes):
         class_counts(size, share, classes)
 
 
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.integers(1, 120), st.data())
-def test_the_range_of_shares_is_what_can_be_drawn(available, size, data):
-    largest_class = data.draw(st.integers(0, len(available) - 1))
-
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.integers(1, 120))
+def test_the_range_of_shares_is_what_can_be_drawn(available, size):
     def fits(share):
-        rest = class_counts(size, share, len(available))
-        counts = rest[1 : largest_class + 1] + rest[:1] + rest[largest_class + 1 :]
+        counts = class_counts(size, share, len(available))
         return all(n <= m for n, m in zip(counts, available, strict=True))
 
     # Every split into the largest class and equal others, smallest largest class first.
@@ -67,20 +64,17 @@ def test_the_range_of_shares_is_what_can_be_drawn(available, size, data):
     possible = [share for share in shares if fits(share)]
     if not possible:
         with pytest.raises(ValueError, match=r"^size: .* cannot be had from"):
-            share_range(available, size, largest_class)
+            share_range(available, size)
     else:
-        assert share_range(available, size, largest_class) == (possible[0], possible[-1])
+        assert share_range(available, size) == (possible[0], possible[-1])
 
 
-@given(st.integers(0, 10), st.sampled_from([0.25, 0.4, 0.7, 1.0]), st.integers(0, 3))
-def test_a_subset_has_its_counts_without_repetition(seed, share, largest_class):
+@given(st.integers(0, 10), st.sampled_from([0.25, 0.4, 0.7, 1.0]))
+def test_a_subset_has_its_counts_without_repetition(seed, share):
     labels = torch.arange(400) % 4
-    chosen = imbalanced_subset(labels, 90, share, generator(seed, "subset"), largest_class)
+    chosen = imbalanced_subset(labels, 90, share, generator(seed, "subset"))
     assert len(chosen) == len(chosen.unique()) == 90
-    counts = class_counts(90, share, 4)
-    found = labels[chosen].bincount(minlength=4).tolist()
-    assert found.pop(largest_class) == counts[0]
-    assert found == counts[1:]
+    assert labels[chosen].bincount(minlength=4).tolist() == class_counts(90, share, 4)
 
 
 def test_a_seed_changes_the_subset_and_a_share_as_little_as_it_can():
@@ -104,20 +98,18 @@ def test_a_subset_is_in_random_order():
 
 
 @pytest.mark.parametrize(
-    ("largest_class", "share", "message"),
+    ("first", "share", "message"),
     [
-        (0, 0.9, r"share 0.9 of 60 samples asks for 54 of class 0, and there are 50: "
-                 r"the largest share that would do is 0.833333"),
-        (1, 0.9, r".* asks for 54 of class 1, and there are 20: .* largest .* 0.333333"),
-        (0, 0.4, r".* asks for 18 of class 2, and there are 15: .* smallest .* is 0.5"),
+        (50, 0.9, r"share 0.9 of 60 samples asks for 54 of class 0, and there are 50: "
+                  r"the largest share that would do is 0.833333"),
+        (35, 0.9, r".* asks for 54 of class 0, and there are 35: .* largest .* 0.566667"),
+        (50, 0.4, r".* asks for 18 of class 2, and there are 15: .* smallest .* is 0.5"),
     ],
 )  # fmt: skip
-def test_too_few_samples_of_a_class_are_named(largest_class, share, message):
-    labels = torch.tensor([0] * 50 + [1] * 20 + [2] * 15)
-    if largest_class == 1:
-        labels = torch.tensor([0] * 50 + [1] * 20 + [2] * 25)
+def test_too_few_samples_of_a_class_are_named(first, share, message):
+    labels = torch.tensor([0] * first + [1] * 20 + [2] * 15)
     with pytest.raises(ValueError, match=f"^{message}$"):
-        imbalanced_subset(labels, 60, share, generator(0, "subset"), largest_class)
+        imbalanced_subset(labels, 60, share, generator(0, "subset"))
 
 
 def test_the_share_that_is_offered_does():
@@ -140,10 +132,3 @@ def test_more_samples_than_there_are_are_refused():
 def test_bad_labels_are_refused(labels):
     with pytest.raises(ValueError, match=r"^labels: expected a vector of integers"):
         imbalanced_subset(labels, 1, 1.0, generator(0, "subset"))
-
-
-def test_a_class_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match=r"^largest_class: expected one of 0 to 1, got 2$"):
-        imbalanced_subset(torch.tensor([0, 1]), 1, 1.0, generator(0, "subset"), largest_class=2)
-    with pytest.raises(ValueError, match=r"^largest_class: expected one of 0 to 1, got 2$"):
-        share_range([1, 1], 1, largest_class=2)

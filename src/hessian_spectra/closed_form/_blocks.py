@@ -39,15 +39,20 @@ class Block:
         In the coordinates ``((z_v + z_w)/√2, (z_v - z_w)/√2)`` it is ``diag(δx I, -δx I)`` plus
         ``σ² u uᵀ`` with ``u = (w + v, w - v)/√2``.
         """
+        return Reduction(self.sectors(column=0, start=0), self.second_moment.reshape(1, 1))
+
+    def sectors(self, column: int, start: int) -> list[Sector]:
+        """The sums, then the differences, of layers that stand in the parameters from ``start``."""
         m, root = len(self.w), math.sqrt(0.5)
-        dx = self.residual_covariance
-        return Reduction(
-            sectors=(
-                Sector(dx, root * (self.w + self.v)[:, None], [0], [(0, root), (m, root)]),
-                Sector(-dx, root * (self.w - self.v)[:, None], [0], [(0, root), (m, -root)]),
-            ),
-            coupling=self.second_moment.reshape(1, 1),
-        )
+        return [
+            Sector(
+                sign * self.residual_covariance,
+                root * (self.w + sign * self.v)[:, None],
+                [column],
+                [(start, root), (start + m, sign * root)],
+            )
+            for sign in (1.0, -1.0)
+        ]
 
     def values(self) -> Float[Tensor, " 4"]:
         """Both outliers, ascending, and the two bulk eigenvalues ``+δx`` and ``-δx``."""
@@ -84,16 +89,22 @@ def stable_pair(
     return torch.stack([smallest, largest], dim=-1)
 
 
-def sum_and_difference(
-    squared_norm_w: Tensor, squared_norm_v: Tensor, inner_product: Tensor, *names: str
-) -> tuple[Tensor, Tensor]:
-    """``‖w + v‖`` and ``‖w - v‖`` from squared norms and inner product.
+def pair_from_numbers(
+    squared_norm_w: Tensor,
+    squared_norm_v: Tensor,
+    inner_product: Tensor,
+    second_moment: Tensor,
+    residual_covariance: Tensor,
+    inner_name: str = "inner_product",
+) -> Float[Tensor, "... 2"]:
+    """The outlier pair, descending, from squared norms and inner product.
 
     Raises:
-        ValueError: a square is negative, or the inner product larger than Cauchy and Schwarz allow;
-            the message uses ``names`` for the three.
+        ValueError: a square is negative, or the inner product, which the message calls
+            ``inner_name``, larger than Cauchy and Schwarz allow.
     """
-    for name, square in zip(names, (squared_norm_w, squared_norm_v), strict=False):
+    squares = {"squared_norm_w": squared_norm_w, "squared_norm_v": squared_norm_v}
+    for name, square in squares.items():
         if bool((square < 0).any()):
             raise ValueError(f"{name}: expected no negative value, got {float(square.min())}")
     largest = squared_norm_w.sqrt() * squared_norm_v.sqrt()
@@ -102,21 +113,36 @@ def sum_and_difference(
     if bool((excess > 0).any()):
         worst = excess.flatten().argmax()
         raise ValueError(
-            f"{names[2]}: expected at most {float(largest.flatten()[worst])} in absolute value "
+            f"{inner_name}: expected at most {float(largest.flatten()[worst])} in absolute value "
             f"(the product of both norms), got {float(inner_product.flatten()[worst])}"
         )
     both, cross = squared_norm_w + squared_norm_v, 2 * inner_product
-    return (both + cross).clamp(min=0).sqrt(), (both - cross).clamp(min=0).sqrt()
+    sums, differences = ((both + sign * cross).clamp(min=0).sqrt() for sign in (1, -1))
+    pair = stable_pair(sums, differences, inner_product, second_moment, residual_covariance)
+    return pair.flip(-1)
+
+
+def blocks_of_rows(
+    w: Float[Tensor, "k m"],
+    v: Float[Tensor, "k m"],
+    second_moments: Float[Tensor, " k"],
+    residual_covariances: Float[Tensor, " k"],
+) -> list[Block]:
+    """A block for each row, its number the cell; the parameters are ``v_1, w_1, v_2, ...``."""
+    size = 2 * w.shape[1]
+    return [
+        Block(*numbers, rows=slice(size * row, size * (row + 1)), cell=str(row))
+        for row, numbers in enumerate(zip(w, v, second_moments, residual_covariances, strict=True))
+    ]
 
 
 def spectrum_of_blocks(
-    blocks: Sequence[Block], parameters: int, power: int, method: str, dead: Tensor | None = None
+    blocks: Sequence[Block], power: int, method: str, dead: Tensor | None = None
 ) -> Spectrum:
     """The direct sum of blocks.
 
     Args:
         blocks: the blocks, scaled.
-        parameters: ``p``, all parameters.
         power: the Hessian is ``2**power`` times the scaled one.
         method: the theorem's name.
         dead: ``(d,)`` parameters that the loss does not depend on.
@@ -135,6 +161,7 @@ def spectrum_of_blocks(
         parts = [(block.rows, block.reduction().eigenbasis()) for block in blocks]
         if dead is not None and len(dead) > 0:
             parts.append((dead, torch.eye(len(dead), dtype=torch.float64, device=dead.device)))
+        parameters = sum(multiplicities)
         vectors = parts[0][1].new_zeros(parameters, parameters)
         column = 0
         for rows, basis in parts:

@@ -1,6 +1,6 @@
 """The layers of a linear network: read, multiplied up, and how far they are from balanced."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import ArrayLike, read
+from hessian_spectra.closed_form.assumptions import require
 
 Layers = Sequence[ArrayLike] | Tensor | np.ndarray
 
@@ -25,19 +26,19 @@ def matrices(weights: Layers) -> dict[str, ArrayLike]:
     return {f"W_{number}": weight for number, weight in enumerate(weights, start=1)}
 
 
-def layer_shapes(depth: int) -> dict[str, tuple[str, str]]:
-    """The shapes of that many layers, as ``read`` takes them."""
-    return {f"W_{layer}": (f"d_{layer}", f"d_{layer - 1}") for layer in range(1, depth + 1)}
-
-
-def read_layers(weights: Layers) -> list[Tensor]:
-    """The layers as float64 matrices that fit together.
+def read_layers(
+    weights: Layers, shapes: Mapping[str, Sequence[str]] | None = None, /, **others: ArrayLike
+) -> tuple[Tensor, ...]:
+    """The layers as float64 matrices that fit together, then other arguments, of given shapes.
 
     Raises:
         ValueError: bad shape or type, no layer, empty or not finite layers.
     """
     given = matrices(weights)
-    return list(read(layer_shapes(len(given)), **given))
+    of_layers = {
+        f"W_{layer}": (f"d_{layer}", f"d_{layer - 1}") for layer in range(1, len(given) + 1)
+    }
+    return read({**of_layers, **(shapes or {})}, **given, **others)
 
 
 def prefixes_and_suffixes(layers: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
@@ -60,6 +61,12 @@ def unbalance(layers: Sequence[Tensor]) -> float:
     defects = [torch.linalg.matrix_norm(a @ a.T - b.T @ b) for a, b in pairwise(layers)]
     size = max(float(layer.square().sum()) for layer in layers)
     return max((float(defect) for defect in defects), default=0.0) / size if size > 0 else 0.0
+
+
+def require_whitened(moments: Tensor, tolerance: float, source: str) -> None:
+    """Refuse inputs whose second moments are not a multiple of the identity."""
+    advice = "whiten x, leaving out directions without variance, or pass check=False"
+    require("x xᵀ / n = σ² I", off_identity(moments), tolerance, source, advice)
 
 
 def off_identity(moments: Tensor) -> float:

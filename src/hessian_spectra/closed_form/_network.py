@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from hessian_spectra.closed_form._blocks import stable_pair
-from hessian_spectra.closed_form._inputs import finite, norm, times_power_of_two
+from hessian_spectra.closed_form._inputs import finite, norm, normalise, times_power_of_two
 from hessian_spectra.closed_form._reduction import Reduction, Sector
 from hessian_spectra.closed_form.assumptions import ROUNDING
 from hessian_spectra.spectrum import Spectrum
@@ -33,12 +33,27 @@ class Network:
         V: ``(m, D)`` first layer.
         moments: ``(D, D)`` mean of ``x xᵀ``.
         residual_covariance: ``(D,)`` mean of ``x (f(x) - y)``.
+        power: the Hessian is ``2**power`` times the scaled one.
     """
 
     w: Float[Tensor, " m"]
     V: Float[Tensor, "m D"]
     moments: Float[Tensor, "D D"]
     residual_covariance: Float[Tensor, " D"]
+    power: int
+
+    @classmethod
+    def of(
+        cls,
+        w: Float[Tensor, " m"],
+        V: Float[Tensor, "m D"],
+        x: Float[Tensor, "n D"],
+        y: Float[Tensor, " n"],
+    ) -> "Network":
+        """The network on inputs and targets, of which none is scaled yet."""
+        (w, V), x, y, power = normalise([w, V], x, y)
+        residual_covariance = x.T @ (x @ (V.T @ w) - y) / len(x)
+        return cls(w, V, x.T @ x / len(x), residual_covariance, power)
 
     @cached_property
     def rotation(self) -> Float[Tensor, "D D"]:
@@ -107,11 +122,10 @@ class Network:
         sorted_labels = [labels[i] for i in order.tolist()]
         return values, [count for count, _ in sorted_labels], [cell for _, cell in sorted_labels]
 
-    def spectrum(self, power: int, method: str, arrange: Callable[[Tensor], Tensor]) -> Spectrum:
+    def spectrum(self, method: str, arrange: Callable[[Tensor], Tensor]) -> Spectrum:
         """All eigenvalues and, on request, eigenvectors.
 
         Args:
-            power: the Hessian is ``2**power`` times the scaled one.
             method: the theorem's name.
             arrange: turns eigenvectors ``(D + 1, m, p)``, first the columns of ``V``, then ``w``,
                 into ``(p, p)`` in the order of the parameters.
@@ -127,7 +141,7 @@ class Network:
             return arrange(torch.cat([columns, slots[inputs:]]))
 
         return Spectrum(
-            values=finite(times_power_of_two(torch.cat([values, rest]), power)),
+            values=finite(times_power_of_two(torch.cat([values, rest]), self.power)),
             multiplicities=[*multiplicities, bulk, bulk, (inputs - 1) * (m - 1)],
             kinds=["outlier"] * len(values) + ["bulk", "bulk", "zero"],
             cells=[*cells, "", "", ""],

@@ -5,9 +5,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._inputs import ArrayLike, norm, read
+from hessian_spectra.closed_form._inputs import ArrayLike, norm
 from hessian_spectra.closed_form.cubic import DepressedCubic
-from hessian_spectra.closed_form.self_attention import AttentionCoefficients, small_matrix
+from hessian_spectra.closed_form.self_attention import (
+    AttentionCoefficients,
+    read_coefficients,
+    small_matrix,
+)
 
 
 class Bounds(NamedTuple):
@@ -41,7 +45,7 @@ def attention_cubic(
         >>> attention_cubic(c, [1.0, 0.0], [0.0, 1.0]).roots()
         tensor([ 1.0000,  0.5000, -0.5000], dtype=torch.float64)
     """
-    coefficients, query, key = _read(coefficients, w_query, w_key)
+    coefficients, query, key = read_coefficients(coefficients, w_query, w_key)
     return DepressedCubic.of(small_matrix(coefficients, query, key))
 
 
@@ -88,7 +92,7 @@ def attention_largest_eigenvalue_bounds(
     cubic = attention_cubic(coefficients, w_query, w_key)
     width = cubic.half_width()
     lower, upper = cubic.shift + width / 2, cubic.shift + width
-    _, query, _ = _read(coefficients, w_query, w_key)
+    _, query, _ = read_coefficients(coefficients, w_query, w_key)
     if len(query) >= 2:
         bulk = torch.as_tensor(coefficients.gamma).detach().to(lower).abs()
         lower, upper = torch.maximum(lower, bulk), torch.maximum(upper, bulk)
@@ -127,7 +131,7 @@ def condition_number_bound(
         >>> bool(bound <= 3.0 / 0.5)
         True
     """
-    _, query, _ = _read(coefficients, w_query, w_key)
+    _, query, _ = read_coefficients(coefficients, w_query, w_key)
     if len(query) < 2:
         raise ValueError(
             "w_query: expected at least 2 entries, got 1: there is no bulk to bound with"
@@ -158,16 +162,8 @@ def attention_outliers_without_bulk(
         >>> attention_outliers_without_bulk(c, [1.0], [0.0])
         tensor([2., 1.], dtype=torch.float64)
     """
-    (alpha, beta, _, zeta), query, key = _read(coefficients, w_query, w_key)
+    (alpha, beta, _, zeta), query, key = read_coefficients(coefficients, w_query, w_key)
     size = torch.hypot(norm(query), norm(key))
     mean, radius = (alpha + zeta * size**2) / 2, (alpha - zeta * size**2) / 2
     radius = torch.hypot(radius, beta * size)
     return torch.stack([mean + radius, mean - radius])
-
-
-def _read(
-    coefficients: AttentionCoefficients, w_query: ArrayLike, w_key: ArrayLike
-) -> tuple[AttentionCoefficients, Tensor, Tensor]:
-    shapes = dict.fromkeys(coefficients._fields, "") | {"w_query": "d", "w_key": "d"}
-    *numbers, query, key = read(shapes, **coefficients._asdict(), w_query=w_query, w_key=w_key)
-    return AttentionCoefficients(*numbers), query, key

@@ -18,10 +18,11 @@ from hessian_spectra.closed_form._inputs import (
 )
 from hessian_spectra.closed_form._layers import (
     Layers,
-    layer_shapes,
     matrices,
     off_identity,
     prefixes_and_suffixes,
+    read_layers,
+    require_whitened,
     unbalance,
 )
 from hessian_spectra.closed_form._pairs import rank_of, spectrum_of_pairs
@@ -85,8 +86,8 @@ def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = Tr
     given = matrices(weights)
     exact = is_double(*given.values(), x, y)
     depth = len(given)
-    shapes = {**layer_shapes(depth), "x": ("d_0", "n"), "y": (f"d_{depth}", "n")}
-    *layers, x, _ = read(shapes, **given, x=x, y=y)
+    shapes = {"x": ("d_0", "n"), "y": (f"d_{depth}", "n")}
+    *layers, x, _ = read_layers(weights, shapes, x=x, y=y)
     scale, of_inputs = exponent(*layers) or 0, exponent(x) or 0
     layers = [times_power_of_two(layer, -scale) for layer in layers]
     x = times_power_of_two(x, -of_inputs)
@@ -173,8 +174,7 @@ def _require_assumptions(layers: Sequence[Tensor], moments: Tensor, tolerance: f
     """Refuse inputs that are not whitened, and more than two layers that are not balanced."""
     equation = 15 if len(layers) == 2 else 9
     source = f"The spectrum of a deep linear network (anon2026data, eq. {equation})"
-    advice = "whiten x, leaving out directions without variance, or pass check=False"
-    require("x xᵀ / n = σ² I", off_identity(moments), tolerance, source, advice)
+    require_whitened(moments, tolerance, source)
     if len(layers) > 2:
         advice = "start from balanced weights and small steps, or pass check=False"
         require("W_l W_lᵀ = W_{l+1}ᵀ W_{l+1}", unbalance(layers), tolerance, source, advice)

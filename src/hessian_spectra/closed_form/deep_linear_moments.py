@@ -3,11 +3,9 @@
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._inputs import ArrayLike, finite, read
+from hessian_spectra.closed_form._inputs import ArrayLike, finite
 from hessian_spectra.closed_form._layers import (
     Layers,
-    layer_shapes,
-    matrices,
     prefixes_and_suffixes,
     read_layers,
     unbalance,
@@ -40,9 +38,8 @@ def deep_linear_trace(weights: Layers, second_moment: ArrayLike) -> Tensor:
         >>> deep_linear_trace(weights, [[1.0, 0.0], [0.0, 1.0]])  # 2 · 3² + 2² · 1
         tensor(22., dtype=torch.float64)
     """
-    given = matrices(weights)
-    shapes = {**layer_shapes(len(given)), "second_moment": ("d_0", "d_0")}
-    *layers, moments = read(shapes, **given, second_moment=second_moment)
+    shapes = {"second_moment": ("d_0", "d_0")}
+    *layers, moments = read_layers(weights, shapes, second_moment=second_moment)
     before, after = prefixes_and_suffixes(layers)
     terms = [
         ((p @ moments) * p).sum() * s.square().sum() for p, s in zip(before, after, strict=True)
@@ -72,9 +69,7 @@ def deep_linear_bound(weights: Layers, input_scale: ArrayLike) -> Tensor:
         >>> deep_linear_bound([[[2.0, 0.0]], [[3.0]]], input_scale=1.0)  # 3² + 2²
         tensor(13., dtype=torch.float64)
     """
-    given = matrices(weights)
-    shapes = {**layer_shapes(len(given)), "input_scale": ""}
-    *layers, sigma = read(shapes, **given, input_scale=input_scale)
+    *layers, sigma = read_layers(weights, {"input_scale": ""}, input_scale=input_scale)
     before, after = prefixes_and_suffixes(layers)
     # P_1 and S_L are identities, of which a singular value decomposition would take longest.
     one = sigma.new_ones(())
@@ -108,9 +103,7 @@ def deep_linear_sharpness(weights: Layers, input_scale: ArrayLike) -> Tensor:
         >>> deep_linear_sharpness([[[2.0, 0.0]], [[3.0]]], input_scale=1.0)
         tensor(13., dtype=torch.float64)
     """
-    given = matrices(weights)
-    shapes = {**layer_shapes(len(given)), "input_scale": ""}
-    *layers, sigma = read(shapes, **given, input_scale=input_scale)
+    *layers, sigma = read_layers(weights, {"input_scale": ""}, input_scale=input_scale)
     return finite(sigma**2 * power_sum(_norm(layers[0]), _norm(layers[-1]), len(layers)))
 
 

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, finite, is_double, read
-from hessian_spectra.closed_form._layers import off_identity
-from hessian_spectra.closed_form.assumptions import require, tolerance_of
+from hessian_spectra.closed_form._layers import require_whitened
+from hessian_spectra.closed_form.assumptions import tolerance_of
 
 
 def sharpness_from_labels(
@@ -37,12 +37,7 @@ def sharpness_from_labels(
         >>> sharpness_from_labels(0.25, depth=2, input_scale=1.0)
         tensor(1., dtype=torch.float64)
     """
-    alpha, layers, sigma = broadcast(
-        largest_share=largest_share, depth=depth, input_scale=input_scale
-    )
-    _require_range("largest_share", alpha, 0.0, "no negative number")
-    _require_range("depth", layers, 1.0, "at least 1")
-    _require_positive(sigma)
+    alpha, layers, sigma = _read(depth, input_scale, largest_share=largest_share)
     return finite(layers * sigma ** (2 / layers) * alpha ** (1 - 1 / layers))
 
 
@@ -58,15 +53,11 @@ def least_squares_sharpness(
     Args:
         solution_norm: ``‖W‖₂ = σ_max(Y Xᵀ)/(n σ_x²)``, see :func:`least_squares_singular_values`;
             any shape that broadcasts with the others.
-        depth: ``L``, at least 1.
-        input_scale: ``σ_x``, with ``X Xᵀ / n = σ_x² I``; positive.
+        depth: as for :func:`sharpness_from_labels`, with its errors.
+        input_scale: likewise.
 
     Returns:
         The largest eigenvalue, of the common shape.
-
-    Raises:
-        ValueError: a number out of its range, shapes that do not broadcast, or numbers that are not
-            finite.
 
     Source: anon2026data, eq. (9b) and (12), without the assumption that the loss is zero, on which
     eq. (14) depends.
@@ -75,12 +66,7 @@ def least_squares_sharpness(
         >>> least_squares_sharpness(0.25, depth=2, input_scale=3.0)  # 2 · 9 · 0.25
         tensor(4.5000, dtype=torch.float64)
     """
-    norm, layers, sigma = broadcast(
-        solution_norm=solution_norm, depth=depth, input_scale=input_scale
-    )
-    _require_range("solution_norm", norm, 0.0, "no negative number")
-    _require_range("depth", layers, 1.0, "at least 1")
-    _require_positive(sigma)
+    norm, layers, sigma = _read(depth, input_scale, solution_norm=solution_norm)
     return finite(layers * sigma**2 * norm ** (2 * (1 - 1 / layers)))
 
 
@@ -122,18 +108,20 @@ def least_squares_singular_values(
     if float(sigma_squared) == 0:
         raise ValueError("x: expected inputs that are not all 0")
     if check:
-        advice = "whiten x, leaving out directions without variance, or pass check=False"
         source = "The least-squares solution (anon2026data, eq. 12)"
-        violation = off_identity(second_moments)
-        require("x xᵀ / n = σ² I", violation, tolerance_of(exact), source, advice)
+        require_whitened(second_moments, tolerance_of(exact), source)
     return torch.linalg.svdvals(y @ x.T / (x.shape[1] * sigma_squared)) ** (1 / depth)
 
 
-def _require_range(name: str, values: Tensor, smallest: float, expected: str) -> None:
-    if bool((values < smallest).any()):
-        raise ValueError(f"{name}: expected {expected}, got {float(values.min())}")
-
-
-def _require_positive(scale: Tensor) -> None:
-    if not bool((scale > 0).all()):
-        raise ValueError(f"input_scale: expected a positive number, got {float(scale.min())}")
+def _read(depth: ArrayLike, input_scale: ArrayLike, **size: ArrayLike) -> list[Tensor]:
+    """One more number, which may be 0, then depth and scale, each of the common shape."""
+    values, layers, sigma = broadcast(**size, depth=depth, input_scale=input_scale)
+    (first,) = size
+    for name, number, good, expected in (
+        (first, values, values >= 0, "no negative number"),
+        ("depth", layers, layers >= 1, "at least 1"),
+        ("input_scale", sigma, sigma > 0, "a positive number"),
+    ):
+        if not bool(good.all()):
+            raise ValueError(f"{name}: expected {expected}, got {float(number.min())}")
+    return [values, layers, sigma]

@@ -68,17 +68,7 @@ def smallest_eigenvalue_bound(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: Array
     The smallest eigenvalue is ``-|δx|`` for ``m >= 2`` and the small outlier, no smaller than that,
     for ``m = 1``; and ``|δx| <= √(2 loss) σ_x`` by Cauchy and Schwarz. The paper writes ``-δx``.
 
-    Args:
-        w: ``(m,)`` second layer.
-        v: ``(m,)`` first layer.
-        x: ``(n,)`` inputs.
-        y: ``(n,)`` targets.
-
-    Returns:
-        ``()``.
-
-    Raises:
-        ValueError: bad shape or type, empty or not finite data.
+    Args and errors are those of :func:`two_layer_linear`. The bound is ``()``.
 
     Source: singh2024closed, eq. (34) and below; singh2026cracking, eq. (34).
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._inputs import ArrayLike, is_double, normalise, read
+from hessian_spectra.closed_form._inputs import ArrayLike, is_double, read
 from hessian_spectra.closed_form._network import Network
 from hessian_spectra.closed_form.assumptions import require, tolerance_of
 from hessian_spectra.spectrum import Spectrum
@@ -60,14 +60,8 @@ def linear_with_bias(
     if check:
         _require_standardised(x, tolerance_of(exact))
     inputs = torch.stack([x, torch.ones_like(x)], dim=1)  # (n, 2)
-    (w, V), inputs, y, power = normalise([w, torch.stack([v, b], dim=1)], inputs, y)
-    network = Network(
-        w=w,
-        V=V,
-        moments=inputs.T @ inputs / len(inputs),
-        residual_covariance=inputs.T @ (inputs @ (V.T @ w) - y) / len(inputs),
-    )
-    return network.spectrum(power, "closed form, Theorem B.1", _second_layer_first)
+    network = Network.of(w, torch.stack([v, b], dim=1), inputs, y)
+    return network.spectrum("closed form, Theorem B.1", _second_layer_first)
 
 
 def bias_sextic(
@@ -76,22 +70,13 @@ def bias_sextic(
     """Coefficients of the sextic whose roots are the five outliers of the network with bias, and 0.
 
     For the eigenvalues themselves use :func:`linear_with_bias`: coefficients of a polynomial lose
-    half of the digits where roots meet.
+    half of the digits where roots meet. For inputs that are not standardised, which ``check=False``
+    lets pass, the roots are not the eigenvalues.
 
-    Args:
-        w: ``(m,)`` second layer.
-        v: ``(m,)`` first layer.
-        b: ``(m,)`` bias of the first layer.
-        x: ``(n,)`` inputs with zero mean and unit second moment.
-        y: ``(n,)`` targets.
-        check: whether to refuse other inputs, for which the roots are not the eigenvalues.
+    Args and errors are those of :func:`linear_with_bias`.
 
     Returns:
         ``(7,)`` coefficients, that of ``λ⁶`` first.
-
-    Raises:
-        AssumptionError: the inputs are not standardised.
-        ValueError: bad shape or type, empty or not finite data.
 
     Source: singh2026cracking, eq. (89) to (99), with ``(‖b‖² + ‖w‖²)`` in (92) and minus in (97).
 

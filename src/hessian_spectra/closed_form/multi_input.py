@@ -1,11 +1,9 @@
 """Several inputs, each with layers of its own: singh2026cracking, Corollary B.1."""
 
-import math
-
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._blocks import Block, spectrum_of_blocks
+from hessian_spectra.closed_form._blocks import Block, blocks_of_rows, spectrum_of_blocks
 from hessian_spectra.closed_form._inputs import (
     ArrayLike,
     finite,
@@ -13,7 +11,7 @@ from hessian_spectra.closed_form._inputs import (
     read,
     times_power_of_two,
 )
-from hessian_spectra.closed_form._reduction import Reduction, Sector
+from hessian_spectra.closed_form._reduction import Reduction
 from hessian_spectra.closed_form.assumptions import ROUNDING
 from hessian_spectra.spectrum import Spectrum
 
@@ -53,23 +51,12 @@ def multi_input(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike) -> Spect
         [0.0, 0.0, 0.0, 4.0]
     """
     w, v, x, y = read({"w": "Dm", "v": "Dm", "x": "nD", "y": "n"}, w=w, v=v, x=x, y=y)
-    coordinates, m = w.shape
     (w, v), x, y, power = normalise([w, v], x, y)
     moments = x.T @ x / len(x)
     covariance = x.T @ (x @ (w * v).sum(-1) - y) / len(x)
-    blocks = [
-        Block(
-            w=w[d],
-            v=v[d],
-            second_moment=moments[d, d],
-            residual_covariance=covariance[d],
-            rows=slice(2 * m * d, 2 * m * (d + 1)),
-            cell=str(d),
-        )
-        for d in range(coordinates)
-    ]
+    blocks = blocks_of_rows(w, v, moments.diagonal(), covariance)
     if _is_diagonal(moments):
-        return spectrum_of_blocks(blocks, 2 * m * coordinates, power, "closed form, Corollary B.1")
+        return spectrum_of_blocks(blocks, power, "closed form, Corollary B.1")
     return _correlated(blocks, moments, power)
 
 
@@ -81,14 +68,8 @@ def _is_diagonal(moments: Tensor) -> bool:
 
 def _correlated(blocks: list[Block], moments: Tensor, power: int) -> Spectrum:
     """The spectrum with outliers that are coupled by the second moments of the inputs."""
-    m, root = len(blocks[0].w), math.sqrt(0.5)
-    sectors = []
-    for d, block in enumerate(blocks):
-        dx, start = block.residual_covariance, 2 * m * d
-        for sign in (1.0, -1.0):
-            factor = root * (block.w + sign * block.v)[:, None]
-            placement = [(start, root), (start + m, sign * root)]
-            sectors.append(Sector(sign * dx, factor, [d], placement))
+    m = len(blocks[0].w)
+    sectors = [part for d, block in enumerate(blocks) for part in block.sectors(d, 2 * m * d)]
     reduction = Reduction(sectors, moments)
     outliers = reduction.outlier_values()
     bulk = torch.stack([sector.value for sector in sectors])

@@ -1,6 +1,6 @@
 """Separate heads for several outputs: singh2026cracking, Corollaries B.2 and B.3."""
 
-from hessian_spectra.closed_form._blocks import Block, spectrum_of_blocks
+from hessian_spectra.closed_form._blocks import blocks_of_rows, spectrum_of_blocks
 from hessian_spectra.closed_form._inputs import ArrayLike, normalise, read
 from hessian_spectra.spectrum import Spectrum
 
@@ -36,20 +36,9 @@ def multi_output(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike) -> Spec
     """
     shapes = {"w": "Km", "v": "Km", "x": "n", "y": "nK"}
     w, v, x, y = read(shapes, w=w, v=v, x=x, y=y)
-    heads, m = w.shape
     (w, v), x, y, power = normalise([w, v], x, y)
-    second_moment = (x * x).mean()
+    second_moments = (x * x).mean().expand(len(w))
     residual = x[:, None] * (w * v).sum(-1) - y  # (n, K)
     covariance = x @ residual / len(x)
-    blocks = [
-        Block(
-            w=w[k],
-            v=v[k],
-            second_moment=second_moment,
-            residual_covariance=covariance[k],
-            rows=slice(2 * m * k, 2 * m * (k + 1)),
-            cell=str(k),
-        )
-        for k in range(heads)
-    ]
-    return spectrum_of_blocks(blocks, 2 * m * heads, power, "closed form, Corollary B.2")
+    blocks = blocks_of_rows(w, v, second_moments, covariance)
+    return spectrum_of_blocks(blocks, power, "closed form, Corollary B.2")

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._blocks import stable_pair, sum_and_difference
-from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, is_double, normalise, read
+from hessian_spectra.closed_form._blocks import pair_from_numbers
+from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, is_double, read
+from hessian_spectra.closed_form._layers import off_identity
 from hessian_spectra.closed_form._network import Network, triple_matrix
 from hessian_spectra.closed_form.assumptions import require, tolerance_of
 from hessian_spectra.spectrum import Spectrum
@@ -68,14 +69,8 @@ def orthogonal_first_layer(
     w, V, x, y = read({"w": "m", "V": "mD", "x": "nD", "y": "n"}, w=w, V=V, x=x, y=y)
     if check:
         _require_orthogonal(V, x, y, tolerance_of(exact))
-    (w, V), x, y, power = normalise([w, V], x, y)
-    network = Network(
-        w=w,
-        V=V,
-        moments=x.T @ x / len(x),
-        residual_covariance=x.T @ (x @ (V.T @ w) - y) / len(x),
-    )
-    return network.spectrum(power, "closed form, orthogonal first layer", _first_layer_by_rows)
+    network = Network.of(w, V, x, y)
+    return network.spectrum("closed form, orthogonal first layer", _first_layer_by_rows)
 
 
 class PairAndTriple(NamedTuple):
@@ -128,24 +123,17 @@ def pair_and_triple(
         alignment=alignment,
         residual=residual,
     )
-    names = ("squared_norm_w", "squared_norm_v", "alignment")
-    sums, differences = sum_and_difference(w2, v2, c, *names)
-    pair = stable_pair(sums, differences, c, torch.ones_like(c), rho)
+    pair = pair_from_numbers(w2, v2, c, torch.ones_like(c), rho, inner_name="alignment")
     triple = torch.linalg.eigvalsh(triple_matrix(w2, v2, rho))
-    return PairAndTriple(pair.flip(-1), triple.flip(-1))
+    return PairAndTriple(pair, triple.flip(-1))
 
 
 def _require_orthogonal(V: Tensor, x: Tensor, y: Tensor, tolerance: float) -> None:
     """Refuse a first layer without orthogonal columns of one norm, or data that is not whitened."""
-    inputs = V.shape[1]
-    identity = torch.eye(inputs, dtype=V.dtype, device=V.device)
     V = V / V.abs().max().clamp(min=torch.finfo(V.dtype).tiny)
-    gram = V.T @ V
-    size = gram.diagonal().mean()
-    if float(size) > 0:
-        violation = float((gram / size - identity).abs().max())
-        advice = "take V from a QR factorisation, or pass check=False"
-        require("VᵀV = c I", violation, tolerance, _SOURCE, advice)
+    advice = "take V from a QR factorisation, or pass check=False"
+    require("VᵀV = c I", off_identity(V.T @ V), tolerance, _SOURCE, advice)
+    identity = torch.eye(V.shape[1], dtype=V.dtype, device=V.device)
     violation = float((x.T @ x / len(x) - identity).abs().max())
     advice = "whiten x (mean(x xᵀ) = I), or pass check=False"
     require("mean(x xᵀ) = I", violation, tolerance, _SOURCE, advice)

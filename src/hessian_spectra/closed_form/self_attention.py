@@ -191,9 +191,16 @@ def attention_spectrum(
         >>> attention_spectrum(c, [1.0, 0.0], [0.0, 1.0]).eigenvalues
         tensor([-0.5000, -0.5000,  0.5000,  0.5000,  1.0000], dtype=torch.float64)
     """
+    return _spectrum(*read_coefficients(coefficients, w_query, w_key), 0)
+
+
+def read_coefficients(
+    coefficients: AttentionCoefficients, w_query: ArrayLike, w_key: ArrayLike
+) -> tuple[AttentionCoefficients, Tensor, Tensor]:
+    """The four numbers and the two weights as tensors."""
     shapes = dict.fromkeys(coefficients._fields, "") | {"w_query": "d", "w_key": "d"}
     *numbers, query, key = read(shapes, **coefficients._asdict(), w_query=w_query, w_key=w_key)
-    return _spectrum(AttentionCoefficients(*numbers), query, key, 0)
+    return AttentionCoefficients(*numbers), query, key
 
 
 def small_matrix(coefficients: AttentionCoefficients, w_query: Tensor, w_key: Tensor) -> Tensor:

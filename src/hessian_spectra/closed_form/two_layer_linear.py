@@ -2,12 +2,7 @@
 
 from torch import Tensor
 
-from hessian_spectra.closed_form._blocks import (
-    Block,
-    spectrum_of_blocks,
-    stable_pair,
-    sum_and_difference,
-)
+from hessian_spectra.closed_form._blocks import Block, pair_from_numbers, spectrum_of_blocks
 from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, normalise, read
 from hessian_spectra.spectrum import Spectrum
 
@@ -59,7 +54,7 @@ def two_layer_linear(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike) -> 
         residual_covariance=(x * residual).mean(),
         rows=slice(0, 2 * m),
     )
-    return spectrum_of_blocks([block], 2 * m, power, "closed form, Theorem 3.1")
+    return spectrum_of_blocks([block], power, "closed form, Theorem 3.1")
 
 
 def outlier_pair(
@@ -102,8 +97,7 @@ def outlier_pair(
         second_moment=second_moment,
         residual_covariance=residual_covariance,
     )
-    names = ("squared_norm_w", "squared_norm_v", "inner_product")
-    sums, differences = sum_and_difference(w2, v2, inner, *names)
+    pair = pair_from_numbers(w2, v2, inner, moment, dx)
     if bool((moment < 0).any()):
         raise ValueError(f"second_moment: expected no negative value, got {float(moment.min())}")
-    return stable_pair(sums, differences, inner, moment, dx).flip(-1)
+    return pair

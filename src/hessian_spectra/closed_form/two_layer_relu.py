@@ -70,5 +70,5 @@ def two_layer_relu(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike) -> Sp
             )
         )
     return spectrum_of_blocks(
-        blocks, 2 * m, power, "closed form, Theorem 3.4", dead=torch.cat([dead, dead + m])
+        blocks, power, "closed form, Theorem 3.4", dead=torch.cat([dead, dead + m])
     )

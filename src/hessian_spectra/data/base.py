@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from hessian_spectra.validation import require
+
 
 @dataclass(frozen=True, kw_only=True)
 class DataConfig:
@@ -15,6 +17,20 @@ class DataConfig:
 
     kind: str
     seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizedConfig(DataConfig):
+    """The fields of data sets of as many points as one likes.
+
+    Args:
+        size: number of points n.
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        require(self.size >= 1, "size", "at least 1", self.size)
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,6 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     All columns and the target have zero mean and unit second moment, so that the closed forms for
     whitened scalar inputs apply to a single feature. The ten features stay correlated.
 
-    Args:
-        config: the settings.
-        storage: unused, the data come with scikit-learn.
-
     Returns:
         ``x`` ``(442,)`` for one feature or ``(442, 10)`` for all, and ``y`` ``(442,)``.
 

@@ -51,10 +51,6 @@ def _is_number(token: Any) -> bool:
 def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     """The listed sequences, to be reversed.
 
-    Args:
-        config: the settings.
-        storage: unused, the data are in the configuration.
-
     Returns:
         ``x`` and ``y``, both ``(batch, length)``; ``y`` is ``x`` read backwards.
 

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-import torch
-
 from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
+from hessian_spectra.data.tools.draws import gaussian
 from hessian_spectra.results import Arrays
-from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
 TARGETS = ("gaussian", "reversal")
@@ -37,10 +35,6 @@ class Config(DataConfig):
 def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     """Sequences of independent standard normal tokens, and their targets.
 
-    Args:
-        config: the settings.
-        storage: unused, the data are generated.
-
     Returns:
         ``x`` and ``y``, both ``(batch, length)``, or ``(batch, length, embedding_dimension)`` if
         that is more than 1.
@@ -59,11 +53,6 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     shape = [config.batch, config.length]
     if config.embedding_dimension > 1:
         shape.append(config.embedding_dimension)
-    x = torch.randn(shape, dtype=torch.float64, generator=generator(config.seed, "data inputs"))
-    if config.target == "reversal":
-        y = x.flip(1)
-    else:
-        y = torch.randn(
-            shape, dtype=torch.float64, generator=generator(config.seed, "data targets")
-        )
+    x = gaussian(config.seed, "inputs", *shape)
+    y = x.flip(1) if config.target == "reversal" else gaussian(config.seed, "targets", *shape)
     return {"x": x.numpy(), "y": y.numpy()}

@@ -5,32 +5,31 @@ from dataclasses import dataclass
 
 import torch
 
-from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
+from hessian_spectra.data.base import OFFLINE, SizedConfig, Storage
+from hessian_spectra.data.tools.draws import gaussian
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(DataConfig):
+class Config(SizedConfig):
     """Settings of the wedge.
 
     Args:
-        size: number of points n.
         half_width: the inputs are uniform in ``(-half_width, half_width)``.
         slope_plus: slope of the target for x > 0.
         slope_minus: slope of the target for x <= 0.
         noise: standard deviation of the Gaussian noise on the targets.
     """
 
-    size: int
     half_width: float
     slope_plus: float
     slope_minus: float
     noise: float
 
     def __post_init__(self) -> None:
-        require(self.size >= 1, "size", "at least 1", self.size)
+        super().__post_init__()
         positive = math.isfinite(self.half_width) and self.half_width > 0
         require(positive, "half_width", "a positive number", self.half_width)
         for field in ("slope_plus", "slope_minus"):
@@ -48,10 +47,6 @@ class Config(DataConfig):
 def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     """Uniform inputs and y = slope · x + noise, with the slope of the side that x is on.
 
-    Args:
-        config: the settings.
-        storage: unused, the data are generated.
-
     Returns:
         ``x`` and ``y``, both ``(n,)``.
 
@@ -67,9 +62,7 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     uniform = torch.rand(
         config.size, dtype=torch.float64, generator=generator(config.seed, "data inputs")
     )
-    normal = torch.randn(
-        config.size, dtype=torch.float64, generator=generator(config.seed, "data noise")
-    )
+    normal = gaussian(config.seed, "noise", config.size)
     x = config.half_width * (2 * uniform - 1)
     slope = torch.where(x > 0, config.slope_plus, config.slope_minus)
     return {"x": x.numpy(), "y": (slope * x + config.noise * normal).numpy()}

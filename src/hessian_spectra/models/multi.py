@@ -8,22 +8,26 @@ from torch import Tensor, nn
 from hessian_spectra.models._parameters import parameter, require_inputs, require_same_shape
 
 
-def _interleaved(v: Tensor, w: Tensor) -> nn.ParameterList:
+class _Rows(nn.Module):
     """The rows of ``v`` and ``w`` as separate parameters v_1, w_1, v_2, w_2, ..."""
-    require_same_shape(v=v, w=w)
-    rows = zip(parameter("v", v, 2), parameter("w", w, 2), strict=True)
-    return nn.ParameterList([parameter("row", row, 1) for row in chain.from_iterable(rows)])
+
+    def __init__(self, v: Tensor, w: Tensor) -> None:
+        super().__init__()
+        require_same_shape(v=v, w=w)
+        rows = zip(parameter("v", v, 2), parameter("w", w, 2), strict=True)
+        parts = [parameter("row", row, 1) for row in chain.from_iterable(rows)]
+        self.rows = nn.ParameterList(parts)
+
+    def _products(self) -> Tensor:
+        """``⟨w_d, v_d⟩`` for each row."""
+        # One by one: a slice of a ParameterList is a list of new parameters, which would cut the
+        # derivatives of a functional call (torch.func) off without a word.
+        each = [self.rows[i] for i in range(len(self.rows))]
+        v, w = torch.stack(each[0::2]), torch.stack(each[1::2])
+        return (v * w).sum(dim=1)
 
 
-def _layers(rows: nn.ParameterList) -> tuple[Tensor, Tensor]:
-    """The rows put together to ``v`` and ``w``."""
-    # One by one: a slice of a ParameterList is a list of new parameters, which would cut the
-    # derivatives of a functional call (torch.func) off without a word.
-    each = [rows[i] for i in range(len(rows))]
-    return torch.stack(each[0::2]), torch.stack(each[1::2])
-
-
-class MultiInputLinear(nn.Module):
+class MultiInputLinear(_Rows):
     """f(x) = Σ_d ⟨w_d, v_d⟩ x_d: one scalar network per input coordinate.
 
     The parameters come in the order (v_1, w_1, v_2, w_2, ...), each a vector of its own. With
@@ -45,28 +49,20 @@ class MultiInputLinear(nn.Module):
         [83.0]
     """
 
-    def __init__(self, v: Tensor, w: Tensor) -> None:
-        super().__init__()
-        self.rows = _interleaved(v, w)
-
     def forward(self, x: Tensor) -> Tensor:
         """Outputs ``(n,)`` for inputs ``(n, D)``."""
-        v, w = _layers(self.rows)
-        require_inputs(x, len(v))
-        return x @ (v * w).sum(dim=1)
+        require_inputs(x, len(self.rows) // 2)
+        return x @ self._products()
 
 
-class MultiOutputLinear(nn.Module):
+class MultiOutputLinear(_Rows):
     """f_k(x) = ⟨w_k, v_k⟩ x: one scalar network per output.
 
     The parameters come in the order (v_1, w_1, v_2, w_2, ...), each a vector of its own.
 
     Args:
         v: ``(K, m)`` first-layer weights, row ``k`` for output ``k``.
-        w: ``(K, m)`` second-layer weights, row ``k`` for output ``k``.
-
-    Raises:
-        ValueError: the weights are empty, not finite, or of different shapes.
+        w: ``(K, m)`` second-layer weights, with the errors of :class:`MultiInputLinear`.
 
     Source: singh2026cracking, Corollary B.2.
 
@@ -77,15 +73,10 @@ class MultiOutputLinear(nn.Module):
         [[30.0, 80.0]]
     """
 
-    def __init__(self, v: Tensor, w: Tensor) -> None:
-        super().__init__()
-        self.rows = _interleaved(v, w)
-
     def forward(self, x: Tensor) -> Tensor:
         """Outputs ``(n, K)`` for inputs ``(n,)``."""
         require_inputs(x)
-        v, w = _layers(self.rows)
-        return x[:, None] * (v * w).sum(dim=1)
+        return x[:, None] * self._products()
 
 
 class LinearNetwork(nn.Module):

@@ -6,7 +6,17 @@ from torch import Tensor, nn
 from hessian_spectra.models._parameters import parameter, require_inputs, require_same_shape
 
 
-class TwoLayerLinear(nn.Module):
+class _TwoLayer(nn.Module):
+    """The parameters of a network without biases, in the order (v, w)."""
+
+    def __init__(self, v: Tensor, w: Tensor) -> None:
+        super().__init__()
+        require_same_shape(v=v, w=w)
+        self.v = parameter("v", v, 1)
+        self.w = parameter("w", w, 1)
+
+
+class TwoLayerLinear(_TwoLayer):
     """f(x) = ⟨w, v⟩ x, with the parameters in the order (v, w).
 
     Args:
@@ -24,27 +34,16 @@ class TwoLayerLinear(nn.Module):
         [5.5, 11.0]
     """
 
-    def __init__(self, v: Tensor, w: Tensor) -> None:
-        super().__init__()
-        require_same_shape(v=v, w=w)
-        self.v = parameter("v", v, 1)
-        self.w = parameter("w", w, 1)
-
     def forward(self, x: Tensor) -> Tensor:
         """Outputs ``(n,)`` for inputs ``(n,)``."""
         require_inputs(x)
         return (self.w @ self.v) * x
 
 
-class TwoLayerReLU(nn.Module):
+class TwoLayerReLU(_TwoLayer):
     """f(x) = Σ_j w_j max(v_j x, 0), with the parameters in the order (v, w).
 
-    Args:
-        v: ``(m,)`` weights of the first layer.
-        w: ``(m,)`` weights of the second layer.
-
-    Raises:
-        ValueError: the weights are empty, not finite, or of different shapes.
+    Args and errors are those of :class:`TwoLayerLinear`.
 
     Source: singh2026cracking, section 3.2 (singh2024closed, section 2).
 
@@ -53,12 +52,6 @@ class TwoLayerReLU(nn.Module):
         >>> network(torch.tensor([0.5, -1.0], dtype=torch.float64)).tolist()
         [1.5, 8.0]
     """
-
-    def __init__(self, v: Tensor, w: Tensor) -> None:
-        super().__init__()
-        require_same_shape(v=v, w=w)
-        self.v = parameter("v", v, 1)
-        self.w = parameter("w", w, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs ``(n,)`` for inputs ``(n,)``."""

@@ -58,13 +58,12 @@ def _share_message(classes: int, share: float) -> str:
     )
 
 
-def share_range(available: Sequence[int], size: int, largest_class: int = 0) -> tuple[float, float]:
+def share_range(available: Sequence[int], size: int) -> tuple[float, float]:
     """The smallest and the largest share for which there are enough samples of each class.
 
     Args:
-        available: number of samples there are of each of K classes.
+        available: number of samples there are of each of K classes; class 0 has the share.
         size: number of samples n of the subset.
-        largest_class: the class that has the share.
 
     Returns:
         The two shares; :func:`class_counts` asks for no more than there is at either of them.
@@ -77,16 +76,14 @@ def share_range(available: Sequence[int], size: int, largest_class: int = 0) -> 
         (0.6666666666666666, 0.8333333333333334)
     """
     classes = len(available)
-    if not 0 <= largest_class < classes:
-        raise ValueError(f"largest_class: expected one of 0 to {classes - 1}, got {largest_class}")
-    others = min((n for k, n in enumerate(available) if k != largest_class), default=0)
-    # The largest class takes the most that it has, or the others do.
-    fewest = -(-max(size - available[largest_class], 0) // max(classes - 1, 1))
+    others = min(available[1:], default=0)
+    # Class 0 takes the most that it has, or the others do.
+    fewest = -(-max(size - available[0], 0) // max(classes - 1, 1))
     most = min(others, size // classes)
     if size < 1 or (fewest > most if classes > 1 else size > available[0]):
         raise ValueError(
-            f"size: {size} samples cannot be had from {available[largest_class]} of class "
-            f"{largest_class} and equally many, at most {others}, of each other class"
+            f"size: {size} samples cannot be had from {available[0]} of class 0 and equally many, "
+            f"at most {others}, of each other class"
         )
     # Fewer than one sample a class short of balance is balanced.
     balanced = most == size // classes
@@ -95,13 +92,9 @@ def share_range(available: Sequence[int], size: int, largest_class: int = 0) -> 
 
 
 def imbalanced_subset(
-    labels: Tensor,
-    size: int,
-    share: float,
-    generator: torch.Generator,
-    largest_class: int = 0,
+    labels: Tensor, size: int, share: float, generator: torch.Generator
 ) -> Tensor:
-    """A random subset, without replacement, in which one class has a given share.
+    """A random subset, without replacement, in which class 0 has a given share.
 
     The generator orders all samples once; each class then gives its first ones. So with the same
     generator state a class's samples at a lower count are among those at a higher one, and shares
@@ -110,10 +103,8 @@ def imbalanced_subset(
     Args:
         labels: ``(N,)`` integers from 0 to K - 1, where K - 1 is the largest that occurs.
         size: number of samples n to take.
-        share: the share of ``largest_class``; the others share the rest equally
-            (:func:`class_counts`).
+        share: the share of class 0; the others share the rest equally (:func:`class_counts`).
         generator: where the order comes from.
-        largest_class: the class that has the share.
 
     Returns:
         ``(n,)`` indices into ``labels``, in random order.
@@ -137,14 +128,10 @@ def imbalanced_subset(
             f"got shape {tuple(labels.shape)} of {labels.dtype}"
         )
     available = labels.bincount().tolist()
-    classes = len(available)
-    if not 0 <= largest_class < classes:
-        raise ValueError(f"largest_class: expected one of 0 to {classes - 1}, got {largest_class}")
-    rest = class_counts(size, share, classes)
-    counts = rest[1 : largest_class + 1] + rest[:1] + rest[largest_class + 1 :]
+    counts = class_counts(size, share, len(available))
     for label, (wanted, there) in enumerate(zip(counts, available, strict=True)):
         if wanted > there:
-            raise ValueError(_too_few(label, wanted, available, size, share, largest_class))
+            raise ValueError(_too_few(label, wanted, available, size, share))
     order = torch.randperm(len(labels), generator=generator)
     ordered = labels[order]
     chosen = torch.zeros(len(labels), dtype=torch.bool)
@@ -153,17 +140,15 @@ def imbalanced_subset(
     return order[chosen]
 
 
-def _too_few(
-    label: int, wanted: int, available: list[int], size: int, share: float, largest_class: int
-) -> str:
+def _too_few(label: int, wanted: int, available: list[int], size: int, share: float) -> str:
     message = (
         f"share {share} of {size} samples asks for {wanted} of class {label}, "
         f"and there are {available[label]}: "
     )
     try:
-        smallest, largest = share_range(available, size, largest_class)
+        smallest, largest = share_range(available, size)
     except ValueError:
         return message + f"no share would do, {size} samples are too many"
-    if label == largest_class:
+    if label == 0:
         return message + f"the largest share that would do is {largest:.6g}"
     return message + f"the smallest share that would do is {smallest:.6g}"
