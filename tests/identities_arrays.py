@@ -4,12 +4,13 @@ from functools import cache
 
 import numpy as np
 
-from hessian_spectra.studies.identities.identities import study as identities
+from hessian_spectra.studies.identities.identities import study
+from hessian_spectra.studies.identities.identities.instances import Instance
 
 SMALL = {"instances": 6, "width": 4, "points": 6, "seed": 3}
 
 
-def config(**changes: object) -> identities.Config:
+def config(**changes: object) -> study.Config:
     """A valid configuration of the study, with some fields changed."""
     fields = {
         "kind": "identities",
@@ -18,7 +19,7 @@ def config(**changes: object) -> identities.Config:
         "title": "Identities",
         "data": "gaussian-regression",
     }
-    return identities.Config(**(fields | SMALL | changes))
+    return study.Config(**(fields | SMALL | changes))
 
 
 def data(points: int = 200) -> dict[str, np.ndarray]:
@@ -27,7 +28,16 @@ def data(points: int = 200) -> dict[str, np.ndarray]:
     return {"x": draw.normal(size=points), "y": draw.normal(size=points)}
 
 
+def drawn(theorem: str, **changes: object) -> list[Instance]:
+    """The instances of a theorem."""
+    found = study.drawn(config(**changes), data())
+    return next(instances for name, _, instances in found if name == theorem)
+
+
 @cache
-def both_sides() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def both_sides() -> dict[str, dict[str, np.ndarray]]:
     """The closed forms and brute force of the smallest study."""
-    return identities.closed_form(config(), data()), identities.numerics(config(), data())
+    return {
+        "closed_form": study.closed_form(config(), data()),
+        "numerics": study.numerics(config(), data()),
+    }

@@ -1,48 +1,27 @@
-"""The study of the identities: same instances on both sides, and each statement with its print."""
+"""The study of the identities: its instances, edge cases among them, and brute force."""
 
 import numpy as np
 import pytest
 import torch
-from identities_arrays import both_sides, config, data
+from identities_arrays import both_sides, config, data, drawn
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra.studies.identities.identities import deep_instances
-from hessian_spectra.studies.identities.identities import study as identities
-from hessian_spectra.studies.identities.identities.checks import CHECKS, WITHOUT_ASSUMPTIONS
-from hessian_spectra.studies.identities.identities.checks.ragged import parts
-
-IDENTITIES = [name for name, check in CHECKS.items() if check.printed is None]
-ERRATA = [name for name, check in CHECKS.items() if check.printed is not None]
-
-
-@pytest.mark.parametrize("name", IDENTITIES)
-def test_identity_holds(name):
-    errors = CHECKS[name].errors(*both_sides())
-    assert len(errors) > 0
-    assert errors.max() <= CHECKS[name].tolerance
+from hessian_spectra.studies.identities.identities import study
+from hessian_spectra.studies.identities.identities.deep.instances import (
+    ZERO_LOSS,
+    end_to_end,
+    layers,
+)
+from hessian_spectra.studies.identities.identities.reading import Reading
 
 
-@pytest.mark.parametrize("name", ERRATA)
-def test_print_is_wrong(name):
-    check = CHECKS[name]
-    assert check.errors(*both_sides()).max() <= check.tolerance
-    # Far beyond any tolerance: the print is wrong, not inaccurate.
-    assert check.printed(*both_sides()).max() > 1e-3
-
-
-@pytest.mark.parametrize("name", list(WITHOUT_ASSUMPTIONS))
-def test_assumption_is_needed(name):
-    assert WITHOUT_ASSUMPTIONS[name](*both_sides()).min() > 0.01
-
-
-@pytest.mark.parametrize("name", list(identities.FAMILIES))
+@pytest.mark.parametrize("name", list(study.THEOREMS))
 def test_brute_force_is_the_hessian_of_the_network(name):
     """A third derivation, by reverse over forward mode, of the first instances of each theorem."""
-    family = identities.FAMILIES[name]
-    _, numerics = both_sides()
-    found = parts(numerics, f"{name}.hessian")
-    for instance, flat in list(zip(family.draw(config(), data()), found, strict=True))[:4]:
-        setting = family.setting(instance)
+    found = Reading(both_sides()).instances(name)
+    for instance, one in list(zip(drawn(name), found, strict=True))[:4]:
+        flat = one.measured("hessian")
+        setting = study.THEOREMS[name].setting(instance)
         names, values = zip(*setting.model.named_parameters(), strict=True)
         shapes = [value.shape for value in values]
 
@@ -60,9 +39,9 @@ def test_brute_force_is_the_hessian_of_the_network(name):
         assert np.abs(hessian - flat.reshape(hessian.shape)).max() <= 1e-12 * np.abs(flat).max()
 
 
-@pytest.mark.parametrize("name", list(identities.FAMILIES))
+@pytest.mark.parametrize("name", list(study.THEOREMS))
 def test_both_sides_have_the_same_instances(name):
-    first, second = (identities.FAMILIES[name].draw(config(), data()) for _ in range(2))
+    first, second = drawn(name), drawn(name)
     assert len(first) >= config().instances / 2
     for one, other in zip(first, second, strict=True):
         assert one.keys() == other.keys()
@@ -70,18 +49,17 @@ def test_both_sides_have_the_same_instances(name):
 
 
 def test_another_seed_draws_other_instances():
-    draw = identities.FAMILIES["linear"].draw
-    one, other = draw(config(), data())[-1], draw(config(seed=4), data())[-1]
+    one, other = drawn("linear")[-1], drawn("linear", seed=4)[-1]
     assert one["w"].shape != other["w"].shape or not torch.equal(one["w"], other["w"])
 
 
 def test_edge_cases_are_always_there():
-    found = identities.FAMILIES["linear"].draw(config(), data())
+    found = drawn("linear")
     assert any(len(one["w"]) == 1 for one in found)
     assert any(len(one["w"]) > 1 and torch.equal(one["w"], one["v"]) for one in found)
     assert any(torch.equal(one["w"], -one["v"]) for one in found)
     assert any(len(one["x"]) == 1 for one in found)
-    cells = identities.FAMILIES["relu"].draw(config(), data())
+    cells = drawn("relu")
     assert any(bool((one["v"] > 0).all()) for one in cells)
     assert any(bool((one["v"] == 0).any()) for one in cells)
     assert any(bool((one["x"] < 0).all()) for one in cells)
@@ -89,8 +67,7 @@ def test_edge_cases_are_always_there():
 
 def test_edge_cases_of_deep_networks_are_always_there():
     def weights(name):
-        drawn = identities.FAMILIES[name].draw(config(), data())
-        return [(one, deep_instances.layers(one)) for one in drawn]
+        return [(one, layers(one)) for one in drawn(name)]
 
     balanced = weights("balanced")
     assert {int(one["kind"]) for one, _ in balanced} == {0, 1, 2}
@@ -105,20 +82,20 @@ def test_edge_cases_of_deep_networks_are_always_there():
     for instance, found in balanced:
         assert cf.balancedness_defect(found) < 1e-14
         x, y = instance["x"], instance["y"]
-        residual = x @ deep_instances.end_to_end(found).mT - y
+        residual = x @ end_to_end(found).mT - y
         loss, correlation = residual.square().mean(), (residual.mT @ x).abs().max()
         size = y.square().mean() + 1e-12
         assert bool(correlation < 1e-12 * size * len(x) * x.abs().max()) == (instance["kind"] > 0)
-        assert bool(loss < 1e-20 * size) == (instance["kind"] == deep_instances.ZERO_LOSS)
+        assert bool(loss < 1e-20 * size) == (instance["kind"] == ZERO_LOSS)
     two = weights("two_layers")
     assert any(torch.linalg.matrix_rank(found[0]) < min(found[0].shape) for _, found in two)
     assert any(cf.balancedness_defect(found) > 0.1 for _, found in two)
-    exact, _ = both_sides()
+    exact = both_sides()["closed_form"]
     assert set(exact["any_layers.whitened"]) == {0, 1}
 
 
 def test_each_assumption_is_broken_alone():
-    for instance in identities.FAMILIES["dropped"].draw(config(), data()):
+    for instance in drawn("dropped"):
         w, v, b, x, y = (instance[name] for name in "wvbxy")
         del w
         held = [
@@ -133,19 +110,19 @@ def test_each_assumption_is_broken_alone():
 
 
 def test_the_data_set_may_be_smaller_than_the_slices():
-    arrays = identities.closed_form(config(), data(points=3))
+    arrays = study.closed_form(config(), data(points=3))
     assert all(np.isfinite(values).all() for name, values in arrays.items() if "bounds" not in name)
 
 
 def test_the_same_configuration_gives_the_same_arrays():
-    exact, _ = both_sides()
-    again = identities.closed_form(config(), data())
+    exact = both_sides()["closed_form"]
+    again = study.closed_form(config(), data())
     assert exact.keys() == again.keys()
     assert all(np.array_equal(exact[name], again[name], equal_nan=True) for name in exact)
 
 
 def test_every_quantity_has_its_counts():
-    for arrays in both_sides():
+    for arrays in both_sides().values():
         for name, values in arrays.items():
             if not name.endswith(".counts"):
                 assert arrays[f"{name}.counts"].sum() == len(values)

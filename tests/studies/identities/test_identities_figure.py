@@ -4,7 +4,14 @@ import numpy as np
 from identities_arrays import both_sides
 
 from hessian_spectra.studies.identities.identities import figure as identities
-from hessian_spectra.studies.identities.identities.checks import CHECKS
+from hessian_spectra.studies.identities.identities.reading import (
+    CHECKS,
+    ERRATA,
+    IDENTITIES,
+    Reading,
+)
+
+READING = Reading(both_sides())
 
 
 def dots(axes, label):
@@ -15,22 +22,19 @@ def dots(axes, label):
 
 
 def test_every_instance_is_a_dot():
-    figure = identities.draw(*both_sides())
+    figure = identities.draw(READING)
     left, right = figure.axes
-    checks = list(CHECKS.values())
-    holding = [check for check in checks if check.printed is None]
-    wrong = [check for check in checks if check.printed is not None]
-    for check, drawn in zip(holding, dots(left, "closed form − brute force"), strict=True):
-        errors = check.errors(*both_sides())
+    for name, drawn in zip(IDENTITIES, dots(left, "closed form − brute force"), strict=True):
+        errors = READING.errors(name)
         np.testing.assert_array_equal(drawn, np.maximum(errors, identities.ZERO))
-    for check, drawn in zip(wrong, dots(right, "as printed"), strict=True):
-        errors = check.printed(*both_sides())
+    for name, drawn in zip(ERRATA, dots(right, "as printed"), strict=True):
+        errors = READING.printed_errors(name)
         np.testing.assert_array_equal(drawn, np.maximum(errors, identities.ZERO))
-    assert len(dots(right, "corrected")) == len(wrong)
+    assert len(dots(right, "corrected")) == len(ERRATA)
 
 
 def test_nothing_lies_outside_the_axes():
-    figure = identities.draw(*both_sides())
+    figure = identities.draw(READING)
     for axes in figure.axes:
         low, high = axes.get_xlim()
         for line in axes.lines:
@@ -39,7 +43,7 @@ def test_nothing_lies_outside_the_axes():
 
 
 def test_rows_and_axes_are_labelled():
-    figure = identities.draw(*both_sides())
+    figure = identities.draw(READING)
     assert [axes.get_title("left")[:3] for axes in figure.axes] == ["(a)", "(b)"]
     assert all(axes.get_xlabel() == "relative error (dimensionless)" for axes in figure.axes)
     shown = sum(len(axes.get_yticklabels()) for axes in figure.axes)
@@ -47,7 +51,8 @@ def test_rows_and_axes_are_labelled():
 
 
 def test_the_caption_counts_what_is_drawn():
-    text = identities.caption(*both_sides())
-    errata = sum(check.printed is not None for check in CHECKS.values())
-    assert f"(a) {len(CHECKS) - errata} statements" in text
-    assert f"(b) {errata} errata" in text
+    text = identities.caption(READING)
+    assert f"(a) {len(IDENTITIES)} statements" in text
+    assert f"(b) {len(ERRATA)} errata" in text
+    instances = sum(len(values) for name, values in READING.numerics.items() if "loss" in name) // 2
+    assert f"on {instances} random networks" in text

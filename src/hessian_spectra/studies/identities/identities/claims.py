@@ -1,67 +1,81 @@
-"""The claims behind every theorem, corollary, remark and bound, and the errata."""
+"""Every theorem, corollary, remark and bound against brute force, and the errata.
 
-from hessian_spectra.ledger.vocabulary import Claim
-from hessian_spectra.studies.identities.identities.checks import WITHOUT_ASSUMPTIONS
-from hessian_spectra.studies.identities.identities.statements_attention import ATTENTION
-from hessian_spectra.studies.identities.identities.statements_bias import BIAS
-from hessian_spectra.studies.identities.identities.statements_deep import DEEP
-from hessian_spectra.studies.identities.identities.statements_linear import LINEAR, RELU
-from hessian_spectra.studies.identities.identities.statements_text import (
-    CRACKING,
-    Statement,
-    as_claims,
-    least,
+The statements stand in ``statements.yaml``; what is compared for each of them, in ``reading.py``.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from hessian_spectra.ledger.bounds import Bound, at_least, within
+from hessian_spectra.ledger.claims import Case, Claims, Print
+from hessian_spectra.studies.identities.identities.comparison import REASONS
+from hessian_spectra.studies.identities.identities.reading import CHECKS, Reading
+
+STATEMENTS = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text("utf-8"))
+CRACKING = "singh2026cracking"
+# A claim's name ends with its paper, where a statement is one of several papers.
+SUFFIXES = {"singh2024closed": "-2024", "singh2024poster": "-poster"}
+BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic differentiation"
+# Printed formulas where their assumption does not hold have to fail.
+FAILS = at_least(0.01, "a bound, with no tolerance", source="a round number far above round-off")
+
+claims = Claims(Reading)
+
+
+def statements(reading: Reading) -> Iterator[Case]:
+    """The rows of the table, one for each paper that makes a statement."""
+    for name, statement in STATEMENTS.items():
+        row = {"printed": "", "remark": "", "source": BRUTE_FORCE} | statement
+        for paper, place in row.pop("places").items():
+            yield row | {
+                "name": name,
+                "paper": paper,
+                "place": place,
+                "suffix": SUFFIXES.get(paper, ""),
+            }
+
+
+def _bound(row: Case) -> Bound:
+    tolerance = CHECKS[row["name"]].tolerance
+    return within(tolerance, REASONS[tolerance], source=row["source"])
+
+
+def _in_print(reading: Reading, name: str, **row: str) -> float:
+    return reading.worst(reading.printed_errors(name))
+
+
+def _print(row: Case) -> Print | None:
+    return Print(row["printed"], _in_print) if row["printed"] else None
+
+
+@claims.identity(
+    "{place}",
+    _bound,
+    paper="{paper}",
+    otherwise="{remark}",
+    printed=_print,
+    each=statements,
+    name="{name}{suffix}",
 )
-from hessian_spectra.studies.identities.identities.statements_wide import WIDE
-
-NUMERICS = {
-    "second-library": Statement(
-        "The Hessian operator behind all eigenvalues agrees with the paper's own library, "
-        "curvlinops.",
-        {CRACKING: "appendix D.1"},
-        source="curvlinops, on every tenth instance",
-    ),
-}
-
-STATEMENTS = {**LINEAR, **RELU, **BIAS, **WIDE, **ATTENTION, **DEEP, **NUMERICS}
-
-# Printed formulas where their assumption does not hold: they have to fail.
-_ASSUMPTIONS = {
-    "bias-assumptions": (
-        "Theorem B.1",
-        "Each assumption is needed by itself (on targets in the weaker form): without one of them "
-        "the printed spectrum is off by 1 % of the largest eigenvalue or more. Statistic: "
-        "largest error of the instances that break it, smallest of the five assumptions.",
-    ),
-    "decorrelation": (
-        "Corollary B.1",
-        "Decorrelated inputs are needed: for correlated ones the sum over the coordinates is off "
-        "by 1 % of the largest eigenvalue or more. Statistic: largest error of the instances.",
-    ),
-}
+def identity(reading: Reading, name: str, **row: str) -> float:
+    """{text}"""
+    return reading.worst(reading.errors(name))
 
 
-def claims(study: str) -> list[Claim]:
-    """The claims that the study of the identities measures.
-
-    Args:
-        study: its name.
+@claims.value("Theorem B.1", FAILS, paper=CRACKING)
+def bias_assumptions(reading: Reading) -> float:
+    """Each assumption is needed by itself (on targets in the weaker form): without one of them the
+    printed spectrum is off by 1 % of the largest eigenvalue or more. Statistic: largest error of
+    the instances that break it, smallest of the five assumptions.
     """
-    return as_claims(study, STATEMENTS) + [
-        Claim(
-            id=f"{study}/{name}",
-            paper=CRACKING,
-            location=location,
-            statement=statement,
-            kind="value",
-            study=study,
-            test=f"tests/studies/test_identities.py::test_assumption_is_needed[{name}]",
-            measure=least(WITHOUT_ASSUMPTIONS[name]),
-            expected=0.01,
-            source="a round number far above round-off",
-            relation=">=",
-            reason="a bound, with no tolerance",
-            explanation="",
-        )
-        for name, (location, statement) in _ASSUMPTIONS.items()
-    ]
+    return min(reading.without_assumption().values())
+
+
+@claims.value("Corollary B.1", FAILS, paper=CRACKING)
+def decorrelation(reading: Reading) -> float:
+    """Decorrelated inputs are needed: for correlated ones the sum over the coordinates is off by
+    1 % of the largest eigenvalue or more. Statistic: largest error of the instances.
+    """
+    return reading.without_decorrelation()

@@ -1,32 +1,69 @@
 """The identities behind every theorem claim: closed forms and brute force on the same instances."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import torch
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.results import Arrays
-from hessian_spectra.studies.identities.identities import attention, bias, deep, linear, relu, wide
-from hessian_spectra.studies.identities.identities.config import Config
-from hessian_spectra.studies.identities.identities.family import Quantities, Setting, ragged
+from hessian_spectra.studies.base import DataStudyConfig
+from hessian_spectra.studies.identities.identities.attention import stated as attention
+from hessian_spectra.studies.identities.identities.bias import stated as bias
+from hessian_spectra.studies.identities.identities.deep import stated as deep
+from hessian_spectra.studies.identities.identities.instances import Draw, Instance
+from hessian_spectra.studies.identities.identities.linear import stated as linear
+from hessian_spectra.studies.identities.identities.relu import stated as relu
+from hessian_spectra.studies.identities.identities.theorem import (
+    Quantities,
+    Setting,
+    Theorem,
+    ragged,
+)
+from hessian_spectra.studies.identities.identities.wide import stated as wide
+from hessian_spectra.validation import require
 
-FAMILIES = {
-    "linear": linear.FAMILY,
-    "relu": relu.FAMILY,
-    "bias": bias.FAMILY,
-    "dropped": bias.DROPPED,
-    "parallel": bias.PARALLEL,
-    "sextic": bias.SEXTIC,
-    "multi_input": wide.MULTI_INPUT,
-    "correlated_input": wide.CORRELATED_INPUT,
-    "multi_output": wide.MULTI_OUTPUT,
-    "orthogonal": wide.ORTHOGONAL,
-    "matrices": wide.MATRICES,
-    "attention": attention.FAMILY,
-    "rowwise": attention.ROWWISE,
-    "any_layers": deep.ANY_LAYERS,
-    "two_layers": deep.TWO_LAYERS,
-    "balanced": deep.BALANCED,
-    "recipes": deep.RECIPES,
+THEOREMS: dict[str, Theorem] = {
+    **linear.THEOREMS,
+    **relu.THEOREMS,
+    **bias.THEOREMS,
+    **wide.THEOREMS,
+    **attention.THEOREMS,
+    **deep.THEOREMS,
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataStudyConfig):
+    """Settings of the identities.
+
+    Args:
+        instances: random instances of each theorem, beside its edge cases; half as many of deep
+            networks, for which brute force takes two matrices each.
+        width: largest hidden width; two thirds of it in deep networks.
+        points: largest number of data points of an instance.
+    """
+
+    instances: int
+    width: int
+    points: int
+
+    def __post_init__(self) -> None:
+        require(self.instances >= 6, "instances", "at least 6", self.instances)
+        require(2 <= self.width <= 50, "width", "2 to 50", self.width)
+        require(self.points >= 2, "points", "at least 2", self.points)
+
+
+def drawn(config: Config, data: Arrays) -> Iterator[tuple[str, Theorem, list[Instance]]]:
+    """The theorems with their instances.
+
+    Args:
+        config: the settings.
+        data: ``x`` and ``y`` ``(n,)``, the data set whose slices the instances use.
+    """
+    for name, theorem in THEOREMS.items():
+        sizes = config.instances, config.width, config.points
+        yield name, theorem, theorem.draw(Draw(config.seed, name, data["x"], data["y"], *sizes))
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:
@@ -38,18 +75,17 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
 
     Returns:
         For each quantity of each theorem all its numbers and how many each instance has (see
-        :func:`hessian_spectra.studies.identities.identities.family.ragged`).
+        :func:`hessian_spectra.studies.identities.identities.theorem.ragged`).
     """
     arrays: Arrays = {}
-    for name, family in FAMILIES.items():
-        arrays |= ragged(name, [family.exact(one) for one in family.draw(config, networks)])
+    for name, theorem, instances in drawn(config, networks):
+        arrays |= ragged(name, map(theorem.stated, instances))
     return arrays
 
 
 def _brute_force(setting: Setting) -> Quantities:
     """Loss, gradient, Hessian and eigenvalues of the network, by automatic differentiation."""
-    loss = setting.loss(setting.model(setting.inputs), setting.targets)
-    gradients = torch.autograd.grad(loss, list(setting.model.parameters()))
+    loss, gradients = setting.value_and_gradients()
     matrix = cv.dense_matrix(cv.hessian(setting.problem(), check=setting.smooth))
     return {
         "loss": loss,
@@ -81,12 +117,13 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
         Like :func:`closed_form`.
     """
     arrays: Arrays = {}
-    for name, family in FAMILIES.items():
+    for name, theorem, instances in drawn(config, networks):
         measured = [
-            _brute_force(family.setting(one))
-            | _second_library(family.setting(one), number)
-            | family.further(one)
-            for number, one in enumerate(family.draw(config, networks))
+            _brute_force(setting)
+            | _second_library(setting, number)
+            | theorem.measured(one, setting)
+            for number, one in enumerate(instances)
+            for setting in [theorem.setting(one)]
         ]
         arrays |= ragged(name, measured)
     return arrays

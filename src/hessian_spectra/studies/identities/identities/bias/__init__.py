@@ -1,0 +1,1 @@
+"""The linear network with bias."""

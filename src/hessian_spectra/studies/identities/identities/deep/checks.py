@@ -1,0 +1,183 @@
+"""Deep linear networks: what is compared for the equations of anon2026data."""
+
+import numpy as np
+
+from hessian_spectra.studies.identities.identities.comparison import (
+    Check,
+    Compared,
+    Error,
+    basis,
+    excess,
+    relative,
+    same,
+    top,
+    vectors,
+    worst,
+)
+
+# How the study of the identities numbers the targets of a balanced network.
+LEAST_SQUARES, ZERO_LOSS = 1, 2
+
+_GGN = "ggn_eigenvalues"
+
+
+def _whitened(one: Compared) -> bool:
+    return bool(one.number("whitened"))
+
+
+def _trace(theirs: str) -> Error:
+    """A trace against that of the Hessian, over that of the Gauss-Newton matrix."""
+
+    def error(one: Compared) -> float:
+        size = one.measured(_GGN).sum()
+        away = np.abs(one.number(theirs) - np.trace(one.matrix()))
+        return float(away / (size if size > 0 else 1.0))
+
+    return error
+
+
+def _blocks(one: Compared) -> float:
+    """The Hessian's diagonal blocks, over its largest entry."""
+    of, ends = one.matrix(), np.cumsum(one.stated("sizes"))
+    blocks = [
+        of[start:end, start:end].ravel() for start, end in zip([0, *ends[:-1]], ends, strict=True)
+    ]
+    return float(np.abs(np.concatenate(blocks) - one.stated("blocks")).max() / np.abs(of).max())
+
+
+def _bound(one: Compared) -> float:
+    """By how much the largest Gauss-Newton eigenvalue exceeds the bound."""
+    largest = one.measured(_GGN)[-1]
+    return excess(largest, one.number("bound"), largest)
+
+
+def _attained(one: Compared) -> float:
+    """Both the formula for the largest eigenvalue and the bound that it attains."""
+    return worst(*(same(name, top(_GGN))(one) for name in ("sharpness", "bound")))
+
+
+def _range_of_hessian(one: Compared) -> float:
+    """By how much the Hessian's largest eigenvalue leaves its two bounds."""
+    largest, lower, upper = one.eigenvalues[-1], one.number("lower"), one.number("upper")
+    return worst(excess(largest, upper, upper), excess(lower, largest, upper))
+
+
+def _positive(one: Compared) -> float:
+    """How many eigenvalues are not round-off."""
+    values = one.measured(_GGN)
+    return float(np.sum(values > 1e-10 * values[-1]))
+
+
+def _count(one: Compared) -> float:
+    """How far the number of positive eigenvalues is from the one that is stated."""
+    return float(np.abs(one.number("positive") / max(_positive(one), 1) - 1))
+
+
+def _too_many(one: Compared) -> float:
+    """By how much more positive eigenvalues there are than print allows."""
+    found = _positive(one)
+    return excess(found, float(one.number("printed_positive")), max(found, 1))
+
+
+def _solved(one: Compared) -> bool:
+    """Least-squares solutions, with or without loss."""
+    return bool(one.number("kind") > 0)
+
+
+def _with_loss(one: Compared) -> bool:
+    """Least-squares solutions that do not fit the targets."""
+    return bool(one.number("kind") == LEAST_SQUARES)
+
+
+def _without_loss(one: Compared) -> bool:
+    return bool(one.number("kind") == ZERO_LOSS)
+
+
+def _stated(name: str) -> Error:
+    """A relative miss that the closed-form side has measured."""
+    return lambda one: float(one.number(name))
+
+
+CHECKS = {
+    "any_layers": {
+        "layers-jacobian": Check("data eq. (4)", same("jacobian_product")),
+        "layers-kernel": Check("data eq. (5)", same("kernel_eigenvalues", _GGN)),
+        "layers-bound": Check("data eq. (6)", _bound, where=_whitened),
+        "layers-trace": Check("data eq. (7): any loss", _trace("whitened_trace"), where=_whitened),
+        "layers-trace-any": Check("data eq. (7): any inputs (ours)", _trace("trace")),
+        "layers-blocks": Check("data: diagonal blocks (ours)", _blocks),
+        "layers-brace": Check(
+            "data eq. (4): brace",
+            _trace("whitened_trace"),
+            _trace("printed_trace"),
+            where=_whitened,
+        ),
+    },
+    "balanced": {
+        "balanced-kernel": Check("data eq. (8)", same("kernel_eigenvalues", _GGN)),
+        "balanced-vectors": Check("data section 3: eigenvectors", basis("ggn")),
+        "balanced-quotient": Check(
+            "data eq. (9b)",
+            same("quotient_eigenvalues", _GGN),
+            where=lambda one: not one.number("close"),
+        ),
+        "balanced-sharpness": Check("data eq. (9b): λ_max", _attained),
+        "labels-solution": Check(
+            "data eq. (12)",
+            lambda one: relative(one.measured("map"), one.stated("solution")),
+            where=_solved,
+        ),
+        "labels-values": Check(
+            "data eq. (13)", same("label_values", "layer_values"), where=_without_loss
+        ),
+        "labels-sharpness": Check(
+            "data eq. (14): no loss",
+            same("label_sharpness", top("eigenvalues")),
+            where=_without_loss,
+        ),
+        "labels-shares": Check("data section 4: shares", same("shares", "label_shares")),
+        "labels-hessian": Check(
+            "data Assumption 1, weaker (ours)",
+            lambda one: relative(one.measured("hessian"), one.measured("ggn")),
+            where=_solved,
+        ),
+        "balanced-pairs": Check(
+            "data eq. (9): i, j",
+            same("eigenvalues", _GGN),
+            same("printed_eigenvalues", _GGN),
+        ),
+        "balanced-count": Check("data eq. (9): count", _count, _too_many),
+        "labels-loss": Check(
+            "data eq. (14): with loss",
+            same("solution_sharpness", top("eigenvalues")),
+            same("label_sharpness", top("eigenvalues")),
+            where=_with_loss,
+        ),
+    },
+    "two_layers": {
+        "two-layers-sharpness": Check("data eq. (10)", same("sharpness", top(_GGN))),
+        "two-layers-range": Check("data eq. (10): Hessian (ours)", _range_of_hessian),
+        "two-layers-trace": Check("data eq. (11)", _trace("trace")),
+        "two-layers-vectors": Check("data eq. (16)", vectors("pair_vectors", "pair_values", "ggn")),
+        "two-layers-basis": Check("data eq. (16): whole basis", basis("ggn")),
+        "two-layers-pairs": Check(
+            "data eq. (15): i, j",
+            same("eigenvalues", _GGN),
+            same("printed_eigenvalues", _GGN),
+        ),
+        "two-layers-count": Check("data eq. (15): count", _count, _too_many),
+    },
+    "recipes": {
+        "recipe-weights": Check(
+            "data appendix C: weights",
+            same("eigenvalues", _GGN),
+            same("eigenvalues", "printed_ggn_eigenvalues"),
+        ),
+        "recipe-whitening": Check(
+            "data appendix C: whitening", _stated("outside"), _stated("printed_outside")
+        ),
+        "recipe-subset": Check(
+            "data appendix C: subsets", _stated("missed"), _stated("printed_missed")
+        ),
+    },
+}

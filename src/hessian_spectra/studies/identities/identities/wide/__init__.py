@@ -1,0 +1,1 @@
+"""Networks with several inputs or outputs, and pairs of weight matrices."""
