@@ -16,8 +16,8 @@ from omegaconf import OmegaConf
 
 from hessian_spectra.drawing.save import Origin
 from hessian_spectra.ledger import claims as ledger
-from hessian_spectra.networks.result import Networks
-from hessian_spectra.networks.result import read as read_networks
+from hessian_spectra.networks.tools.result import Networks
+from hessian_spectra.networks.tools.result import read as read_networks
 from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays
 from hessian_spectra.studies.base import EnsembleStudyConfig
 from hessian_spectra.work import FanOut
@@ -171,8 +171,7 @@ def train(context: Context, name: str) -> Networks:
     from hessian_spectra import fan_out
 
     config, work, data = _training(context, name)
-    # Of one study's networks the shards stand beside those of its numerics.
-    arguments = (f"{name}-training", work, config, data)
+    arguments = (name, work, config, data)
     launcher = _launcher(context, *arguments)
     try:
         networks = fan_out.train(

@@ -7,6 +7,7 @@ after each stage, stays short.
 """
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from hessian_spectra.provenance import code_of, root_of
@@ -21,8 +22,11 @@ READS: list[str] = []
 CARRIERS = ("data/base.py", "results.py", "validation.py", "work.py")
 
 
-# What a module reads beside its code: the tables and texts in its folder.
-DATA = (".csv", ".yaml")
+def _read_by(code: Path) -> Iterator[Path]:
+    """The tables and texts beside a module that it names."""
+    source = code.read_text()
+    for suffix in ("csv", "yaml"):
+        yield from (data for data in code.parent.glob(f"*.{suffix}") if data.name in source)
 
 
 def text_of(*names: str) -> str:
@@ -32,8 +36,7 @@ def text_of(*names: str) -> str:
         module = f"hessian_spectra.{name}"
         library = root_of(module) / "hessian_spectra"
         found = code_of(module).files
-        read = (beside for file in found for beside in file.parent.iterdir())
-        for file in (*found, *(beside for beside in read if beside.suffix in DATA)):
+        for file in (*found, *(data for code in found for data in _read_by(code))):
             files[file.relative_to(library).as_posix()] = file
     digests = {
         name: hashlib.sha256(file.read_bytes()).hexdigest()[:16]

@@ -7,7 +7,7 @@ from hessian_spectra.results import write_json
 from pipelines import live
 from pipelines.stage import Context, run
 
-READS = ["data", "ensembles", "scale", "studies", "tracking"]
+READS = ["data", "networks", "scale", "studies", "tracking"]
 
 
 def dashboard(context: Context) -> None:

@@ -1,4 +1,4 @@
-"""Arrays of an ensemble in the form of ``results/ensembles/<name>.npz``, from random matrices.
+"""Arrays of an ensemble in the form of ``results/networks/<name>/``, from random matrices.
 
 Nothing is trained: "trained" networks have other draws. On whitened inputs the sharpness at zero
 loss is the sum over layers of (σ_max(left product) σ_max(right product))², which stands here for

@@ -7,7 +7,7 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -127,6 +127,9 @@ class Side(dict[str, np.ndarray]):
         )
 
 
+Part = TypeVar("Part", bound="StudyArrays")
+
+
 class StudyArrays:
     """The arrays of a study, by side, or by name where one side alone has an array of that name.
 
@@ -191,7 +194,36 @@ class StudyArrays:
             for name, arrays in self._sides.items()
         }
 
-    def select(self, kind: str, cell: str | None = None, prefix: str = "") -> np.ndarray:
+    def part(self, name: str, kind: type[Part]) -> Part:
+        """The arrays ``<name>/...`` of all sides, without that prefix.
+
+        Args:
+            name: of the part, for example a training run or a network.
+            kind: what is read from it.
+
+        Example:
+            >>> arrays = StudyArrays({"numerics": {"first/a": np.ones(1), "second/a": np.ones(2)}})
+            >>> arrays.part("second", StudyArrays)["a"].tolist()
+            [1.0, 1.0]
+        """
+        prefix = f"{name}/"
+        sides = {
+            side: {
+                key.removeprefix(prefix): array
+                for key, array in arrays.items()
+                if key.startswith(prefix)
+            }
+            for side, arrays in self._sides.items()
+        }
+        return kind(sides, self._folder)
+
+    def select(
+        self,
+        kind: str,
+        cell: str | None = None,
+        prefix: str = "",
+        of: np.ndarray | None = None,
+    ) -> np.ndarray:
         """The closed form's eigenvalues of one kind (and one cell), ascending.
 
         Of spectra as :meth:`hessian_spectra.spectrum.Spectrum.arrays` keeps them, one or a stack.
@@ -200,6 +232,8 @@ class StudyArrays:
             kind: for example ``outlier`` or ``bulk``.
             cell: the part of the network.
             prefix: of the arrays' names.
+            of: other values, ``(..., k)`` like the eigenvalues, of which those at the same places
+                are taken: numerical eigenvalues know no kinds.
 
         Returns:
             ``(..., count)``.
@@ -208,8 +242,9 @@ class StudyArrays:
             ValueError: the spectra have different numbers of them.
 
         Example:
-            >>> spectrum = {"eigenvalues": np.array([-1.0, 1.0, 3.0]),
-            ...             "kind": np.array(["bulk", "bulk", "outlier"]), "cell": np.array([""] * 3)}
+            >>> kinds = np.array(["bulk", "bulk", "outlier"])
+            >>> spectrum = {"eigenvalues": np.array([-1.0, 1.0, 3.0]), "kind": kinds}
+            >>> spectrum["cell"] = np.array([""] * 3)
             >>> StudyArrays({"closed_form": spectrum}).select("bulk").tolist()
             [-1.0, 1.0]
         """
@@ -220,7 +255,7 @@ class StudyArrays:
         counts = np.unique(chosen.sum(axis=-1))
         if len(counts) > 1:
             raise ValueError(f"expected as many {kind} eigenvalues everywhere, got {counts}")
-        return values[chosen].reshape(*values.shape[:-1], int(counts[0]))
+        return (values if of is None else of)[chosen].reshape(*values.shape[:-1], int(counts[0]))
 
     def __contains__(self, name: str) -> bool:
         return any(name in arrays for arrays in self._sides.values())

@@ -7,7 +7,7 @@ import pytest
 from fan_out_items import Training, trained
 
 from hessian_spectra import fan_out
-from hessian_spectra.networks.result import read
+from hessian_spectra.networks.tools.result import read
 
 
 def train(folder, settings, value=2):

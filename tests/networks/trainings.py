@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from hessian_spectra import fan_out
-from hessian_spectra.networks.result import Networks
+from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
 from hessian_spectra.tracking import LiveRuns
 from hessian_spectra.training import SampleObjective, full_batch, full_batch_descent

@@ -41,7 +41,7 @@ INFRASTRUCTURE = {
     "pipelines/chain.py",
     "pipelines/schema.py",
     "src/hessian_spectra/__init__.py",
-    "src/hessian_spectra/data/tools/base.py",
+    "src/hessian_spectra/data/base.py",
     "src/hessian_spectra/results.py",
     "src/hessian_spectra/validation.py",
     "src/hessian_spectra/work.py",
@@ -257,7 +257,7 @@ def test_the_code_a_stage_depends_on_is_the_code_it_imports(dvc_stages, params, 
     # Loading a study's base and a kind by name is all that the shared code needs of such packages.
     shared = {
         "src/hessian_spectra/studies/base.py",
-        "src/hessian_spectra/networks/result.py",
+        "src/hessian_spectra/networks/tools/result.py",
         "src/hessian_spectra/drawing/save.py",
         "src/hessian_spectra/ledger/claims.py",
         "src/hessian_spectra/ledger/bounds.py",

@@ -3,7 +3,9 @@
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 # Okabe and Ito's palette: distinguishable with every common form of colour blindness, and by
@@ -30,6 +32,9 @@ COLOURS = {
     "loss": BLACK,
     "error": BLACK,
 }
+
+# For what varies continuously, less its lightest end, which would not show on white.
+COLOURMAP = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.92, 256)))
 
 # How the two sides of every comparison are drawn: the closed form as a line or an open ring on
 # top of the numeric points.

@@ -15,7 +15,7 @@ from hessian_spectra.fan_out.plan import Plan, plan
 from hessian_spectra.fan_out.progress import Progress, duration
 from hessian_spectra.fan_out.shards import Shards
 from hessian_spectra.fan_out.worker import environment
-from hessian_spectra.networks.result import Networks, write
+from hessian_spectra.networks.tools.result import Networks, write
 from hessian_spectra.results import Arrays
 from hessian_spectra.validation import require
 from hessian_spectra.work import FanOut, Live, alone, unseen
@@ -189,7 +189,7 @@ def train(
         live: where the trainings are shown.
 
     Returns:
-        The :class:`~hessian_spectra.networks.result.Networks` that are now in ``result``.
+        The :class:`~hessian_spectra.networks.tools.result.Networks` that are now in ``result``.
 
     Raises:
         FanOutError: some items could not be computed; those that could are kept.

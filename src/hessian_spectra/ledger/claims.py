@@ -32,10 +32,6 @@ Cases = Callable[[Any], Iterable[Case]]
 _FIELD = re.compile(r"(?<![_^])\{([a-z_]+)\}")
 
 
-# A field of a text. Braces after _ or ^ are a formula's.
-_FIELD = re.compile(r"(?<![_^])\{([a-z_]+)\}")
-
-
 class LedgerError(ValueError):
     """The ledger is not well formed; the message names each claim and what is wrong with it."""
 

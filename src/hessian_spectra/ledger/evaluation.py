@@ -113,14 +113,14 @@ def _record(
     interval = None
     if measured is not None and not math.isnan(measured.low):
         interval = [rounded(measured.low), rounded(measured.high)]
-    bound = entry.bound or _NO_BOUND
+    bound = _NO_BOUND if measured is None or entry.bound is None else entry.bound
     return ClaimRecord(
         id=entry.id,
         paper=entry.paper,
         location=entry.location,
         statement=entry.statement,
         kind=entry.kind,
-        expected=bound.expected if measured is not None else None,
+        expected=None if measured is None else bound.expected,
         source=bound.source,
         measured=None if measured is None else rounded(measured.value),
         interval=interval,

@@ -11,7 +11,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.data.tools.subsets import imbalanced_subset
 from hessian_spectra.data.tools.whitening import principal_components
 from hessian_spectra.models import HalfSquaredError, Perceptron
-from hessian_spectra.networks.images import split
+from hessian_spectra.networks.tools.images import split
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.images import class_subsets
 from hessian_spectra.studies.images.class_shares import study as class_shares

@@ -5,7 +5,7 @@ import pytest
 import torch
 from small_images import CLASSES, image_sets, loss_and_hessian, whole_samples
 
-from hessian_spectra.networks.images import split
+from hessian_spectra.networks.tools.images import split
 from hessian_spectra.studies.images.pair_sums_through_training import figure, study
 from hessian_spectra.studies.images.pair_sums_through_training.reading import Reading
 from hessian_spectra.studies.images.through_training import gather_epochs

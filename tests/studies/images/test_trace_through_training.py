@@ -6,7 +6,7 @@ import torch
 from small_images import CLASSES, image_sets, loss_and_hessian, whole_samples
 
 from hessian_spectra import curvature as cv
-from hessian_spectra.networks.images import split
+from hessian_spectra.networks.tools.images import split
 from hessian_spectra.studies.images.curvature import at_epoch, measure_trace, problem, weights_at
 from hessian_spectra.studies.images.through_training import recorded_epochs
 from hessian_spectra.studies.images.trace_through_training import figure, study

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.attention.reading import EXACT
 
 SMALL: dict[str, Any] = {"markersize": 3}
 # The bottom of an axis of errors, at which one that is zero is drawn.

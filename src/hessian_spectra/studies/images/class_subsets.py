@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from hessian_spectra.data.tools.subsets import imbalanced_subset, share_range
-from hessian_spectra.networks.images import CASES, ImageNetworksConfig, network_item, sources
+from hessian_spectra.networks.tools.images import CASES, ImageNetworksConfig, network_item, sources
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hessian_spectra.networks.images import (
+from hessian_spectra.networks.tools.images import (
     ImageNetworksConfig,
     joined,
     network_item,

@@ -1,17 +1,11 @@
 """What figures and claims read of a network in training: exact at all steps, numerical at some."""
 
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
 from hessian_spectra.agreement import spectrum_error
 from hessian_spectra.results import StudyArrays
-
-# What a closed form and a numerical spectrum may differ by, relative to the largest eigenvalue.
-EXACT = 1e-10
-
-Kind = TypeVar("Kind", bound=StudyArrays)
 
 
 class Trajectory(StudyArrays):
@@ -54,9 +48,9 @@ class Trajectory(StudyArrays):
         Returns:
             ``(s, count)`` ascending.
         """
-        placed = {name: self.at_numeric_steps(name) for name in ("kind", "cell")}
-        numeric = placed | {"eigenvalues": self.numerics["eigenvalues"]}
-        return StudyArrays({"closed_form": numeric}).select(kind, cell)
+        names = ("eigenvalues", "kind", "cell")
+        exact = StudyArrays({"closed_form": {name: self.at_numeric_steps(name) for name in names}})
+        return exact.select(kind, cell, of=self.numerics["eigenvalues"])
 
     def errors(self, form: str = "eigenvalues") -> np.ndarray:
         """The error of the whole spectrum at each step with a numerical one, ``(s,)``.
@@ -65,25 +59,3 @@ class Trajectory(StudyArrays):
             form: the closed form's array, for those that have several.
         """
         return spectrum_error(self.at_numeric_steps(form), self.numerics["eigenvalues"])
-
-
-def part(reading: StudyArrays, name: str, run: type[Kind]) -> Kind:
-    """One of several runs: the arrays ``<name>/...`` of both sides, without that prefix.
-
-    Args:
-        reading: the arrays of a study.
-        name: the run's.
-        run: what is read from it.
-    """
-    prefix = f"{name}/"
-    sides = {"closed_form": reading.closed_form, "numerics": reading.numerics}
-    return run(
-        {
-            side: {
-                key.removeprefix(prefix): array
-                for key, array in arrays.items()
-                if key.startswith(prefix)
-            }
-            for side, arrays in sides.items()
-        }
-    )

@@ -9,16 +9,6 @@ from hessian_spectra.results import StudyArrays
 class SpectraReading(StudyArrays):
     """Spectra that both sides have under one name, the closed form's with kinds and cells."""
 
-    def _select_of(
-        self, values: np.ndarray, kind: str, cell: str | None, prefix: str
-    ) -> np.ndarray:
-        """What stands where the closed form has the eigenvalues of one kind (and one cell)."""
-        placed = {
-            f"{prefix}{name}": self.closed_form[f"{prefix}{name}"] for name in ("kind", "cell")
-        }
-        placed[f"{prefix}eigenvalues"] = values
-        return StudyArrays({"closed_form": placed}).select(kind, cell, prefix)
-
     def select_numeric(self, kind: str, cell: str | None = None, prefix: str = "") -> np.ndarray:
         """The numerical eigenvalues at the places of one kind (and one cell), ascending.
 
@@ -27,7 +17,7 @@ class SpectraReading(StudyArrays):
         Returns:
             ``(..., count)``.
         """
-        return self._select_of(self.numerics[f"{prefix}eigenvalues"], kind, cell, prefix)
+        return self.select(kind, cell, prefix, of=self.numerics[f"{prefix}eigenvalues"])
 
     def ranks(self, kind: str, cell: str | None = None, prefix: str = "") -> np.ndarray:
         """Which of the ascending eigenvalues, counted from 1, are of one kind (and one cell).
@@ -36,9 +26,8 @@ class SpectraReading(StudyArrays):
             ``(..., count)``.
         """
         shape = self.closed_form[f"{prefix}eigenvalues"].shape
-        return self._select_of(
-            np.broadcast_to(np.arange(1, shape[-1] + 1), shape), kind, cell, prefix
-        )
+        ranks = np.broadcast_to(np.arange(1, shape[-1] + 1), shape)
+        return self.select(kind, cell, prefix, of=ranks)
 
     def error(self, prefix: str = "") -> np.ndarray:
         """The error of each whole spectrum, relative to its largest eigenvalue, ``(...)``."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_least, at_most, equal_to, within
 from hessian_spectra.ledger.claims import Claims
 from hessian_spectra.statistics import correlation
 from hessian_spectra.studies.attention.attention_edge_of_stability.reading import Reading
-from hessian_spectra.studies.attention.reading import EXACT
 
 SHOWN = "appendix D.5 and Figure 27"
 TEXT = "text of the figure"

@@ -7,10 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.attention.attention_edge_of_stability.reading import Reading
 from hessian_spectra.studies.attention.drawing import error_axis, visible
-from hessian_spectra.studies.attention.reading import EXACT
 
 # How many steps the panel of the oscillation shows.
 ZOOM = 24

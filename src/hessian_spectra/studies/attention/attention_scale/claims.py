@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import Bound, at_least, at_most, within
 from hessian_spectra.ledger.claims import Claims
 from hessian_spectra.studies.attention.attention_scale.reading import Reading
-from hessian_spectra.studies.attention.reading import EXACT
 
 THEOREM = "theorem"
 SHOWN = "text and figure"

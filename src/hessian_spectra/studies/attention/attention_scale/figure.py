@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.attention.attention_scale.reading import Reading, Sweep
 from hessian_spectra.studies.attention.drawing import SMALL, error_axis, visible
-from hessian_spectra.studies.attention.reading import EXACT
 
 OUTLIERS = tuple(style.COLOURS[f"outlier {k}"] for k in (1, 2, 3))
 

@@ -94,18 +94,7 @@ class Reading(StudyArrays):
         """
         if name not in self["sweep"].tolist():
             raise NothingToMeasure(f"this configuration leaves out the sweep {name}")
-        start = f"{name}/"
-        return Sweep(
-            {
-                side: {
-                    key.removeprefix(start): array
-                    for key, array in arrays.items()
-                    if key.startswith(start)
-                }
-                for side, arrays in self.sides.items()
-            },
-            self._folder,
-        )
+        return self.part(name, Sweep)
 
     def sweeps(self) -> Iterator[Sweep]:
         """All of them."""

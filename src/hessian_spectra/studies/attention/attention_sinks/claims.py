@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_least, at_most, within
 from hessian_spectra.ledger.claims import Claims
 from hessian_spectra.statistics import rank_correlation
 from hessian_spectra.studies.attention.attention_sinks.reading import Reading
-from hessian_spectra.studies.attention.reading import EXACT
 
 EXTENDED = "Theorem 3.5, extended to vector tokens"
 OURS = "our extension of the theorem"

@@ -5,10 +5,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.attention.attention_sinks.reading import Reading
 from hessian_spectra.studies.attention.drawing import SMALL, error_axis, visible
-from hessian_spectra.studies.attention.reading import EXACT
 
 
 def _draw_bulk(axes: Axes, reading: Reading) -> None:

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
-from hessian_spectra.studies.correlations.norm_correlation.study import SIMILAR
 from hessian_spectra.studies.correlations.reading import EnsembleReading
+
+# Up to this ratio of their entries two matrices count as initialised with similar magnitude.
+SIMILAR = 1.5
 
 
 class Line(NamedTuple):

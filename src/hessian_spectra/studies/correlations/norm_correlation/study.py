@@ -17,6 +17,7 @@ from hessian_spectra.statistics import (
     members_used,
     resample_counts,
 )
+from hessian_spectra.studies.correlations.norm_correlation.reading import SIMILAR
 from hessian_spectra.studies.correlations.points import PointsConfig, labels, outcomes, select
 from hessian_spectra.validation import require
 
@@ -25,8 +26,6 @@ QUANTITIES = ("matrices", "products", "alignments")
 NORMS = ("spectral", "frobenius", "nuclear")
 # A difference of correlations below this is one between names of the same quantity.
 ROUND_OFF = 1e-6
-# Up to this ratio of their entries two matrices count as initialised with similar magnitude.
-SIMILAR = 1.5
 REGIONS = ("all", "larger first matrix", "similar matrices", "larger less similar")
 
 

@@ -1,9 +1,9 @@
 """What anon2026data says about the whole spectrum of a balanced deep linear network."""
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_least, at_most, within
 from hessian_spectra.ledger.claims import Claims, Print
 from hessian_spectra.studies.deep_linear.balanced_spectrum.reading import Reading
-from hessian_spectra.studies.deep_linear.reading import EXACT
 
 LABELS = ("exact", "least_squares", "unfitted")
 PRODUCTS = "the Hessian-vector products of the loss"

@@ -94,20 +94,7 @@ class Reading(StudyArrays):
     def networks(self) -> list[Network]:
         """All networks."""
         numbers = sorted(int(name.split("/")[0]) for name in self.closed_form if "/sizes" in name)
-        sides = {"closed_form": self.closed_form, "numerics": self.numerics}
-        return [
-            Network(
-                {
-                    side: {
-                        name.removeprefix(f"{number}/"): array
-                        for name, array in arrays.items()
-                        if name.startswith(f"{number}/")
-                    }
-                    for side, arrays in sides.items()
-                }
-            )
-            for number in numbers
-        ]
+        return [self.part(str(number), Network) for number in numbers]
 
     @property
     def with_narrowest_ends(self) -> list[Network]:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_least, at_most, within
 from hessian_spectra.ledger.claims import Claims, Print
 from hessian_spectra.studies.deep_linear.depth_and_norm.reading import STEADY, Reading
-from hessian_spectra.studies.deep_linear.reading import EXACT
 
 AMPLIFIED = "text below Equation 14 (“amplified by large depths”); {artifact}"
 LANCZOS = "Lanczos' method stops at a residual of 1e-6, which leaves an error of its square"

@@ -3,18 +3,16 @@
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.deep_linear.depth_and_norm.reading import Reading
-from hessian_spectra.studies.deep_linear.reading import EXACT
 
 # Viridis without its brightest end, which would vanish on white.
-COLOURMAP = ListedColormap(colormaps["viridis"](np.linspace(0, 0.92, 256)))
 DEPTH = "depth L (layers)"
 NORM = r"label norm $\|Y\|_2/\sqrt{n}$"
 # What rounding leaves out of an error is drawn at the bottom of its axis.
@@ -33,16 +31,16 @@ def _levels(reading: Reading) -> np.ndarray:
 def _contour(figure: Figure, axes: Axes, reading: Reading) -> None:
     depths, norms, levels = reading.depths, reading.norms, _levels(reading)
     # The discs have the colours of the bands: they vanish in them where the numbers agree.
-    scale = BoundaryNorm(levels, COLOURMAP.N, extend="min")
+    scale = BoundaryNorm(levels, style.COLOURMAP.N, extend="min")
     surface = np.maximum(reading["contour"].T, levels[0] / 10)
     x, y = reading["contour_depths"], reading["contour_norms"]
-    filled = axes.contourf(x, y, surface, levels, norm=scale, cmap=COLOURMAP, extend="min")
+    filled = axes.contourf(x, y, surface, levels, norm=scale, cmap=style.COLOURMAP, extend="min")
     axes.contour(x, y, surface, levels, colors="white", linewidths=0.4)
     inside = reading["contour_flattest"] > 1
     look: dict[str, Any] = {"color": style.ORANGE, "linestyle": "--", "linewidth": 1.3}
     axes.plot(reading["contour_flattest"][inside], y[inside], **look)
     layers, label_norms = np.meshgrid(depths, norms, indexing="ij")
-    look = {"norm": scale, "cmap": COLOURMAP, "s": 16, "edgecolors": "white"}
+    look = {"norm": scale, "cmap": style.COLOURMAP, "s": 16, "edgecolors": "white"}
     axes.scatter(layers, label_norms, c=reading.sharpness, **look).set_clip_on(False)
     axes.set_xlim(1, depths[-1])
     axes.set_ylim(0, norms[-1])
@@ -54,7 +52,7 @@ def _contour(figure: Figure, axes: Axes, reading: Reading) -> None:
 
 
 def _colours(reading: Reading) -> np.ndarray:
-    return COLOURMAP(np.linspace(0, 1, len(reading.norms)))
+    return style.COLOURMAP(np.linspace(0, 1, len(reading.norms)))
 
 
 def _curves(axes: Axes, reading: Reading) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra.networks.images import split, training
+from hessian_spectra.networks.tools.images import split, training
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.images.class_subsets import ClassSubsetsConfig, training_items
 from hessian_spectra.studies.images.curvature import at_epoch, measure_sharpness, weights_at

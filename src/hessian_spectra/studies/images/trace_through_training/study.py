@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra.networks.images import joined, split, training
+from hessian_spectra.networks.tools.images import joined, split, training
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.images.curvature import measure_trace, weights_at
 from hessian_spectra.studies.images.through_training import (

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_least, within
 from hessian_spectra.ledger.claims import Claims, Print
 from hessian_spectra.studies.scalar.data_scale.reading import NETWORKS, TARGETS, Reading, Spectra
-from hessian_spectra.studies.scalar.reading import EXACT
 
 ROUND_OFF = "float64 leaves about 1e-15 of the largest eigenvalue; 1e-10 is our bound for exact"
 THEOREM = {"singh2026cracking": "Theorem 3.1", "singh2024closed": "Theorem 1"}

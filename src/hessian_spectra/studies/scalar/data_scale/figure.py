@@ -4,14 +4,14 @@ import itertools
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.scalar.data_scale.reading import (
     NETWORKS,
@@ -20,12 +20,10 @@ from hessian_spectra.studies.scalar.data_scale.reading import (
     Group,
     Reading,
 )
-from hessian_spectra.studies.scalar.reading import EXACT
 
 # For each network its line and its marker.
 LOOKS: dict[str, tuple[Any, str]] = {"first": ("-", "o"), "second": ("--", "s")}
 # Viridis without its brightest end, which would vanish on white.
-COLOURMAP = ListedColormap(colormaps["viridis"](np.linspace(0, 0.92, 256)))
 TIGHT = {"columnspacing": 1.5, "handletextpad": 0.1, "title_fontsize": 7}
 SCALE = r"data scale $\sigma_x^2$ (units of $x^2$)"
 
@@ -36,7 +34,7 @@ def _ordered(axes: Axes, reading: Reading, network: str) -> None:
     numeric = spectra.numerics["eigenvalues"]
     # More than five spectra in one panel could not be told apart.
     for row in np.unique(np.linspace(0, len(numeric) - 1, 5).round().astype(int)):
-        colour = COLOURMAP(moments[row] / moments[-1])
+        colour = style.COLOURMAP(moments[row] / moments[-1])
         axes.plot(np.arange(1, numeric.shape[1] + 1), numeric[row], color=colour, **style.NUMERIC)
         # A line for each sign of the bulk, whose pairs come in ascending order.
         halves = (
@@ -153,7 +151,11 @@ def draw(reading: Reading) -> Figure:
     grid[0, 0].set_ylabel(r"Hessian eigenvalue $\lambda$")
     norm = Normalize(0, reading.moments[-1])
     figure.colorbar(
-        ScalarMappable(norm, COLOURMAP), ax=grid[0, :], label=r"$\sigma_x^2$", pad=0.01, aspect=15
+        ScalarMappable(norm, style.COLOURMAP),
+        ax=grid[0, :],
+        label=r"$\sigma_x^2$",
+        pad=0.01,
+        aspect=15,
     )
     _along_scale(grid[1, 0], reading, ("outlier 1",))
     _along_scale(grid[1, 1], reading, ("bulk", "outlier 2"))

@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.studies.scalar.reading import part
 from hessian_spectra.studies.scalar.spectra import SpectraReading
 
 NETWORKS = ("first", "second")
@@ -50,7 +49,7 @@ class Reading(StudyArrays):
     @cached_property
     def _spectra(self) -> dict[tuple[str, str], Spectra]:
         return {
-            (network, targets): part(self, f"{network}_{targets}", Spectra)
+            (network, targets): self.part(f"{network}_{targets}", Spectra)
             for network, targets in itertools.product(NETWORKS, TARGETS)
         }
 

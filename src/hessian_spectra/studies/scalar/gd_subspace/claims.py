@@ -1,9 +1,9 @@
 """What the paper says about the bulk eigenspace under gradient descent, and how it is measured."""
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_least, within
 from hessian_spectra.ledger.claims import Claims
 from hessian_spectra.studies.scalar.gd_subspace.reading import EXTENDED, PROVED, STAYING, Reading
-from hessian_spectra.studies.scalar.reading import EXACT
 
 COROLLARY = "Corollary 3.1"
 EXTENSION = "our extension of Corollary 3.1: its proof needs no more than linear combinations"

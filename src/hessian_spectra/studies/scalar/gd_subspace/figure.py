@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.scalar.gd_subspace.reading import LEAVING, STAYING, Reading, Training
-from hessian_spectra.studies.scalar.reading import EXACT
 
 # Optimizer -> label, colour, marker.
 LOOKS = {

@@ -7,7 +7,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.studies.scalar.reading import Trajectory, part
+from hessian_spectra.studies.scalar.reading import Trajectory
 
 # Corollary 3.1 is proved for the first. The next ones move by linear combinations of iterates and
 # gradients, so that the proof carries over; the last two do not.
@@ -31,7 +31,7 @@ class Reading(StudyArrays):
     @cached_property
     def optimizers(self) -> dict[str, Training]:
         """All trainings."""
-        return {name: part(self, name, Training) for name in self["optimizers"].tolist()}
+        return {name: self.part(name, Training) for name in self["optimizers"].tolist()}
 
     def largest(self, name: str, optimizers: Iterable[str], side: str = "closed_form") -> float:
         """The largest value of an array over some optimizers and all their steps."""

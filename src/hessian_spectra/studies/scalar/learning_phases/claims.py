@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_most, within
 from hessian_spectra.ledger.claims import Claims, Print
 from hessian_spectra.studies.scalar.learning_phases.reading import RESOLVED, Reading
-from hessian_spectra.studies.scalar.reading import EXACT
 
 APPENDIX = "appendix C (singh2024closed, section 1)"
 COUNT = "a count; deviations below 1e-12 of the largest eigenvalue are round-off"

@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.scalar.drawing import patches, phases, shade
 from hessian_spectra.studies.scalar.learning_phases.reading import Reading
-from hessian_spectra.studies.scalar.reading import EXACT
 
 SIGNS = {1: (style.VERMILION, "o"), -1: (style.BLUE, "s")}  # sign of θ* -> colour, marker
 

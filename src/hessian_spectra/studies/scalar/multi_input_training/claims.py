@@ -1,5 +1,6 @@
 """What the paper says about several inputs, on correlated data, and how it is measured."""
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_least, within
 from hessian_spectra.ledger.claims import Claims
 from hessian_spectra.studies.scalar.multi_input_training.reading import (
@@ -7,7 +8,6 @@ from hessian_spectra.studies.scalar.multi_input_training.reading import (
     DECORRELATED,
     Reading,
 )
-from hessian_spectra.studies.scalar.reading import EXACT
 
 ROUND_OFF = "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ₁"
 

@@ -7,13 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.scalar.multi_input_training.reading import (
     CORRELATED,
     DECORRELATED,
     Reading,
 )
-from hessian_spectra.studies.scalar.reading import EXACT
 
 
 def _draw_group(

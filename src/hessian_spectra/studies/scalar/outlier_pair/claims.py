@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_most, equal_to, within
 from hessian_spectra.ledger.claims import Claims, Print
 from hessian_spectra.studies.scalar.outlier_pair.reading import LAST, RESOLVED, Reading, Training
-from hessian_spectra.studies.scalar.reading import EXACT
 
 THEOREMS = {
     "singh2026cracking": "Theorems 3.1 and 3.4",

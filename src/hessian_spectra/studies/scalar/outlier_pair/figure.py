@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.scalar.drawing import patches, shade
 from hessian_spectra.studies.scalar.outlier_pair.reading import RESOLVED, Reading, Training
-from hessian_spectra.studies.scalar.reading import EXACT
 
 TITLES = {
     "linear": "linear network",

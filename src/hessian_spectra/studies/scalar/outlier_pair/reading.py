@@ -6,7 +6,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.studies.scalar.reading import Trajectory, part
+from hessian_spectra.studies.scalar.reading import Trajectory
 
 # Below this share of the large outlier the small one is round-off, and its sign means nothing.
 RESOLVED = 1e-12
@@ -73,7 +73,7 @@ class Reading(StudyArrays):
     @cached_property
     def runs(self) -> dict[str, Training]:
         """All runs."""
-        return {name: part(self, name, Training) for name in self["runs"].tolist()}
+        return {name: self.part(name, Training) for name in self["runs"].tolist()}
 
     @property
     def ordinary(self) -> list[Training]:

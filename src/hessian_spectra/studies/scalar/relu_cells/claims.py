@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_most, within
 from hessian_spectra.ledger.claims import Claims
-from hessian_spectra.studies.scalar.reading import EXACT
 from hessian_spectra.studies.scalar.relu_cells.reading import CELLS, Reading
 
 ROUND_OFF = "float64 leaves about 1e-15 of the largest eigenvalue; 1e-10 is our bound for exact"

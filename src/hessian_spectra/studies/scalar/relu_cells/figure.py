@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.scalar.reading import EXACT
 from hessian_spectra.studies.scalar.relu_cells.reading import CELLS, Reading
 
 NAMES = {"+": "positive cell", "-": "negative cell"}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hessian_spectra.studies.scalar.reading import EXACT
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.studies.scalar.spectra import SpectraReading
 
 CELLS = ("+", "-")
