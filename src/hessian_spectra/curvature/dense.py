@@ -67,17 +67,25 @@ def dense_spectrum(operator: SymmetricOperator) -> Spectrum:
     """
     matrix = dense_matrix(operator)
     eigenvalues, eigenvectors = torch.linalg.eigh(matrix)
-    p = len(eigenvalues)
     scale = eigenvalues.abs().max()
     distances = (matrix @ eigenvectors - eigenvectors * eigenvalues).norm(dim=0)
     residuals = distances / scale if scale > 0 else distances
+    # Backward stability promises a small multiple of the unit roundoff.
+    converged = residuals <= 100 * len(matrix) ** 0.5 * torch.finfo(matrix.dtype).eps
+    method = "dense eigendecomposition"
+    return numeric_spectrum(eigenvalues, eigenvectors, residuals, converged, method)
+
+
+def numeric_spectrum(
+    values: Tensor, vectors: Tensor, residuals: Tensor, converged: Tensor, method: str
+) -> Spectrum:
+    """Computed eigenvalues, each by itself, with their eigenvectors as columns."""
     return Spectrum(
-        values=eigenvalues,
-        multiplicities=(1,) * p,
-        kinds=("numeric",) * p,
-        method="dense eigendecomposition",
-        eigenbasis=lambda: eigenvectors,
+        values=values,
+        multiplicities=(1,) * len(values),
+        kinds=("numeric",) * len(values),
+        method=method,
+        eigenbasis=lambda: vectors,
         residuals=residuals,
-        # Backward stability promises a small multiple of the unit roundoff.
-        converged=residuals <= 100 * p**0.5 * torch.finfo(matrix.dtype).eps,
+        converged=converged,
     )

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_spectrum
+from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_spectrum, numeric_spectrum
 from hessian_spectra.curvature.interface import SymmetricOperator, size_of
 from hessian_spectra.curvature.lanczos import Krylov, Preference, norm
 from hessian_spectra.seeding import generator
@@ -101,17 +101,9 @@ def _require_arguments(
 def _from_dense(full: Spectrum, k: int, tol: float, preference: Preference) -> Spectrum:
     assert full.residuals is not None
     chosen = torch.argsort(preference(full.eigenvalues), descending=True, stable=True)[:k]
-    vectors = full.eigenvectors()[:, chosen]
-    residuals = full.residuals[chosen]
-    return Spectrum(
-        values=full.eigenvalues[chosen],
-        multiplicities=(1,) * k,
-        kinds=("numeric",) * k,
-        method=full.method,
-        eigenbasis=lambda: vectors,
-        residuals=residuals,
-        converged=residuals <= tol,
-    )
+    vectors, residuals = full.eigenvectors()[:, chosen], full.residuals[chosen]
+    values = full.eigenvalues[chosen]
+    return numeric_spectrum(values, vectors, residuals, residuals <= tol, full.method)
 
 
 @dataclass(frozen=True)
@@ -211,16 +203,13 @@ class _Search:
     def _spectrum(self, pairs: _Pairs) -> Spectrum:
         residuals = self._verified(pairs)
         device, dtype = self.operator.device, self.operator.dtype
-        vectors = pairs.vectors.T
         relative = residuals / self.scale if self.scale else residuals
-        return Spectrum(
-            values=pairs.values.to(dtype).to(device),
-            multiplicities=(1,) * len(pairs.values),
-            kinds=("numeric",) * len(pairs.values),
-            method=f"Lanczos, {self.products} products",
-            eigenbasis=lambda: vectors,
-            residuals=relative.to(dtype).to(device),
-            converged=(relative <= self.tol).to(device),
+        return numeric_spectrum(
+            pairs.values.to(dtype).to(device),
+            pairs.vectors.T,
+            relative.to(dtype).to(device),
+            (relative <= self.tol).to(device),
+            f"Lanczos, {self.products} products",
         )
 
     def _verified(self, pairs: _Pairs) -> Tensor:

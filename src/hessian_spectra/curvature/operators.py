@@ -12,7 +12,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from hessian_spectra.curvature.interface import SymmetricOperator, require_vectors
 from hessian_spectra.curvature.problem import Problem
-from hessian_spectra.curvature.products import GaussNewtonOperator, HessianOperator
+from hessian_spectra.curvature.products import (
+    DifferentiatedOperator,
+    GaussNewtonOperator,
+    HessianOperator,
+)
 from hessian_spectra.curvature.self_check import check_gauss_newton, check_hessian
 
 
@@ -43,11 +47,7 @@ def hessian(
         >>> operator @ torch.ones(1, dtype=torch.float64)  # 2 mean(x²)
         tensor([10.], dtype=torch.float64)
     """
-    operator: SymmetricOperator
-    if backend == "autograd":
-        operator = HessianOperator(problem)
-    else:
-        operator = CurvlinopsOperator(problem, "HessianLinearOperator", backend)
+    operator = _operator(HessianOperator, "HessianLinearOperator", problem, backend)
     if check:
         check_hessian(operator, problem)
     return operator
@@ -60,14 +60,7 @@ def ggn(problem: Problem, *, backend: str = "autograd", check: bool = True) -> S
     Hessian of the loss with the network replaced by its linearisation, and is positive
     semi-definite for losses that are convex in the outputs.
 
-    Args:
-        problem: network, loss and data.
-        backend: as for :func:`hessian`.
-        check: compare the operator with differences of the outputs and test its symmetry.
-
-    Raises:
-        OperatorError: the check failed; the message lists likely causes.
-        ValueError: ``backend`` is another word.
+    Args and errors are those of :func:`hessian`; the check is with differences of the outputs.
 
     Example:
         >>> from torch import nn
@@ -77,14 +70,19 @@ def ggn(problem: Problem, *, backend: str = "autograd", check: bool = True) -> S
         >>> operator @ torch.ones(1, dtype=torch.float64)
         tensor([10.], dtype=torch.float64)
     """
-    operator: SymmetricOperator
-    if backend == "autograd":
-        operator = GaussNewtonOperator(problem)
-    else:
-        operator = CurvlinopsOperator(problem, "GGNLinearOperator", backend)
+    operator = _operator(GaussNewtonOperator, "GGNLinearOperator", problem, backend)
     if check:
         check_gauss_newton(operator, problem)
     return operator
+
+
+def _operator(
+    kind: type[DifferentiatedOperator], name: str, problem: Problem, backend: str
+) -> SymmetricOperator:
+    """An operator of our own ``kind``, or curvlinops' of that ``name``."""
+    if backend == "autograd":
+        return kind(problem)
+    return CurvlinopsOperator(problem, name, backend)
 
 
 @contextmanager

@@ -6,16 +6,12 @@ from collections.abc import Iterable, Sequence
 from hessian_spectra.ledger.bounds import KINDS, VERDICTS
 from hessian_spectra.ledger.record import ClaimRecord
 from hessian_spectra.papers import paper, reading_order
-from hessian_spectra.report.html import Html, anchor, join, number, prose, tag
+from hessian_spectra.report.html import Html, anchor, cell, join, number, prose, table, tag
 
 # A sign beside the word, so that a verdict does not rest on its colour.
 _SIGNS = {"reproduced": "✓", "corrected": "✎", "differs": "≠", "not run at this scale": "○"}
-_CLASSES = {
-    "reproduced": "reproduced",
-    "corrected": "corrected",
-    "differs": "differs",
-    "not run at this scale": "open",
-}
+# The other verdicts are classes by their own name.
+_CLASSES = {"not run at this scale": "open"}
 
 # Lists of more claims than this start closed.
 _OPEN_UP_TO = 6
@@ -24,7 +20,7 @@ _OPEN_UP_TO = 6
 def badge(verdict: str) -> Html:
     """A verdict as a coloured label."""
     sign = tag("span", _SIGNS[verdict], aria_hidden="true")
-    return tag("span", sign, " ", verdict, class_=f"badge {_CLASSES[verdict]}")
+    return tag("span", sign, " ", verdict, class_=f"badge {_CLASSES.get(verdict, verdict)}")
 
 
 def expected(claim: ClaimRecord) -> Html:
@@ -133,26 +129,21 @@ def _study_link(claim: ClaimRecord, drawn: frozenset[str]) -> Html | None:
     return tag("a", tag("code", claim.study), href=f"#{anchor('figure', claim.study)}")
 
 
-def _cell(label: str, *content: str | Html | None) -> Html:
-    # On a narrow screen a row becomes a card and each cell shows its label.
-    return tag("td", tag("div", *content), data_label=label)
-
-
 def _row(claim: ClaimRecord, drawn: frozenset[str]) -> Html:
     study = _study_link(claim, drawn)
     return tag(
         "tr",
-        _cell("verdict", badge(claim.verdict)),
-        _cell(
+        cell("verdict", badge(claim.verdict)),
+        cell(
             "where",
             tag("p", claim.paper, class_="key"),
             tag("p", claim.location),
             tag("p", study) if study else None,
         ),
-        _cell("claim", tag("p", prose(claim.statement)), _details(claim)),
-        _cell("kind", claim.kind),
-        _cell("measured", measured(claim)),
-        _cell("expected", expected(claim)),
+        cell("claim", tag("p", prose(claim.statement)), _details(claim)),
+        cell("kind", claim.kind),
+        cell("measured", measured(claim)),
+        cell("expected", expected(claim)),
         id=anchor("claim", claim.id),
         data_paper=claim.paper,
         data_verdict=claim.verdict,
@@ -197,13 +188,11 @@ def claims_section(claims: Sequence[ClaimRecord], drawn: frozenset[str]) -> Html
         claims: the ledger.
         drawn: the studies that have a figure on the page.
     """
-    head = ("verdict", "where", "claim", "kind", "measured", "expected")
-    table = tag(
-        "table",
-        tag("caption", "Every theorem, remark and figure claim with its verdict"),
-        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in head))),
-        tag("tbody", *(_row(claim, drawn) for claim in claims)),
-        class_="ledger",
+    ledger = table(
+        "Every theorem, remark and figure claim with its verdict",
+        ("verdict", "where", "claim", "kind", "measured", "expected"),
+        (_row(claim, drawn) for claim in claims),
+        "ledger",
     )
     note = (
         "An identity's measured value is its largest error, relative unless its details say "
@@ -214,7 +203,7 @@ def claims_section(claims: Sequence[ClaimRecord], drawn: frozenset[str]) -> Html
         tag("h2", "Claims"),
         tag("p", note),
         _filter(claims),
-        table,
+        ledger,
         tag("p", "No claim matches the filter.", id="filter-empty", hidden=True),
         id="claims",
     )
@@ -243,19 +232,14 @@ def errata_section(claims: Sequence[ClaimRecord]) -> Html:
             rows.append(
                 tag(
                     "tr",
-                    _cell(head[0], tag("p", claim.paper, class_="key"), tag("p", place)),
-                    _cell(head[1], tag("p", prose(claim.printed or ""))),
-                    _cell(head[2], tag("p", prose(claim.statement))),
-                    _cell(head[3], size),
-                    _cell(head[4], number(claim.measured)),
-                    _cell(head[5], badge(claim.verdict)),
+                    cell(head[0], tag("p", claim.paper, class_="key"), tag("p", place)),
+                    cell(head[1], tag("p", prose(claim.printed or ""))),
+                    cell(head[2], tag("p", prose(claim.statement))),
+                    cell(head[3], size),
+                    cell(head[4], number(claim.measured)),
+                    cell(head[5], badge(claim.verdict)),
                 )
             )
-        body = tag(
-            "table",
-            tag("caption", "The printed and the corrected form, held against the same numbers"),
-            tag("thead", tag("tr", *(tag("th", name, scope="col") for name in head))),
-            tag("tbody", *rows),
-            class_="errata",
-        )
+        caption = "The printed and the corrected form, held against the same numbers"
+        body = table(caption, head, rows, "errata")
     return tag("section", tag("h2", "Errata"), body, id="errata")

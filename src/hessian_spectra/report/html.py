@@ -3,6 +3,7 @@
 import html
 import math
 import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -28,9 +29,9 @@ def escape(text: str) -> Html:
     return text if isinstance(text, Html) else Html(html.escape(text, quote=True))
 
 
-def join(*children: Child, separator: str = "") -> Html:
+def join(*children: Child) -> Html:
     """All children as one piece of HTML; ``None`` is left out."""
-    return Html(separator.join(escape(child) for child in children if child is not None))
+    return Html("".join(escape(child) for child in children if child is not None))
 
 
 def tag(name: str, /, *children: Child, **attributes: str | bool | None) -> Html:
@@ -55,6 +56,17 @@ def tag(name: str, /, *children: Child, **attributes: str | bool | None) -> Html
             parts.append(f'{attribute}="{html.escape(str(value), quote=True)}"')
     opening = f"<{' '.join(parts)}>"
     return Html(opening if name in _VOID else f"{opening}{join(*children)}</{name}>")
+
+
+def table(caption: str, columns: Sequence[str], rows: Iterable[Html], class_: str) -> Html:
+    """A table with a heading for each column."""
+    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in columns)))
+    return tag("table", tag("caption", caption), head, tag("tbody", *rows), class_=class_)
+
+
+def cell(label: str, *content: Child) -> Html:
+    """A cell of a table; on a narrow screen a row becomes a card and each cell shows its label."""
+    return tag("td", tag("div", *content), data_label=label)
 
 
 def number(value: float | None) -> Html:

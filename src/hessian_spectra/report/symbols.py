@@ -1,6 +1,6 @@
 """The notation tables of the page."""
 
-from hessian_spectra.report.html import Child, Html, formula, join, tag
+from hessian_spectra.report.html import Child, Html, cell, formula, join, table, tag
 from hessian_spectra.report.notation import Ambiguity, Symbol, read_notation
 
 # Field of a symbol -> the heading of its column.
@@ -12,13 +12,9 @@ _PAPERS = {
 }
 
 
-def _head(columns: tuple[str, ...]) -> Html:
-    return tag("thead", tag("tr", *(tag("th", name, scope="col") for name in columns)))
-
-
 def _cell(name: str, text: str) -> Html:
     # A dash says "not used there" where an empty cell could be an omission.
-    return tag("td", tag("div", formula(text) if text else "–"), data_label=name)
+    return cell(name, formula(text) if text else "–")
 
 
 def _symbol_row(symbol: Symbol, papers: dict[str, str]) -> Html:
@@ -33,13 +29,8 @@ def _group(title: str, symbols: tuple[Symbol, ...]) -> Html:
         for field, name in _PAPERS.items()
         if any(getattr(symbol, field) for symbol in symbols)
     }
-    return tag(
-        "table",
-        tag("caption", title),
-        _head(("meaning", "ours", *papers.values())),
-        tag("tbody", *(_symbol_row(symbol, papers) for symbol in symbols)),
-        class_="notation",
-    )
+    rows = (_symbol_row(symbol, papers) for symbol in symbols)
+    return table(title, ("meaning", "ours", *papers.values()), rows, "notation")
 
 
 def _ambiguity_row(entry: Ambiguity) -> Html:
@@ -48,7 +39,7 @@ def _ambiguity_row(entry: Ambiguity) -> Html:
         "tr",
         tag("th", formula(entry.symbol), scope="row"),
         tag("td", tag("ul", *meanings), data_label="stands for"),
-        tag("td", tag("div", formula(entry.ours)), data_label="ours"),
+        cell("ours", formula(entry.ours)),
     )
 
 
@@ -59,12 +50,11 @@ def notation_section() -> Html:
         ValueError: the file behind it is broken.
     """
     notation = read_notation()
-    ambiguous = tag(
-        "table",
-        tag("caption", "Symbols and words that stand for several things"),
-        _head(("symbol", "stands for", "ours")),
-        tag("tbody", *map(_ambiguity_row, notation.ambiguities)),
-        class_="notation ambiguous",
+    ambiguous = table(
+        "Symbols and words that stand for several things",
+        ("symbol", "stands for", "ours"),
+        map(_ambiguity_row, notation.ambiguities),
+        "notation ambiguous",
     )
     note = (
         "One quantity in each row. A dash: the paper does not use it; a paper without a column "

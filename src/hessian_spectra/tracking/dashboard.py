@@ -9,7 +9,7 @@ from typing import Any
 from hessian_spectra.drawing.record import FigureRecord, read_figures
 from hessian_spectra.ledger.record import ClaimRecord, read_claims
 from hessian_spectra.results import SIDES, MissingResultError, read_record
-from hessian_spectra.tracking.run import Timeouts, start_run
+from hessian_spectra.tracking.run import start_run
 from hessian_spectra.tracking.server import import_wandb
 
 _CLAIM_COLUMNS = (
@@ -111,18 +111,7 @@ def _log(
     run.summary.update(dict(_flat(metrics, "metrics")))
 
 
-def log_dashboard(
-    reports: Path,
-    results: Path,
-    *,
-    group: str,
-    config: Mapping[str, Any],
-    directory: Path,
-    project: str,
-    entity: str | None = None,
-    mode: str = "offline",
-    timeouts: Timeouts | None = None,
-) -> dict[str, Any]:
+def log_dashboard(reports: Path, results: Path, *, group: str, **arguments: Any) -> dict[str, Any]:
     """Log one run that shows the state of ``reports/``.
 
     It holds each registered figure under ``figures/<paper>/<study>``, the arrays under it as the
@@ -133,12 +122,8 @@ def log_dashboard(
         reports: holds ``figures/``, ``claims.json`` and ``metrics.json``.
         results: holds ``<study>/<side>.npz`` for the sides of each study.
         group: digest of the configuration, or the experiment's name.
-        config: the configuration that is recorded with the run.
-        directory: below it the run's files are kept.
-        project: name of the W&B project.
-        entity: W&B user or team; ``None`` for the default.
-        mode: ``offline``, ``online`` or ``disabled``; ``WANDB_MODE`` goes before.
-        timeouts: how long W&B may take.
+        arguments: further ones of :func:`~hessian_spectra.tracking.start_run`: project, config and
+            directory, and if need be entity, mode and timeouts.
 
     Returns:
         What was logged: ``run`` (the id), ``group``, ``figures`` with the SHA-256 of each study's
@@ -166,17 +151,12 @@ def log_dashboard(
     content = (reports / "claims.json").read_bytes() + json.dumps(state, sort_keys=True).encode()
     run_id = f"dashboard-{_sha256(content)[:16]}"
     with start_run(
-        project=project,
-        entity=entity,
         group=group,
         job_type="dashboard",
         name=f"dashboard {group}",
-        config=config,
-        directory=directory,
-        mode=mode,
         run_id=run_id,
         upload_at_end=True,
-        timeouts=timeouts,
+        **arguments,
     ) as run:
         if run.directory is not None:
             _log(run.wandb_run, reports, figures, sides, claims, metrics)
