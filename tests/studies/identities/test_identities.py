@@ -7,7 +7,7 @@ from identities_arrays import both_sides, config, data, drawn
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.studies.identities.identities import study
-from hessian_spectra.studies.identities.identities.deep.instances import (
+from hessian_spectra.studies.identities.identities.deep.theorems import (
     ZERO_LOSS,
     end_to_end,
     layers,

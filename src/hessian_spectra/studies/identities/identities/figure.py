@@ -53,20 +53,8 @@ def _frame(axes: Axes, labels: list[str]) -> None:
     axes.set_xlabel("relative error (dimensionless)")
 
 
-def _tolerances(axes: Axes, checks: Mapping[str, Check]) -> None:
-    """A stroke in each row at its tolerance."""
-    for height, check in enumerate(checks.values()):
-        axes.plot(
-            [check.tolerance] * 2,
-            [height - 0.42, height + 0.42],
-            color=BLACK,
-            linewidth=1.2,
-            label="tolerance" if height == 0 else None,
-        )
-
-
 def _panel(axes: Axes, reading: Reading, checks: Mapping[str, Check], text: str) -> None:
-    """A row for each check: its errors, and for errata, below them, those of the print."""
+    """A row for each check: its errors, for errata those of the print below, and its tolerance."""
     for height, (name, check) in enumerate(checks.items()):
         first = height == 0
         if check.printed is not None:
@@ -75,7 +63,10 @@ def _panel(axes: Axes, reading: Reading, checks: Mapping[str, Check], text: str)
         holds = "closed form − brute force" if check.printed is None else "corrected"
         _dots(axes, height, reading.errors(name), BLUE, holds if first else None)
     _frame(axes, [check.label for check in checks.values()])
-    _tolerances(axes, checks)
+    for height, check in enumerate(checks.values()):
+        stroke = [height - 0.42, height + 0.42]
+        label = "tolerance" if height == 0 else None
+        axes.plot([check.tolerance] * 2, stroke, color=BLACK, linewidth=1.2, label=label)
     letter(axes, text)
 
 
@@ -96,9 +87,9 @@ def draw(reading: Reading) -> Figure:
 def caption(reading: Reading) -> str:
     """What the figure shows; all numbers come from the arrays."""
     exact = [name for name, check in IDENTITIES.items() if check.tolerance == EXACT]
-    strict = max(reading.errors(name).max() for name in exact)
-    corrected = max(reading.errors(name).max() for name in ERRATA)
-    wrong = [float(reading.printed_errors(name).max()) for name in ERRATA]
+    strict = max(reading.errors(name).max(initial=0) for name in exact)
+    corrected = max(reading.errors(name).max(initial=0) for name in ERRATA)
+    wrong = [float(reading.printed_errors(name).max(initial=0)) for name in ERRATA]
     instances = len(reading.instances())
     return (
         f"Closed forms against brute force on {instances} random networks and edge cases, one dot "

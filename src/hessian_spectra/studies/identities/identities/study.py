@@ -8,19 +8,19 @@ import torch
 from hessian_spectra import curvature as cv
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.studies.identities.identities.attention import stated as attention
-from hessian_spectra.studies.identities.identities.bias import stated as bias
-from hessian_spectra.studies.identities.identities.deep import stated as deep
+from hessian_spectra.studies.identities.identities.attention import theorems as attention
+from hessian_spectra.studies.identities.identities.bias import theorems as bias
+from hessian_spectra.studies.identities.identities.deep import theorems as deep
 from hessian_spectra.studies.identities.identities.instances import Draw, Instance
-from hessian_spectra.studies.identities.identities.linear import stated as linear
-from hessian_spectra.studies.identities.identities.relu import stated as relu
+from hessian_spectra.studies.identities.identities.linear import theorems as linear
+from hessian_spectra.studies.identities.identities.relu import theorems as relu
 from hessian_spectra.studies.identities.identities.theorem import (
     Quantities,
     Setting,
     Theorem,
     ragged,
 )
-from hessian_spectra.studies.identities.identities.wide import stated as wide
+from hessian_spectra.studies.identities.identities.wide import theorems as wide
 from hessian_spectra.validation import require
 
 THEOREMS: dict[str, Theorem] = {

@@ -5,16 +5,55 @@ from torch import Tensor
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.models import TwoLayerReLU
-from hessian_spectra.studies.identities.identities.instances import Instance
+from hessian_spectra.studies.identities.identities.instances import Draw, Instance, changed, tensor
 from hessian_spectra.studies.identities.identities.linear.formulas import (
     bulk_vector,
     outlier_vector,
     outliers_by_squares,
 )
+from hessian_spectra.studies.identities.identities.linear.theorems import network
 from hessian_spectra.studies.identities.identities.relu import formulas
 from hessian_spectra.studies.identities.identities.relu.formulas import Cell
-from hessian_spectra.studies.identities.identities.relu.instances import relu
 from hessian_spectra.studies.identities.identities.theorem import Quantities, Theorem
+
+
+def draw_relu(draw: Draw) -> list[Instance]:
+    """Two-layer ReLU networks: ``w``, ``v`` ``(m,)``, ``x``, ``y`` ``(n,)``, free vector ``c``.
+
+    The edge cases: width 1; all neurons in one cell; neurons with v_j = 0; inputs of one sign only;
+    an input at 0; one neuron in each cell; equal weights in a cell; zero residual.
+    """
+
+    def base(width: int = 5, points: int = 8) -> Instance:
+        return network(draw, width, points)
+
+    def output(instance: Instance) -> torch.Tensor:
+        return torch.relu(instance["x"][:, None] * instance["v"]) @ instance["w"]
+
+    found = [
+        base(width=1),
+        *changed(
+            base,
+            lambda i: {"v": i["v"].abs()},
+            lambda i: {"v": -i["v"].abs()},
+            lambda i: {"v": torch.cat([i["v"][:3], tensor(0.0, 0.0)])},
+            lambda i: {"v": torch.cat([i["v"][:3].abs(), tensor(0.0, 0.0)])},
+            lambda i: {"v": tensor(1.0, -2.0, 0.0, 0.5, 0.0)},
+            # -0.3 as float32 has it: the digits of the recorded errors depend on it.
+            lambda i: {"v": torch.tensor([0.0, -2.0, -0.3, 0.5, 1.0]).double()},
+            lambda i: {"x": i["x"].abs()},
+            lambda i: {"x": -i["x"].abs()},
+            lambda i: {"x": torch.cat([i["x"][:-1], tensor(0.0)])},
+            lambda i: {"w": i["w"][:2], "v": tensor(1.5, -0.5)},
+            lambda i: {"w": torch.where(i["v"] > 0, i["v"], i["w"])},
+            lambda i: {"y": output(i)},
+        ),
+        *(
+            base(draw.integer(2, draw.width), draw.integer(2, draw.size))
+            for _ in range(draw.instances)
+        ),
+    ]
+    return [instance | {"c": draw.normal(len(instance["w"]))} for instance in found]
 
 
 def _joined(columns: list[Tensor], *empty: int) -> Tensor:
@@ -74,7 +113,7 @@ def stated(instance: Instance) -> Quantities:
 
 THEOREMS = {
     "relu": Theorem(
-        relu,
+        draw_relu,
         stated,
         lambda i: TwoLayerReLU(i["v"], i["w"]),
         smooth=lambda i: bool((i["v"] != 0).all()),
