@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # Small matrices: one thread is faster than two, and gives the same bytes everywhere.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: repro test lint types imports benchmark requirements clean
+.PHONY: repro test lint types imports map benchmark requirements clean
 
 repro: $(VENV)/ready
 	dvc repro
@@ -24,6 +24,9 @@ types: $(VENV)/ready
 
 imports: $(VENV)/ready
 	lint-imports
+
+map: $(VENV)/ready
+	python -m tests.test_map
 
 benchmark: $(VENV)/ready
 	python -m benchmarks.curvature

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import importlib
+from functools import cache
 from pathlib import Path
 
 import hydra
@@ -132,6 +133,11 @@ def test_an_artifact_of_a_paper_has_one_study(params):
     assert len(set(found)) == len(found)
 
 
+@cache
+def listed_code(module):
+    return [line.split()[1] for line in code.text_of(module).splitlines()]
+
+
 def module_of(study, part):
     return schema.module_of("studies", study["kind"], "", part)
 
@@ -168,9 +174,10 @@ def test_a_stage_declares_the_parameters_it_reads(dvc_stages, params, name):
             assert found["params"] == there, key
 
 
+@cache
 def imported(path):
     """The project's files that one file imports, anywhere in it."""
-    names = set()
+    names, found = set(), set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
@@ -183,7 +190,8 @@ def imported(path):
             base = ROOT / ("src" if name.startswith("hessian") else "") / name.replace(".", "/")
             files = (f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file())
             outside = [ROOT / place for place in OUTSIDE]
-            yield from (f for f in files if not any(f.is_relative_to(o) for o in outside))
+            found |= {f for f in files if not any(f.is_relative_to(o) for o in outside)}
+    return found
 
 
 def closure(*roots):
@@ -223,7 +231,7 @@ def test_a_stage_depends_on_the_list_of_the_code_of_its_kind(dvc_stages, params,
         assert f"results/code/{kind}/{LISTED[name]}.txt" in found["deps"], key
         (root,) = dynamic_roots(name, item, params)
         module = root.removeprefix("src/hessian_spectra/").removesuffix(".py").replace("/", ".")
-        files = [line.split()[1] for line in code.text_of(module).splitlines()]
+        files = listed_code(module)
         needed = {f.removeprefix("src/hessian_spectra/") for f in closure(root)}
         assert needed <= set(files), f"{key} imports what is not listed: {needed - set(files)}"
         own = [dep for dep in found["deps"] if dep.startswith(("src", "pipelines"))]
