@@ -42,18 +42,20 @@ class AlignedLayers:
     @property
     def parameters(self) -> int:
         """Number of parameters ``p``."""
-        return sum(a.shape[0] * b.shape[0] for a, b in zip(self.left, self.right, strict=True))
+        return sum(self._sizes())
+
+    def _sizes(self) -> list[int]:
+        """Number of parameters of each layer."""
+        return [len(left) * len(right) for left, right in zip(self.left, self.right, strict=True)]
 
     def eigenbasis(self) -> Float[Tensor, "p p"]:
         """Orthonormal eigenvectors, in the order of the groups of ``spectrum_of_pairs``."""
         vectors = self._coefficients()
-        start = 0
-        for left, right in zip(self.left, self.right, strict=True):
-            rows = slice(start, start + len(left) * len(right))
-            start = rows.stop
-            block = vectors[rows].reshape(len(left), len(right), -1)
+        layers = vectors.split(self._sizes())
+        for left, right, rows in zip(self.left, self.right, layers, strict=True):
+            block = rows.reshape(len(left), len(right), -1)
             block = torch.einsum("aj,jip->aip", _completed(left), block)
-            vectors[rows] = torch.einsum("bi,aip->abp", _completed(right), block).flatten(0, 1)
+            rows.copy_(torch.einsum("bi,aip->abp", _completed(right), block).flatten(0, 1))
         return vectors
 
     def _coefficients(self) -> Float[Tensor, "p p"]:
@@ -82,13 +84,8 @@ class AlignedLayers:
 
     def _places(self) -> list[Tensor]:
         """For each layer the parameter index of each of its entries, ``(d_l, d_{l-1})``."""
-        places, start = [], 0
-        for left, right in zip(self.left, self.right, strict=True):
-            size = len(left) * len(right)
-            indices = torch.arange(start, start + size, device=self.first.device)
-            places.append(indices.reshape(len(left), len(right)))
-            start += size
-        return places
+        indices = torch.arange(self.parameters, device=self.first.device).split(self._sizes())
+        return [part.reshape(len(left), -1) for part, left in zip(indices, self.left, strict=True)]
 
     def _gradients(self) -> Float[Tensor, "pairs L"]:
         """For each pair a multiple of ``s_i^{l-1} s_j^{L-l}``, whose largest entry is 1."""

@@ -78,7 +78,7 @@ def _tensor(name: str, value: ArrayLike, device: torch.device) -> Tensor:
             tensor = torch.from_numpy(np.array(value, order="C"))
         else:
             # Python integers are exact in float64; integer tensors are more likely a mistake.
-            tensor = torch.as_tensor(value, dtype=torch.float64)
+            tensor = torch.as_tensor(value, dtype=torch.float64, device=device)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(
             f"{name}: expected an array of numbers, got {type(value).__name__} ({error})"

@@ -87,15 +87,10 @@ def deep_linear_sharpness(weights: Layers, input_scale: ArrayLike) -> Tensor:
     whole spectrum. Whether the layers are balanced is not checked: see
     :func:`balancedness_defect`.
 
-    Args:
-        weights: the layers ``W_1, ..., W_L``, each ``(d_l, d_{l-1})``.
-        input_scale: ``σ_x``, with ``X Xᵀ / n = σ_x² I``.
+    Args and errors are those of :func:`deep_linear_bound`.
 
     Returns:
         ``()`` the largest eigenvalue.
-
-    Raises:
-        ValueError: bad shape or type, empty or not finite input, or an eigenvalue beyond float64.
 
     Source: anon2026data, eq. (10), and eq. (9b) with ``i = j = 1``.
 

@@ -18,7 +18,7 @@ from hessian_spectra.closed_form._inputs import (
 from hessian_spectra.closed_form._reduction import Reduction, Sector
 from hessian_spectra.spectrum import Spectrum
 
-_SHAPES = {"w_value": "", "w_query": "d", "w_key": "d", "x": "bl", "y": "bl"}
+_SHAPES = {"w_value": "", "w_query": "d", "w_key": "d", "x": "bl", "y": "bl", "score_bias": "?"}
 _METHOD = "closed form, Theorem 3.5"
 
 # A row-wise activation: attention scores (batch, length, length) to attention weights.
@@ -173,16 +173,10 @@ def attention_spectrum(
 ) -> Spectrum:
     """The spectrum of Theorem 3.5 from its four numbers, for example averaged over batches.
 
-    Args:
-        coefficients: ``α, β, γ, ζ``.
-        w_query: ``(d_K,)``.
-        w_key: ``(d_K,)``.
+    Args and errors are those of :func:`attention_cubic`.
 
     Returns:
         The spectrum in the parameter order ``(w_V, w_Q, w_K)``.
-
-    Raises:
-        ValueError: bad shape or type, empty or not finite input.
 
     Source: singh2026cracking, Theorem 3.5.
 
@@ -226,18 +220,9 @@ def _read(
     """All arguments as tensors; no ``score_bias`` is one of 0."""
     if isinstance(w_value, Tensor) and w_value.shape == (1,):
         w_value = w_value.squeeze()
-    arguments: dict[str, ArrayLike] = {
-        "w_value": w_value,
-        "w_query": w_query,
-        "w_key": w_key,
-        "x": x,
-        "y": y,
-    }
-    if score_bias is None:
-        unbiased = read(_SHAPES, **arguments)
-        return (*unbiased, unbiased[3].new_zeros(()))
-    shapes = _SHAPES | {"score_bias": "?"}
-    *tensors, bias = read(shapes, ("score_bias",), **arguments, score_bias=score_bias)
+    arguments = (w_value, w_query, w_key, x, y, 0.0 if score_bias is None else score_bias)
+    named = dict(zip(_SHAPES, arguments, strict=True))
+    *tensors, bias = read(_SHAPES, ("score_bias",), **named)
     batch, length = tensors[3].shape
     try:
         full = bias.broadcast_to(batch, length, length)

@@ -20,19 +20,12 @@ def two_layer_relu(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike) -> Sp
     A neuron with ``v_j = 0`` is where the loss is not differentiable. Its two eigenvalues are 0, as
     automatic differentiation has them (``relu'(0) = 0``).
 
-    Args:
-        w: ``(m,)`` second layer.
-        v: ``(m,)`` first layer.
-        x: ``(n,)`` inputs.
-        y: ``(n,)`` targets.
+    Args and errors are those of :func:`two_layer_linear`.
 
     Returns:
         The spectrum in the parameter order ``(v, w)``; kinds ``"outlier"`` and ``"bulk"`` in the
         cells ``"+"`` and ``"-"``, and ``"zero"`` for the neurons with ``v_j = 0``. The eigenvectors
         of a cell vanish outside of it.
-
-    Raises:
-        ValueError: bad shape or type, empty or not finite data, or a Hessian beyond float64.
 
     Source: singh2026cracking, Theorem 3.4; singh2024closed, Theorem 4 and Corollary 5. In the
     eigenvectors of singh2024closed eq. (64), (65) ``x δ_±`` must carry the factor ``n_±/n``.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -13,8 +14,8 @@ from hessian_spectra.curvature.network import FixedNetwork, first_derivatives, f
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.seeding import generator
 
-# A product as differences see it: (direction, step) -> vector (p,).
-Difference = Callable[[Tensor, float], Tensor]
+# A product as differences see it: (network, direction, step) -> vector (p,).
+Difference = Callable[[FixedNetwork, Tensor, float], Tensor]
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,10 @@ def check_hessian(operator: SymmetricOperator, problem: Problem) -> None:
             not symmetric, or it disagrees with the differences.
     """
 
-    def differences(network: FixedNetwork) -> Difference:
-        def quotient(direction: Tensor, step: float) -> Tensor:
-            ahead = network.gradient(network.shifted(direction, step))
-            behind = network.gradient(network.shifted(direction, -step))
-            return (ahead - behind) / (2 * step)
-
-        return quotient
+    def differences(network: FixedNetwork, direction: Tensor, step: float) -> Tensor:
+        ahead = network.gradient(network.shifted(direction, step))
+        behind = network.gradient(network.shifted(direction, -step))
+        return (ahead - behind) / (2 * step)
 
     _check(operator, problem, "Hessian", "differences of the gradient", differences)
 
@@ -81,23 +79,20 @@ def check_gauss_newton(operator: SymmetricOperator, problem: Problem) -> None:
         OperatorError: as for :func:`check_hessian`.
     """
 
-    def differences(network: FixedNetwork) -> Difference:
-        def product(direction: Tensor, step: float) -> Tensor:
-            total = torch.zeros_like(direction)
-            ahead, behind = (network.shifted(direction, sign * step) for sign in (1, -1))
-            for inputs, targets, weight in problem.batches():
-                with torch.no_grad():
-                    change = network.outputs(ahead, inputs) - network.outputs(behind, inputs)
-                outputs = network.outputs(network.parameters, inputs)
-                leaf = outputs.detach().requires_grad_()
-                loss = network.loss_of_outputs(leaf, targets)
-                (residual,) = first_derivatives(loss, [leaf], keep_graph=True)
-                (curved,) = first_derivatives((residual * change / (2 * step)).sum(), [leaf])
-                pieces = first_derivatives((outputs * curved).sum(), network.parameters)
-                total.add_(flatten(pieces), alpha=weight)
-            return total
-
-        return product
+    def differences(network: FixedNetwork, direction: Tensor, step: float) -> Tensor:
+        total = torch.zeros_like(direction)
+        ahead, behind = (network.shifted(direction, sign * step) for sign in (1, -1))
+        for inputs, targets, weight in problem.batches():
+            with torch.no_grad():
+                change = network.outputs(ahead, inputs) - network.outputs(behind, inputs)
+            outputs = network.outputs(network.parameters, inputs)
+            leaf = outputs.detach().requires_grad_()
+            loss = network.loss_of_outputs(leaf, targets)
+            (residual,) = first_derivatives(loss, [leaf], keep_graph=True)
+            (curved,) = first_derivatives((residual * change / (2 * step)).sum(), [leaf])
+            pieces = first_derivatives((outputs * curved).sum(), network.parameters)
+            total.add_(flatten(pieces), alpha=weight)
+        return total
 
     _check(operator, problem, "Gauss-Newton matrix", "differences of the outputs", differences)
 
@@ -108,7 +103,7 @@ def _check(
     problem: Problem,
     name: str,
     reference: str,
-    differences: Callable[[FixedNetwork], Difference],
+    differences: Difference,
 ) -> None:
     """The checks in the order in which a failure of one would explain those of the next."""
     tolerances = _TOLERANCES[problem.dtype]
@@ -137,7 +132,7 @@ def _check(
             f"(tolerance {tolerances.symmetry:.0e}); {causes}"
         )
     network, steps, tolerance = _differences_network(problem, tolerances)
-    quotient = differences(network)
+    quotient = partial(differences, network)
     slope = float(gradient.norm()) / length
     for direction, product in zip(directions, products, strict=True):
         errors, sizes = _errors(direction, product, quotient, steps, length, slope, tolerance)
@@ -181,7 +176,7 @@ def _differences_network(
 def _errors(
     direction: Tensor,
     product: Tensor,
-    quotient: Difference,
+    quotient: Callable[[Tensor, float], Tensor],
     steps: tuple[float, ...],
     length: float,
     slope: float,

@@ -71,26 +71,18 @@ def parametrise(name: str, sizes: Sequence[int]) -> Parametrisation:
         raise ValueError(f"parametrisation: expected one of {known}, got {name!r}")
     if len(sizes) < 2 or min(sizes) < 1:
         raise ValueError(f"sizes: expected two or more of at least 1, got {list(sizes)}")
-    layers = list(itertools.pairwise(sizes))  # (fan-in, fan-out)
-    ones = (1.0,) * len(layers)
+    fan_ins = sizes[:-1]
+    multipliers = rates = deviations = (1.0,) * len(fan_ins)
     if name == "sp":
-        return Parametrisation(
-            standard_deviations=tuple(1 / math.sqrt(3 * fan_in) for fan_in, _ in layers),
-            multipliers=ones,
-            learning_rates=ones,
-        )
-    if name == "ntp":
-        return Parametrisation(
-            standard_deviations=ones,
-            multipliers=tuple(1 / math.sqrt(fan_in) for fan_in, _ in layers),
-            learning_rates=ones,
-        )
+        deviations = tuple(1 / math.sqrt(3 * fan_in) for fan_in in fan_ins)
+    elif name == "ntp":
+        multipliers = tuple(1 / math.sqrt(fan_in) for fan_in in fan_ins)
+    else:
+        rates = tuple(fan_out / fan_in for fan_in, fan_out in itertools.pairwise(sizes))
+        scaled = zip(rates, fan_ins, strict=True)
+        deviations = tuple(math.sqrt(min(1, rate) / fan_in) for rate, fan_in in scaled)
     return Parametrisation(
-        standard_deviations=tuple(
-            math.sqrt(min(1, fan_out / fan_in) / fan_in) for fan_in, fan_out in layers
-        ),
-        multipliers=ones,
-        learning_rates=tuple(fan_out / fan_in for fan_in, fan_out in layers),
+        standard_deviations=deviations, multipliers=multipliers, learning_rates=rates
     )
 
 

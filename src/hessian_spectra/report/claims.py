@@ -209,37 +209,26 @@ def claims_section(claims: Sequence[ClaimRecord], drawn: frozenset[str]) -> Html
     )
 
 
+def _erratum(claim: ClaimRecord) -> dict[str, Html]:
+    """The cells of its row, by column."""
+    place = tag("a", claim.location, href=f"#{anchor('claim', claim.id)}")
+    known = claim.printed_error is not None
+    return {
+        "where": join(tag("p", claim.paper, class_="key"), tag("p", place)),
+        "in print": tag("p", prose(claim.printed or "")),
+        "corrected": tag("p", prose(claim.statement)),
+        "error of the print": number(claim.printed_error) if known else Html("not a number"),
+        "error corrected": number(claim.measured),
+        "verdict": badge(claim.verdict),
+    }
+
+
 def errata_section(claims: Sequence[ClaimRecord]) -> Html:
     """What is wrong in print, what is right, and by how much the two differ."""
-    errata = [claim for claim in claims if claim.printed is not None]
-    if not errata:
-        body = tag("p", "No errata are registered.")
-    else:
-        head = (
-            "where",
-            "in print",
-            "corrected",
-            "error of the print",
-            "error corrected",
-            "verdict",
-        )
-        rows = []
-        for claim in errata:
-            size = (
-                number(claim.printed_error) if claim.printed_error is not None else "not a number"
-            )
-            place = tag("a", claim.location, href=f"#{anchor('claim', claim.id)}")
-            rows.append(
-                tag(
-                    "tr",
-                    cell(head[0], tag("p", claim.paper, class_="key"), tag("p", place)),
-                    cell(head[1], tag("p", prose(claim.printed or ""))),
-                    cell(head[2], tag("p", prose(claim.statement))),
-                    cell(head[3], size),
-                    cell(head[4], number(claim.measured)),
-                    cell(head[5], badge(claim.verdict)),
-                )
-            )
+    errata = [_erratum(claim) for claim in claims if claim.printed is not None]
+    body = tag("p", "No errata are registered.")
+    if errata:
         caption = "The printed and the corrected form, held against the same numbers"
-        body = table(caption, head, rows, "errata")
+        rows = (tag("tr", *(cell(*named) for named in erratum.items())) for erratum in errata)
+        body = table(caption, tuple(errata[0]), rows, "errata")
     return tag("section", tag("h2", "Errata"), body, id="errata")

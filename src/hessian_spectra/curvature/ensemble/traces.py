@@ -18,15 +18,10 @@ def hessian_trace(ensemble: Ensemble, data: Data) -> Tensor:
     that the residuals' part of the Hessian has no trace at any loss. With A_l = a_l W_l, a linear
     network has ``Σ_l a_l² ‖A_L ⋯ A_{l+1}‖_F² tr(A_{l−1} ⋯ A_1 S_xx A_1ᵀ ⋯ A_{l−1}ᵀ)``.
 
-    Args:
-        ensemble: the networks.
-        data: second moments for linear networks, else inputs ``(n, D)`` and targets ``(n, K)``.
+    Args and errors are those of :func:`~hessian_spectra.curvature.ensemble.hessians`.
 
     Returns:
         ``(N,)`` float64, NaN where a network has diverged.
-
-    Raises:
-        ValueError: the data do not fit the ensemble.
 
     Source: singh2026cracking, D.4; anon2026data, equation (7), here for any input covariance,
     any depth and any residuals.
