@@ -5,7 +5,7 @@ import pytest
 from fan_out_items import squares
 
 from hessian_spectra import fan_out
-from hessian_spectra.fan_out.ledger import Job, Ledger
+from hessian_spectra.fan_out.ledger import Ledger
 from hessian_spectra.fan_out.slurm import Slurm
 
 pytestmark = pytest.mark.xdist_group("slurm")
@@ -26,7 +26,7 @@ def test_refused_jobs_end_the_run_in_one_line(tmp_path, cluster):
     with pytest.raises(fan_out.FanOutError, match=r"SLURM refused the jobs: .*partition") as caught:
         compute(tmp_path, options={"partition": "none"})
     assert "\n" not in str(caught.value)
-    assert list((tmp_path / "squares" / "jobs").glob("*")) == []
+    assert list((tmp_path / "squares" / "jobs").glob("*/*")) == []
 
 
 def test_an_unknown_option_is_refused_with_those_that_there_are(tmp_path, cluster):
@@ -42,7 +42,7 @@ def test_options_reach_the_jobs(tmp_path, cluster):
 
 def test_jobs_live_as_long_as_the_controller_does_not_answer(tmp_path, cluster, monkeypatch):
     ledger = Ledger(tmp_path)
-    jobs = [Job(ledger.new("slurm", [("a",), ("b",)]), index) for index in range(2)]
+    jobs = ledger.new([("a",), ("b",)])
     slurm = Slurm(launcher(), ledger, {})
     assert slurm.living(jobs) == set()
     (tmp_path / "slurm.conf").write_text("no configuration")

@@ -2,19 +2,17 @@
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.fan_out.clusters import Cluster
-from hessian_spectra.fan_out.drive import Driver
 from hessian_spectra.fan_out.items import words
 from hessian_spectra.fan_out.launcher import Launcher
-from hessian_spectra.fan_out.ledger import Ledger
+from hessian_spectra.fan_out.ledger import one_at_a_time
 from hessian_spectra.fan_out.plan import Plan, plan
 from hessian_spectra.fan_out.progress import Progress, duration
 from hessian_spectra.fan_out.shards import Shards
-from hessian_spectra.fan_out.worker import environment
 from hessian_spectra.networks.tools.result import Networks, write
 from hessian_spectra.results import Arrays
 from hessian_spectra.validation import require
@@ -30,18 +28,6 @@ def shards_of(name: str, folder: Path) -> Shards:
     fits = re.fullmatch(r"[\w-][\w.-]*", name) is not None
     require(fits, "name", "letters, digits, '-', '_' and '.'", name)
     return Shards(folder / name)
-
-
-def _cluster(launcher: Launcher, ledger: Ledger, plan: Plan) -> Cluster:
-    # submitit is imported only where jobs are submitted.
-    variables = environment(plan.roots)
-    if launcher.cluster == "local":
-        from hessian_spectra.fan_out.local import Local
-
-        return Local(launcher, ledger, variables)
-    from hessian_spectra.fan_out.slurm import Slurm
-
-    return Slurm(launcher, ledger, variables)
 
 
 def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
@@ -61,12 +47,14 @@ def _compute(plan: Plan, shards: Shards, launcher: Launcher, progress: Progress)
     """Compute what is missing; the number of attempts that failed."""
     if launcher.cluster == "debug":
         return _in_this_process(plan, shards, progress)
-    ledger = Ledger(shards.folder / "jobs")
-    cluster = _cluster(launcher, ledger, plan)
-    driver = Driver(plan, shards, cluster, ledger, launcher, progress)
-    with cluster.watched():
-        driver.run()
-    return driver.failed_attempts
+    # They need submitit, which is imported only where jobs are submitted.
+    from hessian_spectra.fan_out.drive import Driver
+    from hessian_spectra.fan_out.local import ended_by_termination
+
+    # Jobs of SLURM go on, as they do when the driver's machine fails, for the next driver.
+    ended = ended_by_termination() if launcher.cluster == "local" else nullcontext()
+    with ended, one_at_a_time(shards.folder, lambda: progress.say("waits for another run of it")):
+        return Driver(plan, shards, launcher, progress).run()
 
 
 def _read(plan: Plan, shards: Shards) -> tuple[dict[str, Arrays], list[str]]:

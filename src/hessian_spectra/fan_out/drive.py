@@ -2,18 +2,20 @@
 
 import collections
 import itertools
+import platform
 import time
 from collections.abc import Set
 
-from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.errors import FanOutError
 from hessian_spectra.fan_out.items import words
 from hessian_spectra.fan_out.launcher import Launcher
 from hessian_spectra.fan_out.ledger import Job, Ledger
+from hessian_spectra.fan_out.local import Local
 from hessian_spectra.fan_out.plan import Plan, jobs
 from hessian_spectra.fan_out.progress import Progress
 from hessian_spectra.fan_out.shards import Shards
-from hessian_spectra.fan_out.worker import Chunk
+from hessian_spectra.fan_out.slurm import Slurm
+from hessian_spectra.fan_out.worker import Chunk, environment
 
 # How many failed items an error names.
 NAMED = 3
@@ -22,81 +24,74 @@ FAREWELL_SECONDS = 10.0
 
 
 class Driver:
-    """One run over the items that are missing.
+    """One run over the items that are missing; no other may work in the same folder.
 
     Args:
         plan: the items.
         shards: where they go.
-        cluster: where they are computed.
-        ledger: the jobs of this and earlier runs.
-        launcher: how the work is cut, and how often an item is tried again.
+        launcher: where they are computed, and how often an item is tried again.
         progress: shows how far it is.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        shards: Shards,
-        cluster: Cluster,
-        ledger: Ledger,
-        launcher: Launcher,
-        progress: Progress,
-    ) -> None:
+    def __init__(self, plan: Plan, shards: Shards, launcher: Launcher, progress: Progress) -> None:
+        slurm = launcher.cluster == "slurm"
+        # Machines may share the folder, but nobody here can look after another one's processes.
+        place = "slurm" if slurm else f"local-{platform.node()}"
+        self._ledger = Ledger(shards.folder / "jobs" / place)
+        cluster = Slurm if slurm else Local
+        self._cluster: Slurm | Local = cluster(launcher, self._ledger, environment(plan.roots))
         self._plan = plan
         self._shards = shards
-        self._cluster = cluster
-        self._ledger = ledger
         self._launcher = launcher
         self._progress = progress
         self._queue: collections.deque[tuple[str, ...]] = collections.deque()
         self._running: dict[str, Job] = {}
-        self._mine: dict[str, Job] = {}
         self._failures: collections.Counter[str] = collections.Counter()
         self._last_words: dict[str, str] = {}
         self._failed_jobs = 0
 
-    @property
-    def failed_attempts(self) -> int:
-        """How many attempts at an item failed."""
-        return sum(self._failures.values())
-
-    def run(self) -> None:
+    def run(self) -> int:
         """Compute all items that have no shard.
+
+        Returns:
+            How many attempts at an item failed.
 
         Raises:
             FanOutError: some failed more often than they are tried again.
-            KeyboardInterrupt: the user stopped it. As after every error, the jobs of this run are
-                cancelled first; those that it took over from another driver are not.
+            KeyboardInterrupt: the user stopped it. As after every error, all jobs are cancelled
+                first.
         """
         try:
             self._take_stock()
             self._watch()
         except BaseException:
             # From the ledger, so that what was being submitted is stopped, too.
-            known = self._ledger.jobs(self._cluster.name)
-            self._cluster.cancel([job for job in known if job.submission.own])
+            self._cluster.cancel(self._ledger.jobs())
             raise
         self._tidy_up()
+        return self._failures.total()
 
     def _take_stock(self) -> None:
-        """Find what is missing, and the jobs that work on it already."""
+        """Find what is missing, and the jobs of a killed driver that work on it already."""
         missing = self._plan.costs.keys() - self._shards.present()
-        known = self._ledger.jobs(self._cluster.name)
-        living = self._cluster.living(known)
-        useless = []
-        for job in known:
-            if job.name in living and missing & set(job.keys):
-                self._running[job.name] = job
-            elif job.name in living and not job.submission.looked_after:
-                useless.append(job)
+        known = self._ledger.jobs()
+        alive = self._cluster.living(known)
+        wanted = {job.folder for job in known if job.name in alive and missing & set(job.keys)}
+        useless = [job for job in known if job.name in alive and job.folder not in wanted]
         if useless:
-            self._progress.say(self._cluster.leave_behind(useless))
-        self._clear_ledger()
-        if self._running:
-            self._progress.say(f"took over jobs that run or wait already: {len(self._running)}")
-        taken = {key for job in self._running.values() for key in job.keys}
-        costs = {key: self._plan.costs[key] for key in missing - taken}
-        self._queue.extend(jobs(costs, self._launcher))
+            # They would take the cores of those that are needed.
+            self._cluster.cancel(useless)
+            said = "cancelled jobs that a killed run with other settings left"
+            self._progress.say(f"{said}: {len(useless)}")
+        self._running = {
+            job.name: job for job in known if job.name in alive and job.folder in wanted
+        }
+        running = list(self._running.values())
+        self._ledger.clear(running)
+        if running:
+            self._progress.say(f"took over jobs that run or wait already: {len(running)}")
+        rest = missing.difference(*(job.keys for job in running))
+        self._queue.extend(jobs({key: self._plan.costs[key] for key in rest}, self._launcher))
 
     def _tidy_up(self) -> None:
         """Let the jobs end, and remove what they leave but for the shards."""
@@ -104,16 +99,9 @@ class Driver:
         until = time.monotonic() + FAREWELL_SECONDS
         while (living := self._cluster.living(ending)) and time.monotonic() < until:
             time.sleep(0.1)
-        # Those that still run compute what another driver's jobs have computed, too.
-        late = self._mine.keys() & living
-        self._cluster.cancel([self._mine[name] for name in late])
-        for job in self._mine.values():
-            self._ledger.remove(job.submission)
-        self._clear_ledger()
-
-    def _clear_ledger(self) -> None:
-        known = self._ledger.jobs(self._cluster.name)
-        self._ledger.clear(known, self._cluster.living(known))
+        # What still runs computes what is there or what nobody asks for.
+        self._cluster.cancel([job for job in ending if job.name in living])
+        self._ledger.clear()
 
     def _watch(self) -> None:
         while True:
@@ -170,7 +158,7 @@ class Driver:
                 self._queue.append(again)
 
     def _submit(self, present: set[str]) -> None:
-        room = self._cluster.room(len(self._running))
+        room = self._cluster.most - len(self._running)
         batch: list[tuple[str, ...]] = []
         while self._queue and len(batch) < room:
             keys = tuple(key for key in self._queue.popleft() if key not in present)
@@ -181,7 +169,7 @@ class Driver:
         for key in itertools.chain(*batch):
             self._shards.clear_error(key)
         for job in self._cluster.submit([self._chunk(keys) for keys in batch]):
-            self._running[job.name] = self._mine[job.name] = job
+            self._running[job.name] = job
 
     def _chunk(self, keys: tuple[str, ...]) -> Chunk:
         items = tuple((key, self._plan.items[key]) for key in keys)
@@ -202,7 +190,7 @@ class Driver:
         more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
         return FanOutError(
             f"{self._progress.name}: {len(missing)} of {len(self._plan.costs)} items are missing "
-            f"after {self.failed_attempts} failed attempts at {', '.join(named)}{more}; "
+            f"after {self._failures.total()} failed attempts at {', '.join(named)}{more}; "
             f"the last error: {self._last_words[failed[-1]]} (logs in {self._ledger.folder}); "
             "run again to go on with what is missing"
         )

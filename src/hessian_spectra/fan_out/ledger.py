@@ -1,188 +1,100 @@
 """The jobs that drivers submitted, so that a restarted one takes over those that still run."""
 
-import os
-import platform
+import contextlib
+import fcntl
 import shutil
-import time
 import uuid
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-import psutil
 
 from hessian_spectra.results import read_json, write_json
 
 
 @dataclass(frozen=True)
-class Process:
-    """A process, told from a later one of the same number by when it started.
+class Job:
+    """Some items that another process computes.
 
     Args:
-        host: its machine.
-        number: its number there.
-        started: when it started, in seconds.
-    """
-
-    host: str
-    number: int
-    started: float
-
-    @classmethod
-    def of(cls, number: int) -> "Process":
-        """The process of this number; one that is gone already counts as just started."""
-        try:
-            started = psutil.Process(number).create_time()
-        except psutil.NoSuchProcess:
-            started = time.time()
-        return cls(platform.node(), number, started)
-
-    @property
-    def runs(self) -> bool:
-        """Whether it runs; of one of another machine nobody here can tell, so it does."""
-        if self.host != platform.node():
-            return True
-        try:
-            found = psutil.Process(self.number)
-            # The start is known to a second or two: it is counted from the boot, whose time moves
-            # a little when the clock is set.
-            same = abs(found.create_time() - self.started) < 3
-            return same and found.status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return False
-
-
-@dataclass(frozen=True)
-class Submission:
-    """Some chunks of items, submitted at once.
-
-    Args:
-        folder: its own; submitit's files are there, and ``ledger.json``. Its name is the jobs'.
-        cluster: where they were submitted to.
-        driver: who submitted them.
-        chunks: the keys of each job, in the order in which it computes them.
-        process: the process of a local job.
+        folder: of the jobs that were submitted at once. submitit's files are there, and its name
+            is what the jobs are called.
+        index: which of these it is.
+        keys: of its items, in the order in which it computes them.
+        errors: a pattern for the file of its standard error.
     """
 
     folder: Path
-    cluster: str
-    driver: Process
-    chunks: tuple[tuple[str, ...], ...]
-    process: Process | None = None
-
-    @property
-    def name(self) -> str:
-        """What the jobs are called."""
-        return self.folder.name
-
-    @property
-    def own(self) -> bool:
-        """Whether this process submitted it."""
-        return self.driver.host == platform.node() and self.driver.number == os.getpid()
-
-    @property
-    def looked_after(self) -> bool:
-        """Whether its driver runs; what this process submitted before is left from a failed run."""
-        return self.driver.runs and not self.own
-
-    def write(self) -> None:
-        """Keep it for other drivers."""
-        record = asdict(self)
-        del record["folder"]
-        write_json(self.folder / "ledger.json", record)
-
-    @classmethod
-    def read(cls, folder: Path) -> "Submission":
-        """What :meth:`write` kept."""
-        record = read_json(folder / "ledger.json")
-        return cls(
-            folder=folder,
-            cluster=record["cluster"],
-            driver=Process(**record["driver"]),
-            chunks=tuple(tuple(chunk) for chunk in record["chunks"]),
-            process=Process(**record["process"]) if record["process"] else None,
-        )
-
-
-@dataclass(frozen=True)
-class Job:
-    """One job.
-
-    Args:
-        submission: the submission that it belongs to.
-        index: which of its chunks it computes.
-    """
-
-    submission: Submission
     index: int
+    keys: tuple[str, ...]
+    errors: str
 
     @property
     def name(self) -> str:
         """A name that no other job has."""
-        return f"{self.submission.name}/{self.index}"
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of its items, in the order in which it computes them."""
-        return self.submission.chunks[self.index]
+        return f"{self.folder.name}/{self.index}"
 
     @property
     def last_words(self) -> str:
         """The last line that it wrote to its standard error, or that there is none."""
-        several = len(self.submission.chunks) > 1
-        pattern = f"*_{self.index}_0_log.err" if several else "*_0_log.err"
         lines: list[str] = []
-        for log in sorted(self.submission.folder.glob(pattern))[:1]:
+        for log in sorted(self.folder.glob(self.errors))[:1]:
             lines = [line.strip() for line in log.read_text(errors="replace").split("\n")]
         silence = "its job ended without a word, as one does that is killed"
         return next(filter(None, reversed(lines)), silence)
 
 
+def _jobs(folder: Path, chunks: Sequence[Sequence[str]]) -> list[Job]:
+    several = len(chunks) > 1
+    return [
+        Job(folder, index, tuple(keys), f"*_{index}_0_log.err" if several else "*_0_log.err")
+        for index, keys in enumerate(chunks)
+    ]
+
+
+@dataclass(frozen=True)
 class Ledger:
-    """The submissions of a computation's folder.
+    """The jobs that were submitted to one cluster for one computation.
 
     Args:
-        folder: where they are.
+        folder: of their folders.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    folder: Path
 
-    def new(self, cluster: str, chunks: Sequence[tuple[str, ...]]) -> Submission:
-        """A submission with a name and a folder that no other has."""
-        folder = self.folder / f"fan-out-{uuid.uuid4().hex[:12]}"
-        return Submission(folder, cluster, Process.of(os.getpid()), tuple(chunks))
+    def new(self, chunks: Sequence[tuple[str, ...]]) -> list[Job]:
+        """A job for each chunk of keys, with a folder that no others have.
 
-    def jobs(self, cluster: str) -> list[Job]:
-        """All jobs that were submitted there and kept."""
-        return [
-            Job(submission, index)
-            for submission in self._submissions()
-            if submission.cluster == cluster
-            for index in range(len(submission.chunks))
-        ]
-
-    def _submissions(self) -> list[Submission]:
-        found = []
-        for file in sorted(self.folder.glob("*/ledger.json")):
-            try:
-                found.append(Submission.read(file.parent))
-            except FileNotFoundError:
-                continue  # another driver has just cleared it away
-        return found
-
-    def clear(self, jobs: Sequence[Job], living: set[str]) -> None:
-        """Remove the folders of submissions that nobody needs any more.
-
-        Args:
-            jobs: those that were submitted.
-            living: the names of those that run or wait.
+        They are written down before they are submitted: they are found by the folder's name, so
+        that not even a driver that is killed in between loses them.
         """
-        needed = {job.submission.name for job in jobs if job.name in living}
-        for submission in {job.submission.name: job.submission for job in jobs}.values():
-            if submission.name not in needed and not submission.looked_after:
-                self.remove(submission)
+        folder = self.folder / f"fan-out-{uuid.uuid4().hex[:12]}"
+        write_json(folder / "ledger.json", chunks)
+        return _jobs(folder, chunks)
 
-    def remove(self, submission: Submission) -> None:
-        """Remove a submission's folder."""
-        shutil.rmtree(submission.folder, ignore_errors=True)
+    def jobs(self) -> list[Job]:
+        """All jobs that were written down and not cleared away."""
+        files = sorted(self.folder.glob("*/ledger.json"))
+        return [job for file in files for job in _jobs(file.parent, read_json(file))]
+
+    def clear(self, kept: Sequence[Job] = ()) -> None:
+        """Remove the folders of all jobs but some."""
+        for folder in set(self.folder.glob("*")) - {job.folder for job in kept}:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def one_at_a_time(folder: Path, wait: Callable[[], None]) -> Iterator[None]:
+    """A block that only one driver of a folder is in; the lock of one that is killed is free.
+
+    Args:
+        folder: of the computation; made if it is not there.
+        wait: called if another driver is in it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            wait()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -2,21 +2,17 @@
 
 import contextlib
 import os
-import platform
 import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
 from types import FrameType
 
 import psutil
 import submitit
 
-from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.launcher import Launcher
-from hessian_spectra.fan_out.ledger import Job, Ledger, Process
+from hessian_spectra.fan_out.ledger import Job, Ledger
 from hessian_spectra.fan_out.worker import Chunk
 
 # How long a killed process is given to end, in seconds.
@@ -30,7 +26,8 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 @contextlib.contextmanager
-def _ended_by_termination() -> Iterator[None]:
+def ended_by_termination() -> Iterator[None]:
+    """A block in which a request to end is an exception: the processes end with their driver."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -69,6 +66,17 @@ def _visible_gpus(count: int) -> tuple[int, ...]:
     return tuple(numbers or range(count))[:count]
 
 
+def _process(job: Job) -> psutil.Process | None:
+    """The process of a job, if it runs."""
+    for file in job.folder.glob("*_submitted.pkl"):
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(int(file.name.partition("_")[0]))
+            # Another one may have the number by now. One that has ended has no command.
+            if any(job.folder.name in word for word in process.cmdline()):
+                return process
+    return None
+
+
 def _has_ended(process: psutil.Process) -> bool:
     try:
         return process.status() == psutil.STATUS_ZOMBIE
@@ -76,67 +84,52 @@ def _has_ended(process: psutil.Process) -> bool:
         return True
 
 
-class Local(Cluster):
+class Local:
     """Processes of this machine, as many at once as the launcher has workers.
 
     submitit's local jobs know no queue: the driver hands in a job when another has ended.
     """
 
+    # The longest time between two looks at the jobs, in seconds.
     patience = 1.0
+    # What it has to say about the jobs, in a few words.
+    status = ""
 
     def __init__(self, launcher: Launcher, ledger: Ledger, variables: Mapping[str, str]) -> None:
-        # The folder may be shared with other machines, whose processes nobody here can look after.
-        self.name = f"local on {platform.node()}"
+        # How many jobs run at once.
+        self.most = launcher.workers_at_once
         self._launcher = launcher
         self._ledger = ledger
         self._variables = variables
         self._started: list[submitit.Job[None]] = []
-
-    def watched(self) -> AbstractContextManager[None]:
-        """A block in which a request to end is an exception: the processes end with their driver.
-
-        Jobs of a cluster go on, as they do when the driver's machine fails, for the next driver.
-        """
-        return _ended_by_termination()
-
-    def room(self, running: int) -> int:
-        """As many as there are idle workers."""
-        return max(0, self._launcher.workers_at_once - running)
 
     def submit(self, chunks: Sequence[Chunk]) -> list[Job]:
         """Start a process per chunk."""
         return [self._start(chunk) for chunk in chunks]
 
     def _start(self, chunk: Chunk) -> Job:
-        submission = self._ledger.new(self.name, [chunk.keys])
-        executor = submitit.LocalExecutor(submission.folder, max_num_timeout=self._launcher.retries)
+        (job,) = self._ledger.new([chunk.keys])
+        executor = submitit.LocalExecutor(job.folder, max_num_timeout=self._launcher.retries)
         executor.update_parameters(
             timeout_min=NO_LIMIT_MINUTES,
             gpus_per_node=self._launcher.gpus,
             visible_gpus=_visible_gpus(self._launcher.gpus),
         )
         with _inherited(self._variables):
-            started = executor.submit(chunk)
-            submission = replace(submission, process=Process.of(int(started.job_id)))
-            submission.write()
-        self._started.append(started)
-        return Job(submission, 0)
+            self._started.append(executor.submit(chunk))
+        return job
 
     def living(self, jobs: Sequence[Job]) -> set[str]:
         """The names of those whose process runs."""
         for started in self._started:
             started.done()  # reaps it if it has ended
-        return {job.name for job in jobs if job.submission.process and job.submission.process.runs}
+        return {job.name for job in jobs if _process(job) is not None}
 
     def cancel(self, jobs: Sequence[Job]) -> None:
         """Kill the processes of jobs; shards are written whole or not at all, so that is safe."""
         killed: list[psutil.Process] = []
-        for job in jobs:
-            process = job.submission.process
-            if process is None or not process.runs:
-                continue
+        for parent in filter(None, map(_process, jobs)):
             with contextlib.suppress(psutil.NoSuchProcess):
-                parent = psutil.Process(process.number)
                 # Stopped first, so that it starts no others meanwhile.
                 parent.suspend()
                 killed += [*parent.children(recursive=True), parent]
@@ -147,8 +140,3 @@ class Local(Cluster):
         while not all(map(_has_ended, killed)) and time.monotonic() < until:
             time.sleep(0.02)
         self.living(jobs)  # reaps them
-
-    def leave_behind(self, jobs: Sequence[Job]) -> str:
-        """Kill the processes: they would take the cores of those that are needed."""
-        self.cancel(jobs)
-        return f"ended processes that a killed run with other settings left: {len(jobs)}"

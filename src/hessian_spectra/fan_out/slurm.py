@@ -9,7 +9,6 @@ from typing import Any
 
 import submitit
 
-from hessian_spectra.fan_out.clusters import Cluster
 from hessian_spectra.fan_out.errors import FanOutError
 from hessian_spectra.fan_out.launcher import LARGEST_ARRAY, Launcher
 from hessian_spectra.fan_out.ledger import Job, Ledger
@@ -26,11 +25,15 @@ def _exports(variables: Mapping[str, str]) -> list[str]:
     return [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
 
 
-class Slurm(Cluster):
+class Slurm:
     """Jobs of the SLURM cluster that this machine submits to."""
 
-    name = "slurm"
+    # The longest time between two looks at the jobs, in seconds.
     patience = 10.0
+    # How many jobs run or wait at once.
+    most = LARGEST_ARRAY
+    # What it has to say about the jobs, in a few words.
+    status = ""
 
     def __init__(self, launcher: Launcher, ledger: Ledger, variables: Mapping[str, str]) -> None:
         missing = [command for command in COMMANDS if shutil.which(command) is None]
@@ -58,25 +61,19 @@ class Slurm(Cluster):
             parameters["gpus_per_node"] = self._launcher.gpus
         return parameters | options
 
-    def room(self, running: int) -> int:
-        """Any number: the cluster has a queue."""
-        return LARGEST_ARRAY
-
     def submit(self, chunks: Sequence[Chunk]) -> list[Job]:
         """Put an array of jobs into the queue, one per chunk."""
-        submission = self._ledger.new(self.name, [chunk.keys for chunk in chunks])
-        # Kept before it is submitted: the jobs are found by the name, so that not even a driver
-        # that is killed between the two lines loses them.
-        submission.write()
-        executor = submitit.SlurmExecutor(submission.folder, max_num_timeout=self._launcher.retries)
-        executor.update_parameters(job_name=submission.name, **self._parameters)
+        jobs = self._ledger.new([chunk.keys for chunk in chunks])
+        folder = jobs[0].folder
+        executor = submitit.SlurmExecutor(folder, max_num_timeout=self._launcher.retries)
+        executor.update_parameters(job_name=folder.name, **self._parameters)
         try:
             executor.submit_array(list(chunks))
         except submitit.core.utils.FailedJobError as error:
-            self._ledger.remove(submission)
+            shutil.rmtree(folder, ignore_errors=True)
             said = " ".join(str(error).split())
             raise FanOutError(f"SLURM refused the jobs: {said}") from None
-        return [Job(submission, index) for index in range(len(chunks))]
+        return jobs
 
     def living(self, jobs: Sequence[Job]) -> set[str]:
         """The names of those that run or wait, by the queue itself.
@@ -86,7 +83,7 @@ class Slurm(Cluster):
         """
         if not jobs:
             return set()
-        names = ",".join(sorted({job.submission.name for job in jobs}))
+        names = ",".join(sorted({job.folder.name for job in jobs}))
         command = ["squeue", "--noheader", "--array", f"--name={names}", "--format=%i|%j|%t|%r"]
         try:
             done = subprocess.run(
@@ -114,12 +111,6 @@ class Slurm(Cluster):
         return found
 
     def cancel(self, jobs: Sequence[Job]) -> None:
-        """Cancel jobs, whether they run or wait."""
-        for name in sorted({job.submission.name for job in jobs}):
+        """Cancel jobs, and those that were submitted with them, whether they run or wait."""
+        for name in sorted({job.folder.name for job in jobs}):
             subprocess.run(["scancel", f"--name={name}"], capture_output=True, check=False)
-
-    def leave_behind(self, jobs: Sequence[Job]) -> str:
-        """Only tell of them: they have waited for their turn, and may be wanted later."""
-        names = sorted({job.submission.name for job in jobs})
-        commands = "; ".join(f"scancel --name={name}" for name in names)
-        return f"jobs that a killed run with other settings left; to end them: {commands}"
