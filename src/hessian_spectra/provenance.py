@@ -5,7 +5,7 @@ import functools
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,35 +73,13 @@ class Code:
     and from this one.
 
     Args:
-        module: the module.
         digest: of the code. Comments and docstrings do not count: a better word in one must not
             cost hours of computing.
         files: the files in which it stands.
-        content: a digest of these files as they are, comments included.
     """
 
-    module: str
     digest: str
     files: tuple[Path, ...]
-    content: str
-
-    @property
-    def unchanged(self) -> bool:
-        """Whether the code in the files is still the same."""
-        try:
-            # Reading them is quick, and nearly always enough.
-            return (
-                _content(self.files) == self.content or code_of(self.module).digest == self.digest
-            )
-        except FileNotFoundError:
-            return False
-
-
-def _content(files: Sequence[Path]) -> str:
-    hasher = hashlib.sha256()
-    for file in files:
-        hasher.update(hashlib.sha256(file.read_bytes()).digest())
-    return hasher.hexdigest()
 
 
 def code_of(module: str) -> Code:
@@ -127,4 +105,4 @@ def code_of(module: str) -> Code:
     # Names that turned out to be no modules but attributes of one are no code of their own.
     code = repr(sorted((name, digest) for name, digest in digests.items() if digest))
     digest = hashlib.sha256(code.encode()).hexdigest()
-    return Code(module, digest, tuple(files), _content(files))
+    return Code(digest, tuple(files))

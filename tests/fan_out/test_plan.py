@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hessian_spectra.fan_out import Launcher
 from hessian_spectra.fan_out.items import telling, words
 from hessian_spectra.fan_out.launcher import cores
-from hessian_spectra.fan_out.plan import jobs, makespan, plan
+from hessian_spectra.fan_out.plan import jobs, plan
 from hessian_spectra.work import FanOut
 
 COSTS = st.dictionaries(st.text(max_size=3), st.floats(1e-6, 1e6), min_size=1, max_size=60)
@@ -45,14 +45,6 @@ def test_the_same_items_make_the_same_jobs_in_whatever_order_they_come():
     costs = {name: 1.0 + index % 3 for index, name in enumerate("abcdefghijkl")}
     turned = dict(reversed(costs.items()))
     assert jobs(costs, Launcher(workers=2)) == jobs(turned, Launcher(workers=2))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "workers", "end"),
-    [([], 2, 0), ([5.0, 1.0], 2, 5), ([1.0] * 3, 2, 2), ([3.0, 1.0], 1, 4)],
-)
-def test_the_last_job_ends_when_a_worker_has_done_it(seconds, workers, end):
-    assert makespan(seconds, workers) == end
 
 
 def test_equal_items_are_one():

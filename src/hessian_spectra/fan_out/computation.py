@@ -127,10 +127,8 @@ def run(
     shards = shards_of(name, folder)
     todo = plan(work, config, networks, live)
     with Progress(name, todo.costs, shards.present()) as shown:
-        workers = launcher.workers_at_once
-        where = f"{launcher.cluster}, {workers} worker{'s' if workers > 1 else ''}"
         if shown.before < len(todo.costs):
-            shown.say(f"{len(todo.costs)} items, {shown.before} done before; {where}")
+            shown.say(f"{len(todo.costs)} items, {shown.before} done before; {launcher.words}")
         try:
             parts, failed = _collect(todo, shards, launcher, shown)
             shards.clear_unfinished(parts.keys())
@@ -144,7 +142,7 @@ def run(
         shown.say(
             f"{len(todo.order)} items ({len(todo.costs)} different): {shown.before} done before, "
             f"{shown.computed} computed, {failed} failed attempts, {duration(shown.elapsed)} "
-            f"({where})"
+            f"({launcher.words})"
         )
     return work.gather(config, [parts[key] for key in todo.order])
 

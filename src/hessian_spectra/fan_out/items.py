@@ -34,15 +34,11 @@ def telling(items: Iterable[Item]) -> set[str]:
         >>> telling([{"seed": 0, "size": 3}, {"seed": 0, "size": 2}])
         {'size'}
     """
-    seen: dict[str, str] = {}
-    found: set[str] = set()
-    for number, item in enumerate(items):
-        for name, value in item.items():
-            text = json.dumps(value, default=_brief)
-            if seen.setdefault(name, text if number == 0 else "") != text:
-                found.add(name)
-        found |= seen.keys() - item.keys()
-    return found
+    told = [
+        {name: json.dumps(value, default=_brief) for name, value in item.items()} for item in items
+    ]
+    names = {name for texts in told for name in texts}
+    return {name for name in names if len({texts.get(name) for texts in told}) > 1}
 
 
 def words(item: Item, told: Iterable[str] = (), length: int = 100) -> str:

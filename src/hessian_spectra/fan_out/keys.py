@@ -13,7 +13,7 @@ from hessian_spectra.work import Item
 
 
 def function_name(compute: Callable[..., Arrays]) -> str:
-    """The name by which another process finds a function: ``module:name``.
+    """The name by which ``pkgutil.resolve_name`` finds a function: ``module:name``.
 
     Raises:
         ValueError: it is not a function of a module that can be imported.
@@ -33,12 +33,6 @@ def function_name(compute: Callable[..., Arrays]) -> str:
             f"got {compute!r}"
         )
     return name
-
-
-def function_of(name: str) -> Callable[..., Arrays]:
-    """The function that :func:`function_name` named."""
-    found: Callable[..., Arrays] = pkgutil.resolve_name(name)
-    return found
 
 
 def _feed(hasher: "hashlib._Hash", value: Any, where: str) -> None:

@@ -79,3 +79,9 @@ class Launcher:
         if self.cluster == "debug":
             return 1
         return self.workers or cores()
+
+    @property
+    def words(self) -> str:
+        """Where, and how many at once."""
+        workers = self.workers_at_once
+        return f"{self.cluster}, {workers} worker{'s' if workers > 1 else ''}"

@@ -3,7 +3,7 @@
 import functools
 import heapq
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from hessian_spectra.fan_out.items import telling, words
 from hessian_spectra.fan_out.keys import function_name, item_key
 from hessian_spectra.fan_out.launcher import Launcher
 from hessian_spectra.fan_out.worker import Function
-from hessian_spectra.provenance import PACKAGE, Code, code_of, root_of
+from hessian_spectra.provenance import PACKAGE, code_of, root_of
 from hessian_spectra.results import Arrays
 from hessian_spectra.work import FanOut, Item, Live, unseen
 
@@ -27,7 +27,7 @@ class Plan:
 
     Args:
         function: computes an item.
-        code: the function's code.
+        code: a digest of the function's code.
         order: the keys of all items, in their order, equal items with the same one.
         items: the items by key.
         costs: how long each takes, in the computation's own unit.
@@ -35,7 +35,7 @@ class Plan:
     """
 
     function: Function
-    code: Code
+    code: str
     order: tuple[str, ...]
     items: Mapping[str, Item]
     costs: Mapping[str, float]
@@ -66,9 +66,9 @@ def plan(work: FanOut, config: Any, networks: Arrays, live: Live = unseen) -> Pl
     """
     name = function_name(work.compute)
     module = name.partition(":")[0]
-    code = code_of(module)
+    code = code_of(module).digest
     found = list(work.items(config, networks))
-    order = tuple(item_key(name, code.digest, item) for item in found)
+    order = tuple(item_key(name, code, item) for item in found)
     items = dict(zip(order, found, strict=True))
     costs = {key: float(work.cost(item)) for key, item in items.items()}
     for key, cost in costs.items():
@@ -104,21 +104,4 @@ def jobs(costs: Mapping[str, float], launcher: Launcher) -> list[tuple[str, ...]
         load, lightest = loads[0]
         chunks[lightest].append(key)
         heapq.heapreplace(loads, (load + costs[key], lightest))
-    return sorted((tuple(chunk) for chunk in chunks), key=lambda chunk: -_total(costs, chunk))
-
-
-def _total(costs: Mapping[str, float], chunk: Sequence[str]) -> float:
-    return sum(costs[key] for key in chunk)
-
-
-def makespan(seconds: Sequence[float], workers: int) -> float:
-    """When the last job ends if each worker takes the next one as soon as it is free.
-
-    Example:
-        >>> makespan([3.0, 2.0, 2.0], 2)
-        4.0
-    """
-    free = [0.0] * min(workers, max(len(seconds), 1))
-    for duration in seconds:
-        heapq.heapreplace(free, free[0] + duration)
-    return max(free)
+    return sorted(map(tuple, chunks), key=lambda chunk: -sum(costs[key] for key in chunk))

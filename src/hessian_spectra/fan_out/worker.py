@@ -1,6 +1,7 @@
 """What runs in another process: some items in turn, each kept as soon as it is done."""
 
 import os
+import pkgutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +11,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from hessian_spectra.fan_out.items import plain
-from hessian_spectra.fan_out.keys import function_of
 from hessian_spectra.fan_out.shards import Shards
-from hessian_spectra.provenance import Code
+from hessian_spectra.provenance import code_of
 from hessian_spectra.results import Arrays
 from hessian_spectra.work import Item, Live, unseen
 
@@ -26,7 +26,7 @@ class Function:
     """How an item is computed.
 
     Args:
-        name: of the function to call, as :func:`keys.function_name` gives it.
+        name: of the function to call, by which ``pkgutil.resolve_name`` finds it.
         trains: whether it is a training, which is given a :class:`~hessian_spectra.work.Run`.
         live: where a training is shown.
     """
@@ -44,7 +44,7 @@ class Function:
             title: what a live run of it is called.
             shards: where it is kept.
         """
-        function = function_of(self.name)
+        function = pkgutil.resolve_name(self.name)
         with threadpool_limits(1):
             started = time.perf_counter()
             arrays = (
@@ -70,14 +70,14 @@ class Chunk:
 
     Args:
         function: computes an item.
-        code: the function's code when the run started.
+        code: the digest of the function's code when the run started.
         items: the items with their keys, in the order in which they are computed.
         folder: of the shards.
         titles: what the live runs of the items are called, by key.
     """
 
     function: Function
-    code: Code
+    code: str
     items: tuple[tuple[str, Item], ...]
     folder: Path
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -94,8 +94,9 @@ class Chunk:
             RuntimeError: the code is another one than when the keys were made.
         """
         shards = Shards(self.folder)
-        function_of(self.function.name)
-        if not self.code.unchanged:
+        # First the code is loaded, then the files are looked at.
+        pkgutil.resolve_name(self.function.name)
+        if code_of(self.function.name.partition(":")[0]).digest != self.code:
             raise RuntimeError("the code has changed since the run was started: start it again")
         for key, item in self.items:
             # The driver forgets what an item raised before it submits it again.
