@@ -24,6 +24,15 @@ def network():
     return TwoLayerLinear(v, w)
 
 
+def train(*, steps, record_every=1, batch_size=None, order=None, **rule):
+    """The trajectory of the network by any rule."""
+    model = network()
+    optimizer = stochastic_gradient_descent(model, **rule)
+    loop = {"record_every": record_every, "batch_size": batch_size, "order": order}
+    descent = descend(model, HalfSquaredError(), *problem(), optimizer, steps=steps, **loop)
+    return follow({"run": descent})["run"]
+
+
 def gradient_by_hand(v, w, x, y):
     """(dv, dw) of 1/(2n) sum_i (<w, v> x_i - y_i)^2."""
     residual_input = np.mean((w @ v * x - y) * x)
@@ -61,10 +70,7 @@ def descend_by_hand(steps, rate, momentum=0.0, nesterov=False, decay=0.0, veloci
 def test_it_is_the_gradient_descent_that_one_writes_by_hand(settings):
     by_hand = descend_by_hand(20, 0.05, **settings)
     velocity = settings.get("velocity")
-    run = gradient_descent(
-        network(),
-        HalfSquaredError(),
-        *problem(),
+    run = train(
         learning_rate=0.05,
         steps=20,
         momentum=settings.get("momentum", 0.0),
@@ -115,28 +121,12 @@ def test_a_caller_that_stops_asking_stops_the_training():
 
 def test_batches_come_in_a_reproducible_order_that_covers_the_data():
     def run(seed):
-        return gradient_descent(
-            network(),
-            HalfSquaredError(),
-            *problem(),
-            learning_rate=0.1,
-            steps=6,
-            batch_size=3,
-            order=generator(seed, "order"),
-        )
+        return train(learning_rate=0.1, steps=6, batch_size=3, order=generator(seed, "order"))
 
     again, other = run(0), run(1)
     assert torch.equal(run(0).parameters["w"], again.parameters["w"])
     assert not torch.equal(other.parameters["w"], again.parameters["w"])
-    full = gradient_descent(
-        network(),
-        HalfSquaredError(),
-        *problem(),
-        learning_rate=0.1,
-        steps=1,
-        batch_size=7,
-        order=generator(0, "order"),
-    )
+    full = train(learning_rate=0.1, steps=1, batch_size=7, order=generator(0, "order"))
     np.testing.assert_allclose(full.parameters["w"][1], descend_by_hand(1, 0.1)[1, WIDTH:])
 
 
@@ -206,7 +196,7 @@ def test_several_descents_advance_together_and_one_may_diverge():
 def test_a_bad_setting_is_named(changes, message):
     settings = {"learning_rate": 0.1, "steps": 1} | changes
     with pytest.raises(ValueError, match=message):
-        gradient_descent(network(), HalfSquaredError(), *problem(), **settings)
+        train(**settings)
 
 
 @pytest.mark.parametrize(

@@ -147,18 +147,6 @@ def test_the_limit_of_epochs_ends_what_has_not_converged():
     assert_equal(found, alone, tolerance=1e-10)
 
 
-def test_progress_rises_to_one():
-    seen = []
-    ensemble, x, y, factors = problem((2, 4, 2), 24, "linear")
-    train_ensemble(
-        ensemble, x, y, factors=factors, networks=NETWORKS, batch_size=8, progress=seen.append,
-        **SETTINGS,
-    )  # fmt: skip
-    assert seen == sorted(seen)
-    assert 0 < seen[0] < 0.1
-    assert seen[-1] == 1.0
-
-
 def test_what_is_logged_are_mean_losses_at_rising_steps(monkeypatch):
     monkeypatch.setattr(training_of_ensembles, "MOST", 2)
     monkeypatch.setattr(training_of_ensembles, "FEWEST", 2)
@@ -200,7 +188,6 @@ def test_the_start_is_left_as_it_was():
         ({"factor": 1.0}, r"factor: expected a number in \(0, 1\), got 1.0"),
         ({"patience": -1}, "patience: expected at least 0, got -1"),
         ({"threshold": 1.0}, r"threshold: expected a number in \[0, 1\), got 1.0"),
-        ({"loss_limit": 0.0}, "loss_limit: expected a positive number, got 0.0"),
         ({"x": torch.ones(3, 3)}, r"x, y: expected inputs \(n, 2\) and targets \(n, 2\)"),
         ({"x": torch.ones(0, 2), "y": torch.ones(0, 2)}, "for one or more samples"),
         ({"x": torch.full((24, 2), torch.nan)}, "x: expected finite numbers, got 'NaN or inf"),

@@ -1,5 +1,6 @@
 """Full-batch descent: against a plain loop, its rule, its ends, and going on after a stop."""
 
+import contextlib
 import itertools
 import math
 
@@ -180,12 +181,33 @@ class InterruptionError(Exception):
     """The power has gone."""
 
 
-def interrupt_at(epoch):
-    def progress(share):
-        if round(share * 50) >= epoch:
-            raise InterruptionError
+@contextlib.contextmanager
+def evaluations(interrupted_at=None):
+    """Counts the losses that are evaluated, and may end a training from its start in an epoch."""
+    seen = []
+    follow = SampleObjective.follow
 
-    return progress
+    def watched(objective, weights):
+        evaluate, factors = follow(objective, weights)
+
+        def counted():
+            if len(seen) == interrupted_at:
+                raise InterruptionError
+            seen.append(evaluate())
+            return seen[-1]
+
+        return counted, factors
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SampleObjective, "follow", watched)
+        yield seen
+
+
+@contextlib.contextmanager
+def interrupted_at(epoch):
+    """A block that a training ends in, in an epoch that it comes to."""
+    with evaluations(epoch), pytest.raises(InterruptionError):
+        yield
 
 
 @pytest.fixture
@@ -198,19 +220,20 @@ def eager(monkeypatch):
 @pytest.mark.parametrize("epoch", [1, 2, 19, 20, 21, 49, 50])
 def test_a_run_in_two_halves_is_one_run(tmp_path, eager, epoch):
     file = tmp_path / "state.npz"
-    with pytest.raises(InterruptionError):
-        train(checkpoint=tmp_path, progress=interrupt_at(epoch))
+    with interrupted_at(epoch):
+        train(checkpoint=tmp_path)
     assert file.exists()
-    shares, whole = [], train()
-    equal(train(checkpoint=tmp_path, progress=shares.append), whole)
-    assert shares[0] == epoch / 50
+    whole = train()
+    with evaluations() as seen:
+        equal(train(checkpoint=tmp_path), whole)
+    assert seen == whole.losses[epoch:].tolist()
     assert len(whole.halvings) >= 3
 
 
 def test_many_interruptions_are_no_other(tmp_path, eager):
-    for epoch in (3, 17, 30, 44):
-        with pytest.raises(InterruptionError):
-            train(checkpoint=tmp_path, progress=interrupt_at(epoch), smallest_rate=1e-9)
+    for epochs in (3, 14, 13, 14):
+        with interrupted_at(epochs):
+            train(checkpoint=tmp_path, smallest_rate=1e-9)
     equal(train(checkpoint=tmp_path, smallest_rate=1e-9), train(smallest_rate=1e-9))
 
 
@@ -226,8 +249,8 @@ def test_what_is_logged_is_the_same_after_an_interruption(tmp_path, eager):
         (epoch, {"loss": loss, "learning_rate": rates[epoch]})
         for epoch, loss in enumerate(ended.losses.tolist())
     ]
-    with pytest.raises(InterruptionError):
-        train(checkpoint=tmp_path, progress=interrupt_at(20))
+    with interrupted_at(20):
+        train(checkpoint=tmp_path)
     assert logged(checkpoint=tmp_path)[0] == said
     long, _ = logged(epochs=1000, record=[])
     assert [step for step, _ in long] == list(range(0, 1001, 10))
@@ -235,8 +258,8 @@ def test_what_is_logged_is_the_same_after_an_interruption(tmp_path, eager):
 
 def test_state_is_written_only_now_and_then(tmp_path):
     file = tmp_path / "state.npz"
-    with pytest.raises(InterruptionError):
-        train(checkpoint=tmp_path, progress=interrupt_at(40))
+    with interrupted_at(40):
+        train(checkpoint=tmp_path)
     assert not file.exists()
 
 
@@ -253,19 +276,19 @@ def of_another_kind(file):
 
 
 def replaced_by_another_training(file):
-    with pytest.raises(InterruptionError):
-        train(checkpoint=file.parent, progress=interrupt_at(25), learning_rate=0.1)
+    with interrupted_at(25):
+        train(checkpoint=file.parent, learning_rate=0.1)
 
 
 @pytest.mark.parametrize("harm", [torn, emptied, of_another_kind, replaced_by_another_training])
 def test_a_file_that_is_damaged_or_foreign_is_not_believed(tmp_path, eager, harm):
     file = tmp_path / "state.npz"
-    with pytest.raises(InterruptionError):
-        train(checkpoint=tmp_path, progress=interrupt_at(30))
+    with interrupted_at(30):
+        train(checkpoint=tmp_path)
     harm(file)
-    shares = []
-    equal(train(checkpoint=tmp_path, progress=shares.append), train())
-    assert shares[0] == 0
+    with evaluations() as seen:
+        equal(train(checkpoint=tmp_path), train())
+    assert len(seen) == 2 * 51
 
 
 def test_the_state_belongs_to_one_training(tmp_path, eager):
@@ -282,8 +305,8 @@ def test_the_state_belongs_to_one_training(tmp_path, eager):
     ):
         file = tmp_path / "state.npz"
         call = {"learning_rate": 0.1, "epochs": 50, "record": [], "checkpoint": tmp_path}
-        with pytest.raises(InterruptionError):
-            full_batch_descent(objective, weights, progress=interrupt_at(1), **call | changes)
+        with interrupted_at(1):
+            full_batch_descent(objective, weights, **call | changes)
         names.add(str(read_arrays(file)["digest"]))
     assert len(names) == 7
 

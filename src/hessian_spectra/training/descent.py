@@ -1,6 +1,6 @@
 """The training loop: it keeps every k-th step's parameters and loss, and stops when it diverges."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -41,7 +41,7 @@ class Trajectory:
         losses: ``(r,)`` float64, the loss over all samples at each.
         parameters: name -> ``(r, *shape)``, in the order of ``model.parameters()``.
         diverged_at: the step at which the loss or a parameter was no longer finite or the loss
-            exceeded its limit, which is not recorded; ``None`` if that never happened.
+            exceeded 10¹², which is not recorded; ``None`` if that never happened.
     """
 
     steps: Tensor
@@ -65,7 +65,6 @@ def descend(
     record_every: int = 1,
     batch_size: int | None = None,
     order: torch.Generator | None = None,
-    loss_limit: float = LOSS_LIMIT,
 ) -> Descent:
     """Train a network, yielding every ``record_every``-th step, the first and the last included.
 
@@ -83,7 +82,6 @@ def descend(
         batch_size: samples per update, drawn without replacement until all were seen; ``None``
             takes all samples in each update.
         order: generator of the order of the samples; needed with ``batch_size``.
-        loss_limit: a loss above it counts as divergence.
 
     Returns:
         A generator of :class:`Record`, whose return value is the step of divergence or ``None``.
@@ -102,9 +100,7 @@ def descend(
     if batch_size is not None and order is None:
         raise ValueError("order: expected a torch.Generator with batch_size, got None")
     batches = _batches(inputs, targets, batch_size, order)
-    return _descend(
-        model, loss, (inputs, targets), batches, optimizer, steps, record_every, loss_limit
-    )
+    return _descend(model, loss, (inputs, targets), batches, optimizer, steps, record_every)
 
 
 def _descend(
@@ -115,13 +111,12 @@ def _descend(
     optimizer: torch.optim.Optimizer,
     steps: int,
     record_every: int,
-    loss_limit: float,
 ) -> Descent:
     inputs, targets = samples
     for step, (batch_inputs, batch_targets) in zip(range(steps + 1), batches, strict=False):
         batch_loss = loss(model(batch_inputs), batch_targets)
         # Written so that NaN, which compares false with everything, counts as divergence.
-        if not batch_loss.item() <= loss_limit:
+        if not batch_loss.item() <= LOSS_LIMIT:
             return step
         if step % record_every == 0 or step == steps:
             with torch.no_grad():
@@ -130,7 +125,7 @@ def _descend(
                 name: parameter.detach().clone() for name, parameter in model.named_parameters()
             }
             finite = all(bool(torch.isfinite(parameter).all()) for parameter in parameters.values())
-            if not (full_loss <= loss_limit and finite):
+            if not (full_loss <= LOSS_LIMIT and finite):
                 return step
             yield Record(step=step, loss=full_loss, parameters=parameters)
         if step < steps:
@@ -184,19 +179,12 @@ def gradient_descent(
     *,
     learning_rate: float,
     steps: int,
-    momentum: float = 0.0,
-    nesterov: bool = False,
-    weight_decay: float = 0.0,
-    initial_velocity: Sequence[Tensor] | None = None,
     record_every: int = 1,
-    batch_size: int | None = None,
-    order: torch.Generator | None = None,
     log: Log = silent,
 ) -> Trajectory:
-    """Train one network by (stochastic) gradient descent and keep where it went.
+    """Train one network by plain gradient descent on all samples and keep where it went.
 
-    The update rule is that of :func:`stochastic_gradient_descent`, the loop that of
-    :func:`descend`; their arguments and errors are described there.
+    The loop is that of :func:`descend`; its arguments and errors are described there.
 
     Returns:
         The :class:`Trajectory`. ``log`` is called after each recorded step with ``{"loss": loss}``.
@@ -209,24 +197,9 @@ def gradient_descent(
         >>> run.parameters["weight"].flatten().tolist(), run.diverged_at
         ([3.0, 1.5, 0.75], None)
     """
-    optimizer = stochastic_gradient_descent(
-        model,
-        learning_rate=learning_rate,
-        momentum=momentum,
-        nesterov=nesterov,
-        weight_decay=weight_decay,
-        initial_velocity=initial_velocity,
-    )
+    optimizer = stochastic_gradient_descent(model, learning_rate=learning_rate)
     descent = descend(
-        model,
-        loss,
-        inputs,
-        targets,
-        optimizer,
-        steps=steps,
-        record_every=record_every,
-        batch_size=batch_size,
-        order=order,
+        model, loss, inputs, targets, optimizer, steps=steps, record_every=record_every
     )
 
     def log_loss(step: int, metrics: Mapping[str, float]) -> None:

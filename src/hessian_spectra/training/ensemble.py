@@ -1,7 +1,7 @@
 """Training of all networks of an ensemble at once."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -41,7 +41,8 @@ class EnsembleTraining:
         loss: ``(N,)`` float64, the loss over all samples at the end; NaN where it diverged.
         epochs: ``(N,)`` int64, how many passes over the samples were made.
         status: ``(N,)`` int8: ``CONVERGED``, 0: the loss stopped improving at the smallest learning
-            rate; ``EPOCH_LIMIT``, 1: it had not yet; ``DIVERGED``, 2.
+            rate; ``EPOCH_LIMIT``, 1: it had not yet; ``DIVERGED``, 2: it
+            exceeded 10¹² or was not finite.
         rate: ``(N,)`` float64, the base learning rate of the last epoch.
     """
 
@@ -65,7 +66,6 @@ class _Settings:
     factor: float
     patience: int
     threshold: float
-    loss_limit: float
     seed: int
 
 
@@ -85,8 +85,6 @@ def train_ensemble(
     factor: float = 0.1,
     patience: int = 10,
     threshold: float = 1e-4,
-    loss_limit: float = LOSS_LIMIT,
-    progress: Callable[[float], object] | None = None,
     log: Log = silent,
 ) -> EnsembleTraining:
     """Mini-batch gradient descent on 1/(2n) Σ_i ‖f(x_i) − y_i‖² for each network of an ensemble.
@@ -111,8 +109,6 @@ def train_ensemble(
         factor: what the scheduler multiplies the base rate with.
         patience: how many epochs without improvement the scheduler bears.
         threshold: the relative improvement that counts.
-        loss_limit: a loss above it, or one that is not finite, counts as divergence.
-        progress: called after each epoch with the share of the work that is done, 0 to 1.
         log: called at about a hundred epochs with ``loss``, the mean over the networks in training
             that have not diverged, and how many are in ``training``. Networks train in parts, one
             after the other: the epochs of a part count on from those of the parts before.
@@ -144,7 +140,6 @@ def train_ensemble(
         factor=factor,
         patience=patience,
         threshold=threshold,
-        loss_limit=loss_limit,
         seed=seed,
     )
     require_piecewise_linear(ensemble.activation)
@@ -154,43 +149,27 @@ def train_ensemble(
     width, ends = ensemble.sizes[1], ensemble.sizes[0] + ensemble.sizes[-1]
     shrinks = ensemble.activation == "linear" and ensemble.depth == 2 and width > ends
     trained, basis = narrow(ensemble) if shrinks else (ensemble, None)
-    watch = _Watch(settings, ensemble.count, progress, log)
-    result = _in_parts(trained, networks, samples, settings, watch)
+    result = _in_parts(trained, networks, samples, settings, _Watch(epochs, log))
     return result if basis is None else replace(result, ensemble=widen(result.ensemble, basis))
 
 
 class _Watch:
     """Tells how the training of all networks goes on, part by part."""
 
-    def __init__(
-        self,
-        settings: _Settings,
-        count: int,
-        progress: Callable[[float], object] | None,
-        log: Log,
-    ) -> None:
-        self._epochs, self._count, self._limit = settings.epochs, count, settings.loss_limit
-        self._every = max(settings.epochs // LOGGED_EPOCHS, 1)
-        self._progress, self._log = progress, log
-        self._before = self._done = self._size = 0
-
-    def part(self, size: int) -> None:
-        """Go on to a part of ``size`` networks."""
-        self._done += self._size
-        self._size = size
+    def __init__(self, epochs: int, log: Log) -> None:
+        self._every = max(epochs // LOGGED_EPOCHS, 1)
+        self._log = log
+        self._before = 0
 
     def __call__(self, epoch: int, losses: Tensor, stops: Tensor) -> None:
         """Take in an epoch: the losses of the networks in training, and which of them stop."""
-        if epoch % self._every == 0 or bool(stops.all()):
-            kept = losses[losses <= self._limit]
+        last = bool(stops.all())
+        if epoch % self._every == 0 or last:
+            kept = losses[losses <= LOSS_LIMIT]
             if len(kept):
                 metrics = {"loss": float(kept.mean()), "training": float(len(losses))}
                 self._log(self._before + epoch, metrics)
-        waiting = int((~stops).sum()) / self._size
-        share = 1 - waiting + waiting * epoch / self._epochs
-        if self._progress is not None:
-            self._progress((self._done + share * self._size) / self._count)
-        if not waiting:
+        if last:
             self._before += epoch
 
 
@@ -208,7 +187,6 @@ def _in_parts(
     for start in range(0, ensemble.count, together):
         chosen = range(start, min(start + together, ensemble.count))
         numbers = [networks[place] for place in chosen]
-        watch.part(len(chosen))
         with fastest_products() if large else nullcontext():
             parts.append(_train(ensemble.select(chosen), numbers, samples, settings, watch))
     return _joined(parts)
@@ -253,7 +231,7 @@ def _train(
         descent.descend(orders.draw().to(device), rate)
         loss = descent.losses()
         # A loss that is not a number is not below the limit either.
-        diverged = ~(loss <= settings.loss_limit)
+        diverged = ~(loss <= LOSS_LIMIT)
         status = torch.where(plateau.advance(loss), CONVERGED, EPOCH_LIMIT)
         status[diverged] = DIVERGED
         stops = (status != EPOCH_LIMIT) | (epoch == settings.epochs)
@@ -366,7 +344,6 @@ def _check_settings(settings: _Settings, depth: int) -> None:
     require(0 < settings.factor < 1, "factor", "a number in (0, 1)", settings.factor)
     require(settings.patience >= 0, "patience", "at least 0", settings.patience)
     require(0 <= settings.threshold < 1, "threshold", "a number in [0, 1)", settings.threshold)
-    require(settings.loss_limit > 0, "loss_limit", "a positive number", settings.loss_limit)
 
 
 def _check_data(ensemble: Ensemble, x: Tensor, y: Tensor, networks: Sequence[int]) -> None:

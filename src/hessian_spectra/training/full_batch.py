@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +77,6 @@ def full_batch_descent(
     threshold: float = 1e-3,
     factor: float = 0.5,
     smallest_rate: float = 0.0,
-    progress: Callable[[float], object] | None = None,
     log: Log = silent,
     checkpoint: Path | None = None,
 ) -> FullBatchTraining:
@@ -99,7 +98,6 @@ def full_batch_descent(
         threshold: the relative gain below which the rate is lowered.
         factor: what the rate is multiplied by.
         smallest_rate: the training stops below it; 0 for never.
-        progress: called after each epoch with the share of them that is done, 0 to 1.
         log: called at about a hundred epochs with ``loss`` and ``learning_rate``; by a training
             that goes on, first with those before.
         checkpoint: a folder for the unfinished state, written about every half minute. If it is
@@ -142,26 +140,18 @@ def full_batch_descent(
         save = _Saver(checkpoint / STATE, name)
     fast = fastest_products() if objective.dtype == torch.float32 else nullcontext()
     with torch.no_grad(), fast:
-        diverged_at = _descend(objective, state, settings, _Watch(settings, progress, log), save)
+        diverged_at = _descend(objective, state, settings, _Watch(epochs, log), save)
     return _finished(state, settings, diverged_at)
 
 
 class _Watch:
     """Tells how a training goes on."""
 
-    def __init__(
-        self, settings: _Settings, progress: Callable[[float], object] | None, log: Log
-    ) -> None:
-        self._epochs = max(settings.epochs, 1)
-        self._every = max(settings.epochs // LOGGED_EPOCHS, 1)
-        self._progress, self._log = progress, log
+    def __init__(self, epochs: int, log: Log) -> None:
+        self._every = max(epochs // LOGGED_EPOCHS, 1)
+        self._log = log
 
     def __call__(self, state: State, epoch: int) -> None:
-        if self._progress is not None:
-            self._progress(epoch / self._epochs)
-        self.log(state, epoch)
-
-    def log(self, state: State, epoch: int) -> None:
         """Log an epoch if it is one of those that are."""
         if epoch % self._every == 0:
             loss, rate = float(state.losses[epoch]), float(state.rates[epoch])
@@ -203,7 +193,7 @@ def _descend(
     updates = [(weight, *pair) for weight, pair in zip(state.weights, factors, strict=True)]
     record, losses = set(settings.record), state.losses
     for epoch in range(state.epoch):
-        watch.log(state, epoch)
+        watch(state, epoch)
     while True:
         epoch = state.epoch
         loss = evaluate()
