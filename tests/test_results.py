@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hessian_spectra import results
+from hessian_spectra.results import StudyArrays, stacked
 
 
 def test_arrays_come_back_as_written(tmp_path):
@@ -92,3 +93,23 @@ def test_a_digest_depends_on_values_and_not_on_their_order():
     assert results.digest(first) == results.digest({"b": {"c": [1, 2]}, "a": 1})
     assert results.digest(first) != results.digest(first | {"a": 2})
     assert len(results.digest({})) == 12
+
+
+def test_kinds_stand_once_where_all_spectra_of_a_stack_agree_on_them():
+    rows = [
+        {
+            "eigenvalues": np.array([-1.0, 1.0, 3.0]),
+            "kind": np.array(kinds),
+            "cell": np.array([""] * 3),
+        }
+        for kinds in (["bulk", "bulk", "outlier"], ["bulk", "outlier", "bulk"])
+    ]
+    alike, different = stacked(rows[:1] * 2), stacked(rows)
+    assert alike["kind"].shape == alike["cell"].shape == different["cell"].shape == (3,)
+    assert different["kind"].shape == different["eigenvalues"].shape == (2, 3)
+    chosen = [
+        StudyArrays({"closed_form": arrays}).select("outlier") for arrays in (alike, different)
+    ]
+    assert [values.tolist() for values in chosen] == [[[3.0], [3.0]], [[3.0], [1.0]]]
+    numeric = StudyArrays({"closed_form": alike}).select("bulk", of=np.arange(3.0)[None])
+    assert numeric.tolist() == [[0.0, 1.0]]

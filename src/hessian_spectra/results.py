@@ -16,6 +16,9 @@ Arrays = dict[str, np.ndarray]
 # What a study may compute, each in a stage and a file of its own.
 SIDES = ("closed_form", "numerics", "correlation")
 
+# What tells the eigenvalues of a closed form apart: their kind, and the part of the network.
+KINDS = ("kind", "cell")
+
 
 class MissingResultError(FileNotFoundError):
     """A result that another stage should have written is not there."""
@@ -101,6 +104,25 @@ def read_arrays(path: Path) -> Arrays:
             return {name: archive[name] for name in archive.files}
     except FileNotFoundError:
         raise missing_result(path) from None
+
+
+def stacked(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> Arrays:
+    """Rows of equal names as arrays ``(rows, ...)``; the kinds of eigenvalues once if all agree.
+
+    Args:
+        rows: for example one for each step of a training, at least one.
+        prefix: of the names.
+
+    Example:
+        >>> rows = [{"loss": 2.0, "kind": np.array(["bulk", "outlier"])} for _ in range(3)]
+        >>> {name: array.shape for name, array in stacked(rows, "run/").items()}
+        {'run/loss': (3,), 'run/kind': (2,)}
+    """
+    arrays = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    for name in KINDS:
+        if name in arrays and (arrays[name] == arrays[name][0]).all():
+            arrays[name] = arrays[name][0]
+    return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
 def missing_result(path: Path) -> MissingResultError:
@@ -226,7 +248,8 @@ class StudyArrays:
     ) -> np.ndarray:
         """The closed form's eigenvalues of one kind (and one cell), ascending.
 
-        Of spectra as :meth:`hessian_spectra.spectrum.Spectrum.arrays` keeps them, one or a stack.
+        Of spectra as :meth:`hessian_spectra.spectrum.Spectrum.arrays` keeps them, one or a stack;
+        kinds and cells may stand once for all of it, as :func:`stacked` keeps them.
 
         Args:
             kind: for example ``outlier`` or ``bulk``.
@@ -248,14 +271,16 @@ class StudyArrays:
             >>> StudyArrays({"closed_form": spectrum}).select("bulk").tolist()
             [-1.0, 1.0]
         """
-        values, kinds, cells = (
-            self.closed_form[f"{prefix}{name}"] for name in ("eigenvalues", "kind", "cell")
+        exact, kinds, cells = (
+            self.closed_form[f"{prefix}{name}"] for name in ("eigenvalues", *KINDS)
         )
+        values = exact if of is None else of
         chosen = (kinds == kind) & ((cells == cell) if cell is not None else True)
+        chosen = np.broadcast_to(chosen, values.shape)
         counts = np.unique(chosen.sum(axis=-1))
         if len(counts) > 1:
             raise ValueError(f"expected as many {kind} eigenvalues everywhere, got {counts}")
-        return (values if of is None else of)[chosen].reshape(*values.shape[:-1], int(counts[0]))
+        return values[chosen].reshape(*values.shape[:-1], int(counts[0]))
 
     def __contains__(self, name: str) -> bool:
         return any(name in arrays for arrays in self._sides.values())

@@ -34,7 +34,7 @@ def test_training_is_plain_gradient_descent():
 def test_closed_form_is_the_spectrum_at_every_step():
     sides = edge_sides(0.98, -0.98)
     exact, reading = sides["closed_form"], Reading(sides)
-    assert reading.errors.max() < 1e-12
+    assert reading.errors().max() < 1e-12
     np.testing.assert_allclose(exact["trace"], exact["eigenvalues"].sum(axis=1), atol=1e-13)
     np.testing.assert_array_equal(exact["sharpness"], exact["eigenvalues"].max(axis=1))
     np.testing.assert_allclose(exact["norm/residual"] ** 2 / 4, exact["loss"], rtol=1e-12)

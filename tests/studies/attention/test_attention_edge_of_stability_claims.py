@@ -78,9 +78,9 @@ def test_the_edge_is_the_first_step_at_two_over_eta():
     }
     reading = Reading({"closed_form": arrays})
     assert reading.edge == 3
-    assert reading.step[reading.until_edge].tolist() == [0, 1, 2, 3]
-    assert reading.step[reading.from_edge].tolist() == [3, 4]
+    assert reading.steps[reading.until_edge].tolist() == [0, 1, 2, 3]
+    assert reading.steps[reading.from_edge].tolist() == [3, 4]
     below = Reading({"closed_form": arrays | {"learning_rate": np.array(1.5)}})
     assert below.edge is None
-    assert below.step[below.until_edge].tolist() == [0, 1, 2, 3, 4]
-    assert below.step[below.from_edge].tolist() == [4]
+    assert below.steps[below.until_edge].tolist() == [0, 1, 2, 3, 4]
+    assert below.steps[below.from_edge].tolist() == [4]

@@ -19,7 +19,7 @@ def test_figure_draws_every_step(token, steps, course):
     assert sharpness.get_ylabel() == r"sharpness $\lambda_{\max}$"
     drawn = {line.get_label(): line for line in sharpness.lines}
     np.testing.assert_array_equal(drawn["closed form"].get_ydata(), reading["sharpness"])
-    np.testing.assert_array_equal(drawn["numerical"].get_xdata(), reading.numeric_step)
+    np.testing.assert_array_equal(drawn["numerical"].get_xdata(), reading.numeric_steps)
     assert all(axes.get_ylabel() for axes in figure.axes)
     assert course in figures.caption(reading)
 

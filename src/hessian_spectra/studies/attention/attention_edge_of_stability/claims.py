@@ -43,7 +43,7 @@ figure_27 = claims.about("singh2026cracking", "Figure 27")
 )
 def spectrum(reading: Reading) -> float:
     """At every step of training the closed form is the whole spectrum of the Hessian."""
-    return float(reading.errors.max())
+    return float(reading.errors().max())
 
 
 @claims.identity(

@@ -9,8 +9,8 @@ from matplotlib.ticker import MaxNLocator
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.attention.attention_edge_of_stability.reading import Reading
-from hessian_spectra.studies.attention.drawing import error_axis, visible
 
 # How many steps the panel of the oscillation shows.
 ZOOM = 24
@@ -29,27 +29,27 @@ def _draw_threshold(axes: Axes, reading: Reading, **options: Any) -> None:
 
 def _draw_numerical(axes: Axes, reading: Reading, values: np.ndarray) -> None:
     look = style.NUMERIC | SMALL | {"color": style.BLACK}
-    axes.plot(reading.numeric_step, values, label="numerical", **look)
+    axes.plot(reading.numeric_steps, values, label="numerical", **look)
 
 
 def _draw_loss(axes: Axes, reading: Reading) -> None:
-    axes.semilogy(reading.step, reading["loss"], color=style.COLOURS["loss"])
+    axes.semilogy(reading.steps, reading["loss"], color=style.COLOURS["loss"])
     axes.set_ylabel("loss")
 
 
 def _draw_residual(axes: Axes, reading: Reading) -> None:
-    axes.semilogy(reading.step, reading["norm/residual"], color=style.COLOURS["loss"])
+    axes.semilogy(reading.steps, reading["norm/residual"], color=style.COLOURS["loss"])
     axes.set_ylabel(r"residual norm $\|f - y\|$")
 
 
 def _draw_sharpness(axes: Axes, reading: Reading) -> None:
     colour = style.COLOURS["outlier 1"]
     axes.fill_between(
-        reading.step, reading["lower"], reading["upper"], color=colour, alpha=0.18, linewidth=0,
+        reading.steps, reading["lower"], reading["upper"], color=colour, alpha=0.18, linewidth=0,
         label=r"bounds $\frac{1}{3}\mathrm{tr} + \frac{1}{2}\xi$, $\frac{1}{3}\mathrm{tr} + \xi$",
     )  # fmt: skip
     _draw_numerical(axes, reading, reading.numerics["eigenvalues"].max(axis=1))
-    axes.plot(reading.step, reading["sharpness"], color=colour, label="closed form", **style.EXACT)
+    axes.plot(reading.steps, reading["sharpness"], color=colour, label="closed form", **style.EXACT)
     _draw_threshold(axes, reading, label=r"$2/\eta$")
     axes.set_ylim(0, 1.75 * reading["upper"].max())
     axes.set_ylabel(r"sharpness $\lambda_{\max}$")
@@ -59,7 +59,7 @@ def _draw_sharpness(axes: Axes, reading: Reading) -> None:
 def _draw_trace(axes: Axes, reading: Reading) -> None:
     _draw_numerical(axes, reading, reading.numerics["eigenvalues"].sum(axis=1))
     axes.plot(
-        reading.step, reading["trace"], color=style.COLOURS["trace"],
+        reading.steps, reading["trace"], color=style.COLOURS["trace"],
         label=r"closed form $\alpha + \zeta(\|w_Q\|^2 + \|w_K\|^2)$", **style.EXACT,
     )  # fmt: skip
     axes.set_ylim(top=1.35 * reading["trace"].max())
@@ -69,7 +69,7 @@ def _draw_trace(axes: Axes, reading: Reading) -> None:
 
 def _draw_phases(axes: Axes, reading: Reading) -> None:
     """Sharpness and trace over the first steps at the edge, or over the last steps."""
-    last = len(reading.step)
+    last = len(reading.steps)
     start = max(0, last - ZOOM if reading.edge is None else reading.edge - 3)
     shown = slice(start, min(last, start + ZOOM))
     for name, colour, marker in (
@@ -77,7 +77,7 @@ def _draw_phases(axes: Axes, reading: Reading) -> None:
         ("trace", style.COLOURS["trace"], "s"),
     ):
         axes.plot(
-            reading.step[shown], reading[name][shown], color=colour, marker=marker, label=name,
+            reading.steps[shown], reading[name][shown], color=colour, marker=marker, label=name,
             linewidth=1.0, **SMALL,
         )  # fmt: skip
     _draw_threshold(axes, reading)
@@ -89,7 +89,7 @@ def _draw_norms(axes: Axes, reading: Reading, labels: dict[str, str]) -> None:
     looks = ((style.BLUE, "-", 1.2), (style.GREEN, "--", 1.8), (style.ORANGE, "-.", 1.2))
     for (name, label), (colour, line, width) in zip(labels.items(), looks, strict=True):
         axes.plot(
-            reading.step, reading[f"norm/{name}"], color=colour, linestyle=line, linewidth=width,
+            reading.steps, reading[f"norm/{name}"], color=colour, linestyle=line, linewidth=width,
             label=label,
         )  # fmt: skip
     axes.legend(loc="lower right", ncols=3, **KEY)
@@ -108,8 +108,8 @@ def _draw_weights(axes: Axes, reading: Reading) -> None:
 
 
 def _draw_error(axes: Axes, reading: Reading) -> None:
-    error = visible(reading.errors)
-    axes.semilogy(reading.numeric_step, error, ".", color=style.COLOURS["error"], markersize=3)
+    error = visible(reading.errors())
+    axes.semilogy(reading.numeric_steps, error, ".", color=style.COLOURS["error"], markersize=3)
     error_axis(axes)
     axes.set_ylabel("relative error of\nthe closed form")
 
@@ -130,7 +130,7 @@ PANELS = {
 def draw(reading: Reading) -> Figure:
     """Eight panels over the training steps; a dotted line marks where the sharpness reaches 2/η."""
     figure, grid = style.panels(4, 2, height=1.65)
-    step = reading.step
+    step = reading.steps
     for axes, letter, (title, drawn) in zip(grid.flat, "abcdefgh", PANELS.items(), strict=True):
         drawn(axes, reading)
         style.letter(axes, f"({letter}) {title}")
@@ -156,7 +156,7 @@ def _course(reading: Reading) -> str:
     relative = reading.relative_sharpness
     return (
         f"The sharpness rises from {sharpness[0]:.2g} to 2/η = {threshold:.3g}, which it "
-        f"reaches at step {reading.step[reading.edge]} (dotted), and then oscillates around it "
+        f"reaches at step {reading.steps[reading.edge]} (dotted), and then oscillates around it "
         f"with period 2: its mean from there on is {relative[reading.from_edge].mean():.3f} · 2/η, "
         f"and its largest value {relative.max():.3f} · 2/η."
     )
@@ -165,12 +165,12 @@ def _course(reading: Reading) -> str:
 def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     end = f"The loss goes from {reading['loss'][0]:.2g} to {reading['loss'][-1]:.1e}."
-    if reading["diverged_at"] >= 0:
-        end = f"Training diverges at step {reading['diverged_at']}."
+    if reading.diverged_at is not None:
+        end = f"Training diverges at step {reading.diverged_at}."
     return (
         "Progressive sharpening and the edge of stability in a single self-attention layer "
         f"trained to reverse sequences, by gradient descent with learning rate η = "
         f"{reading['learning_rate']:.3g}. {_course(reading)} {end} Panel (h): error of the whole "
-        f"spectrum relative to its largest eigenvalue, at most {reading.errors.max():.1e} over "
-        f"{len(reading.numeric_step)} spectra (dashed: {EXACT:.0e})."
+        f"spectrum relative to its largest eigenvalue, at most {reading.errors().max():.1e} over "
+        f"{len(reading.numeric_steps)} spectra (dashed: {EXACT:.0e})."
     )

@@ -2,26 +2,15 @@
 
 import numpy as np
 
-from hessian_spectra.agreement import spectrum_error
-from hessian_spectra.results import StudyArrays
 from hessian_spectra.statistics import correlation, rank_correlation
+from hessian_spectra.studies.trajectory import Trajectory
 
 
-class Reading(StudyArrays):
-    """One training run: ``r`` recorded steps, ``s`` of them with a numerical spectrum.
+class Reading(Trajectory):
+    """One training run.
 
     The edge is the first step at which the sharpness is at least 2/η, η the learning rate.
     """
-
-    @property
-    def step(self) -> np.ndarray:
-        """The recorded steps, ``(r,)``."""
-        return self.closed_form["step"]
-
-    @property
-    def numeric_step(self) -> np.ndarray:
-        """Those with a numerical spectrum, ``(s,)``."""
-        return self.numerics["step"]
 
     @property
     def threshold(self) -> float:
@@ -51,7 +40,7 @@ class Reading(StudyArrays):
 
     def trend(self, name: str, rows: slice) -> float:
         """Rank correlation of a quantity with the step."""
-        return rank_correlation(self.step[rows].astype(float), self[name][rows])
+        return rank_correlation(self.steps[rows].astype(float), self[name][rows])
 
     def rise(self, *names: str) -> float:
         """The same up to the edge, the smallest of some quantities'."""
@@ -64,10 +53,3 @@ class Reading(StudyArrays):
     def changes_together(self, name: str) -> float:
         """Correlation of these with those of the sharpness."""
         return correlation(self.changes(name), self.changes("sharpness"))
-
-    @property
-    def errors(self) -> np.ndarray:
-        """Error of the closed form, relative to the largest eigenvalue, ``(s,)``."""
-        rows = np.searchsorted(self.step, self.numeric_step)
-        exact, numeric = (side["eigenvalues"] for side in (self.closed_form, self.numerics))
-        return spectrum_error(exact[rows], numeric)

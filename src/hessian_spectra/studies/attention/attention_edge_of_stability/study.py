@@ -7,43 +7,32 @@ import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import DataStudyConfig
+from hessian_spectra.studies.training import TrainingConfig, numeric_spectrum, recorded
 from hessian_spectra.training import gradient_descent
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require_at_least
 from hessian_spectra.work import KEEPS_NOTHING, Run
 
 WEIGHTS = ("w_value", "w_query", "w_key")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(DataStudyConfig):
-    """Settings of the edge-of-stability study.
+class Config(TrainingConfig):
+    """Settings of the edge-of-stability study, which records every step.
+
+    At the edge the weights oscillate with period 2: an odd ``numeric_every`` sees both phases.
 
     Args:
         key_dimension: d_K, the length of w_Q and w_K.
-        initial_scale: standard deviation of the initial weights.
-        learning_rate: step size η of gradient descent.
-        steps: number of updates; every step is recorded.
-        numeric_every: distance of the steps at which the numerical spectrum is computed. At the
-            edge the weights oscillate with period 2, so an odd distance sees both phases.
     """
 
     key_dimension: int
-    initial_scale: float
-    learning_rate: float
-    steps: int
-    numeric_every: int
 
     def __post_init__(self) -> None:
-        require(self.key_dimension >= 1, "key_dimension", "at least 1", self.key_dimension)
-        require(self.initial_scale > 0, "initial_scale", "a positive number", self.initial_scale)
-        require(self.learning_rate > 0, "learning_rate", "a positive number", self.learning_rate)
-        require(self.steps >= 1, "steps", "at least 1", self.steps)
-        require(self.numeric_every >= 1, "numeric_every", "at least 1", self.numeric_every)
+        super().__post_init__()
+        require_at_least(1, self, "key_dimension")
 
 
 def initial_weights(config: Config) -> tuple[Tensor, Tensor, Tensor]:
@@ -74,16 +63,8 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
         steps=config.steps,
         log=run.log,
     )
-    diverged_at = -1 if trajectory.diverged_at is None else trajectory.diverged_at
-    weights = {name: trajectory.parameters[name].numpy() for name in WEIGHTS}
-    return weights | {
-        "x": data["x"],
-        "y": data["y"],
-        "learning_rate": np.array(config.learning_rate),
-        "step": trajectory.steps.numpy(),
-        "loss": trajectory.losses.numpy(),
-        "diverged_at": np.array(diverged_at),
-    }
+    given = {"x": data["x"], "y": data["y"], "learning_rate": np.array(config.learning_rate)}
+    return given | recorded(trajectory)
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:
@@ -103,9 +84,8 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         _at_step(value, query, key, x, y)
         for value, query, key in zip(values, queries, keys, strict=True)
     ]
-    arrays = {key: np.array([row[key] for row in rows]) for key in rows[0]}
     kept = ("step", "loss", "learning_rate", "diverged_at")
-    return arrays | {key: networks[key] for key in kept}
+    return stacked(rows) | {key: networks[key] for key in kept}
 
 
 def _at_step(value: Tensor, query: Tensor, key: Tensor, x: Tensor, y: Tensor) -> Arrays:
@@ -134,10 +114,11 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
     Returns:
         ``step`` (s,) and ``eigenvalues`` (s, 2 d_K + 1), ascending.
     """
-    batch = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
     steps = networks["step"][:: config.numeric_every]
-    rows = []
-    for weights in zip(*(torch.from_numpy(networks[name][steps]) for name in WEIGHTS), strict=True):
-        problem = cv.Problem(SelfAttention(*weights), HalfSquaredError("element"), [batch])
-        rows.append(cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy())
+    weights = (torch.from_numpy(networks[name][steps]) for name in WEIGHTS)
+    rows = [
+        numeric_spectrum(SelfAttention(*row), x, y, per="element")
+        for row in zip(*weights, strict=True)
+    ]
     return {"step": steps, "eigenvalues": np.array(rows)}

@@ -10,9 +10,10 @@ from matplotlib.patches import Patch
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.attention.attention_scale.reading import Reading, Sweep
-from hessian_spectra.studies.attention.drawing import SMALL, error_axis, visible
 
+SMALL: dict[str, Any] = {"markersize": 3}
 OUTLIERS = tuple(style.COLOURS[f"outlier {k}"] for k in (1, 2, 3))
 
 

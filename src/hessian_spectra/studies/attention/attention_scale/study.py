@@ -10,11 +10,11 @@ from torch import Tensor
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_at_least, require_positive
 
 # What each sweep varies; the last one is the third on sequences with a massive first token.
 SWEEPS = ("query_key", "value", "sink", "massive_sink")
@@ -48,16 +48,17 @@ class Config(DataStudyConfig):
 
     def __post_init__(self) -> None:
         # A bulk eigenvalue occurs d_K − 1 times, and the bulk is found as what repeats.
-        require(self.key_dimension >= 3, "key_dimension", "at least 3", self.key_dimension)
-        for field in ("weight_norm", "smallest_norm", "massive_activation", "largest_sink_bias"):
-            require(getattr(self, field) > 0, field, "a positive number", getattr(self, field))
+        require_at_least(3, self, "key_dimension")
+        require_positive(
+            self, "weight_norm", "smallest_norm", "massive_activation", "largest_sink_bias"
+        )
+        require_at_least(2, self, "points")
         require(
             self.largest_norm > self.smallest_norm,
             "largest_norm",
             f"more than smallest_norm = {self.smallest_norm}",
             self.largest_norm,
         )
-        require(self.points >= 2, "points", "at least 2", self.points)
         require(
             2 <= self.numeric_points <= self.points,
             "numeric_points",
@@ -149,7 +150,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     }
     for name in SWEEPS:
         rows = [_exact(network) for network in sweep(config, name, networks)]
-        arrays |= {f"{name}/{key}": np.array([row[key] for row in rows]) for key in rows[0]}
+        arrays |= stacked(rows, f"{name}/")
     return arrays
 
 

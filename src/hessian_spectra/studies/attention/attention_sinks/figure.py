@@ -1,5 +1,7 @@
 """Bulk and outliers of self-attention with vector tokens against the strength of a sink."""
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -7,8 +9,10 @@ from matplotlib.lines import Line2D
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.attention.attention_sinks.reading import Reading
-from hessian_spectra.studies.attention.drawing import SMALL, error_axis, visible
+
+SMALL: dict[str, Any] = {"markersize": 3}
 
 
 def _draw_bulk(axes: Axes, reading: Reading) -> None:

@@ -16,7 +16,7 @@ from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_at_least, require_positive
 
 # Eigenvalues closer than this share of the largest are the same; round-off is below 1e-14.
 SAME = 1e-11
@@ -46,9 +46,9 @@ class Config(DataStudyConfig):
     replicates: int
 
     def __post_init__(self) -> None:
-        require(self.key_dimension >= 1, "key_dimension", "at least 1", self.key_dimension)
-        for field in ("value_norm", "query_key_norm"):
-            require(getattr(self, field) > 0, field, "a positive number", getattr(self, field))
+        require_at_least(1, self, "key_dimension", "replicates")
+        require_at_least(2, self, "points")
+        require_positive(self, "value_norm", "query_key_norm")
         biases = list(self.sink_biases)
         require(
             len(biases) >= 2
@@ -58,11 +58,9 @@ class Config(DataStudyConfig):
             "at least two finite numbers, ascending",
             biases,
         )
-        require(self.points >= 2, "points", "at least 2", self.points)
         require(
             0 < self.outlier_share <= 1, "outlier_share", "a share in (0, 1]", self.outlier_share
         )
-        require(self.replicates >= 1, "replicates", "at least 1", self.replicates)
 
 
 @dataclass(frozen=True)

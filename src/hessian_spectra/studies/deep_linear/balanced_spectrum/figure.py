@@ -9,10 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import FLOOR, visible
 from hessian_spectra.studies.deep_linear.balanced_spectrum.reading import Network, Reading
 
-# What is left of an eigenvalue or an error of 0 is drawn at the bottom of its axis.
-FLOOR = 1e-18
 LETTERS = string.ascii_lowercase
 CORRECTED: dict[str, Any] = {"color": style.BLUE, "linewidth": 1.3}
 PRINTED: dict[str, Any] = {"color": style.VERMILION, "linewidth": 1.3, "linestyle": (0, (4, 1.5))}
@@ -35,7 +34,7 @@ def _spectrum(
 ) -> None:
     rank = np.arange(1, shown + 1)
     points = style.NUMERIC | {"markersize": 3, "color": style.GREY, "markeredgewidth": 0}
-    numbers = np.maximum(np.abs(_descending(numeric, shown)), FLOOR)
+    numbers = visible(np.abs(_descending(numeric, shown)))
     axes.semilogy(rank, numbers, **points, zorder=1)
     for spectrum, look in ((exact, CORRECTED), (printed, PRINTED)):
         values = _descending(spectrum, shown)
@@ -59,7 +58,7 @@ def _errors(axes: Axes, numeric: np.ndarray, shown: int, sides: dict[str, np.nda
         error = np.abs(values - truth[: len(values)]) / numeric[-1]
         look: dict[str, Any] = {"linestyle": "none", "markersize": 3 if name == "Lanczos" else 1.8}
         rank = np.arange(1, len(values) + 1)
-        axes.semilogy(rank, np.maximum(error, FLOOR), **look, **looks[name])
+        axes.semilogy(rank, visible(error), **look, **looks[name])
     axes.set_ylim(FLOOR / 5, 10)
     axes.set_yticks(10.0 ** np.arange(-16, 1, 4))
     axes.set_xlabel("rank, descending")

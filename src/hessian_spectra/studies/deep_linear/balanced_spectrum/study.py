@@ -24,7 +24,7 @@ from hessian_spectra.models import HalfSquaredError, Perceptron, balanced_weight
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_positive
 
 # Largest residual of an eigenpair of Lanczos' method, relative to the largest eigenvalue.
 TOLERANCE = 1e-8
@@ -47,9 +47,7 @@ class Config(DataStudyConfig):
     top: int
 
     def __post_init__(self) -> None:
-        for name in ("input_scale", "residual"):
-            value = getattr(self, name)
-            require(math.isfinite(value) and value > 0, name, "a positive number", value)
+        require_positive(self, "input_scale", "residual")
         networks = [list(sizes) for sizes in self.architectures]
         shaped = len(networks) > 0 and all(len(s) >= 2 and min(s) >= 1 for s in networks)
         expected = "one or more lists of two or more widths, each at least 1"

@@ -8,11 +8,10 @@ from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import error_axis
 from hessian_spectra.studies.deep_linear.depth_and_norm.reading import Reading
 
-# Viridis without its brightest end, which would vanish on white.
 DEPTH = "depth L (layers)"
 NORM = r"label norm $\|Y\|_2/\sqrt{n}$"
 # What rounding leaves out of an error is drawn at the bottom of its axis.
@@ -86,8 +85,7 @@ def _errors(axes: Axes, reading: Reading) -> None:
             color=colour,
             **style.NUMERIC | {"alpha": 0.9},
         )
-    axes.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
-    axes.set_ylim(FLOOR / 3, 1e-6)
+    error_axis(axes, FLOOR / 3, 1e-6)
     axes.set_ylabel("relative error of eq. (14)")
     axes.legend(ncols=3, loc="upper center", title=NORM, title_fontsize=7, handletextpad=0.1)
 

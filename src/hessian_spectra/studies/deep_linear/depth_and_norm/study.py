@@ -19,7 +19,7 @@ from hessian_spectra.models import HalfSquaredError, Perceptron, balanced_weight
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_at_least, require_positive
 
 # Largest residual of the largest eigenvalue, relative; its own error is about its square.
 TOLERANCE = 1e-6
@@ -46,15 +46,14 @@ class Config(DataStudyConfig):
     largest_width: int
 
     def __post_init__(self) -> None:
-        scale, norms = self.input_scale, list(self.norms)
-        require(math.isfinite(scale) and scale > 0, "input_scale", "a positive number", scale)
-        require(self.largest_depth >= 2, "largest_depth", "at least 2", self.largest_depth)
+        norms = list(self.norms)
+        require_positive(self, "input_scale")
+        require_at_least(2, self, "largest_depth", "contour_points")
+        require_at_least(1, self, "smallest_width")
         positive = len(norms) >= 2 and all(math.isfinite(s) and s > 0 for s in norms)
         ascending = all(np.diff(norms) > 0)
         expected = "two or more positive numbers, ascending"
         require(positive and ascending, "norms", expected, norms)
-        require(self.contour_points >= 2, "contour_points", "at least 2", self.contour_points)
-        require(self.smallest_width >= 1, "smallest_width", "at least 1", self.smallest_width)
         expected = f"at least smallest_width = {self.smallest_width}"
         fits = self.largest_width >= self.smallest_width
         require(fits, "largest_width", expected, self.largest_width)

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.scalar.data_scale.reading import (
     NETWORKS,
     PROPORTIONAL,
@@ -23,7 +23,6 @@ from hessian_spectra.studies.scalar.data_scale.reading import (
 
 # For each network its line and its marker.
 LOOKS: dict[str, tuple[Any, str]] = {"first": ("-", "o"), "second": ("--", "s")}
-# Viridis without its brightest end, which would vanish on white.
 TIGHT = {"columnspacing": 1.5, "handletextpad": 0.1, "title_fontsize": 7}
 SCALE = r"data scale $\sigma_x^2$ (units of $x^2$)"
 
@@ -77,8 +76,7 @@ def _errors(axes: Axes, reading: Reading) -> None:
         for targets, face in zip(TARGETS, (style.BLACK, "none"), strict=True):
             axes.semilogy(
                 reading.moments,
-                # A spectrum without any error still shows, at the bottom of the axis.
-                np.maximum(reading.spectra(network, targets).error(), 1e-18),
+                visible(reading.spectra(network, targets).error()),
                 linestyle="none",
                 marker=marker,
                 markersize=4,
@@ -86,8 +84,7 @@ def _errors(axes: Axes, reading: Reading) -> None:
                 markerfacecolor=face,
                 label=f"{width}, {targets}",
             )
-    axes.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
-    axes.set_ylim(1e-18, 1e-4)
+    error_axis(axes, top=1e-4)
     axes.set_xlabel(SCALE)
     axes.set_ylabel("relative error of\nthe closed form")
     axes.legend(ncols=2, loc="upper center", title="width m, targets y", **TIGHT)

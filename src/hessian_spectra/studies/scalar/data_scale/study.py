@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra import curvature as cv
-from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, standard_parametrisation
-from hessian_spectra.results import Arrays
+from hessian_spectra.models import TwoLayerLinear, standard_parametrisation
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.studies.scalar.data_scale.reading import TARGETS
-from hessian_spectra.validation import require
+from hessian_spectra.studies.training import numeric_spectrum
+from hessian_spectra.validation import require_at_least, require_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +43,9 @@ class Config(DataStudyConfig):
     scales: int
 
     def __post_init__(self) -> None:
-        for field in ("width", "second_width"):
-            # A single hidden unit has no bulk.
-            require(getattr(self, field) >= 2, field, "at least 2", getattr(self, field))
-        for field in ("variance_times_fan_in", "largest_second_moment"):
-            value = getattr(self, field)
-            require(math.isfinite(value) and value > 0, field, "a positive number", value)
-        require(self.scales >= 2, "scales", "at least 2", self.scales)
+        # A single hidden unit has no bulk.
+        require_at_least(2, self, "width", "second_width", "scales")
+        require_positive(self, "variance_times_fan_in", "largest_second_moment")
 
 
 def second_moments(config: Config) -> np.ndarray:
@@ -101,14 +97,9 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         "squared_norms": np.array(squared_norms),
     }
     for name, instances in _instances(config, networks):
-        rows = [cf.two_layer_linear(w, v, x, y).arrays(f"{name}/") for v, w, x, y in instances]
-        arrays |= {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+        rows = [cf.two_layer_linear(w, v, x, y).arrays() for v, w, x, y in instances]
+        arrays |= stacked(rows, f"{name}/")
     return arrays
-
-
-def _eigenvalues(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
-    problem = cv.Problem(TwoLayerLinear(v=v, w=w), HalfSquaredError(), [(x, y)])
-    return cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy()
 
 
 def numerics(config: Config, networks: Arrays) -> Arrays:
@@ -118,6 +109,8 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
         ``<network>_<targets>/eigenvalues`` ``(s, 2m)`` as in :func:`closed_form`.
     """
     return {
-        f"{name}/eigenvalues": np.stack([_eigenvalues(*instance) for instance in instances])
+        f"{name}/eigenvalues": np.stack(
+            [numeric_spectrum(TwoLayerLinear(v, w), x, y) for v, w, x, y in instances]
+        )
         for name, instances in _instances(config, networks)
     }

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import FLOOR, error_axis, visible
 from hessian_spectra.studies.scalar.gd_subspace.reading import LEAVING, STAYING, Reading, Training
 
 # Optimizer -> label, colour, marker.
@@ -22,19 +22,16 @@ LOOKS = {
     "random_velocity": ("heavy ball, random start velocity", style.PURPLE, "X"),
 }
 
-# A step with no error at all still shows, at the bottom of the axis.
-FLOOR = 1e-18
-
 
 def _line(axes: Axes, training: Training, array: str, name: str) -> None:
-    values = np.maximum(training.closed_form[array], FLOOR)
+    values = visible(training.closed_form[array])
     axes.plot(training.steps, values, color=LOOKS[name][1], **style.EXACT)
 
 
 def _points(axes: Axes, steps: np.ndarray, values: np.ndarray, name: str) -> None:
     _, colour, marker = LOOKS[name]
     points: Any = style.NUMERIC | {"marker": marker}
-    axes.plot(steps, np.maximum(values, FLOOR), color=colour, **points)
+    axes.plot(steps, visible(values), color=colour, **points)
 
 
 def draw(reading: Reading) -> Figure:
@@ -50,7 +47,7 @@ def draw(reading: Reading) -> Figure:
         _line(rotation, training, "rotation", name)
         _points(invariance, steps, numerics["invariance"], name)
         _points(error, steps, training.errors(), name)
-    error.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
+    error_axis(error)
     titles = {
         "(a) iterate in the initial bulk space": "$\\|Z_0^\\top\\theta_t\\|\\,/\\,\\|\\theta_t\\|$",
         "(b) rotation of the bulk space": "sine of largest angle",

@@ -7,7 +7,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.studies.scalar.reading import Trajectory
+from hessian_spectra.studies.trajectory import Trajectory
 
 # Corollary 3.1 is proved for the first. The next ones move by linear combinations of iterates and
 # gradients, so that the proof carries over; the last two do not.

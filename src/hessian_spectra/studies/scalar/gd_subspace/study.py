@@ -1,6 +1,5 @@
 """Which optimizers keep the bulk eigenspace (singh2026cracking, Corollary 3.1)."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,12 +10,12 @@ from torch import Tensor, nn
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.studies.base import DataStudyConfig
+from hessian_spectra.studies.training import HiddenLayerConfig, recorded
 from hessian_spectra.training import descend, follow, stochastic_gradient_descent
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_at_least, require_positive
 from hessian_spectra.work import KEEPS_NOTHING, Run
 
 # The corollary covers the first; those up to weight decay combine gradients and iterates linearly,
@@ -37,53 +36,30 @@ RESOLVED_GAP = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(DataStudyConfig):
+class Config(HiddenLayerConfig):
     """Settings of the gradient-descent-subspace study.
 
     Args:
-        width: number of hidden units m, at least 2 for there to be a bulk.
-        initial_scale: norm of each layer's initial weights, roughly: they are Gaussian with this
-            over √m as standard deviation.
-        learning_rate: step size of all optimizers but Adam.
         momentum: of heavy ball and Nesterov.
         weight_decay: of the run with weight decay.
         batch_size: samples per step of stochastic gradient descent.
-        adam_learning_rate: step size of Adam.
+        adam_learning_rate: step size of Adam, ``learning_rate`` being that of all others.
         velocity_scale: standard deviation of the random initial velocity.
-        steps: number of updates.
-        record_every: distance of the steps at which the closed form is evaluated.
-        numeric_every: every how many of these the numerical eigenspaces are computed.
     """
 
-    width: int
-    initial_scale: float
-    learning_rate: float
     momentum: float
     weight_decay: float
     batch_size: int
     adam_learning_rate: float
     velocity_scale: float
-    steps: int
-    record_every: int
-    numeric_every: int
 
     def __post_init__(self) -> None:
-        require(
-            self.width >= 2, "width", "at least 2 (a network of width 1 has no bulk)", self.width
-        )
-        for name in (
-            "initial_scale",
-            "learning_rate",
-            "weight_decay",
-            "adam_learning_rate",
-            "velocity_scale",
-        ):
-            value = getattr(self, name)
-            require(value > 0, name, "a positive number", value)
+        super().__post_init__()
+        expected = "at least 2 (a network of width 1 has no bulk)"
+        require(self.width >= 2, "width", expected, self.width)
+        require_positive(self, "weight_decay", "adam_learning_rate", "velocity_scale")
         require(0 < self.momentum < 1, "momentum", "a number in (0, 1)", self.momentum)
-        for name in ("batch_size", "steps", "record_every", "numeric_every"):
-            value = getattr(self, name)
-            require(value >= 1, name, "at least 1", value)
+        require_at_least(1, self, "batch_size")
 
 
 def _optimizer(config: Config, name: str, model: nn.Module) -> torch.optim.Optimizer:
@@ -119,12 +95,7 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     """
     x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
     require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
-    draws = generator(config.seed, "weights")
-    v, w = (
-        config.initial_scale
-        / math.sqrt(config.width)
-        * torch.randn(2, config.width, generator=draws, dtype=torch.float64)
-    )
+    v, w = config.initial_weights()
     descents = {}
     for name in OPTIMIZERS:
         model = TwoLayerLinear(v, w)
@@ -141,12 +112,7 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
         )
     arrays: Arrays = {"x": data["x"], "y": data["y"], "optimizers": np.array(OPTIMIZERS)}
     for name, trajectory in follow(descents, run.log).items():
-        arrays[f"{name}/step"] = trajectory.steps.numpy()
-        arrays[f"{name}/loss"] = trajectory.losses.numpy()
-        arrays[f"{name}/v"] = trajectory.parameters["v"].numpy()
-        arrays[f"{name}/w"] = trajectory.parameters["w"].numpy()
-        diverged_at = -1 if trajectory.diverged_at is None else trajectory.diverged_at
-        arrays[f"{name}/diverged_at"] = np.array(diverged_at)
+        arrays |= {f"{name}/{key}": array for key, array in recorded(trajectory).items()}
     return arrays
 
 
@@ -184,18 +150,19 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     arrays: Arrays = {"optimizers": networks["optimizers"]}
     for name in networks["optimizers"].tolist():
         start: Tensor | None = None
-        eigenvalues, iterate, rotation = [], [], []
+        rows = []
         for v, w in _weights(networks, name):
             bulk = cf.gradient_descent_subspace(w, v).bulk
             start = bulk if start is None else start
-            eigenvalues.append(cf.two_layer_linear(w, v, x, y).eigenvalues.numpy())
-            iterate.append(_share_inside(start, v, w))
-            rotation.append(_sine(start, bulk))
-        for key in ("step", "loss", "diverged_at"):
-            arrays[f"{name}/{key}"] = networks[f"{name}/{key}"]
-        arrays[f"{name}/eigenvalues"] = np.array(eigenvalues)
-        arrays[f"{name}/iterate"] = np.array(iterate)
-        arrays[f"{name}/rotation"] = np.array(rotation)
+            rows.append(
+                {
+                    "eigenvalues": cf.two_layer_linear(w, v, x, y).eigenvalues.numpy(),
+                    "iterate": _share_inside(start, v, w),
+                    "rotation": _sine(start, bulk),
+                }
+            )
+        kept = (f"{name}/{key}" for key in ("step", "loss", "diverged_at"))
+        arrays |= stacked(rows, f"{name}/") | {key: networks[key] for key in kept}
     return arrays
 
 
@@ -249,5 +216,5 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
                 }
             )
         arrays[f"{name}/step"] = networks[f"{name}/step"][:: config.numeric_every]
-        arrays |= {f"{name}/{key}": np.array([row[key] for row in rows]) for key in rows[0]}
+        arrays |= stacked(rows, f"{name}/")
     return arrays

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.scalar.drawing import patches, phases, shade
 from hessian_spectra.studies.scalar.learning_phases.reading import Reading
 
@@ -62,11 +62,9 @@ def _draw_small(axes: Any, reading: Reading) -> None:
 
 
 def _draw_error(axes: Any, reading: Reading) -> None:
-    # A spectrum without any error still shows, at the bottom of the axis.
-    _points(axes, reading.ratio, np.maximum(reading.error(), 1e-18), reading.sign)
+    _points(axes, reading.ratio, visible(reading.error()), reading.sign)
     axes.set_yscale("log")
-    axes.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
-    axes.set_ylim(1e-18, 1e-8)
+    error_axis(axes)
     axes.set_ylabel("relative error")
     style.letter(axes, "(d) error of the whole spectrum")
 

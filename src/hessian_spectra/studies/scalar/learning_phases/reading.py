@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.results import KINDS
 from hessian_spectra.studies.scalar.spectra import SpectraReading
 
 # The numerical eigenvalues carry an error of about 1e-15 of the largest one.
@@ -31,11 +32,16 @@ class Reading(SpectraReading):
         if not chosen.any():
             words = " or ".join(map(str, signs))
             raise NothingToMeasure(f"this configuration has no network whose θ* has sign {words}")
-        sides = {"closed_form": self.closed_form, "numerics": self.numerics}
+
+        def rows(name: str, array: np.ndarray) -> np.ndarray:
+            # Kinds and cells may stand once for all networks.
+            alone = array.ndim == (1 if name in KINDS else 0)
+            return array if alone else array[chosen]
+
         return Reading(
             {
-                side: {key: array[chosen] if array.ndim else array for key, array in arrays.items()}
-                for side, arrays in sides.items()
+                side: {name: rows(name, array) for name, array in arrays.items()}
+                for side, arrays in self.sides.items()
             }
         )
 

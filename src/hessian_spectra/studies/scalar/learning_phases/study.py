@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra import curvature as cv
-from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
-from hessian_spectra.results import Arrays
+from hessian_spectra.models import TwoLayerLinear
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require
+from hessian_spectra.studies.training import numeric_spectrum
+from hessian_spectra.validation import require, require_at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +37,8 @@ class Config(DataStudyConfig):
     weight_scale: list[float]
 
     def __post_init__(self) -> None:
-        require(self.instances >= 1, "instances", "at least 1", self.instances)
-        require(self.without_signal >= 0, "without_signal", "at least 0", self.without_signal)
-        require(self.width >= 1, "width", "at least 1", self.width)
+        require_at_least(1, self, "instances", "width")
+        require_at_least(0, self, "without_signal")
         for name in ("solution", "ratio", "weight_scale"):
             bounds = list(getattr(self, name))
             ordered = len(bounds) == 2 and all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]
@@ -126,7 +125,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     ]
     trace = second_moment * (drawn.v.square() + drawn.w.square()).sum(dim=1)
     return {
-        **{name: np.stack([spectrum[name] for spectrum in spectra]) for name in spectra[0]},
+        **stacked(spectra),
         "trace": trace.numpy(),
         "phase": np.array(phase),
         "solution": drawn.solution.numpy(),
@@ -142,8 +141,8 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
         ``eigenvalues`` (k, 2m), ascending.
     """
     drawn = instances(config, networks)
-    rows = []
-    for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True):
-        problem = cv.Problem(TwoLayerLinear(v, w), HalfSquaredError(), [(drawn.x, y)])
-        rows.append(cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy())
+    rows = [
+        numeric_spectrum(TwoLayerLinear(v, w), drawn.x, y)
+        for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True)
+    ]
     return {"eigenvalues": np.array(rows)}

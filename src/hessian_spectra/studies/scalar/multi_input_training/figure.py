@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.scalar.multi_input_training.reading import (
     CORRELATED,
     DECORRELATED,
@@ -32,13 +32,11 @@ def _draw_errors(axes: Axes, reading: Reading) -> None:
         (DECORRELATED, "correlations ignored", style.GREEN, "v"),
         (CORRELATED, "form for correlated inputs", style.BLACK, "o"),
     ):
-        # A step with no error at all still shows, at the bottom of the axis.
-        shown = np.maximum(reading.errors(form), 1e-18)
+        shown = visible(reading.errors(form))
         axes.semilogy(
             reading.numeric_steps, shown, marker, color=colour, markersize=3.5, label=label
         )
-    axes.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
-    axes.set_ylim(1e-18, 1e2)
+    error_axis(axes, top=1e2)
     axes.set_ylabel("relative error")
     axes.legend(loc="center right", bbox_to_anchor=(1.0, 0.72))
 

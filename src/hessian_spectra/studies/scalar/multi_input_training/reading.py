@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
-from hessian_spectra.studies.scalar.reading import Trajectory
+from hessian_spectra.studies.trajectory import Trajectory
 
 # The closed forms of the whole spectrum, by their arrays: for correlated inputs, and as if the
 # inputs were not correlated.

@@ -1,52 +1,24 @@
 """A multi-input linear network trained on correlated data (singh2026cracking, Corollary B.1)."""
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, MultiInputLinear
-from hessian_spectra.results import Arrays
-from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import DataStudyConfig
+from hessian_spectra.results import Arrays, stacked
+from hessian_spectra.studies.training import HiddenLayerConfig, numeric_spectrum, recorded
 from hessian_spectra.training import gradient_descent
 from hessian_spectra.validation import require
 from hessian_spectra.work import KEEPS_NOTHING, Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(DataStudyConfig):
-    """Settings of the multi-input training study.
-
-    Args:
-        width: number of hidden units m for each input coordinate.
-        initial_scale: norm of the initial v_d and w_d, roughly: they are Gaussian with this over
-            √m as standard deviation.
-        learning_rate: step size of gradient descent.
-        steps: number of updates.
-        record_every: distance of the steps at which the closed form is evaluated.
-        numeric_every: every how many of these the numerical spectrum is computed.
-    """
-
-    width: int
-    initial_scale: float
-    learning_rate: float
-    steps: int
-    record_every: int
-    numeric_every: int
-
-    def __post_init__(self) -> None:
-        for name in ("width", "steps", "record_every", "numeric_every"):
-            value = getattr(self, name)
-            require(value >= 1, name, "at least 1", value)
-        for name in ("initial_scale", "learning_rate"):
-            value = getattr(self, name)
-            require(value > 0, name, "a positive number", value)
+class Config(HiddenLayerConfig):
+    """Settings of the multi-input training study; ``width`` is that for each input coordinate."""
 
 
 def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
@@ -61,12 +33,7 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     """
     x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
     require(x.ndim == 2, "data", "a data set with several features per sample", config.data)
-    draws = generator(config.seed, "weights")
-    v, w = (
-        config.initial_scale
-        / math.sqrt(config.width)
-        * torch.randn(2, x.shape[1], config.width, generator=draws, dtype=torch.float64)
-    )
+    v, w = config.initial_weights(x.shape[1])
     trajectory = gradient_descent(
         MultiInputLinear(v, w),
         HalfSquaredError(),
@@ -79,15 +46,8 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     )
     # The parameters alternate: v_1, w_1, v_2, w_2, ...
     rows = torch.stack(list(trajectory.parameters.values()), dim=1)
-    return {
-        "x": data["x"],
-        "y": data["y"],
-        "step": trajectory.steps.numpy(),
-        "loss": trajectory.losses.numpy(),
-        "v": rows[:, 0::2].numpy(),
-        "w": rows[:, 1::2].numpy(),
-        "diverged_at": np.array(-1 if trajectory.diverged_at is None else trajectory.diverged_at),
-    }
+    weights = {"v": rows[:, 0::2], "w": rows[:, 1::2]}
+    return {"x": data["x"], "y": data["y"], **recorded(replace(trajectory, parameters=weights))}
 
 
 def _weights(networks: Arrays, every: int = 1) -> Iterator[tuple[Tensor, Tensor]]:
@@ -114,7 +74,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     return {
         "step": networks["step"],
         "loss": networks["loss"],
-        **{key: np.array([row[key] for row in rows]) for key in rows[0]},
+        **stacked(rows),
         "covariance": (x.T @ x / len(x)).numpy(),
         "diverged_at": networks["diverged_at"],
     }
@@ -127,8 +87,6 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
         ``step`` (s,) and ``eigenvalues`` (s, 2mD), ascending.
     """
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    rows = []
-    for v, w in _weights(networks, config.numeric_every):
-        problem = cv.Problem(MultiInputLinear(v, w), HalfSquaredError(), [(x, y)])
-        rows.append(cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy())
+    weights = _weights(networks, config.numeric_every)
+    rows = [numeric_spectrum(MultiInputLinear(v, w), x, y) for v, w in weights]
     return {"step": networks["step"][:: config.numeric_every], "eigenvalues": np.array(rows)}

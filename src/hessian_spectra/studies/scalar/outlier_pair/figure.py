@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.scalar.drawing import patches, shade
 from hessian_spectra.studies.scalar.outlier_pair.reading import RESOLVED, Reading, Training
 
@@ -58,11 +59,9 @@ def _draw_run(column: Any, run: Training) -> None:
     _draw_pair(large, small, run)
     size.semilogy(steps, run.share, color=style.COLOURS["outlier 2"], **style.EXACT)
     size.set_ylim(RESOLVED, 10)
-    # A step with no error at all still shows, at the bottom of the axis.
-    shown = np.maximum(run.errors(), 1e-18)
+    shown = visible(run.errors())
     error.semilogy(run.numeric_steps, shown, ".", color=style.COLOURS["error"], markersize=3)
-    error.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
-    error.set_ylim(1e-18, 1e-8)
+    error_axis(error)
 
     for panels, threshold in (((large, small), 1e-3), ((size, error), RESOLVED)):
         above = steps[run.share > threshold]

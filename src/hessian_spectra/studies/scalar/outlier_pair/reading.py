@@ -6,7 +6,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.studies.scalar.reading import Trajectory
+from hessian_spectra.studies.trajectory import Trajectory
 
 # Below this share of the large outlier the small one is round-off, and its sign means nothing.
 RESOLVED = 1e-12

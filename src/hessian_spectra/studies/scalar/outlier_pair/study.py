@@ -1,6 +1,5 @@
 """The pair of outlying eigenvalues of a network in training (singh2026cracking, Figure 8)."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,13 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReLU
-from hessian_spectra.results import Arrays
-from hessian_spectra.seeding import generator
-from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.training import Trajectory, descend, follow, stochastic_gradient_descent
-from hessian_spectra.validation import require
+from hessian_spectra.results import Arrays, stacked
+from hessian_spectra.studies.training import HiddenLayerConfig, numeric_spectrum, recorded
+from hessian_spectra.training import descend, follow, stochastic_gradient_descent
+from hessian_spectra.validation import require, require_positive
 from hessian_spectra.work import KEEPS_NOTHING, Run
 
 NETWORKS: Mapping[str, type[nn.Module]] = {"linear": TwoLayerLinear, "relu": TwoLayerReLU}
@@ -26,7 +23,8 @@ PAIR_CELLS: Mapping[str, str] = {"linear": "", "relu": "+"}
 # The name of the additional run, always of the linear network.
 HIGH = "linear_high"
 
-# The first steps, where most happens, all get a numerical spectrum.
+# The first steps, where most happens, all get a numerical spectrum; every ``numeric_every``-th of
+# the others does.
 DENSE_START = 12
 
 
@@ -40,39 +38,26 @@ class Variant(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(DataStudyConfig):
+class Config(HiddenLayerConfig):
     """Settings of the outlier-pair study.
 
     Args:
         networks: which networks are trained, ``linear`` and/or ``relu``; they start alike.
-        width: number of hidden units m.
-        initial_scale: norm of each layer's initial weights, roughly: they are Gaussian with this
-            over √m as standard deviation.
-        learning_rate: step size of gradient descent.
         momentum: heavy-ball momentum, started at rest.
         high_learning_rate: step size of one more run of the linear network, in which the loss first
             rises; 0 leaves it out.
         high_momentum: its momentum.
         high_initial_scale: its initial scale: the same draw, rescaled.
-        steps: number of updates.
-        record_every: distance of the steps at which the closed form is evaluated.
-        numeric_every: every how many of these the numerical spectrum is computed, after the first
-            few, which all have one.
     """
 
     networks: list[str]
-    width: int
-    initial_scale: float
-    learning_rate: float
     momentum: float
     high_learning_rate: float
     high_momentum: float
     high_initial_scale: float
-    steps: int
-    record_every: int
-    numeric_every: int
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         known = ", ".join(NETWORKS)
         require(
             len(self.networks) > 0 and set(self.networks) <= set(NETWORKS),
@@ -80,18 +65,11 @@ class Config(DataStudyConfig):
             f"a list of {known}",
             list(self.networks),
         )
-        require(self.width >= 1, "width", "at least 1", self.width)
-        require(self.initial_scale > 0, "initial_scale", "a positive number", self.initial_scale)
-        require(self.learning_rate > 0, "learning_rate", "a positive number", self.learning_rate)
         require(0 <= self.momentum < 1, "momentum", "a number in [0, 1)", self.momentum)
         high = self.high_learning_rate
         require(high >= 0, "high_learning_rate", "a positive number, or 0 for none", high)
         require(0 <= self.high_momentum < 1, "high_momentum", "in [0, 1)", self.high_momentum)
-        scale = self.high_initial_scale
-        require(scale > 0, "high_initial_scale", "a positive number", scale)
-        require(self.steps >= 1, "steps", "at least 1", self.steps)
-        require(self.record_every >= 1, "record_every", "at least 1", self.record_every)
-        require(self.numeric_every >= 1, "numeric_every", "at least 1", self.numeric_every)
+        require_positive(self, "high_initial_scale")
 
     def runs(self) -> dict[str, Variant]:
         """The runs by their names."""
@@ -118,12 +96,9 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     """
     x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
     require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
-    draws = generator(config.seed, "weights")
-    normal = torch.randn(2, config.width, generator=draws, dtype=torch.float64)
-
     descents = {}
     for name, planned in config.runs().items():
-        v, w = planned.initial_scale / math.sqrt(config.width) * normal
+        v, w = config.initial_weights(scale=planned.initial_scale)
         model = NETWORKS[planned.network](v, w)
         optimizer = stochastic_gradient_descent(
             model, learning_rate=planned.learning_rate, momentum=planned.momentum
@@ -139,21 +114,10 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
         )
     arrays: Arrays = {"x": data["x"], "y": data["y"], "runs": np.array(list(descents))}
     for name, trajectory in follow(descents, run.log).items():
-        arrays |= {f"{name}/{key}": array for key, array in _arrays(trajectory).items()}
+        arrays |= {f"{name}/{key}": array for key, array in recorded(trajectory).items()}
         arrays[f"{name}/learning_rate"] = np.array(config.runs()[name].learning_rate)
         arrays[f"{name}/momentum"] = np.array(config.runs()[name].momentum)
     return arrays
-
-
-def _arrays(trajectory: Trajectory) -> Arrays:
-    diverged_at = -1 if trajectory.diverged_at is None else trajectory.diverged_at
-    return {
-        "step": trajectory.steps.numpy(),
-        "loss": trajectory.losses.numpy(),
-        "v": trajectory.parameters["v"].numpy(),
-        "w": trajectory.parameters["w"].numpy(),
-        "diverged_at": np.array(diverged_at),
-    }
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:
@@ -186,7 +150,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
             strict=True,
         )
         rows = [_at_step(network, step, v, w, x, y) for step, v, w in weights]
-        arrays |= {f"{name}/{key}": np.array([row[key] for row in rows]) for key in rows[0]}
+        arrays |= stacked(rows, f"{name}/")
         arrays[f"{name}/pair_cell"] = np.array(PAIR_CELLS[network])
         chosen = x > 0 if network == "relu" else torch.ones_like(x, dtype=torch.bool)
         arrays[f"{name}/second_moment"] = ((x * x * chosen).mean()).numpy()
@@ -230,15 +194,9 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
     for name in networks["runs"].tolist():
         count = np.arange(len(networks[f"{name}/step"]))
         chosen = (count < DENSE_START) | (count % config.numeric_every == 0)
-        rows = []
-        for v, w in zip(
-            torch.from_numpy(networks[f"{name}/v"][chosen]),
-            torch.from_numpy(networks[f"{name}/w"][chosen]),
-            strict=True,
-        ):
-            model = NETWORKS[config.runs()[name].network](v, w)
-            problem = cv.Problem(model, HalfSquaredError(), [(x, y)])
-            rows.append(cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy())
+        network = NETWORKS[config.runs()[name].network]
+        v, w = (torch.from_numpy(networks[f"{name}/{key}"][chosen]) for key in "vw")
+        rows = [numeric_spectrum(network(*pair), x, y) for pair in zip(v, w, strict=True)]
         arrays[f"{name}/step"] = networks[f"{name}/step"][chosen]
         arrays[f"{name}/eigenvalues"] = np.array(rows)
     return arrays

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
+from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.scalar.relu_cells.reading import CELLS, Reading
 
 NAMES = {"+": "positive cell", "-": "negative cell"}
@@ -70,10 +70,8 @@ def _bulk_and_outliers(axes: Axes, reading: Reading) -> None:
 
 def _errors(axes: Axes, error: np.ndarray, label: str, marker: str) -> None:
     rank = np.arange(1, len(error) + 1)
-    # What is exactly 0 still shows, at the bottom of the axis.
-    axes.semilogy(rank, np.maximum(error, 1e-18), marker, color=style.BLACK, markersize=3.5)
-    axes.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
-    axes.set_ylim(3e-19, 1e-8)
+    axes.semilogy(rank, visible(error), marker, color=style.BLACK, markersize=3.5)
+    error_axis(axes, bottom=3e-19)
     axes.set_xlabel("rank of the eigenvalue, ascending")
     axes.set_ylabel(label)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -4,7 +4,6 @@ A hidden unit with v_j > 0 sees the points x > 0 only, one with v_j < 0 the poin
 the Hessian falls into two blocks, each that of a linear network on the points of its cell.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ from hessian_spectra.models import HalfSquaredError, TwoLayerReLU, standard_para
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_at_least, require_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,16 +34,13 @@ class Config(DataStudyConfig):
     variance_times_fan_in: float
 
     def __post_init__(self) -> None:
-        require(self.width >= 1, "width", "at least 1", self.width)
+        require_at_least(1, self, "width")
+        require_positive(self, "variance_times_fan_in")
         require(
             0 <= self.positive_units <= self.width,
             "positive_units",
             f"0 to {self.width} (width)",
             self.positive_units,
-        )
-        value = self.variance_times_fan_in
-        require(
-            math.isfinite(value) and value > 0, "variance_times_fan_in", "a positive number", value
         )
 
 

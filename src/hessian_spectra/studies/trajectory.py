@@ -48,9 +48,9 @@ class Trajectory(StudyArrays):
         Returns:
             ``(s, count)`` ascending.
         """
-        names = ("eigenvalues", "kind", "cell")
-        exact = StudyArrays({"closed_form": {name: self.at_numeric_steps(name) for name in names}})
-        return exact.select(kind, cell, of=self.numerics["eigenvalues"])
+        placed = np.full(self.closed_form["eigenvalues"].shape, np.nan)
+        placed[self.numeric_rows] = self.numerics["eigenvalues"]
+        return self.select(kind, cell, of=placed)[self.numeric_rows]
 
     def errors(self, form: str = "eigenvalues") -> np.ndarray:
         """The error of the whole spectrum at each step with a numerical one, ``(s,)``.

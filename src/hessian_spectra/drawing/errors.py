@@ -1,6 +1,4 @@
-"""What the figures of all studies of self-attention share: their markers, the panel of errors."""
-
-from typing import Any
+"""The axis of relative errors: how small ones are drawn, and where round-off ends."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,7 +6,6 @@ from matplotlib.axes import Axes
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 
-SMALL: dict[str, Any] = {"markersize": 3}
 # The bottom of an axis of errors, at which one that is zero is drawn.
 FLOOR = 1e-18
 
@@ -18,7 +15,7 @@ def visible(error: np.ndarray) -> np.ndarray:
     return np.maximum(error, FLOOR)
 
 
-def error_axis(axes: Axes) -> None:
+def error_axis(axes: Axes, bottom: float = FLOOR, top: float = 1e-8) -> None:
     """The axis of relative errors, with a dashed line up to which they are round-off."""
     axes.axhline(EXACT, color=style.VERMILION, linewidth=0.8, linestyle="--")
-    axes.set_ylim(FLOOR, 1e-8)
+    axes.set_ylim(bottom, top)
