@@ -1,19 +1,23 @@
 """Trainings for the tests, in a module that other processes can import; run as a program, one."""
 
+import itertools
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from hessian_spectra import fan_out
 from hessian_spectra.networks.tools.result import Networks
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, read_arrays
 from hessian_spectra.tracking import LiveRuns
 from hessian_spectra.training import SampleObjective, full_batch, full_batch_descent
+from hessian_spectra.training.objectives import Evaluation, Factors
 from hessian_spectra.work import FanOut, Run
 
 
@@ -30,20 +34,30 @@ def descent(config: Config, data: Arrays, run: Run) -> Arrays:
     full_batch.CHECKPOINT_SECONDS, full_batch.CHECKPOINT_SHARE = 0.0, float("inf")
     generator = torch.Generator().manual_seed(0)
     weights = [torch.randn(3, 3, generator=generator).double() for _ in range(2)]
-    steps = Path(config.notes) / "steps"
+    assert run.checkpoint is not None
+    steps, state = Path(config.notes) / "steps", run.checkpoint / "state.npz"
 
-    def slowly(share: float) -> None:
-        with steps.open("a") as file:
-            file.write(f"{round(share * config.epochs)}\n")
-        time.sleep(0.005)
+    class Slow(SampleObjective):
+        """One that notes each epoch."""
+
+        def follow(self, weights: Sequence[Tensor]) -> tuple[Evaluation, Factors]:
+            evaluate, factors = super().follow(weights)
+            epochs = itertools.count(int(read_arrays(state)["epoch"]) if state.exists() else 0)
+
+            def slowly() -> float:
+                with steps.open("a") as file:
+                    file.write(f"{next(epochs)}\n")
+                time.sleep(0.005)
+                return evaluate()
+
+            return slowly, factors
 
     ended = full_batch_descent(
-        SampleObjective(torch.from_numpy(data["x"]), torch.from_numpy(data["y"]), "tanh"),
+        Slow(torch.from_numpy(data["x"]), torch.from_numpy(data["y"]), "tanh"),
         weights,
         learning_rate=0.1,
         epochs=config.epochs,
         record=[0, config.epochs],
-        progress=slowly,
         log=run.log,
         checkpoint=run.checkpoint,
     )
