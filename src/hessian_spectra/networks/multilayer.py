@@ -28,7 +28,7 @@ from hessian_spectra.models.teacher import teacher_data
 from hessian_spectra.networks.base import NetworksConfig, shared
 from hessian_spectra.results import Arrays
 from hessian_spectra.training.ensemble import DIVERGED, EnsembleTraining, Order, train_ensemble
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_at_least, require_different_numbers
 from hessian_spectra.work import FanOut, Item, Run
 
 TIMES = ("initialisation", "trained")
@@ -103,14 +103,11 @@ class Config(Settings, NetworksConfig):
                 rate = getattr(self, field).get(name, 0.0)
                 expected = f"at least smallest_learning_rate for {name}"
                 require(rate >= self.smallest_learning_rate, field, expected, rate)
-        for field, least in {"depths": 2, "sizes": 1}.items():
-            values = getattr(self, field)
-            fits = bool(values) and min(values) >= least and len(set(values)) == len(values)
-            require(fits, field, f"different numbers of at least {least}", values)
+        require_different_numbers(2, self, "depths")
+        require_different_numbers(1, self, "sizes")
         require(bool(self.parametrisations), "parametrisations", "at least one", [])
-        for field in ("width", "samples", "patience", "epochs", "networks_per_item"):
-            value = getattr(self, field)
-            require(value >= 1, field, "at least 1", value)
+        positive = ("width", "samples", "patience", "epochs", "networks_per_item")
+        require_at_least(1, self, *positive)
         require(self.networks >= 3, "networks", "at least 3, to correlate them", self.networks)
         in_range = 1 <= self.batch_size <= self.samples
         require(in_range, "batch_size", "between 1 and samples", self.batch_size)

@@ -11,12 +11,8 @@ from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.studies.correlations.norm_correlation import claims as functions
 from hessian_spectra.studies.correlations.norm_correlation import study
 from hessian_spectra.studies.correlations.norm_correlation.claims import claims
-from hessian_spectra.studies.correlations.norm_correlation.reading import (
-    Reading,
-    distance_from,
-    largest,
-    smallest,
-)
+from hessian_spectra.studies.correlations.norm_correlation.reading import Reading
+from hessian_spectra.studies.correlations.reading import distance_from
 
 PARAMETRISATIONS = ("sp", "mup", "ntp")
 PAPER = "singh2026cracking"
@@ -240,7 +236,8 @@ def test_a_claim_bears_a_missing_case(name, planted):
 
 def test_the_printed_sentence_is_the_opposite_of_ours(planted):
     figure_4 = planted[0]
-    (entry,) = figure_4.entries(claims, "first_matrix_trained_mup", figure_4.holds)
+    *_, entry = figure_4.entries(claims, "driver_trained", figure_4.holds)
+    assert entry.id == "planted/first-matrix-trained-mup"
     assert entry.measure_printed().value == pytest.approx(-entry.measure().value)
     assert entry.measure().low > 0.1
 
@@ -303,7 +300,7 @@ def test_of_several_inputs_the_text_names_mup_alone():
     ("measure", "reading", "message"),
     [
         (
-            lambda r: functions.first_matrix_trained_mup(r),
+            lambda r: functions.driver_trained(r, "first", "second", "mup", "", "D"),
             lambda: read(wide(), parametrisations=["sp"]),
             "leaves out parametrisation mup",
         ),
@@ -365,8 +362,8 @@ def test_what_a_configuration_leaves_out_is_named(measure, reading, message):
         measure(reading())
 
 
-def test_estimates_are_compared_by_their_values():
-    estimates = [Estimate(0.2, 0.1, 0.9), Estimate(0.4, 0.3, 0.5)]
-    assert (smallest(estimates), largest(estimates)) == tuple(estimates)
-    np.testing.assert_allclose(distance_from(0.5, estimates[0]), (0.3, 0.0, 0.4))
-    np.testing.assert_allclose(distance_from(0.9, estimates[1]), (0.5, 0.4, 0.6))
+def test_the_distance_from_a_value_is_zero_within_its_interval():
+    found = distance_from(0.5, Estimate(0.2, 0.1, 0.9))
+    np.testing.assert_allclose(found, (0.3, 0.0, 0.4))
+    found = distance_from(0.9, Estimate(0.4, 0.3, 0.5))
+    np.testing.assert_allclose(found, (0.5, 0.4, 0.6))

@@ -75,9 +75,17 @@ def outcome_strip(axes: Axes, reading: EnsembleReading, parametrisation: str) ->
         floor = floor + share
 
 
-def has_strip(reading: EnsembleReading) -> bool:
-    """Whether any network did not end on its plateau."""
-    return any(reading[name].any() for name in OUTCOMES)
+def foot(reading: EnsembleReading, lowest: float, top: float, room: float = 0.0) -> float:
+    """The lower end of a vertical axis on which the strip, if there is one, fits below.
+
+    Args:
+        reading: of the figure.
+        lowest: what is drawn.
+        top: the upper end.
+        room: what is left below without a strip, as a part of the panel.
+    """
+    strip = STRIP if outcome_handles(reading) else room
+    return (lowest - strip * top) / (1 - strip)
 
 
 def outcome_handles(reading: EnsembleReading) -> list[Any]:

@@ -76,3 +76,15 @@ def wilson(share: float, number: int, deviations: float) -> Estimate:
     variance = share * (1 - share) / number + (deviations / (2 * number)) ** 2
     half = deviations * math.sqrt(variance) / scale
     return Estimate(share, centre - half, centre + half)
+
+
+def distance_from(centre: float, estimate: Estimate) -> Estimate:
+    """How far an estimate is from a value, with the interval of that distance.
+
+    Example:
+        >>> tuple(distance_from(1.0, Estimate(1.5, 0.75, 2.0)))
+        (0.5, 0.0, 1.0)
+    """
+    nearest, furthest = sorted((abs(estimate.low - centre), abs(estimate.high - centre)))
+    inside = estimate.low <= centre <= estimate.high
+    return Estimate(abs(estimate.value - centre), 0.0 if inside else nearest, furthest)

@@ -1,24 +1,40 @@
 """What singh2026cracking says of norms and sharpness (figures 4, 14 to 22 and 26)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, within
 from hessian_spectra.ledger.claims import Case, Claims, Print, over
-from hessian_spectra.studies.correlations.norm_correlation.reading import (
-    Reading,
+from hessian_spectra.studies.correlations.norm_correlation.reading import LAST, Reading
+from hessian_spectra.studies.correlations.reading import (
+    NORMS,
+    PARAMETRISATIONS,
+    TIMES,
     distance_from,
-    largest,
-    smallest,
 )
-from hessian_spectra.studies.correlations.reading import NORMS, PARAMETRISATIONS, TIMES
 
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
-LOWER_END = "the lower end of the 95 % interval decides: chance alone rarely puts it above 0"
-SIGN = "the sign decides; the interval says whether so many networks tell it"
-STRONG = "a correlation of 0.5 is taken as strong; the paper gives no number"
-SURELY_POSITIVE = at_least(0.0, LOWER_END, decides="low")
-POSITIVE = at_least(0.0, SIGN)
+DEEP = "section 4.2; {artifact}"
+
+POSITIVE = at_least(0.0, "the sign decides; the interval says whether so many networks tell it")
+SURELY_POSITIVE = at_least(
+    0.0,
+    "the lower end of the 95 % interval decides: chance alone rarely puts it above 0",
+    decides="low",
+)
+TAKEN = "a correlation of 0.5 is taken as strong; the paper gives no number"
+STRONGLY = at_least(0.5, TAKEN, source="'strongly' is taken as 0.5")
+WEAKLY = replace(STRONGLY, relation="<=")
+WELL = at_least(0.5, TAKEN, source="'well' is taken as 0.5")
+AGAINST_SP = replace(
+    SURELY_POSITIVE, source="what the sentence must mean, since it sets μP against SP"
+)
+SECOND_IN_PRINT = Print(
+    "For SP it is the second weight matrix, while for μP it is the second one: in print the second "
+    "matrix drives the correlation under both",
+    lambda reading, **_: _lead(reading, "mup", "trained", layer=2),
+)
 
 BY_THE_SUM = (
     "The sharpness is nearly the sum of both squared spectral norms (study {study of Appendix "
@@ -82,8 +98,7 @@ def _words(reading: Reading) -> dict[str, Any]:
         "alignments": "an alignment",
     }
     return {
-        "activation": str(reading["activation"]),
-        "target": str(reading["target"]),
+        **{name: str(reading[name]) for name in ("activation", "target")},
         "size": f"D = K = {reading.fixed}",
         "noun": nouns[reading.groups[0]],
         "norms": " or ".join(NORMS[name] for name in reading.norms),
@@ -91,17 +106,27 @@ def _words(reading: Reading) -> dict[str, Any]:
     }
 
 
-claims = Claims(Reading, values=PARAMETRISATIONS | TIMES | NORMS | {"relu": "ReLU"}, fields=_words)
-figure_4, figure_14, figure_15, figure_16, figure_17, figure_18, figure_26 = (
-    claims.about("singh2026cracking", f"Figure {number}") for number in (4, 14, 15, 16, 17, 18, 26)
-)
-figures_19_and_20 = claims.about("singh2026cracking", "Figure 19", "Figure 20")
-figures_21_and_22 = claims.about("singh2026cracking", "Figure 21", "Figure 22")
+SIMILAR = {"-similar": ", where both matrices begin with entries of similar magnitude"}
+VALUES = PARAMETRISATIONS | TIMES | NORMS | SIMILAR | {"relu": "ReLU"}
+claims = Claims(Reading, values=VALUES, fields=_words)
+each_one, at_both_times = over("parametrisation"), over("parametrisation", "time")
 
 
-@(figure_4 | figure_14).correlation(
-    "{artifact}, section 4.2", SURELY_POSITIVE, each=over("parametrisation", "time")
-)
+def figures(*numbers: int) -> Claims:
+    """For claims about some figures."""
+    return claims.about("singh2026cracking", *(f"Figure {number}" for number in numbers))
+
+
+def _lead(
+    reading: Reading, parametrisation: str, time: str, layer: int = 1, region: str = "all"
+) -> Estimate:
+    """By how much r of one matrix's squared spectral norm exceeds that of the other's."""
+    return reading.two_layers("matrices").mean(
+        "factor_lead", parametrisation, time, region, layer=layer, norm="spectral"
+    )
+
+
+@figures(4, 14).correlation("{artifact}, section 4.2", SURELY_POSITIVE, each=at_both_times)
 def spectral_most(reading: Reading, parametrisation: str, time: str) -> Estimate:
     """Two-layer {activation} networks, {parametrisation}, {time}: of all squared norms of the
     weight matrices the spectral norm correlates most with the {target}. Statistic: r of the better
@@ -112,25 +137,17 @@ def spectral_most(reading: Reading, parametrisation: str, time: str) -> Estimate
     return two_layers.mean("best_norm_lead", parametrisation, time, norm="spectral")
 
 
-@figure_4.correlation(INITIALISATION, SURELY_POSITIVE, each=over("parametrisation"))
+@figures(4).correlation(INITIALISATION, SURELY_POSITIVE, each=each_one)
 def first_matrix_initialisation(reading: Reading, parametrisation: str) -> Estimate:
     """{parametrisation}, at initialisation: where the first matrix has the larger entries (small
     D), its squared spectral norm correlates more with the sharpness than the second's. Statistic:
     difference of the two r, mean over the D at which the entries of W_1 are more than 1.5 times
     those of W_2; {paired}
     """
-    region = "larger first matrix"
-    return reading.two_layers("matrices").mean(
-        "factor_lead", parametrisation, "initialisation", region=region, norm="spectral", layer=1
-    )
+    return _lead(reading, parametrisation, "initialisation", region="larger first matrix")
 
 
-@(figure_4 | figure_14).correlation(
-    INITIALISATION,
-    at_most(0.5, STRONG, source="'strongly' is taken as 0.5"),
-    otherwise=TWO_OF_A_KIND,
-    each=over("parametrisation"),
-)
+@figures(4, 14).correlation(INITIALISATION, WEAKLY, otherwise=TWO_OF_A_KIND, each=each_one)
 def weak_where_similar(reading: Reading, parametrisation: str) -> Estimate:
     """{parametrisation}, at initialisation: where both matrices have entries of similar magnitude,
     none of their norms correlates strongly with the sharpness. Statistic: largest r, mean over the
@@ -138,93 +155,61 @@ def weak_where_similar(reading: Reading, parametrisation: str) -> Estimate:
     least)
     """
     two_layers = reading.two_layers("matrices")
-    return largest(two_layers.by_norm(parametrisation, "initialisation", "similar matrices"))
+    return max(two_layers.by_norm(parametrisation, "initialisation", "similar matrices"))
 
 
-@figure_4.correlation(
-    INITIALISATION,
-    POSITIVE,
-    otherwise=NOTHING_TO_COMPARE,
-    each=over("parametrisation", "time"),
-)
+@figures(4).correlation(INITIALISATION, POSITIVE, otherwise=NOTHING_TO_COMPARE, each=at_both_times)
 def magnitude_drives(reading: Reading, parametrisation: str, time: str) -> Estimate:
     """{parametrisation}, {time}: it is the discrepancy in magnitude of the entries at
     initialisation that drives the correlation. Statistic: r of the first matrix's squared spectral
     norm less r of the second's, mean over the D at which its entries are more than 1.5 times
     larger, less the mean over the other D (else the D at which they differ least); {paired}
     """
-    region = "larger less similar"
-    return reading.two_layers("matrices").mean(
-        "factor_lead", parametrisation, time, region=region, norm="spectral", layer=1
-    )
+    return _lead(reading, parametrisation, time, region="larger less similar")
 
 
-def _lead_after_training(
-    reading: Reading, parametrisation: str, layer: int, region: str = "all"
-) -> Estimate:
-    """By how much r of one matrix's squared spectral norm exceeds that of the other's."""
-    return reading.two_layers("matrices").mean(
-        "factor_lead", parametrisation, "trained", region=region, norm="spectral", layer=layer
-    )
+def _drivers(reading: Reading) -> Iterator[Case]:
+    """Which of the two matrices drives, under which parametrisation, at which of the sizes."""
+    for case in (
+        ("second", "first", "sp", "", "D"),
+        ("second", "first", "sp", "-similar", "those D"),
+        ("first", "second", "mup", "", "D"),
+    ):
+        yield dict(zip(("matrix", "other", "parametrisation", "where", "sizes"), case, strict=True))
 
 
-@figure_4.correlation(INITIALISATION, SURELY_POSITIVE, otherwise=BY_THE_SUM)
-def second_matrix_trained_sp(reading: Reading) -> Estimate:
-    """SP, after training: the second matrix drives the correlation. Statistic: r of its squared
-    spectral norm, less that of the first, mean over D; {paired}
-    """
-    return _lead_after_training(reading, "sp", 2)
-
-
-@figure_4.correlation(INITIALISATION, SURELY_POSITIVE, otherwise=BY_THE_SUM)
-def second_matrix_trained_sp_similar(reading: Reading) -> Estimate:
-    """SP, after training, where both matrices begin with entries of similar magnitude: the second
-    matrix drives the correlation. Statistic: r of its squared spectral norm, less that of the
-    first, mean over those D; {paired}
-    """
-    return _lead_after_training(reading, "sp", 2, "similar matrices")
-
-
-@figure_4.correlation(
+@figures(4).correlation(
     INITIALISATION,
-    at_least(
-        0.0,
-        LOWER_END,
-        decides="low",
-        source="what the sentence must mean, since it sets μP against SP",
-    ),
+    lambda case: SURELY_POSITIVE if case["parametrisation"] == "sp" else AGAINST_SP,
     otherwise=BY_THE_SUM,
-    printed=Print(
-        "For SP it is the second weight matrix, while for μP it is the second one: in print the "
-        "second matrix drives the correlation under both",
-        lambda reading: _lead_after_training(reading, "mup", 2),
-    ),
+    printed=lambda case: None if case["parametrisation"] == "sp" else SECOND_IN_PRINT,
+    each=_drivers,
+    name="{matrix}-matrix-trained-{parametrisation}{where}",
 )
-def first_matrix_trained_mup(reading: Reading) -> Estimate:
-    """μP, after training: the first matrix drives the correlation. Statistic: r of its squared
-    spectral norm, less that of the second, mean over D; {paired}
+def driver_trained(
+    reading: Reading, matrix: str, other: str, parametrisation: str, where: str, sizes: str
+) -> Estimate:
+    """{parametrisation}, after training{where}: the {matrix} matrix drives the correlation.
+    Statistic: r of its squared spectral norm, less that of the {other}, mean over {sizes}; {paired}
     """
-    return _lead_after_training(reading, "mup", 1)
+    layer = 1 if matrix == "first" else 2
+    region = "similar matrices" if where else "all"
+    return _lead(reading, parametrisation, "trained", layer, region)
 
 
-@figure_14.correlation(
-    INITIALISATION,
-    at_least(0.5, STRONG, source="'well' is taken as 0.5"),
-    otherwise=SAMPLED_INPUTS,
-)
+@figures(14).correlation(INITIALISATION, WELL, otherwise=SAMPLED_INPUTS)
 def both_matrices_trained_ntp(reading: Reading) -> Estimate:
     """NTP, after training: the largest singular values of both matrices correlate well with the
     sharpness. Statistic: r by the squared spectral norm, mean over D, of the matrix with the
     smaller one
     """
-    return smallest(reading.two_layers("matrices").by_layer("ntp", "trained", "spectral"))
+    mean = reading.two_layers("matrices").mean
+    layers, norm = reading.layers, "spectral"
+    return min(mean("correlation", "ntp", "trained", layer=layer, norm=norm) for layer in layers)
 
 
-@figure_15.correlation(
-    f"{INITIALISATION}; {{artifact}}",
-    POSITIVE,
-    otherwise=TWO_OF_A_KIND,
-    each=over("parametrisation"),
+@figures(15).correlation(
+    f"{INITIALISATION}; {{artifact}}", POSITIVE, otherwise=TWO_OF_A_KIND, each=each_one
 )
 def alignment_where_similar(reading: Reading, parametrisation: str) -> Estimate:
     """{parametrisation}, at initialisation: where both matrices have entries of similar magnitude,
@@ -233,67 +218,58 @@ def alignment_where_similar(reading: Reading, parametrisation: str) -> Estimate:
     by no more than a factor of 1.5 (else the D at which they differ least); {paired}
     """
     two_layers = reading.two_layers("alignments", "matrices")
-    region = "similar matrices"
-    return two_layers.mean("group_lead", parametrisation, "initialisation", region=region)
+    return two_layers.mean("group_lead", parametrisation, "initialisation", "similar matrices")
 
 
-def _over_other_norms(reading: Reading) -> Iterator[Case]:
-    for other in reading.norms:
-        if other != "frobenius":
-            for case in over("parametrisation", "time")(reading):
-                yield {"other": other, **case}
+def _of_other_norms(reading: Reading) -> Iterator[Case]:
+    cases = over("norm", "parametrisation", "time")(reading)
+    yield from (case for case in cases if case["norm"] != "frobenius")
 
 
-@(figure_16 | figure_26).correlation(
+@figures(16, 26).correlation(
     "{artifact}",
     SURELY_POSITIVE,
-    otherwise=lambda case: PROPORTIONAL if case["other"] == "nuclear" else "",
-    each=_over_other_norms,
+    otherwise=lambda case: PROPORTIONAL if case["norm"] == "nuclear" else "",
+    each=_of_other_norms,
 )
-def frobenius_over(reading: Reading, other: str, parametrisation: str, time: str) -> Estimate:
+def frobenius_over(reading: Reading, norm: str, parametrisation: str, time: str) -> Estimate:
     """Two-layer {activation} networks, {parametrisation}, {time}: the squared Frobenius norm
-    correlates more with the {target} than the squared {other} norm. Statistic: r of the better
+    correlates more with the {target} than the squared {norm} norm. Statistic: r of the better
     matrix, difference of the two norms, mean over D > 1; {paired}
     """
     return reading.two_layers("matrices").mean(
-        "best_norm_difference", parametrisation, time, norm="frobenius", other=other
+        "best_norm_difference", parametrisation, time, norm="frobenius", other=norm
     )
 
 
-@figure_16.correlation("section 4.2, last paragraph", at_most(0.25, "the range in print"))
+@figures(16).correlation("section 4.2, last paragraph", at_most(0.25, "the range in print"))
 def spectral_between(reading: Reading) -> Estimate:
     """In ReLU networks the squared spectral norm of the first matrix correlates with the sharpness
     by 0.25 to 0.75. Statistic: distance from 0.5 of r, mean over D, largest over parametrisations
     and times
     """
-    two_layers = reading.two_layers("matrices")
-    cases = over("parametrisation", "time")(reading)
-    found = [two_layers.mean("correlation", **case, norm="spectral", layer=1) for case in cases]
-    return largest([distance_from(0.5, r) for r in found])
+    mean, cases = reading.two_layers("matrices").mean, at_both_times(reading)
+    found = [mean("correlation", **case, layer=1, norm="spectral") for case in cases]
+    return max(distance_from(0.5, r) for r in found)
 
 
-@figure_26.correlation(
-    "Appendix D.4",
-    at_least(0.5, STRONG, source="'strongly' is taken as 0.5"),
-    otherwise=ONE_OF_MANY,
-    each=over("parametrisation", "time"),
-)
+@figures(26).correlation("Appendix D.4", STRONGLY, otherwise=ONE_OF_MANY, each=at_both_times)
 def all_norms(reading: Reading, parametrisation: str, time: str) -> Estimate:
     """{parametrisation}, {time}: all squared norms correlate strongly with the Hessian's trace.
     Statistic: r of the better matrix, mean over D, of the norm with the smallest
     """
-    return smallest(reading.two_layers("matrices").by_norm(parametrisation, time))
+    return min(reading.two_layers("matrices").by_norm(parametrisation, time))
 
 
 def _where_one_leads(reading: Reading) -> Iterator[Case]:
     """Of networks with one input; of those with more the text says it for μP alone."""
-    for case in over("parametrisation", "time")(reading):
+    for case in at_both_times(reading):
         if reading.fixed == 1 or case["parametrisation"] == "mup":
             yield case
 
 
-@(figure_17 | figure_18).correlation(
-    "section 4.2; {artifact}",
+@figures(17, 18).correlation(
+    DEEP,
     SURELY_POSITIVE,
     otherwise=lambda case: MIRRORED if case["parametrisation"] == "ntp" else "",
     each=_where_one_leads,
@@ -306,32 +282,29 @@ def last_most(reading: Reading, parametrisation: str, time: str) -> Estimate:
     return reading.deep("products").mean("last_lead", parametrisation, time, norm="spectral")
 
 
-@(figure_17 | figure_18).correlation(
-    "{artifact}",
-    at_least(0.5, STRONG, source="'well' is taken as 0.5"),
-    otherwise=SEVERAL_TERMS,
-    each=over("parametrisation"),
-)
+@figures(17, 18).correlation("{artifact}", WELL, otherwise=SEVERAL_TERMS, each=each_one)
 def last_well(reading: Reading, parametrisation: str) -> Estimate:
     """Deep {activation} networks, {size}, {parametrisation}, after training: the squared norm of
     the product without the last matrix correlates well with the sharpness at every depth.
     Statistic: r at the depth where it is smallest
     """
-    return smallest(reading.deep("products").of_the_last(parametrisation, "trained", "spectral"))
+    along = reading.deep("products").along_positions
+    return min(along("correlation", parametrisation, time="trained", layer=LAST, norm="spectral"))
 
 
-@figure_17.correlation("{artifact}", POSITIVE, otherwise=MIRRORED)
+@figures(17).correlation("{artifact}", POSITIVE, otherwise=MIRRORED)
 def last_most_everywhere(reading: Reading) -> Estimate:
     """The product without the last matrix correlates most at every depth and under every
     parametrisation, after training. Statistic: its r less the largest other, where this is
     smallest; {paired}
     """
-    return smallest(reading.deep("products").leads_of_the_last("trained", "spectral"))
+    along = reading.deep("products").along_positions
+    return min(along("last_lead", *reading.parametrisations, time="trained", norm="spectral"))
 
 
-@figures_19_and_20.correlation(
-    "section 4.2; {artifact}",
-    at_most(0.0, SIGN),
+@figures(19, 20).correlation(
+    DEEP,
+    replace(POSITIVE, relation="<="),
     otherwise=lambda case: "" if case["parametrisation"] == "mup" else COMMON_FACTOR,
     each=_where_one_leads,
 )
@@ -343,7 +316,7 @@ def products_more(reading: Reading, parametrisation: str, time: str) -> Estimate
     return reading.deep("matrices", "products").mean("group_lead", parametrisation, time)
 
 
-@figures_19_and_20.identity(
+@figures(19, 20).identity(
     "section 4.2", within(1e-9, "float64: only the order of summation differs")
 )
 def equivalent_at_two_layers(reading: Reading) -> float:
@@ -353,11 +326,11 @@ def equivalent_at_two_layers(reading: Reading) -> float:
     return reading.deep("matrices", "products").two_layer_difference()
 
 
-@figures_21_and_22.correlation("{artifact}", SURELY_POSITIVE, each=over("parametrisation", "time"))
+@figures(21, 22).correlation("{artifact}", SURELY_POSITIVE, each=at_both_times)
 def correlates(reading: Reading, parametrisation: str, time: str) -> Estimate:
     """Deep {activation} networks, {size}, {parametrisation}, {time}: the squared norm of {noun}
     correlates with the sharpness. Statistic: r of the best one, mean over the depths; interval:
     bootstrap over the networks, corrected for taking the best
     """
-    deep = reading.deep()
-    return deep.mean("best_correlation", parametrisation, time, norm=reading.highlighted)
+    norm = reading.highlighted
+    return reading.deep().mean("best_correlation", parametrisation, time, norm=norm)

@@ -1,6 +1,5 @@
 """Correlations and differences of them, as figure and claims read them."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +9,14 @@ from hessian_spectra.studies.correlations.reading import EnsembleReading
 
 # Up to this ratio of their entries two matrices count as initialised with similar magnitude.
 SIMILAR = 1.5
+# Stands for the last layer of each depth.
+LAST = -1
 
 
 class Line(NamedTuple):
-    """A statistic at each position with its interval, ``(x,)`` each; NaN where not defined."""
+    """A statistic with its interval, at the positions where it is defined, ``(d,)`` each."""
 
+    position: np.ndarray
     value: np.ndarray
     low: np.ndarray
     high: np.ndarray
@@ -48,20 +50,12 @@ class Reading(EnsembleReading):
         return [int(layer) for layer in self["layer"][self["group"] == self.groups[0]]]
 
     def two_layers(self, *groups: str) -> "Reading":
-        """Itself, if it is of two-layer networks over their sizes, of these groups in this order.
-
-        Raises:
-            NothingToMeasure: it is not.
-        """
+        """Itself, if it is of two layers over their sizes, of these groups in this order."""
         self.require_two_layers()
         return self._with(groups)
 
     def deep(self, *groups: str) -> "Reading":
-        """Itself, if it is of networks of several depths, of these groups in this order.
-
-        Raises:
-            NothingToMeasure: it is not.
-        """
+        """Itself, if it is of networks of several depths, of these groups in this order."""
         if self.along != "depth":
             raise NothingToMeasure("this configuration is not one of several depths")
         return self._with(groups)
@@ -72,31 +66,52 @@ class Reading(EnsembleReading):
             raise NothingToMeasure(f"this configuration does not study {asked}")
         return self
 
-    def _factor(self, layer: int | np.ndarray) -> np.ndarray:
-        """Where the first group's factors of some layers stand."""
-        missing = np.setdiff1d(layer, self.layers)
+    def _factor(self, layer: int) -> np.ndarray:
+        """Where the first group's factor of a layer stands; of ``LAST``, at each position."""
+        wanted = self["position"] if layer == LAST else layer
+        missing = np.setdiff1d(wanted, self.layers)
         if len(missing):
             raise NothingToMeasure(f"this configuration leaves out layer {missing[0]}")
         # The first group comes first, in the order of its layers.
-        return np.asarray(np.searchsorted(self.layers, layer))
+        return np.asarray(np.searchsorted(self.layers, wanted))
 
-    def line(
-        self, statistic: str, parametrisation: str, time: str, **of: int | str | np.ndarray
-    ) -> Line:
-        """A statistic at each position.
+    def _statistic(
+        self, name: str, parametrisation: str, time: str, layer: int | None = None, **norms: str
+    ) -> np.ndarray:
+        """A statistic and the ends of its interval at each position or, of a mean, each region."""
+        index: list[Any] = [
+            self.place("parametrisation", parametrisation),
+            np.arange(self[name].shape[1]),
+            self.place("time", time),
+            *([] if layer is None else [self._factor(layer)]),
+            *(self.place("norm", norm) for norm in norms.values()),
+        ]
+        return np.stack([self[name + suffix][tuple(index)] for suffix in ("", "_low", "_high")])
+
+    def line(self, statistic: str, parametrisation: str, time: str, **of: Any) -> Line:
+        """A statistic along the positions.
 
         Args:
             statistic: for example ``best_norm_lead``.
             parametrisation: its row.
             time: ``initialisation`` or ``trained``.
-            of: what else it has: ``layer`` of the first group, or one for each position, ``(x,)``;
-                ``norm`` and ``other``, the norm that it is compared with.
+            of: what else it has: ``layer`` of the first group, or ``LAST``; ``norm``, and
+                ``other``, the norm that it is compared with, in this order.
         """
-        positions = np.arange(len(self["position"]))
-        return self._line(statistic, parametrisation, positions, time, of)
+        found = self._statistic(statistic, parametrisation, time, **of)
+        defined = np.isfinite(found[0])
+        return Line(self["position"][defined], *found[:, defined])
+
+    def along_positions(self, statistic: str, *cases: str, time: str, **of: Any) -> list[Estimate]:
+        """A statistic at all positions where it is defined, under some parametrisations."""
+        lines = [self.line(statistic, name, time, **of) for name in cases]
+        found = [Estimate(*map(float, each)) for _, *line in lines for each in np.transpose(line)]
+        if not found:
+            raise NothingToMeasure(f"this configuration has no {self.along} at which it is defined")
+        return found
 
     def mean(
-        self, statistic: str, parametrisation: str, time: str, region: str = "all", **of: int | str
+        self, statistic: str, parametrisation: str, time: str, region: str = "all", **of: Any
     ) -> Estimate:
         """A statistic's mean over the positions of a region; the rest as for :meth:`line`.
 
@@ -105,28 +120,11 @@ class Reading(EnsembleReading):
                 of two norms of one vector.
         """
         self._require_region(parametrisation, region)
-        where = np.array([self.place("region", region)])
-        return self._estimate(self._line(f"mean_{statistic}", parametrisation, where, time, of), 0)
-
-    def _line(
-        self,
-        statistic: str,
-        parametrisation: str,
-        where: np.ndarray,
-        time: str,
-        of: Mapping[str, Any],
-    ) -> Line:
-        """A statistic with its interval, at some places of its second axis."""
-        row, when = self.place("parametrisation", parametrisation), self.place("time", time)
-        index: list[Any] = [row, where, when]
-        index += [self._factor(of["layer"])] if "layer" in of else []
-        index += [self.place("norm", of[name]) for name in ("norm", "other") if name in of]
-        return Line(*(self[statistic + suffix][tuple(index)] for suffix in ("", "_low", "_high")))
-
-    def _estimate(self, line: Line, position: int) -> Estimate:
-        if not np.isfinite(line.value[position]):
+        found = self._statistic(f"mean_{statistic}", parametrisation, time, **of)
+        mean = Estimate(*found[:, self.place("region", region)].tolist())
+        if not np.isfinite(mean.value):
             raise NothingToMeasure(f"this configuration has no {self.along} at which it is defined")
-        return Estimate(*(float(numbers[position]) for numbers in line))
+        return mean
 
     def _require_region(self, parametrisation: str, region: str) -> None:
         """The regions of larger first matrices stand for the largest of all where there is none."""
@@ -141,64 +139,16 @@ class Reading(EnsembleReading):
 
     def by_norm(self, parametrisation: str, time: str, region: str = "all") -> list[Estimate]:
         """The mean correlation of the first group's best factor, by each norm."""
-        return [
-            self.mean("best_correlation", parametrisation, time, region=region, norm=norm)
-            for norm in self.norms
-        ]
-
-    def by_layer(self, parametrisation: str, time: str, norm: str) -> list[Estimate]:
-        """The mean correlation of each of the first group's factors."""
-        return [
-            self.mean("correlation", parametrisation, time, norm=norm, layer=layer)
-            for layer in self.layers
-        ]
-
-    def of_the_last(self, parametrisation: str, time: str, norm: str) -> list[Estimate]:
-        """The correlation of the last layer's factor, at each depth."""
-        depths = self["position"]
-        line = self.line("correlation", parametrisation, time, norm=norm, layer=depths)
-        return [self._estimate(line, position) for position in range(len(depths))]
-
-    def leads_of_the_last(self, time: str, norm: str) -> list[Estimate]:
-        """By how much the last layer's factor leads, at all positions where that is defined."""
-        lines = [self.line("last_lead", name, time, norm=norm) for name in self.parametrisations]
-        found = [
-            self._estimate(line, position)
-            for line in lines
-            for position in np.flatnonzero(np.isfinite(line.value)).tolist()
-        ]
-        if not found:
-            raise NothingToMeasure(f"this configuration has no {self.along} at which it is defined")
-        return found
+        of = "best_correlation", parametrisation, time, region
+        return [self.mean(*of, norm=norm) for norm in self.norms]
 
     def two_layer_difference(self) -> float:
         """How far r of a matrix and r of the product without the other are apart at depth 2."""
         r = self["correlation"][:, self.place("position", 2)]
         matrices, products = (
-            r[:, :, [self._of_group(group, layer) for layer in layers]]
-            for group, layers in (("matrices", (1, 2)), ("products", (2, 1)))
+            r[:, :, self["group"] == group][:, :, :2] for group in ("matrices", "products")
         )
-        errors = np.abs(matrices - products)
+        errors = np.abs(matrices - products[:, :, ::-1])
         if not np.isfinite(errors).any():
             raise NothingToMeasure("this configuration has no correlations at depth 2")
         return float(np.nanmax(errors))
-
-    def _of_group(self, group: str, layer: int) -> int:
-        return int(np.flatnonzero((self["group"] == group) & (self["layer"] == layer))[0])
-
-
-def smallest(estimates: list[Estimate]) -> Estimate:
-    """The estimate with the smallest value, the first of equal ones."""
-    return min(estimates, key=lambda estimate: estimate.value)
-
-
-def largest(estimates: list[Estimate]) -> Estimate:
-    """The estimate with the largest value, the first of equal ones."""
-    return max(estimates, key=lambda estimate: estimate.value)
-
-
-def distance_from(centre: float, estimate: Estimate) -> Estimate:
-    """How far an estimate is from a value, with the interval of that distance."""
-    nearest, furthest = sorted((abs(estimate.low - centre), abs(estimate.high - centre)))
-    inside = estimate.low <= centre <= estimate.high
-    return Estimate(abs(estimate.value - centre), 0.0 if inside else nearest, furthest)

@@ -9,23 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hessian_spectra import statistics
 from hessian_spectra.results import Arrays
-from hessian_spectra.statistics import (
-    bootstrap_interval,
-    correlations,
-    leave_one_out,
-    members_used,
-    resample_counts,
-)
 from hessian_spectra.studies.correlations.norm_correlation.reading import SIMILAR
 from hessian_spectra.studies.correlations.points import PointsConfig, labels, outcomes, select
-from hessian_spectra.validation import require
+from hessian_spectra.studies.correlations.reading import NORMS
+from hessian_spectra.validation import require, require_at_least, require_different
 
 TARGETS = ("sharpness", "trace")
 QUANTITIES = ("matrices", "products", "alignments")
-NORMS = ("spectral", "frobenius", "nuclear")
 # A difference of correlations below this is one between names of the same quantity.
 ROUND_OFF = 1e-6
+SETTINGS = ("target", "quantities", "highlighted", "confidence", "resamples")
 REGIONS = ("all", "larger first matrix", "similar matrices", "larger less similar")
 
 
@@ -53,40 +48,18 @@ class Config(PointsConfig):
 
     def __post_init__(self) -> None:
         require(self.target in TARGETS, "target", f"one of {', '.join(TARGETS)}", self.target)
-        for field, known in (("quantities", QUANTITIES), ("norms", NORMS)):
-            chosen = getattr(self, field)
-            distinct = len(chosen) > 0 and len(set(chosen)) == len(chosen)
-            expected = f"distinct ones of {', '.join(known)}"
-            require(distinct and set(chosen) <= set(known), field, expected, chosen)
+        require_different(QUANTITIES, self, "quantities")
+        require_different(NORMS, self, "norms")
         require(len(self.quantities) <= 2, "quantities", "at most two", self.quantities)
-        require(
-            self.highlighted in self.norms,
-            "highlighted",
-            f"one of {', '.join(self.norms)}",
-            self.highlighted,
-        )
+        among = f"one of {', '.join(self.norms)}"
+        require(self.highlighted in self.norms, "highlighted", among, self.highlighted)
         super().__post_init__()
         two_layers = self.along == "size" and self.depths == [2]
         aligned = "alignments" in self.quantities
         require(two_layers or not aligned, "quantities", "alignments at depth 2 only", self.depths)
-        require(self.resamples >= 100, "resamples", "at least 100", self.resamples)
+        require_at_least(100, self, "resamples")
         inside = 0 < self.confidence < 1
         require(inside, "confidence", "a number between 0 and 1", self.confidence)
-
-
-@dataclass(frozen=True)
-class _Factors:
-    """What is correlated with the target: ``F`` factors, each by ``M`` norms.
-
-    Args:
-        group: to which of the config's quantities each factor belongs, ``(F,)``.
-        layer: b of the matrix or of the one left out; 0 for the alignment, ``(F,)``.
-        values: ``(p, x, 2, N, F, M)``.
-    """
-
-    group: np.ndarray
-    layer: np.ndarray
-    values: np.ndarray
 
 
 def correlation(config: Config, ensembles: Arrays) -> Arrays:
@@ -100,75 +73,71 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
         ensembles: the arrays of the ensemble.
 
     Returns:
-        Statistics, each with its interval: ``correlation (p, x, 2, F, M)``; ``factor_lead`` (the
-        same shape): over the best other factor of the group by this norm; ``last_lead
-        (p, x, 2, M)``: that of the first group's last layer; ``best_correlation (p, x, 2, M)``: the
-        first group's best by this norm; ``best_norm_lead`` (the same shape): that, less its best by
-        any other norm; ``best_norm_difference (p, x, 2, M, M)``: its best by the first norm less
-        that by the second; ``group_lead (p, x, 2)``: the first group's best less the second's.
-        What compares a quantity with itself is not defined (NaN): at D = 1 all norms are one.
-        ``mean_<statistic> (p, V, 2, ...)``: the mean over the positions of a region where it is
-        defined.
+        Statistics, each with its interval, NaN where a quantity is compared with itself (at D = 1
+        all norms are one): ``correlation`` and ``factor_lead (p, x, 2, F, M)``, over the best other
+        factor of the group by this norm; ``last_lead (p, x, 2, M)``, that of the first group's last
+        layer; ``best_correlation`` and ``best_norm_lead (p, x, 2, M)``, the first group's best by
+        this norm, and that less its best by any other; ``best_norm_difference (p, x, 2, M, M)``,
+        its best by the first norm less that by the second; ``group_lead (p, x, 2)``, the first
+        group's best less the second's. ``mean_<statistic> (p, V, 2, ...)``: the mean over the
+        positions of a region where it is defined.
 
         Counts: ``networks``, ``used (p, x, 2)``, ``diverged (p, x)``, ``epoch_limit (p, x)``.
         ``magnitude_ratio (p, x)``: entries of the first matrix over those of the last, root mean
         square, at initialisation. It defines the regions: all positions; those where the first
         matrix is ``SIMILAR`` times larger, or the one where it is largest; those where the two are
-        closer than that, or the one where they are closest; and the mean over the former less that
-        over the latter.
+        closer than that, or the one where they are closest; the former's mean less the latter's.
 
     Raises:
         ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
     target = ensembles[config.target][points]
-    factors = _factors(config, ensembles, points)
+    group, layer, values = _factors(config, ensembles, points)
     ratio = _magnitude_ratio(ensembles, points)
-    depth = ensembles["depth"][points[0]]
-    counts = resample_counts(target.shape[-1], config.resamples, config.seed)
-    weights = (np.ones_like(counts[:1]), counts, leave_one_out(target.shape[-1]))
+    networks = target.shape[-1]
+    resamples = statistics.resample_counts(networks, config.resamples, config.seed)
+    # The sample itself, its resamples, and the samples without one network each.
+    counts = np.concatenate([np.ones((1, networks)), resamples, statistics.leave_one_out(networks)])
     rows: list[Arrays] = []
-    for row in range(len(points)):
-        regions = _regions(ratio[row])
-        versions = [
-            _statistics(_correlate(target[row], factors.values[row], each), factors, depth)
-            for each in weights
-        ]
-        _undefine(versions)
-        for name in list(versions[0]):
-            defined = np.isfinite(versions[0][name])
-            for found in versions:
-                found[f"mean_{name}"] = _means(found[name], defined, regions)
-        rows.append(_with_intervals(versions, config.confidence))
+    for of_target, of_factors, row in zip(target, values, ratio, strict=True):
+        flat = of_target.reshape(-1, networks)
+        quantities = of_factors.reshape(*flat.shape, -1)
+        r = statistics.correlations(flat, quantities, counts)
+        r = r.reshape(len(counts), len(of_target), -1, *of_factors.shape[-2:])
+        found = _statistics(r, group, layer, ensembles["depth"][points[0]])
+        found |= {f"mean_{name}": _means(values, _regions(row)) for name, values in found.items()}
+        used = statistics.members_used(flat, quantities).sum(axis=-1)
+        rows.append(_with_intervals(found, config) | {"used": used.reshape(of_target.shape[:-1])})
     return (
         {name: np.stack([row[name] for row in rows]) for name in rows[0]}
         | labels(config, ensembles, points)
-        | _labels(config, factors)
         | outcomes(ensembles, points)
-        | {
-            "used": _used(target, factors).sum(axis=-1),
-            "magnitude_ratio": ratio,
-        }
+        | {"group": group, "layer": layer, "norm": np.array(config.norms)}
+        | {"region": np.array(REGIONS), "magnitude_ratio": ratio}
+        | {name: np.array(getattr(config, name)) for name in SETTINGS}
     )
 
 
-def _factors(config: Config, ensembles: Arrays, points: np.ndarray) -> _Factors:
-    """Squared norms of matrices and products, absolute alignments."""
+def _factors(
+    config: Config, ensembles: Arrays, points: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Squared norms of matrices and products, absolute alignments.
+
+    Returns:
+        The group of each of the ``F`` factors, its layer b (0 for the alignment), ``(F,)`` both,
+        and the values ``(p, x, 2, N, F, M)``.
+    """
     columns = [ensembles["norm"].tolist().index(norm) for norm in config.norms]
     depth = int(ensembles["depth"][points].max())
-    group: list[str] = []
-    layer: list[int] = []
-    values = []
-    for name in config.quantities:
-        if name == "alignments":
-            found, layers = np.abs(ensembles["alignments"])[..., None, :], [0]
-        else:
-            found = ensembles["norms" if name == "matrices" else "products"][..., :depth, :] ** 2
-            layers = list(range(1, depth + 1))
-        values.append(found[points][..., columns])
-        group += [name] * len(layers)
-        layer += layers
-    return _Factors(np.array(group), np.array(layer), np.concatenate(values, axis=-2))
+    squares = {"matrices": ensembles["norms"], "products": ensembles["products"]}
+    found = {name: array[..., :depth, :] ** 2 for name, array in squares.items()}
+    found["alignments"] = np.abs(ensembles["alignments"])[..., None, :]
+    layers = dict.fromkeys(squares, range(1, depth + 1)) | {"alignments": range(1)}
+    pairs = [(name, layer) for name in config.quantities for layer in layers[name]]
+    values = [found[name][points][..., columns] for name in config.quantities]
+    group, layer = map(np.array, zip(*pairs, strict=True))
+    return group, layer, np.concatenate(values, axis=-2)
 
 
 def _magnitude_ratio(ensembles: Arrays, points: np.ndarray) -> np.ndarray:
@@ -185,77 +154,56 @@ def _magnitude_ratio(ensembles: Arrays, points: np.ndarray) -> np.ndarray:
 def _regions(ratio: np.ndarray) -> np.ndarray:
     """Which positions belong to the first three regions, ``(3, x)``; none of them is empty."""
     distance = np.abs(np.log(ratio))
-    similar = (ratio <= SIMILAR) & (ratio >= 1 / SIMILAR)
-    larger = ratio > SIMILAR
-    return np.stack(
-        [
-            np.ones_like(similar),
-            larger if larger.any() else ratio == ratio.max(),
-            similar if similar.any() else distance == distance.min(),
-        ]
-    )
+    similar = (ratio <= SIMILAR) & (ratio >= 1 / SIMILAR) | (distance == distance.min())
+    larger = (ratio > SIMILAR) | (ratio == ratio.max())
+    return np.stack([np.ones_like(similar), larger, similar])
 
 
-def _correlate(target: np.ndarray, values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """``(R, x, 2, F, M)`` correlations of ``values (x, 2, N, F, M)`` with ``target (x, 2, N)``."""
-    positions, times, networks, *shape = values.shape
-    found = correlations(
-        target.reshape(-1, networks), values.reshape(positions * times, networks, -1), counts
-    )
-    return found.reshape(len(counts), positions, times, *shape)
+def _best(r: np.ndarray, axis: int) -> np.ndarray:
+    """The largest along an axis; NaN where there is none."""
+    return np.asarray(np.fmax.reduce(r, axis=axis, initial=np.nan))
 
 
-def _best_others(r: np.ndarray, axis: int) -> np.ndarray:
-    """For each entry along an axis the largest of the others there; NaN where there is none."""
-    best = np.full_like(r, np.nan)
-    entries, others = np.moveaxis(best, axis, 0), np.moveaxis(r, axis, 0)
-    for k in range(len(entries)):
-        rest = np.delete(others, k, axis=0)
-        if len(rest):
-            entries[k] = np.fmax.reduce(rest, axis=0)
-    return best
+def _leads(r: np.ndarray, axis: int) -> np.ndarray:
+    """Each entry along an axis less the largest of the others there."""
+    others = [_best(np.delete(r, entry, axis), axis) for entry in range(r.shape[axis])]
+    return np.asarray(r - np.stack(others, axis))
 
 
-def _statistics(r: np.ndarray, factors: _Factors, depth: np.ndarray) -> Arrays:
-    """All statistics of correlations ``(R, x, 2, F, M)``; ``depth (x,)``."""
-    first = factors.group == factors.group[0]
+def _statistics(r: np.ndarray, group: np.ndarray, layer: np.ndarray, depth: np.ndarray) -> Arrays:
+    """All statistics of correlations ``(R, x, 2, F, M)``, the sample's first; ``depth (x,)``."""
+    first = group == group[0]
     factor_lead = np.empty_like(r)
-    for group in (first, ~first):
-        factor_lead[..., group, :] = r[..., group, :] - _best_others(r[..., group, :], axis=-2)
-    last_lead = np.full_like(r[..., 0, :], np.nan)
-    for position, layers in enumerate(depth):
-        (last,) = np.nonzero(first & (factors.layer == layers))
-        if len(last):
-            last_lead[:, position] = factor_lead[:, position, :, last[0]]
-    best = np.fmax.reduce(r[..., first, :], axis=-2)
+    for name in np.unique(group):
+        chosen = group == name
+        factor_lead[..., chosen, :] = _leads(r[..., chosen, :], axis=-2)
+    last_lead = [
+        _best(factor_lead[:, position][..., first & (layer == last), :], axis=-2)
+        for position, last in enumerate(depth)
+    ]
+    best = _best(r[..., first, :], axis=-2)
     found = {
         "correlation": r,
         "factor_lead": factor_lead,
-        "last_lead": last_lead,
+        "last_lead": np.stack(last_lead, axis=1),
         "best_correlation": best,
-        "best_norm_lead": best - _best_others(best, axis=-1),
+        "best_norm_lead": _leads(best, axis=-1),
         "best_norm_difference": best[..., :, None] - best[..., None, :],
     }
     if not first.all():
-        second = np.fmax.reduce(r[..., ~first, :], axis=(-2, -1))
-        found["group_lead"] = np.fmax.reduce(best, axis=-1) - second
+        found["group_lead"] = _best(best, axis=-1) - _best(_best(r[..., ~first, :], -1), -1)
+    for name, values in found.items():
+        # A lead of the sample's over the same quantity under another name.
+        if name.endswith(("lead", "difference")):
+            values[:, np.abs(values[0]) < ROUND_OFF] = np.nan
     return found
 
 
-def _undefine(versions: list[Arrays]) -> None:
-    """Make leads NaN where the sample's is over the same quantity under another name."""
-    for name in versions[0]:
-        if name.endswith(("lead", "difference")):
-            coincident = np.abs(versions[0][name][0]) < ROUND_OFF
-            for found in versions:
-                found[name][:, coincident] = np.nan
-
-
-def _means(values: np.ndarray, defined: np.ndarray, regions: np.ndarray) -> np.ndarray:
-    """Means ``(R, V, ...)`` of ``values (R, x, ...)`` over each region's defined positions."""
+def _means(values: np.ndarray, regions: np.ndarray) -> np.ndarray:
+    """Means ``(R, V, ...)`` of ``(R, x, ...)`` over each region, where the sample's is defined."""
     means = []
     for region in regions:
-        chosen = defined[0, region]
+        chosen = np.isfinite(values[0, region])
         number = chosen.sum(axis=0)
         total = np.where(chosen, values[:, region], 0.0).sum(axis=1)
         means.append(np.where(number > 0, total / np.maximum(number, 1), np.nan))
@@ -263,34 +211,13 @@ def _means(values: np.ndarray, defined: np.ndarray, regions: np.ndarray) -> np.n
     return np.stack([*means, larger - similar], axis=1)
 
 
-def _with_intervals(versions: list[Arrays], confidence: float) -> Arrays:
-    """Each statistic and its interval, from the sample's, the resamples' and the jackknife's."""
-    found = {}
-    for name in versions[0]:
-        sample, replicates, jackknife = (version[name] for version in versions)
-        low, high = bootstrap_interval(sample[0], replicates, jackknife, confidence)
-        for suffix, numbers in (("", sample[0]), ("_low", low), ("_high", high)):
+def _with_intervals(found: Arrays, config: Config) -> Arrays:
+    """Each statistic of the sample and its interval."""
+    intervals = {}
+    for name, values in found.items():
+        (sample,), replicates, jackknife = np.split(values, [1, 1 + config.resamples])
+        interval = statistics.bootstrap_interval(sample, replicates, jackknife, config.confidence)
+        for suffix, numbers in zip(("", "_low", "_high"), (sample, *interval), strict=True):
             # Beyond twelve digits it is the order of summation that one would see.
-            found[name + suffix] = np.round(numbers, 12)
-    return found
-
-
-def _labels(config: Config, factors: _Factors) -> Arrays:
-    return {
-        "target": np.array(config.target),
-        "quantities": np.array(config.quantities),
-        "group": factors.group,
-        "layer": factors.layer,
-        "norm": np.array(config.norms),
-        "highlighted": np.array(config.highlighted),
-        "region": np.array(REGIONS),
-        "confidence": np.array(config.confidence),
-        "resamples": np.array(config.resamples),
-    }
-
-
-def _used(target: np.ndarray, factors: _Factors) -> np.ndarray:
-    """``(p, x, 2, N)``."""
-    networks = target.shape[-1]
-    quantities = factors.values.reshape(target.size // networks, networks, -1)
-    return members_used(target.reshape(-1, networks), quantities).reshape(target.shape)
+            intervals[name + suffix] = np.round(numbers, 12)
+    return intervals

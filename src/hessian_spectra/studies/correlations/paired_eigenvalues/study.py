@@ -23,16 +23,16 @@ from hessian_spectra.models.parametrisation import draw
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require
+from hessian_spectra.validation import (
+    require,
+    require_at_least,
+    require_different,
+    require_different_numbers,
+)
 from hessian_spectra.work import FanOut, Item
 
 # How the weights are drawn and what is done to the data, as ``<parametrisation>-<data>``.
-CASES = (
-    "orthogonal-decorrelated",
-    "orthogonal-normalised",
-    "sp-decorrelated",
-    "sp-normalised",
-)
+CASES = ("orthogonal-decorrelated", "orthogonal-normalised", "sp-decorrelated", "sp-normalised")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,14 +67,9 @@ class Config(DataStudyConfig):
 
     def __post_init__(self) -> None:
         require_piecewise_linear(self.activation)
-        require(self.depth >= 2, "depth", "at least 2", self.depth)
-        different = bool(self.cases) and len(set(self.cases)) == len(self.cases)
-        expected = f"different ones of {', '.join(CASES)}"
-        require(different and set(self.cases) <= set(CASES), "cases", expected, self.cases)
-        for field in ("widths", "sizes"):
-            values = getattr(self, field)
-            fits = bool(values) and min(values) >= 1 and len(set(values)) == len(values)
-            require(fits, field, "different numbers of at least 1", values)
+        require_at_least(2, self, "depth")
+        require_different(CASES, self, "cases")
+        require_different_numbers(1, self, "widths", "sizes")
         expected = "one number for each of widths"
         require(len(self.samples) == len(self.widths), "samples", expected, self.samples)
         several = any(1 < size <= max(self.widths) for size in self.sizes)
@@ -91,9 +86,8 @@ class Config(DataStudyConfig):
                 "whose whole Hessian is taken"
             )
             require(reduced or parameters <= LARGEST_DENSE, "widths", expected, parameters)
-        for field, least in {"networks": 1, "jitters": 19, "networks_per_item": 1}.items():
-            value = getattr(self, field)
-            require(value >= least, field, f"at least {least}", value)
+        require_at_least(1, self, "networks", "networks_per_item")
+        require_at_least(19, self, "jitters")
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.correlations.drawing import (
-    STRIP,
-    along,
-    has_strip,
-    outcome_handles,
-    outcome_strip,
-    outcome_text,
-    setting,
-)
+from hessian_spectra.studies.correlations import drawing
 from hessian_spectra.studies.correlations.reading import PARAMETRISATIONS, TIMES
 from hessian_spectra.studies.correlations.sharpness_bounds.reading import FORMULAS, Reading
 
@@ -42,7 +34,7 @@ def _panel(axes: Axes, reading: Reading, parametrisation: str, time: str) -> Non
             axes.plot(x, end, color=colour, linewidth=0.6, linestyle=":")
     axes.axhline(1, color=style.BLACK, linewidth=0.8)
     axes.set_yscale("log")
-    along(axes, reading)
+    drawing.along(axes, reading)
 
 
 def _vertical_axis(grid: np.ndarray, reading: Reading) -> None:
@@ -51,8 +43,7 @@ def _vertical_axis(grid: np.ndarray, reading: Reading) -> None:
     least, most = float(np.nanmin(extremes)), float(np.nanmax(extremes))
     known = [0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 50, 100]
     bottom, top = np.log(min(least, 1) / 1.04), np.log(max(most, 1) * 1.04)
-    if has_strip(reading):
-        bottom = (bottom - STRIP * top) / (1 - STRIP)  # the strip fits below
+    bottom = drawing.foot(reading, bottom, top)
     for axes in grid.flat:
         axes.set_ylim(np.exp(bottom), np.exp(top))
         axes.yaxis.set_major_locator(FixedLocator([t for t in known if least / 2 < t < 2 * most]))
@@ -74,7 +65,7 @@ def draw(reading: Reading) -> Figure:
     for axes in grid[0]:
         axes.set_xlabel("")
     for axes, name in zip(grid[1], names, strict=True):
-        outcome_strip(axes, reading, name)
+        drawing.outcome_strip(axes, reading, name)
     handles: list[Any] = [
         Line2D([], [], color=colour, marker=marker, markersize=4, label=f"sharpness {label}")
         for colour, marker, label in LOOKS.values()
@@ -82,7 +73,7 @@ def draw(reading: Reading) -> Figure:
     handles += [
         Patch(color=style.GREY, alpha=0.4, label="central 95 % of the networks"),
         Line2D([], [], color=style.GREY, linestyle=":", label="smallest and largest"),
-        *outcome_handles(reading),
+        *drawing.outcome_handles(reading),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, columnspacing=1.6)
     return figure
@@ -109,10 +100,10 @@ def caption(reading: Reading) -> str:
         parts.append(f"{TIMES[time]} {'; '.join(texts)}")
     return (
         f"The sharpness of {int(reading['networks'])} linear networks of width "
-        f"{int(reading['width'])} a point ({setting(reading)}) over the largest of the layers' "
-        "terms σ_max²(left product) σ_max²(right product), which D.3.3 derives from a "
+        f"{int(reading['width'])} a point ({drawing.setting(reading)}) over the largest of the "
+        "layers' terms σ_max²(left product) σ_max²(right product), which D.3.3 derives from a "
         "block-diagonal Hessian, and over their sum, the largest eigenvalue of the generalised "
         "Gauss-Newton matrix on whitened inputs; the inputs here are a Gaussian sample, white on "
         "average only. Medians and ranges over all networks of a parametrisation, maximum and sum: "
-        f"{'. '.join(parts)}. {outcome_text(reading)}"
+        f"{'. '.join(parts)}. {drawing.outcome_text(reading)}"
     )

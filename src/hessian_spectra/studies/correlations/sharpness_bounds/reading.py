@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
-from hessian_spectra.studies.correlations.reading import EnsembleReading, wilson
+from hessian_spectra.studies.correlations.reading import EnsembleReading, distance_from, wilson
 
 NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 ALL_DIVERGED = "this configuration has no network whose ratio is finite"
@@ -49,8 +49,7 @@ class Reading(EnsembleReading):
         if not np.isfinite(quantiles).all():
             raise NothingToMeasure(ALL_DIVERGED)
         low, middle, high = (quantiles[self.level(q)] for q in (0.025, 0.5, 0.975))
-        nearest = 0.0 if low <= 1 <= high else min(abs(low - 1), abs(high - 1))
-        return Estimate(abs(middle - 1), nearest, max(abs(low - 1), abs(high - 1)))
+        return distance_from(1.0, Estimate(middle, low, high))
 
     def share_closer(self, time: str) -> Estimate:
         """The share of networks for which the sum is nearer, with Wilson's 95 % interval."""
