@@ -5,6 +5,7 @@ from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -87,6 +88,15 @@ def columns(
         _epoch_axis(axes[-1], last, narrow=len(sets) > 1)
         axes[-1].set_xlabel("epoch")
     return figure, grid
+
+
+def finish(figure: Figure, grid: Any, rows: Iterable[str], handles: Iterable[Artist]) -> None:
+    """What each row of columns shows, and the legend above them."""
+    for axes, text in zip(grid[:, 0], rows, strict=True):
+        axes.set_ylabel(text)
+    figure.align_ylabels(grid[:, 0])
+    ncols = 4 if grid.shape[1] > 1 else 2
+    figure.legend(handles=[*handles], loc="outside upper center", ncols=ncols)
 
 
 def _epoch_axis(axes: Axes, last: int, *, narrow: bool) -> None:

@@ -1,6 +1,6 @@
 """Image networks at several epochs of their training (anon2026data, figures 3 and 4)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.studies.images.curvature import at_epoch
 from hessian_spectra.validation import require
-from hessian_spectra.work import Item
+from hessian_spectra.work import FanOut, Item
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,16 +87,27 @@ def facts(network: Arrays) -> Arrays:
     return {name: network[name] for name in names} | {"samples": np.array(network["counts"].sum())}
 
 
-def epoch_items(networks: Arrays, **settings: Any) -> list[Item]:
-    """An item for each recorded epoch of each network, so that they run side by side."""
-    return [
-        {"network": at_epoch(network, at), "epoch": int(epoch)} | settings
-        for network in split(networks)
-        for at, epoch in enumerate(network["epoch"])
-    ]
+def at_each_epoch(
+    compute: Callable[..., Arrays], settings: Callable[[Any], dict[str, Any]]
+) -> FanOut:
+    """What is computed of each network at each recorded epoch, side by side.
+
+    Args:
+        compute: from ``network``, what the loss at that epoch depends on, and ``epoch``.
+        settings: what else it takes, from the study's configuration.
+    """
+
+    def items(config: ThroughTrainingConfig, networks: Arrays) -> list[Item]:
+        return [
+            {"network": at_epoch(network, at), "epoch": int(epoch)} | settings(config)
+            for network in split(networks)
+            for at, epoch in enumerate(network["epoch"])
+        ]
+
+    return FanOut(items=items, compute=compute, gather=gather_epochs, cost=_cost)
 
 
-def epoch_cost(item: Item) -> float:
+def _cost(item: Item) -> float:
     """The parameters, to which the time of a product is roughly proportional, and its calls."""
     weights = [array for name, array in item["network"].items() if name.startswith("weights ")]
     return 1e5 + float(sum(array.size for array in weights))

@@ -34,7 +34,7 @@ def _gauss_newton_error(reading: Reading, indices: Indices) -> float:
 
 
 @claims.identity(
-    "eq. (15); Figure 4",
+    "eq. (15); {artifact}",
     within(1e-6, SOLVER, source=LANCZOS),
     printed=Print(PRINTED_INDICES, partial(_gauss_newton_error, indices="printed")),
 )
@@ -105,7 +105,7 @@ def largest_eigenvalue(reading: Reading) -> float:
 
 
 @claims.identity(
-    "Assumption 1; Figure 4",
+    "Assumption 1; {artifact}",
     within(
         1e-6,
         SOLVER,
@@ -175,7 +175,7 @@ def last_error(reading: Reading) -> float:
 
 
 @figure_4.value(
-    "Assumption 1; Figure 4",
+    "Assumption 1; {artifact}",
     equal_to(0.0, "a count", source="our addition; the network of fewer hidden units is ours too"),
     otherwise="Both limits are round numbers; networks near them may be on either side.",
 )
@@ -194,7 +194,7 @@ def fitted(reading: Reading) -> float:
 
 
 @figure_4.value(
-    "eq. (15); Figure 4",
+    "eq. (15); {artifact}",
     within(
         1e-12,
         "the same sums, to rounding",

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.images.drawing import columns, entry, mark, titles
+from hessian_spectra.studies.images.drawing import columns, entry, finish, mark, titles
 from hessian_spectra.studies.images.pair_sums_through_training.reading import (
     Indices,
     Matrix,
@@ -94,16 +94,14 @@ def draw(reading: Reading) -> Figure:
         for row, width in enumerate(widths):
             chosen = [network for network in networks if network.width == width]
             _draw_width(grid[2 * row, column], grid[2 * row + 1, column], chosen)
-    for row, width in enumerate(widths):
-        grid[2 * row, 0].set_ylabel(f"width {width}\nerror of top {reading.top}")
-        grid[2 * row + 1, 0].set_ylabel("Gauss-\nNewton")
-    figure.align_ylabels(grid[:, 0])
+    hessian = [f"width {width}\nerror of top {reading.top}" for width in widths]
+    rows = [text for one in hessian for text in (one, "Gauss-\nNewton")]
     handles = [
         *(entry(WORDS[n], linewidth=1.2, **look) for n, look in LOOKS.items()),
         Patch(color=style.GREY, alpha=0.3, linewidth=0, label="range over the eigenvalues"),
         entry("bound by the residual", **BOUND),
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4 if len(sets) > 1 else 2)
+    finish(figure, grid, rows, handles)
     return figure
 
 

@@ -17,14 +17,11 @@ from hessian_spectra.results import Arrays
 from hessian_spectra.studies.images.curvature import measure_top, weights_at
 from hessian_spectra.studies.images.through_training import (
     ThroughTrainingConfig,
-    epoch_cost,
-    epoch_items,
+    at_each_epoch,
     facts,
-    gather_epochs,
     training_items,
 )
 from hessian_spectra.validation import require
-from hessian_spectra.work import FanOut
 
 INDEX_SETS: tuple[Literal["printed", "corrected"], ...] = ("printed", "corrected")
 
@@ -103,11 +100,6 @@ def _theory(config: Config, network: Arrays) -> Arrays:
     return found | {"width": np.array(len(first))}
 
 
-numerics = FanOut(
-    items=lambda config, networks: epoch_items(
-        networks, top=config.top, tolerance=float(config.tolerance)
-    ),
-    compute=measure_top,
-    gather=gather_epochs,
-    cost=epoch_cost,
+numerics = at_each_epoch(
+    measure_top, lambda config: {"top": config.top, "tolerance": float(config.tolerance)}
 )

@@ -21,7 +21,7 @@ figure_3 = claims.about("anon2026data", "Figure 3")
 
 
 @claims.value(
-    "Figure 3, eq. (7)",
+    "{artifact}, eq. (7)",
     equal_to(
         1.0,
         "of eight independent Gaussian errors, a network's epochs in the demo, it is between 0.33 "
@@ -41,7 +41,7 @@ def trace(reading: Reading) -> float:
 
 
 @claims.value(
-    "Figure 3, eq. (7)",
+    "{artifact}, eq. (7)",
     equal_to(
         0.0,
         "a Gaussian error is larger once in 1000 times",
@@ -60,7 +60,7 @@ def no_bias(reading: Reading) -> float:
 
 
 @claims.value(
-    "text below eq. (7); Figure 3",
+    "text below eq. (7); {artifact}",
     within(
         4.0,
         "a Gaussian error is larger once in 16000 times, one of 50 once in 300 times",

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.images.drawing import columns, entry, titles
+from hessian_spectra.studies.images.drawing import columns, entry, finish, titles
 from hessian_spectra.studies.images.trace_through_training.reading import (
     Network,
     Reading,
@@ -67,16 +67,13 @@ def draw(reading: Reading) -> Figure:
             _draw_loss(loss, network)
         _draw_differences(difference, networks)
     labels = ("trace of the Hessian", "loss", "difference /\nstandard error")
-    for axes, label in zip(grid[:, 0], labels, strict=True):
-        axes.set_ylabel(label)
-    figure.align_ylabels(grid[:, 0])
     handles = [
         entry("Hutchinson ± standard error", **POINT),
         entry("equation (7)", **EQUATION),
         entry("loss of least squares", **FLOOR),
         Patch(color=style.GREY, alpha=0.2, linewidth=0, label="±2 standard errors"),
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4 if len(sets) > 1 else 2)
+    finish(figure, grid, labels, handles)
     return figure
 
 

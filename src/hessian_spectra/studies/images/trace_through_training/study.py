@@ -11,14 +11,11 @@ from hessian_spectra.results import Arrays
 from hessian_spectra.studies.images.curvature import measure_trace, weights_at
 from hessian_spectra.studies.images.through_training import (
     ThroughTrainingConfig,
-    epoch_cost,
-    epoch_items,
+    at_each_epoch,
     facts,
-    gather_epochs,
     training_items,
 )
 from hessian_spectra.validation import require
-from hessian_spectra.work import FanOut
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +55,6 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     return joined(found)
 
 
-numerics = FanOut(
-    items=lambda config, networks: epoch_items(networks, probes=config.probes, seed=config.seed),
-    compute=measure_trace,
-    gather=gather_epochs,
-    cost=epoch_cost,
+numerics = at_each_epoch(
+    measure_trace, lambda config: {"probes": config.probes, "seed": config.seed}
 )
