@@ -12,8 +12,13 @@ from hessian_spectra.ledger import table
 from hessian_spectra.ledger.claims import Claims, Study
 from hessian_spectra.ledger.evaluation import ClaimError, evaluate
 from hessian_spectra.results import Side, write_arrays
-from hessian_spectra.studies.identities.identities.claims import STATEMENTS, claims, statements
-from hessian_spectra.studies.identities.identities.reading import CHECKS, ERRATA, Reading
+from hessian_spectra.studies.identities.identities.claims import claims, statements
+from hessian_spectra.studies.identities.identities.reading import (
+    CHECKS,
+    ERRATA,
+    STATEMENTS,
+    Reading,
+)
 
 STUDY = Study("thm", {"kind": "identities", "paper": "singh2026cracking", "artifact": "Theorems"})
 
@@ -162,7 +167,7 @@ def test_an_erratum_has_the_print_and_its_errors():
 
 
 def test_a_statement_has_no_other_fields():
-    known = {"text", "places", "printed", "remark", "source"}
+    known = {"label", "text", "places", "printed", "remark", "source"}
     assert all(one.keys() <= known and one["text"] and one["places"] for one in STATEMENTS.values())
 
 

@@ -4,16 +4,12 @@ The statements stand in ``statements.yaml``; what is compared for each of them, 
 """
 
 from collections.abc import Iterator
-from pathlib import Path
-
-import yaml
 
 from hessian_spectra.ledger.bounds import Bound, at_least, within
 from hessian_spectra.ledger.claims import Case, Claims, Print
 from hessian_spectra.studies.identities.identities.comparison import REASONS
-from hessian_spectra.studies.identities.identities.reading import CHECKS, Reading
+from hessian_spectra.studies.identities.identities.reading import CHECKS, STATEMENTS, Reading
 
-STATEMENTS = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text("utf-8"))
 CRACKING = "singh2026cracking"
 # A claim's name ends with its paper, where a statement is one of several papers.
 SUFFIXES = {"singh2024closed": "-2024", "singh2024poster": "-poster"}
@@ -28,6 +24,7 @@ def statements(reading: Reading) -> Iterator[Case]:
     """The rows of the table, one for each paper that makes a statement."""
     for name, statement in STATEMENTS.items():
         row = {"printed": "", "remark": "", "source": BRUTE_FORCE} | statement
+        del row["label"]
         for paper, place in row.pop("places").items():
             yield row | {
                 "name": name,

@@ -83,7 +83,6 @@ class Check:
     """A statement that both sides of the study can be held against.
 
     Args:
-        label: what the figure calls it.
         error: the relative error of an instance.
         printed: for an erratum, its error if one believes the print.
         tolerance: the largest error that still is agreement.
@@ -91,7 +90,6 @@ class Check:
         printed_where: which ones the print is about, if those are others.
     """
 
-    label: str
     error: Error
     printed: Error | None = None
     tolerance: float = EXACT
@@ -215,6 +213,16 @@ def vectors(columns: str, values: str, matrix: str = "hessian") -> Error:
 def top(name: str) -> Callable[[Compared], np.ndarray]:
     """The largest of the measured eigenvalues ``name``, as an array of one number."""
     return lambda one: one.measured(name)[-1:]
+
+
+def holds(name: str) -> Where:
+    """Instances of which what is stated under this name is true, or a number that is not 0."""
+    return lambda one: bool(one.number(name))
+
+
+def has_bulk(one: Compared) -> bool:
+    """Instances whose width leaves room for a bulk."""
+    return bool(one.number("width") > 1)
 
 
 def has(name: str) -> Where:

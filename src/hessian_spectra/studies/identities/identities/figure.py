@@ -8,7 +8,12 @@ from matplotlib.figure import Figure
 
 from hessian_spectra.drawing.style import BLACK, BLUE, GREY, VERMILION, letter, panels
 from hessian_spectra.studies.identities.identities.comparison import EXACT, Check
-from hessian_spectra.studies.identities.identities.reading import ERRATA, IDENTITIES, Reading
+from hessian_spectra.studies.identities.identities.reading import (
+    ERRATA,
+    IDENTITIES,
+    STATEMENTS,
+    Reading,
+)
 
 # Where an error of exactly 0 is drawn on a logarithmic axis: below all round-off.
 ZERO = 3e-18
@@ -62,7 +67,7 @@ def _panel(axes: Axes, reading: Reading, checks: Mapping[str, Check], text: str)
             _dots(axes, height, printed, VERMILION, "as printed" if first else None)
         holds = "closed form − brute force" if check.printed is None else "corrected"
         _dots(axes, height, reading.errors(name), BLUE, holds if first else None)
-    _frame(axes, [check.label for check in checks.values()])
+    _frame(axes, [STATEMENTS[name]["label"] for name in checks])
     for height, check in enumerate(checks.values()):
         stroke = [height - 0.42, height + 0.42]
         label = "tolerance" if height == 0 else None

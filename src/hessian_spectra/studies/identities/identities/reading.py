@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
@@ -23,9 +25,10 @@ from hessian_spectra.studies.identities.identities.linear import checks as linea
 from hessian_spectra.studies.identities.identities.relu import checks as relu
 from hessian_spectra.studies.identities.identities.wide import checks as wide
 
+STATEMENTS = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text("utf-8"))
+
 # Our Hessians against another library's, where that one was asked.
 _SECOND_LIBRARY = Check(
-    "brute force: curvlinops",
     lambda one: relative(one.measured("hessian"), one.measured("second_hessian")),
     where=lambda one: len(one.measured("second_hessian")) > 0,
 )

@@ -12,6 +12,7 @@ from hessian_spectra.studies.identities.identities.comparison import (
     basis,
     everywhere,
     excess,
+    has_bulk,
     same,
     vanishes,
     worst,
@@ -45,13 +46,9 @@ def _no_gamma(one: Compared) -> bool:
     return bool(np.abs(one.number("gamma")) < 1e-13 * one.size)
 
 
-def _bulk(one: Compared) -> bool:
-    return bool(one.number("width") > 1)
-
-
 def _has_condition(one: Compared) -> bool:
     """A bulk that is not 0."""
-    return _bulk(one) and not _no_gamma(one)
+    return has_bulk(one) and not _no_gamma(one)
 
 
 def _positive_zeta(one: Compared) -> bool:
@@ -104,57 +101,39 @@ def _decrease(one: Compared) -> float:
 
 CHECKS = {
     "attention": {
-        "attention-spectrum": Check("Theorem 3.5: spectrum", same("eigenvalues")),
-        "attention-basis": Check("Theorem 3.5: eigenvectors (ours)", basis()),
-        "attention-viete": Check(
-            "Theorem 3.5: Viète", same("viete_spectrum", "eigenvalues"), tolerance=ROOT
-        ),
-        "attention-cubic": Check("Theorem 3.5: cubic", vanishes("cubic", _outliers)),
-        "attention-trace": Check("eq. (121): trace", _trace),
-        "attention-query-key": Check("Remark B.2", _query_key_block, tolerance=ROOT),
+        "attention-spectrum": Check(same("eigenvalues")),
+        "attention-basis": Check(basis()),
+        "attention-viete": Check(same("viete_spectrum", "eigenvalues"), tolerance=ROOT),
+        "attention-cubic": Check(vanishes("cubic", _outliers)),
+        "attention-trace": Check(_trace),
+        "attention-query-key": Check(_query_key_block, tolerance=ROOT),
         "attention-without-gamma": Check(
-            "Remark B.3", same("spectrum_without_gamma", "eigenvalues"), where=_no_gamma
+            same("spectrum_without_gamma", "eigenvalues"), where=_no_gamma
         ),
         "attention-outlier-bounds": Check(
-            "Remark B.4: outlier",
-            lambda one: _outside(one, _outliers(one)[-1:], _upper(one, 0.5), _upper(one)),
+            lambda one: _outside(one, _outliers(one)[-1:], _upper(one, 0.5), _upper(one))
         ),
-        "attention-smallest": Check("section 3.3: |λ_min|", _smallest, where=_bulk),
-        "attention-strong-condition": Check(
-            "Remark 3.1, stronger (ours)", _condition(2), where=_has_condition
-        ),
-        "attention-dominant": Check("ζ ≥ 0: λ_max (ours)", _dominant, where=_positive_zeta),
+        "attention-smallest": Check(_smallest, where=has_bulk),
+        "attention-strong-condition": Check(_condition(2), where=_has_condition),
+        "attention-dominant": Check(_dominant, where=_positive_zeta),
         "attention-half-width": Check(
-            "Theorem 3.5: ξ",
-            lambda one: _outside(one, _outliers(one), *one.stated("outlier_bounds")),
-            _outside_print,
+            lambda one: _outside(one, _outliers(one), *one.stated("outlier_bounds")), _outside_print
         ),
         "attention-q": Check(
-            "Theorem 3.5: q",
-            vanishes("depressed_cubic", _outliers),
-            vanishes("printed_depressed_cubic", _outliers),
+            vanishes("depressed_cubic", _outliers), vanishes("printed_depressed_cubic", _outliers)
         ),
-        "attention-display": Check(
-            "Theorem 3.5: Hessian", same("hessian"), same("printed_hessian", "hessian")
-        ),
+        "attention-display": Check(same("hessian"), same("printed_hessian", "hessian")),
         "attention-largest": Check(
-            "Remark B.4: λ_max",
             # The bounds take the bulk into account.
             lambda one: _outside(one, one.eigenvalues[-1:], *one.stated("largest_bounds")),
             lambda one: excess(one.eigenvalues[-1], _upper(one), one.size),
         ),
-        "attention-condition": Check(
-            "Remark 3.1", _condition(0), _condition(1), where=_has_condition
-        ),
+        "attention-condition": Check(_condition(0), _condition(1), where=_has_condition),
         "attention-monotone": Check(
-            "Remark 3.1: monotone",
-            _decrease,
-            _decrease,
-            where=_positive_zeta,
-            printed_where=everywhere,
+            _decrease, _decrease, where=_positive_zeta, printed_where=everywhere
         ),
     },
     "rowwise": {
-        "rowwise-spectrum": Check("other activations", same("eigenvalues")),
+        "rowwise-spectrum": Check(same("eigenvalues")),
     },
 }

@@ -9,6 +9,8 @@ from hessian_spectra.studies.identities.identities.attention import formulas
 from hessian_spectra.studies.identities.identities.instances import Draw, Instance, changed, tensor
 from hessian_spectra.studies.identities.identities.theorem import Quantities, Theorem
 
+Row = tuple[float, float]
+
 
 def draw_attention(draw: Draw) -> list[Instance]:
     """Self-attention: ``w_value``, ``w_query``, ``w_key`` ``(d_K,)``, ``x``, ``y (batch, length)``.
@@ -17,8 +19,7 @@ def draw_attention(draw: Draw) -> list[Instance]:
     counterexamples to what is printed; w_V = 0 and zero residual, where γ = 0; w_Q = ± w_K;
     w_Q = 0; a constant sequence.
     """
-    edges = [_negative_zeta(), _small_weights(), _falling_bound()]
-    edges += changed(
+    edges = _counterexamples() + changed(
         lambda: _random(draw, batch=1, length=3, width=3),
         lambda i: {"w_value": 0 * i["w_value"]},
         lambda i: {"y": _output(i)},
@@ -64,41 +65,25 @@ def _output(instance: Instance) -> Tensor:
     return instance["w_value"] * (scores.softmax(dim=2) @ x[:, :, None]).squeeze(2)
 
 
-def _small_weights() -> Instance:
-    """Weights below 1: norms exceed their squares, so that the printed ξ is too large.
-
-    The printed bound on the condition number is then above the condition number.
-    """
-    return {
-        "w_value": tensor(0.76)[0],
-        "w_query": tensor(-0.17, 0.006),
-        "w_key": tensor(0.15, -0.023),
-        "x": tensor(4.5, -1.8)[None],
-        "y": tensor(-0.18, -0.17)[None],
-    }
+def _given(value: float, query: Row, key: Row, x: Row, y: Row) -> Instance:
+    """One sequence and weights whose numbers are written down."""
+    names = ("w_query", "w_key", "x", "y")
+    rows = dict(zip(names, (tensor(*row) for row in (query, key, x, y)), strict=True))
+    return rows | {"w_value": tensor(value)[0], "x": rows["x"][None], "y": rows["y"][None]}
 
 
-def _falling_bound() -> Instance:
-    """With ζ < 0: the bound on the condition number falls as the norms of w_Q and w_K grow."""
-    return {
-        "w_value": tensor(-2.4)[0],
-        "w_query": tensor(-1.2, 0.6),
-        "w_key": tensor(-0.7, -0.6),
-        "x": tensor(-2.6, 0.6)[None],
-        "y": tensor(3.7, -5.1)[None],
-    }
-
-
-def _negative_zeta() -> Instance:
-    """With ζ < 0: the largest eigenvalue is the bulk's, beyond the bound that Remark B.4 prints."""
-    key = tensor(-0.7223121, 1.0726882)
-    return {
-        "w_value": tensor(28.6158759)[0],
-        "w_query": key,
-        "w_key": key,
-        "x": tensor(-1.5552182, 0.4074608)[None],
-        "y": tensor(9.4896302, -91.6437074)[None],
-    }
+def _counterexamples() -> list[Instance]:
+    """To what is printed of Remarks B.4 and 3.1."""
+    key = (-0.7223121, 1.0726882)
+    return [
+        # With ζ < 0: the largest eigenvalue is the bulk's, beyond the bound of Remark B.4.
+        _given(28.6158759, key, key, (-1.5552182, 0.4074608), (9.4896302, -91.6437074)),
+        # Weights below 1: norms exceed their squares, so that the printed ξ is too large. The
+        # printed bound on the condition number is then above the condition number.
+        _given(0.76, (-0.17, 0.006), (0.15, -0.023), (4.5, -1.8), (-0.18, -0.17)),
+        # With ζ < 0: the bound on the condition number falls as the norms of w_Q and w_K grow.
+        _given(-2.4, (-1.2, 0.6), (-0.7, -0.6), (-2.6, 0.6), (3.7, -5.1)),
+    ]
 
 
 def _weights(instance: Instance) -> tuple[Tensor, Tensor, Tensor]:

@@ -8,6 +8,7 @@ from hessian_spectra.studies.identities.identities.comparison import (
     Error,
     basis,
     excess,
+    holds,
     relative,
     same,
     top,
@@ -19,10 +20,9 @@ from hessian_spectra.studies.identities.identities.comparison import (
 LEAST_SQUARES, ZERO_LOSS = 1, 2
 
 _GGN = "ggn_eigenvalues"
-
-
-def _whitened(one: Compared) -> bool:
-    return bool(one.number("whitened"))
+_whitened = holds("whitened")
+# Least-squares solutions, with or without loss.
+_solved = holds("kind")
 
 
 def _trace(theirs: str) -> Error:
@@ -79,11 +79,6 @@ def _too_many(one: Compared) -> float:
     return excess(found, float(one.number("printed_positive")), max(found, 1))
 
 
-def _solved(one: Compared) -> bool:
-    """Least-squares solutions, with or without loss."""
-    return bool(one.number("kind") > 0)
-
-
 def _with_loss(one: Compared) -> bool:
     """Least-squares solutions that do not fit the targets."""
     return bool(one.number("kind") == LEAST_SQUARES)
@@ -100,84 +95,52 @@ def _stated(name: str) -> Error:
 
 CHECKS = {
     "any_layers": {
-        "layers-jacobian": Check("data eq. (4)", same("jacobian_product")),
-        "layers-kernel": Check("data eq. (5)", same("kernel_eigenvalues", _GGN)),
-        "layers-bound": Check("data eq. (6)", _bound, where=_whitened),
-        "layers-trace": Check("data eq. (7): any loss", _trace("whitened_trace"), where=_whitened),
-        "layers-trace-any": Check("data eq. (7): any inputs (ours)", _trace("trace")),
-        "layers-blocks": Check("data: diagonal blocks (ours)", _blocks),
-        "layers-brace": Check(
-            "data eq. (4): brace",
-            _trace("whitened_trace"),
-            _trace("printed_trace"),
-            where=_whitened,
-        ),
+        "layers-jacobian": Check(same("jacobian_product")),
+        "layers-kernel": Check(same("kernel_eigenvalues", _GGN)),
+        "layers-bound": Check(_bound, where=_whitened),
+        "layers-trace": Check(_trace("whitened_trace"), where=_whitened),
+        "layers-trace-any": Check(_trace("trace")),
+        "layers-blocks": Check(_blocks),
+        "layers-brace": Check(_trace("whitened_trace"), _trace("printed_trace"), where=_whitened),
     },
     "balanced": {
-        "balanced-kernel": Check("data eq. (8)", same("kernel_eigenvalues", _GGN)),
-        "balanced-vectors": Check("data section 3: eigenvectors", basis("ggn")),
+        "balanced-kernel": Check(same("kernel_eigenvalues", _GGN)),
+        "balanced-vectors": Check(basis("ggn")),
         "balanced-quotient": Check(
-            "data eq. (9b)",
-            same("quotient_eigenvalues", _GGN),
-            where=lambda one: not one.number("close"),
+            same("quotient_eigenvalues", _GGN), where=lambda one: not one.number("close")
         ),
-        "balanced-sharpness": Check("data eq. (9b): λ_max", _attained),
+        "balanced-sharpness": Check(_attained),
         "labels-solution": Check(
-            "data eq. (12)",
-            lambda one: relative(one.measured("map"), one.stated("solution")),
-            where=_solved,
+            lambda one: relative(one.measured("map"), one.stated("solution")), where=_solved
         ),
-        "labels-values": Check(
-            "data eq. (13)", same("label_values", "layer_values"), where=_without_loss
-        ),
-        "labels-sharpness": Check(
-            "data eq. (14): no loss",
-            same("label_sharpness", top("eigenvalues")),
-            where=_without_loss,
-        ),
-        "labels-shares": Check("data section 4: shares", same("shares", "label_shares")),
+        "labels-values": Check(same("label_values", "layer_values"), where=_without_loss),
+        "labels-sharpness": Check(same("label_sharpness", top("eigenvalues")), where=_without_loss),
+        "labels-shares": Check(same("shares", "label_shares")),
         "labels-hessian": Check(
-            "data Assumption 1, weaker (ours)",
-            lambda one: relative(one.measured("hessian"), one.measured("ggn")),
-            where=_solved,
+            lambda one: relative(one.measured("hessian"), one.measured("ggn")), where=_solved
         ),
-        "balanced-pairs": Check(
-            "data eq. (9): i, j",
-            same("eigenvalues", _GGN),
-            same("printed_eigenvalues", _GGN),
-        ),
-        "balanced-count": Check("data eq. (9): count", _count, _too_many),
+        "balanced-pairs": Check(same("eigenvalues", _GGN), same("printed_eigenvalues", _GGN)),
+        "balanced-count": Check(_count, _too_many),
         "labels-loss": Check(
-            "data eq. (14): with loss",
             same("solution_sharpness", top("eigenvalues")),
             same("label_sharpness", top("eigenvalues")),
             where=_with_loss,
         ),
     },
     "two_layers": {
-        "two-layers-sharpness": Check("data eq. (10)", same("sharpness", top(_GGN))),
-        "two-layers-range": Check("data eq. (10): Hessian (ours)", _range_of_hessian),
-        "two-layers-trace": Check("data eq. (11)", _trace("trace")),
-        "two-layers-vectors": Check("data eq. (16)", vectors("pair_vectors", "pair_values", "ggn")),
-        "two-layers-basis": Check("data eq. (16): whole basis", basis("ggn")),
-        "two-layers-pairs": Check(
-            "data eq. (15): i, j",
-            same("eigenvalues", _GGN),
-            same("printed_eigenvalues", _GGN),
-        ),
-        "two-layers-count": Check("data eq. (15): count", _count, _too_many),
+        "two-layers-sharpness": Check(same("sharpness", top(_GGN))),
+        "two-layers-range": Check(_range_of_hessian),
+        "two-layers-trace": Check(_trace("trace")),
+        "two-layers-vectors": Check(vectors("pair_vectors", "pair_values", "ggn")),
+        "two-layers-basis": Check(basis("ggn")),
+        "two-layers-pairs": Check(same("eigenvalues", _GGN), same("printed_eigenvalues", _GGN)),
+        "two-layers-count": Check(_count, _too_many),
     },
     "recipes": {
         "recipe-weights": Check(
-            "data appendix C: weights",
-            same("eigenvalues", _GGN),
-            same("eigenvalues", "printed_ggn_eigenvalues"),
+            same("eigenvalues", _GGN), same("eigenvalues", "printed_ggn_eigenvalues")
         ),
-        "recipe-whitening": Check(
-            "data appendix C: whitening", _stated("outside"), _stated("printed_outside")
-        ),
-        "recipe-subset": Check(
-            "data appendix C: subsets", _stated("missed"), _stated("printed_missed")
-        ),
+        "recipe-whitening": Check(_stated("outside"), _stated("printed_outside")),
+        "recipe-subset": Check(_stated("missed"), _stated("printed_missed")),
     },
 }
