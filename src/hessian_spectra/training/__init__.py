@@ -12,14 +12,12 @@ from hessian_spectra.training.descent import (
 )
 from hessian_spectra.training.ensemble import EnsembleTraining, train_ensemble
 from hessian_spectra.training.full_batch import FullBatchTraining, full_batch_descent
-from hessian_spectra.training.halving import Halving
 from hessian_spectra.training.objectives import LinearObjective, SampleObjective
 from hessian_spectra.training.optimizers import stochastic_gradient_descent
 
 __all__ = [
     "EnsembleTraining",
     "FullBatchTraining",
-    "Halving",
     "LinearObjective",
     "Record",
     "SampleObjective",

@@ -14,7 +14,7 @@ from torch import Tensor
 from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.results import digest
 from hessian_spectra.training.descent import LOGGED_EPOCHS, LOSS_LIMIT
-from hessian_spectra.training.halving import Halving
+from hessian_spectra.training.halving import gains_too_little
 from hessian_spectra.training.objectives import Objective, tensors_digest
 from hessian_spectra.training.unfinished import State
 from hessian_spectra.validation import require
@@ -82,7 +82,7 @@ def full_batch_descent(
 ) -> FullBatchTraining:
     """Gradient descent W ← W − η ∇L(W), whose rate η is halved when the loss gains too little.
 
-    The rule is that of :class:`~hessian_spectra.training.halving.Halving`.
+    The rule is that of :func:`~hessian_spectra.training.halving.gains_too_little`.
 
     With a positive ``smallest_rate`` the training stops as soon as η falls below it. Weights and
     losses of later epochs are taken to be those at the stop: running on would move each weight by
@@ -182,13 +182,6 @@ def _descend(
     save: _Saver | None,
 ) -> int | None:
     """Train until ``state.epoch`` is the last epoch reached; the epoch of divergence, if any."""
-    rule = Halving(
-        state.rate,
-        patience=settings.patience,
-        threshold=settings.threshold,
-        factor=settings.factor,
-        epochs=state.halvings,
-    )
     evaluate, factors = objective.follow(state.weights)
     updates = [(weight, *pair) for weight, pair in zip(state.weights, factors, strict=True)]
     record, losses = set(settings.record), state.losses
@@ -203,15 +196,20 @@ def _descend(
             state.epoch -= 1
             return epoch
         losses[epoch] = loss
-        rule.advance(losses, epoch)
-        state.rates[epoch], state.rate, state.halvings = rule.rate, rule.rate, rule.epochs
+        since = max(state.halvings, default=0)
+        if gains_too_little(
+            losses, epoch, since, patience=settings.patience, threshold=settings.threshold
+        ):
+            state.rate *= settings.factor
+            state.halvings.append(epoch)
+        state.rates[epoch] = state.rate
         if epoch in record:
             state.keep()
         watch(state, epoch)
-        if epoch == settings.epochs or rule.rate < settings.smallest_rate:
+        if epoch == settings.epochs or state.rate < settings.smallest_rate:
             return None
         for weight, left, right in updates:
-            weight.addmm_(left, right, alpha=-rule.rate)
+            weight.addmm_(left, right, alpha=-state.rate)
         state.epoch += 1
         if save is not None:
             save(state)
