@@ -94,6 +94,16 @@ def test_a_figures_claims_are_not_those_of_a_study_of_ones_own(claims):
     assert entries(claims, paper=OTHER) == []
 
 
+def test_claims_share_what_they_have_unless_they_say_others(claims):
+    figure = claims.about(PAPER, "Figure 1").having(otherwise="often", paper=OTHER)
+    figure.value("shared", SMALL)(zero)
+    figure.value("own", SMALL, otherwise="once")(zero)
+    claims.value("none", SMALL)(zero)
+    found = [(entry.paper, entry.explanation) for entry in entries(claims)]
+    assert found == [(OTHER, "often"), (OTHER, "once"), (PAPER, "")]
+    assert len(entries(claims, artifact="My figure")) == 1
+
+
 def test_a_statement_of_several_papers_is_that_of_the_studys(claims):
     claims.value({PAPER: "Theorem 3", OTHER: "Theorem 1"}, SMALL)(zero)
     claims.value("Lemma 2", SMALL, paper=OTHER, name="lemma")(zero)

@@ -290,12 +290,19 @@ class Claims:
         self.words = Words(values or {}, fields)
         self.all: list[Claim] = []
         self._artifacts: tuple[tuple[str, str], ...] = ()
+        self._of: Mapping[str, Any] = {}
 
     def about(self, paper: str, *artifacts: str) -> "Claims":
         """The same, for claims about some artifacts of a paper alone, as its figures."""
-        found = Claims(self.reading)
-        found.words, found.all = self.words, self.all
+        found = self.having()
         found._artifacts = tuple((paper, artifact) for artifact in artifacts)
+        return found
+
+    def having(self, **of: Any) -> "Claims":
+        """The same, for claims that share some fields of :class:`Claim`, unless they say others."""
+        found = Claims(self.reading)
+        found.words, found.all, found._artifacts = self.words, self.all, self._artifacts
+        found._of = {**self._of, **of}
         return found
 
     def __or__(self, other: "Claims") -> "Claims":
@@ -314,7 +321,7 @@ class Claims:
                 place=place,
                 bound=bound,
                 artifacts=self._artifacts,
-                **of,
+                **{**self._of, **of},
             )
             self.all.append(claim)
             return function
