@@ -92,6 +92,19 @@ def holds_and_fails(claims: Claims, planted: Sequence[Planted], name: str) -> No
     assert not printed or not all(printed), f"what is in print of {name} holds everywhere"
 
 
+def every_case_fails(claims: Claims, planted: Sequence[Planted], name: str) -> None:
+    """Not only the function but each of its cases fails on something that was planted to fail."""
+    made = {entry.id for one in planted for entry in one.entries(claims, name, one.holds)}
+    failing = {
+        entry.id
+        for one in planted
+        for sides in one.fails
+        for entry in one.entries(claims, name, sides)
+        if not _holds(entry)
+    }
+    assert made <= failing, f"{sorted(made - failing)} hold on everything planted to fail"
+
+
 def bears_a_missing_case(claims: Claims, planted: Sequence[Planted], name: str) -> None:
     """Of a smaller study a claim is measured, or says that there is nothing to measure."""
     for one in planted:

@@ -1,7 +1,7 @@
 """How the configurations of studies and data sets refuse a bad value."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 
@@ -21,66 +21,37 @@ def require(condition: bool, field: str, expected: str, value: Any) -> None:
         raise ValueError(f"{field}: expected {expected}, got {value!r}")
 
 
-def require_positive(settings: Any, *fields: str) -> None:
-    """Refuse a setting that is not a positive, finite number.
-
-    Args:
-        settings: what has the fields.
-        fields: their names.
-
-    Raises:
-        ValueError: see :func:`require`.
-    """
+def _require_each(
+    settings: Any, fields: Sequence[str], fits: Callable[[Any], bool], expected: str
+) -> None:
     for field in fields:
         value = getattr(settings, field)
-        require(math.isfinite(value) and value > 0, field, "a positive number", value)
+        require(fits(value), field, expected, value)
+
+
+def require_positive(settings: Any, *fields: str) -> None:
+    """Refuse a field of the settings that is not a positive, finite number, like `require`."""
+    _require_each(settings, fields, lambda x: math.isfinite(x) and x > 0, "a positive number")
 
 
 def require_at_least(smallest: int, settings: Any, *fields: str) -> None:
-    """Refuse a setting that is smaller than it may be.
-
-    Args:
-        smallest: what the fields may be.
-        settings: what has the fields.
-        fields: their names.
-
-    Raises:
-        ValueError: see :func:`require`.
-    """
-    for field in fields:
-        value = getattr(settings, field)
-        require(value >= smallest, field, f"at least {smallest}", value)
+    """Refuse a field of the settings that is smaller than it may be, like `require`."""
+    _require_each(settings, fields, lambda value: value >= smallest, f"at least {smallest}")
 
 
 def require_different(known: Collection[str], settings: Any, *fields: str) -> None:
-    """Refuse a list that is empty, names something unknown or names something twice.
+    """Refuse an empty list, or one that names something unknown or twice, like `require`."""
 
-    Args:
-        known: what may be named.
-        settings: what has the fields.
-        fields: their names.
+    def fits(names: Collection[str]) -> bool:
+        return bool(names) and len(set(names)) == len(names) and set(names) <= set(known)
 
-    Raises:
-        ValueError: see :func:`require`.
-    """
-    for field in fields:
-        names = getattr(settings, field)
-        fits = bool(names) and len(set(names)) == len(names) and set(names) <= set(known)
-        require(fits, field, f"different ones of {', '.join(known)}", names)
+    _require_each(settings, fields, fits, f"different ones of {', '.join(known)}")
 
 
 def require_different_numbers(smallest: int, settings: Any, *fields: str) -> None:
-    """Refuse a list that is empty, has a number twice or one smaller than it may be.
+    """Refuse an empty list, or one with a number that is too small or there twice."""
 
-    Args:
-        smallest: what the numbers may be.
-        settings: what has the fields.
-        fields: their names.
+    def fits(values: Collection[int]) -> bool:
+        return bool(values) and min(values) >= smallest and len(set(values)) == len(values)
 
-    Raises:
-        ValueError: see :func:`require`.
-    """
-    for field in fields:
-        values = getattr(settings, field)
-        fits = bool(values) and min(values) >= smallest and len(set(values)) == len(values)
-        require(fits, field, f"different numbers of at least {smallest}", values)
+    _require_each(settings, fields, fits, f"different numbers of at least {smallest}")

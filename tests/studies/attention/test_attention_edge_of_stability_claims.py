@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 from attention_arrays import edge_sides
-from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
+from claims_contract import (
+    Planted,
+    bears_a_missing_case,
+    changed,
+    every_case_fails,
+    holds_and_fails,
+    names,
+)
 
 from hessian_spectra.ledger.claims import Study
-from hessian_spectra.studies.attention.attention_edge_of_stability.claims import (
-    claims,
-    moment_2_grows,
-)
+from hessian_spectra.studies.attention.attention_edge_of_stability.claims import claims
 from hessian_spectra.studies.attention.attention_edge_of_stability.reading import Reading
 
 FIGURE = {"paper": "singh2026cracking", "artifact": "Figure 27"}
@@ -58,8 +62,12 @@ def test_a_claim_bears_a_missing_case(name, planted):
     bears_a_missing_case(claims, planted, name)
 
 
+def test_each_quantity_that_grows_along_may_fail_to(planted):
+    every_case_fails(claims, planted, "grows_along")
+
+
 def test_the_second_moment_falls(edge):
-    assert moment_2_grows(Reading(edge)) < -0.8
+    assert Reading(edge).rise("norm/m_2") < -0.8
 
 
 def test_without_an_edge_the_claims_about_it_fail(calm):

@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 from attention_arrays import scale_sides
-from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
+from claims_contract import (
+    Planted,
+    bears_a_missing_case,
+    changed,
+    every_case_fails,
+    holds_and_fails,
+    names,
+)
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.attention.attention_scale.claims import (
     claims,
-    d_bulk_shrinks,
     spectrum,
 )
 from hessian_spectra.studies.attention.attention_scale.reading import Reading
@@ -62,6 +68,10 @@ def test_a_claim_bears_a_missing_case(name, planted):
     bears_a_missing_case(claims, planted, name)
 
 
+def test_each_quantity_that_follows_the_sink_may_fail_to(planted):
+    every_case_fails(claims, planted, "with_the_sink")
+
+
 def test_wrong_multiplicities_are_an_error_of_the_whole_spectrum_alone(planted):
     """Distinct eigenvalues do not tell how often each occurs."""
     exact = planted[0].holds["closed_form"]
@@ -75,7 +85,7 @@ def test_wrong_multiplicities_are_an_error_of_the_whole_spectrum_alone(planted):
 
 def test_a_massive_activation_lets_the_bulk_grow_first():
     reading = Reading(scale_sides(key_dimension=1000, numeric_points=2, dense_points=0))
-    assert d_bulk_shrinks(reading) > -0.9
+    assert reading.trend("massive_sink", "bulk") > -0.9
 
 
 def test_what_is_left_out_says_so():

@@ -1,10 +1,12 @@
 """What the paper says about self-attention at the edge of stability."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_least, at_most, equal_to, within
-from hessian_spectra.ledger.claims import Claims
+from hessian_spectra.ledger.claims import Case, Claims
 from hessian_spectra.statistics import correlation
 from hessian_spectra.studies.attention.attention_edge_of_stability.reading import Reading
 
@@ -29,27 +31,26 @@ RISING = at_least(
 )
 
 claims = Claims(Reading)
-figure_27 = claims.about("singh2026cracking", "Figure 27")
+theorems = claims.having(paper="singh2026cracking")
+figure_27 = claims.about("singh2026cracking", "Figure 27").having(otherwise=OPEN)
 
 
-@claims.identity(
+@theorems.identity(
     "Theorem 3.5",
     within(
         EXACT,
         "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ_max",
         source="theorem",
     ),
-    paper="singh2026cracking",
 )
 def spectrum(reading: Reading) -> float:
     """At every step of training the closed form is the whole spectrum of the Hessian."""
     return float(reading.errors().max())
 
 
-@claims.identity(
+@theorems.identity(
     "Remark B.4, equation (121), with the norms in ξ squared",
     within(1e-12, "round-off where the upper bound is attained", source="theorem"),
-    paper="singh2026cracking",
 )
 def sharpness_bounds(reading: Reading) -> float:
     """At every step the sharpness lies between tr/3 + ξ/2 and tr/3 + ξ, or |γ| where that is larger
@@ -60,7 +61,7 @@ def sharpness_bounds(reading: Reading) -> float:
     return float(np.max(outside / sharpness).clip(min=0))
 
 
-@figure_27.trend(SHOWN, RISING, otherwise=OPEN)
+@figure_27.trend(SHOWN, RISING)
 def progressive_sharpening(reading: Reading) -> float:
     """The sharpness rises in the initial stage of training (statistic: rank correlation with the
     step, until the sharpness reaches 2/η).
@@ -69,51 +70,50 @@ def progressive_sharpening(reading: Reading) -> float:
 
 
 @figure_27.value(
-    SHOWN,
-    at_least(1.0, "'reaches' is taken as at least 95 % of 2/η", tolerance=0.05, source=TEXT),
-    otherwise=OPEN,
+    SHOWN, at_least(1.0, "'reaches' is taken as at least 95 % of 2/η", tolerance=0.05, source=TEXT)
 )
 def reaches_the_edge(reading: Reading) -> float:
     """The sharpness climbs to 2/η (value: its largest value over 2/η)."""
     return float(reading.relative_sharpness.max())
 
 
-@figure_27.trend(SHOWN, RISING, otherwise=OPEN)
-def trace_grows(reading: Reading) -> float:
-    """Progressive sharpening coincides with a growing trace (statistic: rank correlation with the
-    step, until the sharpness reaches 2/η).
+# What grows along with the sharpness: by the claim's name what is said, and the arrays.
+GROWING = {
+    "trace-grows": ("Progressive sharpening coincides with a growing trace", "trace"),
+    "weights-grow": (
+        "The norms of w_V, w_Q and w_K grow along",
+        "norm/w_value",
+        "norm/w_query",
+        "norm/w_key",
+    ),
+    "moments-1-and-3-grow": ("The norms of m_1 and m_3 grow along", "norm/m_1", "norm/m_3"),
+    "moment-2-grows": ("The norm of m_2 grows along", "norm/m_2"),
+}
+SMALLEST = {1: "", 2: "; the smaller of the two", 3: "; the smallest of the three"}
+
+
+def _growing(reading: Reading) -> Iterator[Case]:
+    for name, (says, *arrays) in GROWING.items():
+        yield {"name": name, "says": says, "arrays": arrays, "smallest": SMALLEST[len(arrays)]}
+
+
+@figure_27.trend(
+    SHOWN,
+    RISING,
+    otherwise=lambda case: SECOND_MOMENT if case["name"] == "moment-2-grows" else OPEN,
+    each=_growing,
+    name="{name}",
+)
+def grows_along(reading: Reading, arrays: list[str], **_: str) -> float:
+    """{says} (statistic: rank correlation with the step, until the sharpness reaches
+    2/η{smallest}).
     """
-    return reading.rise("trace")
-
-
-@figure_27.trend(SHOWN, RISING, otherwise=OPEN)
-def weights_grow(reading: Reading) -> float:
-    """The norms of w_V, w_Q and w_K grow along (statistic: rank correlation with the step, until
-    the sharpness reaches 2/η; the smallest of the three).
-    """
-    return reading.rise("norm/w_value", "norm/w_query", "norm/w_key")
-
-
-@figure_27.trend(SHOWN, RISING, otherwise=OPEN)
-def moments_1_and_3_grow(reading: Reading) -> float:
-    """The norms of m_1 and m_3 grow along (statistic: rank correlation with the step, until the
-    sharpness reaches 2/η; the smaller of the two).
-    """
-    return reading.rise("norm/m_1", "norm/m_3")
-
-
-@figure_27.trend(SHOWN, RISING, otherwise=SECOND_MOMENT)
-def moment_2_grows(reading: Reading) -> float:
-    """The norm of m_2 grows along (statistic: rank correlation with the step, until the sharpness
-    reaches 2/η).
-    """
-    return reading.rise("norm/m_2")
+    return reading.rise(*arrays)
 
 
 @figure_27.value(
     SHOWN,
     equal_to(1.0, "5 %: a third of the first oscillations' amplitude", tolerance=0.05, source=TEXT),
-    otherwise=OPEN,
 )
 def hovers(reading: Reading) -> float:
     """At the edge the sharpness stays around 2/η (value: its mean over 2/η, from the step on at
@@ -130,7 +130,6 @@ def hovers(reading: Reading) -> float:
         tolerance=0.1,
         source=TEXT,
     ),
-    otherwise=OPEN,
 )
 def oscillates(reading: Reading) -> float:
     """It oscillates (value: share of the steps from the step on at which the sharpness has reached
@@ -150,7 +149,6 @@ def oscillates(reading: Reading) -> float:
         tolerance=0.1,
         source=TEXT,
     ),
-    otherwise=OPEN,
 )
 def opposite_phase(reading: Reading) -> float:
     """Sharpness and trace oscillate in completely opposite phases (statistic: correlation of their
@@ -162,7 +160,6 @@ def opposite_phase(reading: Reading) -> float:
 @figure_27.correlation(
     SHOWN,
     equal_to(1.0, "'driven by' is taken as a correlation above 0.9", tolerance=0.1, source=TEXT),
-    otherwise=OPEN,
 )
 def driven_by_xi(reading: Reading) -> float:
     """The terms that define ξ drive the oscillation (statistic: correlation of the one-step changes
@@ -174,7 +171,6 @@ def driven_by_xi(reading: Reading) -> float:
 @figure_27.correlation(
     SHOWN,
     at_least(1.0, "'similarly' is taken as a correlation above 0.9", tolerance=0.1, source=TEXT),
-    otherwise=OPEN,
 )
 def amplitude_follows_residual(reading: Reading) -> float:
     """The amplitude of the oscillation decreases like the norm of the residual (statistic:
@@ -188,12 +184,8 @@ def amplitude_follows_residual(reading: Reading) -> float:
 @figure_27.trend(
     SHOWN,
     at_most(
-        -1.0,
-        "a decrease but for local rises keeps nearly all ranks",
-        tolerance=0.1,
-        source=TEXT,
+        -1.0, "a decrease but for local rises keeps nearly all ranks", tolerance=0.1, source=TEXT
     ),
-    otherwise=OPEN,
 )
 def loss_decreases(reading: Reading) -> float:
     """At the edge the loss keeps decreasing over long times (statistic: rank correlation of loss
@@ -202,7 +194,7 @@ def loss_decreases(reading: Reading) -> float:
     return reading.trend("loss", reading.from_edge)
 
 
-@figure_27.value(SHOWN, at_least(1.0, "a count: at least one step", source=TEXT), otherwise=OPEN)
+@figure_27.value(SHOWN, at_least(1.0, "a count: at least one step", source=TEXT))
 def loss_is_not_monotone(reading: Reading) -> float:
     """Locally the loss rises as well (value: number of steps from the step on at which the
     sharpness has reached 2/η that raise it).

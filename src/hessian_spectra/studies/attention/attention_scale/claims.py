@@ -1,10 +1,12 @@
 """What the paper says about weight norms, sinks and self-attention's spectrum."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import Bound, at_least, at_most, within
-from hessian_spectra.ledger.claims import Claims
+from hessian_spectra.ledger.claims import Case, Claims
 from hessian_spectra.studies.attention.attention_scale.reading import Reading
 
 THEOREM = "theorem"
@@ -36,8 +38,18 @@ OTHER_SETTINGS = "It depends on the sequences, the targets and the range that is
 ROUND_OFF = within(
     EXACT, "round-off of float64 eigenvalues is below 1e-13 of the largest", source=THEOREM
 )
+RESOLVED = within(
+    1e-6,
+    "the smallest eigenvalue has an error of 1e-15 of the largest, 1e-6 of itself only at "
+    "condition numbers of 1e9",
+    source=THEOREM,
+)
 TREND = "a rank correlation of 1 is a monotone trend; 0.1 for wiggles"
 GROWTH = "a rank correlation of 1 is a monotone growth; 0.1 for wiggles"
+
+
+def _small(size: float, reason: str) -> Bound:
+    return within(size, reason, source=SHOWN)
 
 
 def _growing(reason: str) -> Bound:
@@ -59,28 +71,29 @@ def _fall(values: np.ndarray) -> float:
 
 
 claims = Claims(Reading)
-figure_2 = claims.about("singh2026cracking", "Figure 2")
+theorems = claims.having(paper="singh2026cracking")
+figure_2 = claims.about("singh2026cracking", "Figure 2").having(otherwise=OTHER_SETTINGS)
 
 
-@claims.identity("Theorem 3.5", ROUND_OFF, paper="singh2026cracking")
+@theorems.identity("Theorem 3.5", ROUND_OFF)
 def spectrum(reading: Reading) -> float:
     """The closed form is the whole spectrum of the Hessian, with its multiplicities."""
     return reading.dense_error()
 
 
-@claims.identity("Theorem 3.5", ROUND_OFF, paper="singh2026cracking")
+@theorems.identity("Theorem 3.5", ROUND_OFF)
 def bulk(reading: Reading) -> float:
     """The eigenvalues that repeat are γ and −γ."""
     return max(float(sweep.part_error("bulk").max()) for sweep in reading.sweeps())
 
 
-@claims.identity("Theorem 3.5", ROUND_OFF, paper="singh2026cracking")
+@theorems.identity("Theorem 3.5", ROUND_OFF)
 def outliers(reading: Reading) -> float:
     """The eigenvalues that do not repeat are the three outliers, with a sink as without."""
     return max(float(sweep.part_error("outlier").max()) for sweep in reading.sweeps())
 
 
-@claims.identity(f"Theorem 3.5, {NORMS_SQUARED}", ROUND_OFF, paper="singh2026cracking")
+@theorems.identity(f"Theorem 3.5, {NORMS_SQUARED}", ROUND_OFF)
 def outlier_bounds(reading: Reading) -> float:
     """All outliers lie in tr/3 ± ξ (value: how far outside, relative to the largest)."""
     return max(
@@ -88,7 +101,7 @@ def outlier_bounds(reading: Reading) -> float:
     )
 
 
-@claims.identity(f"Remark B.4, {NORMS_SQUARED}", ROUND_OFF, paper="singh2026cracking")
+@theorems.identity(f"Remark B.4, {NORMS_SQUARED}", ROUND_OFF)
 def largest_eigenvalue_bounds(reading: Reading) -> float:
     """The largest eigenvalue lies between tr/3 + ξ/2 and tr/3 + ξ, or |γ| where that is larger
     (value: how far outside, relative to the largest outlier).
@@ -99,16 +112,7 @@ def largest_eigenvalue_bounds(reading: Reading) -> float:
     )
 
 
-@claims.identity(
-    f"Remark 3.1, {NORMS_SQUARED}",
-    within(
-        1e-6,
-        "the smallest eigenvalue has an error of 1e-15 of the largest, 1e-6 of itself only at "
-        "condition numbers of 1e9",
-        source=THEOREM,
-    ),
-    paper="singh2026cracking",
-)
+@theorems.identity(f"Remark 3.1, {NORMS_SQUARED}", RESOLVED)
 def condition_bound(reading: Reading) -> float:
     """The condition number is at least (2 tr + 3 ξ) / (6 |γ|) (value: by how much the bound lies
     above the numerical condition number, relatively, at most).
@@ -123,11 +127,7 @@ def condition_bound(reading: Reading) -> float:
 
 @figure_2.trend(
     QUERY_KEY,
-    within(
-        0.05,
-        "'approximately constant' beside the largest eigenvalue: 5 % of its change",
-        source=SHOWN,
-    ),
+    _small(0.05, "'approximately constant' beside the largest eigenvalue: 5 % of its change"),
     otherwise=NOT_UNIFORM,
 )
 def a_bulk_against_largest(reading: Reading) -> float:
@@ -140,7 +140,7 @@ def a_bulk_against_largest(reading: Reading) -> float:
 
 @figure_2.value(
     QUERY_KEY,
-    within(0.1, "'approximately constant' is taken as within 10 %", source=SHOWN),
+    _small(0.1, "'approximately constant' is taken as within 10 %"),
     otherwise=NOT_UNIFORM,
 )
 def a_bulk_constant(reading: Reading) -> float:
@@ -150,28 +150,25 @@ def a_bulk_constant(reading: Reading) -> float:
     return _change(reading.sweep("query_key").bulk)
 
 
-@figure_2.trend(QUERY_KEY, _growing(GROWTH), otherwise=OTHER_SETTINGS)
+@figure_2.trend(QUERY_KEY, _growing(GROWTH))
 def a_largest_grows(reading: Reading) -> float:
     """The largest eigenvalue grows with the norm of w_Q and w_K (statistic: rank correlation)."""
-    sweep = reading.sweep("query_key")
-    return sweep.trend(sweep.largest)
+    return reading.trend("query_key", "largest")
 
 
 @figure_2.value(
-    BELOW_THE_BOUND,
-    within(0.01, "1 % for what cannot be seen in a figure", source=SHOWN),
-    otherwise=NOT_MONOTONE,
+    BELOW_THE_BOUND, _small(0.01, "1 % for what cannot be seen in a figure"), otherwise=NOT_MONOTONE
 )
 def a_condition_number_monotone(reading: Reading) -> float:
     """The condition number is monotone in the norm of w_Q and w_K (value: its largest relative fall
     below an earlier value).
     """
-    return _fall(reading.sweep("query_key").closed_form["condition_number"])
+    return _fall(reading.sweep("query_key").condition_number)
 
 
 @figure_2.value(
     BELOW_THE_BOUND,
-    within(0.01, "1 % for the change of the attention, which the paper neglects", source=SHOWN),
+    _small(0.01, "1 % for the change of the attention, which the paper neglects"),
     otherwise=NOT_MONOTONE,
 )
 def a_condition_bound_monotone(reading: Reading) -> float:
@@ -184,85 +181,67 @@ def a_condition_bound_monotone(reading: Reading) -> float:
 @figure_2.value(
     VALUE,
     at_least(9.0, "'depends' is taken as a change by a factor of 10 over the sweep", source=SHOWN),
-    otherwise=OTHER_SETTINGS,
 )
 def b_bulk_moves(reading: Reading) -> float:
     """The bulk depends on w_V (value: largest over smallest |γ|, minus 1)."""
     return _change(reading.sweep("value").bulk)
 
 
-@figure_2.trend(VALUE, _growing(GROWTH), otherwise=OTHER_SETTINGS)
+@figure_2.trend(VALUE, _growing(GROWTH))
 def b_largest_grows(reading: Reading) -> float:
     """The largest eigenvalue depends on w_V: it grows (statistic: rank correlation)."""
-    sweep = reading.sweep("value")
-    return sweep.trend(sweep.largest)
+    return reading.trend("value", "largest")
 
 
 @figure_2.trend(
-    VALUE,
-    within(
-        0.2, "'no such relationship' is taken as a rank correlation of at most 0.2", source=SHOWN
-    ),
-    otherwise=OTHER_SETTINGS,
+    VALUE, _small(0.2, "'no such relationship' is taken as a rank correlation of at most 0.2")
 )
 def b_condition_number_falls(reading: Reading) -> float:
     """Unlike for w_Q and w_K, the condition number does not grow with w_V (statistic: rank
     correlation of condition number and norm).
     """
-    sweep = reading.sweep("value")
-    return sweep.trend(sweep.closed_form["condition_number"])
+    return reading.trend("value", "condition_number")
 
 
-@figure_2.trend(SINK, _shrinking(TREND), otherwise=OTHER_SETTINGS)
-def c_bulk_shrinks(reading: Reading) -> float:
-    """The larger the sink, the smaller the bulk (statistic: rank correlation with the sink's
-    bias).
-    """
-    sweep = reading.sweep("sink")
-    return sweep.trend(sweep.bulk)
-
-
-@figure_2.trend(SINK, _growing(TREND), otherwise=OTHER_SETTINGS)
-def c_largest_grows(reading: Reading) -> float:
-    """The larger the sink, the larger the largest eigenvalue (statistic: rank correlation with the
-    sink's bias).
-    """
-    sweep = reading.sweep("sink")
-    return sweep.trend(sweep.largest)
-
-
-@figure_2.trend(SINK, _growing(TREND), otherwise=OTHER_SETTINGS)
-def c_ill_conditioned(reading: Reading) -> float:
-    """The larger the sink, the larger the condition number (statistic: rank correlation with the
-    sink's bias).
-    """
-    sweep = reading.sweep("sink")
-    return sweep.trend(sweep.closed_form["condition_number"])
-
-
-@figure_2.trend(SINK, _growing(TREND), otherwise=OTHER_SETTINGS)
-def d_largest_grows(reading: Reading) -> float:
-    """With a massive activation, the larger the sink, the larger the largest eigenvalue (statistic:
-    rank correlation with the sink's bias).
-    """
-    sweep = reading.sweep("massive_sink")
-    return sweep.trend(sweep.largest)
-
-
-@figure_2.trend(SINK, _shrinking(TREND), otherwise=MASSIVE)
-def d_bulk_shrinks(reading: Reading) -> float:
-    """With a massive activation, the larger the sink, the smaller the bulk (statistic: rank
-    correlation with the sink's bias).
-    """
-    sweep = reading.sweep("massive_sink")
-    return sweep.trend(sweep.bulk)
-
-
-@figure_2.value(
-    SINK,
-    within(0.1, "'towards zero' is taken as a tenth of what it was", source=SHOWN),
-    otherwise=OTHER_SETTINGS,
+# What follows the sink's bias: the claim's name, the sweep, the quantity, and what is said of it.
+ACTIVATION = "With a massive activation, the larger the sink, the"
+WITH_THE_SINK = (
+    ("c-bulk-shrinks", "sink", "bulk", "The larger the sink, the smaller the bulk"),
+    (
+        "c-largest-grows",
+        "sink",
+        "largest",
+        "The larger the sink, the larger the largest eigenvalue",
+    ),
+    (
+        "c-ill-conditioned",
+        "sink",
+        "condition_number",
+        "The larger the sink, the larger the condition number",
+    ),
+    ("d-largest-grows", "massive_sink", "largest", f"{ACTIVATION} larger the largest eigenvalue"),
+    ("d-bulk-shrinks", "massive_sink", "bulk", f"{ACTIVATION} smaller the bulk"),
 )
+
+
+def _with_the_sink(reading: Reading) -> Iterator[Case]:
+    for row in WITH_THE_SINK:
+        yield dict(zip(("name", "sweep", "quantity", "says"), row, strict=True))
+
+
+@figure_2.trend(
+    SINK,
+    lambda case: (_shrinking if case["quantity"] == "bulk" else _growing)(TREND),
+    otherwise=lambda case: MASSIVE if case["name"] == "d-bulk-shrinks" else OTHER_SETTINGS,
+    each=_with_the_sink,
+    name="{name}",
+)
+def with_the_sink(reading: Reading, sweep: str, quantity: str, **_: str) -> float:
+    """{says} (statistic: rank correlation with the sink's bias)."""
+    return reading.trend(sweep, quantity)
+
+
+@figure_2.value(SINK, _small(0.1, "'towards zero' is taken as a tenth of what it was"))
 def c_bulk_towards_zero(reading: Reading) -> float:
     """Under a large sink the bulk shrinks towards zero (value: |γ| at the largest bias over |γ|
     without sink).

@@ -32,6 +32,11 @@ class Sweep(StudyArrays):
         """The largest eigenvalue, ``(s,)``."""
         return np.asarray(self["eigenvalues"].max(axis=-1))
 
+    @property
+    def condition_number(self) -> np.ndarray:
+        """The closed form's condition number, ``(s,)``."""
+        return self.closed_form["condition_number"]
+
     def numerical(self, kind: str) -> list[np.ndarray]:
         """The distinct numerical eigenvalues of one kind, ``n`` arrays: the bulk repeats."""
         values, repeated = self["values"], self["repeated"]
@@ -78,10 +83,6 @@ class Sweep(StudyArrays):
         distance = np.maximum(lower - eigenvalues.min(axis=-1), eigenvalues.max(axis=-1) - upper)
         return max(0.0, float((distance / np.abs(self.outliers).max(axis=-1)).max()))
 
-    def trend(self, quantity: np.ndarray) -> float:
-        """Rank correlation of a quantity ``(s,)`` with the norm, or the bias, that is varied."""
-        return rank_correlation(self["varied"], quantity)
-
 
 class Reading(StudyArrays):
     """The arrays of all sweeps."""
@@ -99,6 +100,11 @@ class Reading(StudyArrays):
     def sweeps(self) -> Iterator[Sweep]:
         """All of them."""
         return map(self.sweep, self["sweep"].tolist())
+
+    def trend(self, sweep: str, quantity: str) -> float:
+        """Rank correlation of one of a sweep's properties with what is varied in it."""
+        found = self.sweep(sweep)
+        return rank_correlation(found["varied"], getattr(found, quantity))
 
     def dense_error(self) -> float:
         """The largest error of a whole spectrum.

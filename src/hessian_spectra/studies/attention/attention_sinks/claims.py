@@ -22,13 +22,13 @@ FEW = "a rank correlation of 1 is a monotone trend; 0.1 for one swap of neighbou
 ALL = at_least(1.0, "a share of a few: all of them", source=CAPTION)
 
 claims = Claims(Reading)
-figure_9 = claims.about("singh2026cracking", "Figure 9")
+extension = claims.having(paper="singh2026cracking")
+figure_9 = claims.about("singh2026cracking", "Figure 9").having(otherwise=WEIGHTS)
 
 
-@claims.identity(
+@extension.identity(
     EXTENDED,
     within(EXACT, "round-off of a dense float64 eigen-decomposition is below 1e-13", source=OURS),
-    paper="singh2026cracking",
 )
 def bulk(reading: Reading) -> float:
     """The eigenvalues that repeat are ± the singular values of the loss's derivative by W_Q W_Kᵀ
@@ -37,10 +37,9 @@ def bulk(reading: Reading) -> float:
     return float(reading.bulk_error.max())
 
 
-@claims.identity(
+@extension.identity(
     EXTENDED,
     within(0.0, "a count; eigenvalues count as equal within 1e-11 of the largest", source=OURS),
-    paper="singh2026cracking",
 )
 def bulk_multiplicity(reading: Reading) -> float:
     """Each of them occurs d_K − 2 d + 1 times, as often as [W_Q; W_K] of full rank allows (value:
@@ -50,7 +49,7 @@ def bulk_multiplicity(reading: Reading) -> float:
     return float(np.count_nonzero(reading.repeats & otherwise))
 
 
-@figure_9.trend(SHOWN, at_most(-1.0, FEW, tolerance=0.1, source=CAPTION), otherwise=WEIGHTS)
+@figure_9.trend(SHOWN, at_most(-1.0, FEW, tolerance=0.1, source=CAPTION))
 def bulk_shrinks(reading: Reading) -> float:
     """The larger the attention sink, the smaller the bulk (statistic: rank correlation of the mean
     attention on the first token and the mean magnitude of the bulk).
@@ -59,9 +58,7 @@ def bulk_shrinks(reading: Reading) -> float:
 
 
 @figure_9.value(
-    "section 3.3",
-    within(0.1, "'towards zero' is taken as a tenth of what it was", source="text"),
-    otherwise=WEIGHTS,
+    "section 3.3", within(0.1, "'towards zero' is taken as a tenth of what it was", source="text")
 )
 def bulk_towards_zero(reading: Reading) -> float:
     """The bulk shrinks towards zero (value: its mean magnitude at the largest sink over that
@@ -71,7 +68,7 @@ def bulk_towards_zero(reading: Reading) -> float:
     return float(bulk[-1] / bulk[0])
 
 
-@figure_9.trend(SHOWN, at_least(1.0, FEW, tolerance=0.1, source=CAPTION), otherwise=WEIGHTS)
+@figure_9.trend(SHOWN, at_least(1.0, FEW, tolerance=0.1, source=CAPTION))
 def outliers_grow(reading: Reading) -> float:
     """The larger the attention sink, the larger the outliers (statistic: rank correlation of the
     mean attention on the first token and the mean of the largest outliers).
@@ -79,7 +76,7 @@ def outliers_grow(reading: Reading) -> float:
     return rank_correlation(reading.attention, reading.largest_outliers.mean(axis=1))
 
 
-@figure_9.value(SHOWN, ALL, otherwise=WEIGHTS)
+@figure_9.value(SHOWN, ALL)
 def bulk_shrinks_in_replicates(reading: Reading) -> float:
     """So it is with other weights and another sink token (value: share of the replicates whose bulk
     is smaller at the largest sink than without).
@@ -88,7 +85,7 @@ def bulk_shrinks_in_replicates(reading: Reading) -> float:
     return float(np.mean(bulk[:, -1] < bulk[:, 0]))
 
 
-@figure_9.value(SHOWN, ALL, otherwise=WEIGHTS)
+@figure_9.value(SHOWN, ALL)
 def largest_grows_in_replicates(reading: Reading) -> float:
     """So it is with other weights and another sink token (value: share of the replicates whose
     largest eigenvalue is larger at the largest sink than without).

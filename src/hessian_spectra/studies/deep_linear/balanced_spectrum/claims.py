@@ -5,14 +5,18 @@ from hessian_spectra.ledger.bounds import at_least, at_most, within
 from hessian_spectra.ledger.claims import Claims, Print
 from hessian_spectra.studies.deep_linear.balanced_spectrum.reading import Reading
 
-LABELS = ("exact", "least_squares", "unfitted")
 PRODUCTS = "the Hessian-vector products of the loss"
-GGN_PRODUCTS = "the products of the Gauss-Newton matrix"
 ROUND_OFF = "float64 leaves about 1e-15 of the largest eigenvalue; 1e-10 is our bound for exact"
 MAGNIFIED = (
     "the smallest singular values of Y carry its rounding ε, which the L-th root magnifies to at "
     "worst ε^{2/L} of the largest eigenvalue, 1e-6 for 5 layers, but hardly ever does"
 )
+
+BY_PRODUCTS = within(EXACT, ROUND_OFF, source=PRODUCTS)
+BY_GGN_PRODUCTS = within(EXACT, ROUND_OFF, source="the products of the Gauss-Newton matrix")
+RESIDUAL = "the largest residual that Lanczos' method accepts, relative"
+TURNED = "a residual of 1e-8 turns a vector by 1e-8 over the gap to the next eigenvalue"
+THREE_TRACES = "the trace of the dense Hessian, with three kinds of labels"
 
 claims = Claims(Reading)
 figure_1a = claims.about("anon2026data", "Figure 1a")
@@ -48,7 +52,7 @@ def equal_widths(reading: Reading) -> float:
     return max(network.error("printed_exact", "hessian_exact") for network in networks)
 
 
-@claims.identity("Equation 8, Equation 9", within(EXACT, ROUND_OFF, source=GGN_PRODUCTS))
+@claims.identity("Equation 8, Equation 9", BY_GGN_PRODUCTS)
 def weights(reading: Reading) -> float:
     """The layers' singular values give all eigenvalues of the Gauss-Newton matrix"""
     return reading.error("from_weights", "ggn")
@@ -59,7 +63,7 @@ def weights(reading: Reading) -> float:
     at_most(0.0, "a count", source="the count of pairs with a positive singular value"),
     printed=Print(
         "At most (min{d_0, ..., d_L})² are not zero",
-        lambda reading: float(max(network.beyond_print for network in reading.networks)),
+        lambda reading: reading.worst(lambda network: network.beyond_print),
     ),
     otherwise="The two are equal for d_0 = d_L = r only.",
 )
@@ -67,54 +71,35 @@ def count(reading: Reading) -> float:
     """Of the p eigenvalues at most r d_0 + r d_L − r² are not zero, r = min(d_0, ..., d_L).
     Statistic: by how many those above 1e-13 of the largest exceed that
     """
-    return float(max(network.beyond_count for network in reading.networks))
+    return reading.worst(lambda network: network.beyond_count)
 
 
-@claims.identity(
-    "Equation 7",
-    within(EXACT, ROUND_OFF, source="the trace of the dense Hessian, with three kinds of labels"),
-)
+@claims.identity("Equation 7", within(EXACT, ROUND_OFF, source=THREE_TRACES))
 def trace(reading: Reading) -> float:
     """The sum of eigenvalues is σ_x² Σ_l ‖P_l‖_F² ‖S_l‖_F², for the Hessian at any loss"""
-    return max(
-        abs(float(network[f"trace_{kind}"] / network["trace"]) - 1)
-        for network in reading.networks
-        for kind in LABELS
-    )
+    return reading.worst(lambda network: network.trace_error)
 
 
-@claims.identity("Equation 6", within(EXACT, ROUND_OFF, source=GGN_PRODUCTS))
+@claims.identity("Equation 6", BY_GGN_PRODUCTS)
 def bound(reading: Reading) -> float:
     """Balanced networks attain the upper bound of the largest eigenvalue"""
     return reading.sharpness_error("bound", "ggn")
 
 
-@claims.identity(
-    "Equation 13; {artifact}",
-    within(
-        1e-8,
-        "the largest residual that Lanczos' method accepts, relative",
-        source="Lanczos' method",
-    ),
-)
+@claims.identity("Equation 13; {artifact}", within(1e-8, RESIDUAL, source="Lanczos' method"))
 def lanczos(reading: Reading) -> float:
     """The largest eigenvalues, found without the whole matrix, are as predicted"""
-    return max(network.lanczos_error for network in reading.networks)
+    return reading.worst(lambda network: network.lanczos_error)
 
 
 @claims.identity(
-    "Eigenvectors, text below Equation 8",
-    within(
-        1e-6,
-        "a residual of 1e-8 turns a vector by 1e-8 over the gap to the next eigenvalue",
-        source="Lanczos' method",
-    ),
+    "Eigenvectors, text below Equation 8", within(1e-6, TURNED, source="Lanczos' method")
 )
 def vectors(reading: Reading) -> float:
     """The eigenvector of pair (i, j) has in layer l the matrix S_lᵀ u_j (P_l v_i)ᵀ. Statistic: 1 −
     the length of a numerical eigenvector's part in its eigenspace
     """
-    return max(network.outside_eigenspace for network in reading.networks)
+    return reading.worst(lambda network: network.outside_eigenspace)
 
 
 @claims.identity("Equation 3, Assumption 1", within(EXACT, ROUND_OFF, source="the dense matrices"))
@@ -122,7 +107,7 @@ def gauss_newton(reading: Reading) -> float:
     """The Hessian is its Gauss-Newton part at zero loss, and wherever (f(X) − Y) Xᵀ is 0, whatever
     the loss. Statistic: ‖H − G‖_F / ‖G‖_F at a loss that is not zero
     """
-    return max(float(network["difference_least_squares"]) for network in reading.networks)
+    return reading.worst(lambda network: network["difference_least_squares"])
 
 
 @figure_1a.trend(
@@ -142,7 +127,7 @@ def correlated_residual(reading: Reading) -> float:
     return min(float(network["difference_unfitted"]) for network in reading.networks)
 
 
-@claims.identity("Equation 14", within(EXACT, ROUND_OFF, source=PRODUCTS))
+@claims.identity("Equation 14", BY_PRODUCTS)
 def sharpness(reading: Reading) -> float:
     """At zero loss the labels alone give the largest eigenvalue"""
     return reading.sharpness_error("labels_sharpness_exact", "hessian_exact")
@@ -170,7 +155,7 @@ def least_squares_spectrum(reading: Reading) -> float:
 
 @claims.identity(
     "Equation 14",
-    within(EXACT, ROUND_OFF, source=PRODUCTS),
+    BY_PRODUCTS,
     printed=Print(
         "λ_max = L σ_x² (σ_max(Y)/(√n σ_x))^{2(1−1/L)}, there for zero loss",
         lambda reading: reading.sharpness_error(

@@ -1,6 +1,8 @@
 """The spectra of balanced networks, network by network, as figure and claims read them."""
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from hessian_spectra.results import StudyArrays
 ZERO = 1e-13
 # Within this of each other, relative to the largest, eigenvalues belong to one eigenspace.
 CLOSE = 1e-6
+
+LABELS = ("exact", "least_squares", "unfitted")
 
 
 class Network(StudyArrays):
@@ -67,6 +71,11 @@ class Network(StudyArrays):
         return abs(float(self[exact] / self[numeric][-1]) - 1)
 
     @property
+    def trace_error(self) -> float:
+        """The largest relative error of the trace, of three kinds of labels."""
+        return max(abs(float(self[f"trace_{kind}"] / self["trace"]) - 1) for kind in LABELS)
+
+    @property
     def lanczos_error(self) -> float:
         """The error of the prediction for the top eigenvalues by Lanczos' method."""
         top = self["top"]
@@ -110,10 +119,14 @@ class Reading(StudyArrays):
             )
         return found
 
+    def worst(self, quantity: Callable[[Network], Any]) -> float:
+        """The largest value that a quantity has for one of the networks."""
+        return max(float(quantity(network)) for network in self.networks)
+
     def error(self, exact: str, numeric: str) -> float:
         """The largest error of a whole spectrum over the networks, see :meth:`Network.error`."""
-        return max(network.error(exact, numeric) for network in self.networks)
+        return self.worst(lambda network: network.error(exact, numeric))
 
     def sharpness_error(self, exact: str, numeric: str) -> float:
         """The largest error over the networks, see :meth:`Network.sharpness_error`."""
-        return max(network.sharpness_error(exact, numeric) for network in self.networks)
+        return self.worst(lambda network: network.sharpness_error(exact, numeric))

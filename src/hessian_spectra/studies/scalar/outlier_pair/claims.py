@@ -34,7 +34,7 @@ claims = Claims(Reading, fields=lambda _: {"last": LAST})
 later = claims.about("singh2026cracking", "Figure 8", "Theorems 3.1 and 3.4 on real data")
 closed = claims.about("singh2024closed", "Figure 3")
 poster = claims.about("singh2024poster", "Evolution of the outlier pair")
-figures = later | closed | poster
+figures = (later | closed | poster).having(otherwise=FEW_STEPS)
 
 
 @claims.identity(THEOREMS, within(EXACT, ROUND_OFF, source="theorem"))
@@ -42,7 +42,7 @@ def spectrum(reading: Reading) -> float:
     """At every step of training the closed form is the whole spectrum of the Hessian, for the
     linear and for the ReLU network.
     """
-    return float(max(run.errors().max() for run in reading.runs.values()))
+    return reading.largest(lambda run: run.errors().max())
 
 
 @claims.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"))
@@ -53,7 +53,7 @@ def pair_sum(reading: Reading) -> float:
         pair, trace = run.numeric_pair, run.at_numeric_steps("trace")
         return float((np.abs(pair.sum(axis=1) - trace) / pair[:, 0]).max())
 
-    return max(error(run) for run in reading.runs.values())
+    return reading.largest(error)
 
 
 @claims.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"))
@@ -66,10 +66,10 @@ def pair_product(reading: Reading) -> float:
         product = (fit - moment) * (3 * fit - moment)
         return float((np.abs(pair.prod(axis=1) + product) / pair[:, 0] ** 2).max())
 
-    return max(error(run) for run in reading.runs.values())
+    return reading.largest(error)
 
 
-@figures.trend(EVOLUTION, equal_to(1.0, "a share of a few runs: all of them"), otherwise=FEW_STEPS)
+@figures.trend(EVOLUTION, equal_to(1.0, "a share of a few runs: all of them"))
 def changes_sign(reading: Reading) -> float:
     """The small outlier starts negative and becomes positive during training (statistic: share of
     the runs at the ordinary learning rate in which it does).
@@ -84,19 +84,16 @@ def changes_sign(reading: Reading) -> float:
         "momentum 0.9 forgets by a factor √0.9 a step, which leaves 0.9^150 = 1.4e-7 of the start "
         "after 300 steps; a factor 7 for the amplitude",
     ),
-    otherwise=FEW_STEPS,
 )
 def ends_at_zero(reading: Reading) -> float:
     """The small outlier ends at zero (value: |λ₂| / λ₁ after the last step, the largest over the
     runs).
     """
-    return float(max(run.share[-1] for run in reading.runs.values()))
+    return reading.largest(lambda run: run.share[-1])
 
 
 @figures.value(
-    PAIR,
-    within(1e-6, "what is left of the residual after the last step, as for the small outlier"),
-    otherwise=FEW_STEPS,
+    PAIR, within(1e-6, "what is left of the residual after the last step, as for the small outlier")
 )
 def rank_one(reading: Reading) -> float:
     """At the solution the Hessian (of the cell) has rank one and λ₁ is its trace (value: the
@@ -106,7 +103,7 @@ def rank_one(reading: Reading) -> float:
     def share(run: Training) -> float:
         return float(max(abs(run.small[-1]), abs(run["bulk"][-1])) / run.large[-1])
 
-    return max(share(run) for run in reading.runs.values())
+    return reading.largest(share)
 
 
 @claims.value(

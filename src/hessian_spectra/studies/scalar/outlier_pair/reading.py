@@ -1,5 +1,6 @@
 """The outlier pair in training, as figure and claims read it."""
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -74,6 +75,10 @@ class Reading(StudyArrays):
     def runs(self) -> dict[str, Training]:
         """All runs."""
         return {name: self.part(name, Training) for name in self["runs"].tolist()}
+
+    def largest(self, quantity: Callable[[Training], float]) -> float:
+        """The largest value that a quantity has for one of the runs."""
+        return float(max(quantity(run) for run in self.runs.values()))
 
     @property
     def ordinary(self) -> list[Training]:
