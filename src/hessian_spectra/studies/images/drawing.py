@@ -90,13 +90,14 @@ def columns(
     return figure, grid
 
 
-def finish(figure: Figure, grid: Any, rows: Iterable[str], handles: Iterable[Artist]) -> None:
+def finish(figure: Figure, grid: Any, rows: Iterable[str], handles: Iterable[Artist]) -> Figure:
     """What each row of columns shows, and the legend above them."""
     for axes, text in zip(grid[:, 0], rows, strict=True):
         axes.set_ylabel(text)
     figure.align_ylabels(grid[:, 0])
     ncols = 4 if grid.shape[1] > 1 else 2
     figure.legend(handles=[*handles], loc="outside upper center", ncols=ncols)
+    return figure
 
 
 def _epoch_axis(axes: Axes, last: int, *, narrow: bool) -> None:

@@ -8,6 +8,7 @@ random by about the distance of their neighbours.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -90,22 +91,48 @@ class Config(DataStudyConfig):
         require_at_least(19, self, "jitters")
 
 
-@dataclass(frozen=True)
-class _Point:
-    """One case, width and input size, with its data."""
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """Networks of one case, width and input size, with their data.
+
+    Args:
+        parametrisation: ``orthogonal`` or ``sp``.
+        data: ``decorrelated`` or ``normalised``.
+        activation: ``linear`` or ``relu``.
+        depth: number of layers.
+        width: hidden units.
+        seed: of the weights.
+        x: features ``(n, D)``.
+        y: target ``(n,)``.
+    """
 
     parametrisation: str
     data: str
+    activation: str
+    depth: int
     width: int
+    seed: int
     x: np.ndarray
     y: np.ndarray
 
     @property
     def size(self) -> int:
+        """The input size D."""
         return self.x.shape[1]
 
+    @property
+    def exact(self) -> bool:
+        """Whether the spectrum is known."""
+        assumed = (self.parametrisation, self.data) == ("orthogonal", "decorrelated")
+        return self.activation == "linear" and self.depth == 2 and (assumed or self.size == 1)
 
-def _points(config: Config, data: Arrays) -> Iterator[_Point]:
+    def networks(self, numbers: Sequence[int]) -> Ensemble:
+        """Some of its networks."""
+        sizes = self.depth, self.width, self.size
+        return drawn(self.parametrisation, self.activation, *sizes, self.seed, numbers)
+
+
+def _points(config: Config, data: Arrays) -> Iterator[Point]:
     """All points: cases, then widths, then input sizes, ascending."""
     x, y = data["x"], data["y"]
     largest = max(size for size in config.sizes if size <= max(config.widths))
@@ -113,12 +140,15 @@ def _points(config: Config, data: Arrays) -> Iterator[_Point]:
     fits = x.ndim == 2 and len(x) >= most and x.shape[1] >= largest
     expected = f"at least {most} points with {largest} features"
     require(fits, "data", expected, "x ".join(map(str, x.shape)))
+    fields = ("activation", "depth", "seed")
+    common: dict[str, Any] = {name: getattr(config, name) for name in fields}
     for case in config.cases:
         parametrisation, kind = case.split("-")
         for width, samples in zip(config.widths, config.samples, strict=True):
             for size in sorted(size for size in config.sizes if size <= width):
                 inputs, targets = prepared(kind, x[:samples, :size], y[:samples])
-                yield _Point(parametrisation, kind, width, inputs, targets)
+                own = {"parametrisation": parametrisation, "data": kind, "width": width}
+                yield Point(**(common | own), x=inputs, y=targets)
 
 
 def prepared(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -168,17 +198,6 @@ def _orthonormal(matrices: Tensor) -> Tensor:
     return q * r.diagonal(dim1=1, dim2=2).sign()[:, None]
 
 
-def _labels(config: Config, points: Sequence[_Point]) -> Arrays:
-    return {
-        "activation": np.array(config.activation),
-        "depth": np.array(config.depth),
-        "parametrisation": np.array([point.parametrisation for point in points]),
-        "data": np.array([point.data for point in points]),
-        "width": np.array([point.width for point in points]),
-        "size": np.array([point.size for point in points]),
-    }
-
-
 def closed_form(config: Config, networks: Arrays) -> Arrays:
     """What is known without any eigenvalue of the Hessian matrix.
 
@@ -194,40 +213,32 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         ValueError: the data set is too small.
     """
     points = list(_points(config, networks))
-    traces, means, distances = [], [], []
-    for point in points:
-        x, y = torch.from_numpy(point.x), torch.from_numpy(point.y)
-        ensemble = drawn(
-            point.parametrisation,
-            config.activation,
-            config.depth,
-            point.width,
-            point.size,
-            config.seed,
-            range(config.networks),
-        )
-        linear = config.activation == "linear"
-        trace = hessian_trace(
-            ensemble, SecondMoments.of(x, y[:, None]) if linear else (x, y[:, None])
-        )
-        traces.append(trace.numpy())
-        means.append(traces[-1] / sum(weight[0].numel() for weight in ensemble.weights))
-        assumed = (point.parametrisation, point.data) == ("orthogonal", "decorrelated")
-        if linear and config.depth == 2 and (assumed or point.size == 1):
-            rows = [
-                _distances(*_known_spectrum(v, w[0], x, y), float(t) / point.size)
-                for v, w, t in zip(*ensemble.weights, trace, strict=True)
-            ]
-            distances.append(torch.stack(rows).numpy())
-        else:
-            distances.append(np.full((config.networks, 2), np.nan))
-    sizes = np.array([point.size for point in points])[:, None]
-    return _labels(config, points) | {
-        "trace": np.array(traces),
-        "target": np.array(traces) / sizes,
-        "mean": np.array(means),
-        "distance": np.array(distances),
-    }
+    rows = [_theory(point, range(config.networks)) for point in points]
+    labels = ("parametrisation", "data", "width", "size")
+    return (
+        {"activation": np.array(config.activation), "depth": np.array(config.depth)}
+        | {name: np.array([getattr(point, name) for point in points]) for name in labels}
+        | {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    )
+
+
+def _theory(point: Point, numbers: Sequence[int]) -> Arrays:
+    """``trace``, ``target``, ``mean`` and ``distance`` of a point's networks."""
+    x, y = torch.from_numpy(point.x), torch.from_numpy(point.y)
+    ensemble = point.networks(numbers)
+    linear = point.activation == "linear"
+    data = SecondMoments.of(x, y[:, None]) if linear else (x, y[:, None])
+    trace = hessian_trace(ensemble, data)
+    distance = torch.full((len(numbers), 2), torch.nan, dtype=torch.float64)
+    if point.exact:
+        rows = [
+            _distances(*_known_spectrum(v, w[0], x, y), float(t) / point.size)
+            for v, w, t in zip(*ensemble.weights, trace, strict=True)
+        ]
+        distance = torch.stack(rows)
+    parameters = sum(weight[0].numel() for weight in ensemble.weights)
+    found = {"trace": trace, "target": trace / point.size, "mean": trace / parameters}
+    return {name: array.numpy() for name, array in (found | {"distance": distance}).items()}
 
 
 def _known_spectrum(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -249,40 +260,18 @@ def _distances(eigenvalues: Tensor, multiplicities: Tensor, target: float) -> Te
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
-    items: list[Item] = []
-    for point in _points(config, networks):
-        for first in range(0, config.networks, config.networks_per_item):
-            chunk = range(first, min(first + config.networks_per_item, config.networks))
-            items.append(
-                {
-                    "parametrisation": point.parametrisation,
-                    "data": point.data,
-                    "activation": config.activation,
-                    "depth": config.depth,
-                    "width": point.width,
-                    "seed": config.seed,
-                    "networks": list(chunk),
-                    "jitters": config.jitters,
-                    "x": point.x,
-                    "y": point.y,
-                }
-            )
-    return items
+    chunks = [
+        list(range(config.networks))[first : first + config.networks_per_item]
+        for first in range(0, config.networks, config.networks_per_item)
+    ]
+    return [
+        {"point": point, "networks": chunk, "jitters": config.jitters}
+        for point in _points(config, networks)
+        for chunk in chunks
+    ]
 
 
-def measure(
-    *,
-    parametrisation: str,
-    data: str,
-    activation: str,
-    depth: int,
-    width: int,
-    seed: int,
-    networks: list[int],
-    jitters: int,
-    x: np.ndarray,
-    y: np.ndarray,
-) -> Arrays:
+def measure(*, point: Point, networks: list[int], jitters: int) -> Arrays:
     """The pairs of some networks of one point, from all their eigenvalues.
 
     Returns:
@@ -290,25 +279,25 @@ def measure(
         sum of the eigenvalues that occur once, ``(N,)``, all of the Hessian's eigenvalues; and
         ``chance`` ``(N, J)``: the smallest distance in each of the jittered spectra, ascending.
     """
-    size = x.shape[1]
-    ensemble = drawn(parametrisation, activation, depth, width, size, seed, networks)
-    found = exact_spectra(ensemble, torch.from_numpy(x), torch.from_numpy(y))
+    x, y = torch.from_numpy(point.x), torch.from_numpy(point.y)
+    found = exact_spectra(point.networks(networks), x, y)
+    names = (point.parametrisation, point.data, point.width, point.size, point.depth)
     total = int(found.multiplicities.sum())
     traces = found.eigenvalues @ found.multiplicities.to(found.eigenvalues)
     distances, chances, singles = [], [], []
     for network, eigenvalues, trace in zip(networks, found.eigenvalues, traces, strict=True):
-        target = float(trace) / size
+        target = float(trace) / point.size
         values, counts = distinct_values(eigenvalues, found.multiplicities)
         repeated = counts > 1
         distances.append(closest_pair_sums(values[None], repeated[None], target)[0])
         singles.append(values[~repeated].sum())
-        purpose = f"jitter {parametrisation} {data} {width} {size} {depth} {activation} {network}"
-        moved = jittered(values, repeated, jitters, generator(seed, purpose))
+        purpose = " ".join(map(str, ("jitter", *names, point.activation, network)))
+        moved = jittered(values, repeated, jitters, generator(point.seed, purpose))
         chances.append(closest_pair_sums(*moved, target, 1)[:, 0].sort().values)
     return {
         "distance": torch.stack(distances).numpy(),
         "chance": torch.stack(chances).numpy(),
-        "target": (traces / size).numpy(),
+        "target": (traces / point.size).numpy(),
         "mean": (traces / total).numpy(),
         "largest": found.eigenvalues.abs().amax(dim=1).numpy(),
         "single": torch.stack(singles).numpy(),
@@ -326,9 +315,10 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
 
 def _cost(item: Item) -> float:
     """Roughly the operations of the eigenvalues: the cube of what the matrix is reduced to."""
-    width, depth, (samples, size) = item["width"], item["depth"], item["x"].shape
+    point: Point = item["point"]
+    width, depth, (samples, size) = point.width, point.depth, point.x.shape
     parameters = width * (size + (depth - 2) * width + 1)
-    if item["activation"] == "linear":
+    if point.activation == "linear":
         dense = 3 * size if depth == 2 else 2 * width * (depth - 1) + size
     else:
         dense = 2 * width + samples if depth == 2 else parameters

@@ -66,18 +66,14 @@ def _label_curve(axes: Axes, reading: Reading) -> None:
     axes.plot(x, np.exp(np.interp(np.log(x), np.log(share), np.log(labels))), **EQUATION)
 
 
-def _share_axis(axes: Axes) -> None:
-    axes.set_xlim(0, 1.03)
-    axes.xaxis.set_major_locator(FixedLocator([0, 0.2, 0.4, 0.6, 0.8, 1]))
-    axes.set_xlabel(SHARE)
-
-
 def _points(axes: Axes, reading: Reading, quantity: Quantity, **look: Any) -> None:
     """Each network's value at its share, with the look of its image set."""
     for _, one, colour, marker in _image_sets(reading):
         options = MARKERS | {"color": colour, "marker": marker, "alpha": 0.75} | look
         axes.plot(one["share"], np.maximum(quantity(one), SMALLEST), **options)
-    _share_axis(axes)
+    axes.set_xlim(0, 1.03)
+    axes.xaxis.set_major_locator(FixedLocator([0, 0.2, 0.4, 0.6, 0.8, 1]))
+    axes.set_xlabel(SHARE)
 
 
 def _lines(axes: Axes, reading: Reading, quantity: Quantity, **look: Any) -> None:

@@ -21,6 +21,12 @@ UNFITTED = (
     "The residual (f(X) − Y)Xᵀ is still large: training was too short or the network too narrow "
     "to fit the least-squares solution."
 )
+EVERY_EPOCH = at_most(
+    -1.0,
+    "−1 is a fall at every recorded epoch; 0.1 leaves room for two neighbours out of order",
+    tolerance=0.1,
+)
+FALLS = at_most(0.0, "a sign")
 
 claims = Claims(Reading)
 figure_4 = claims.about("anon2026data", "Figure 4")
@@ -129,15 +135,7 @@ def residual_bound(reading: Reading) -> float:
 # What changes with training.
 
 
-@figure_4.trend(
-    TEXT,
-    at_most(
-        -1.0,
-        "−1 is a fall at every recorded epoch; 0.1 leaves room for two neighbours out of order",
-        tolerance=0.1,
-    ),
-    otherwise=UNFITTED,
-)
+@figure_4.trend(TEXT, EVERY_EPOCH, otherwise=UNFITTED)
 def error_trend(reading: Reading) -> float:
     """The approximation becomes increasingly precise as training progresses. Statistic: Spearman's
     correlation with the epoch of the error, the mean over the top eigenvalues of |eq. 15 − λ| / λ
@@ -243,7 +241,7 @@ def sharpness(reading: Reading) -> float:
     )
 
 
-@figure_4.trend("text below eq. (11)", at_most(0.0, "a sign"), otherwise=GROWTH)
+@figure_4.trend("text below eq. (11)", FALLS, otherwise=GROWTH)
 def norm_falls_early(reading: Reading) -> float:
     """The norm of the parameters decreases early in training. Statistic: lowest
     σ_x²(d_2‖W_1‖_F² + d_0‖W_2‖_F²), the trace of eq. (11), while more than half of the loss that
@@ -253,7 +251,7 @@ def norm_falls_early(reading: Reading) -> float:
     return max(network.early_fall(network["trace"]) for network in reading.networks)
 
 
-@figure_4.trend("text below eq. (11)", at_most(0.0, "a sign"), otherwise=GROWTH)
+@figure_4.trend("text below eq. (11)", FALLS, otherwise=GROWTH)
 def sharpness_falls_early(reading: Reading) -> float:
     """Sharpness decreases early in training. Statistic: lowest largest eigenvalue of the Hessian
     while more than half of the loss that training can remove is still there, relative to the start,

@@ -101,8 +101,7 @@ def draw(reading: Reading) -> Figure:
         Patch(color=style.GREY, alpha=0.3, linewidth=0, label="range over the eigenvalues"),
         entry("bound by the residual", **BOUND),
     ]
-    finish(figure, grid, rows, handles)
-    return figure
+    return finish(figure, grid, rows, handles)
 
 
 def _numbers(network: Network) -> str:

@@ -15,6 +15,9 @@ STUDENT = (
     "Known for few probes only: the standard error is then itself uncertain, and a difference over "
     "it has the heavy tails of Student's t."
 )
+FALLS = at_most(
+    0.0, "a sign; the formula is exact to rounding", source="the paper, which says it of L = 2"
+)
 
 claims = Claims(Reading)
 figure_3 = claims.about("anon2026data", "Figure 3")
@@ -78,15 +81,7 @@ def early(reading: Reading) -> float:
     )
 
 
-@figure_3.trend(
-    "text below eq. (11)",
-    at_most(
-        0.0,
-        "a sign; the formula is exact to rounding",
-        source="the paper, which says it of L = 2",
-    ),
-    otherwise=GROWTH,
-)
+@figure_3.trend("text below eq. (11)", FALLS, otherwise=GROWTH)
 def falls_early(reading: Reading) -> float:
     """The curvature falls early in training, as the weights shrink. Statistic: lowest trace by
     eq. (7) while more than half of the loss that training can remove is still there, relative to

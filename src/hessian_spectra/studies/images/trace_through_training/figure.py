@@ -66,15 +66,14 @@ def draw(reading: Reading) -> Figure:
             _draw_trace(trace, network)
             _draw_loss(loss, network)
         _draw_differences(difference, networks)
-    labels = ("trace of the Hessian", "loss", "difference /\nstandard error")
     handles = [
         entry("Hutchinson ± standard error", **POINT),
         entry("equation (7)", **EQUATION),
         entry("loss of least squares", **FLOOR),
         Patch(color=style.GREY, alpha=0.2, linewidth=0, label="±2 standard errors"),
     ]
-    finish(figure, grid, labels, handles)
-    return figure
+    rows = ("trace of the Hessian", "loss", "difference /\nstandard error")
+    return finish(figure, grid, rows, handles)
 
 
 def _numbers(networks: list[Network]) -> str:
