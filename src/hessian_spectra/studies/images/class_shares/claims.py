@@ -20,6 +20,11 @@ TRAINED = (
     "else to second"
 )
 EVERY_STEP = at_least(1.0, "1 is an increase at every step; the paper's plots show nothing less")
+MOST = at_least(
+    0.5,
+    "most is more than half; with whitened inputs each of the L layers has 1/L",
+    source="ours: what the sharpness depends on, if not on the labels alone",
+)
 NOT_FITTED = (
     "A linear map fits labels only as far as the inputs span them. Where more samples than inputs "
     "leave a loss, the balanced solution has σ_max(Y Xᵀ)/(√n σ_x) in place of σ_max(Y), and is "
@@ -219,11 +224,7 @@ def raw_share_matters_less(reading: Reading) -> float:
 
 @figure_2.value(
     "section 4, section 5; Figure 2 (left)",
-    at_least(
-        0.5,
-        "most is more than half; with whitened inputs each of the L layers has 1/L",
-        source="ours: what the sharpness depends on, if not on the labels alone",
-    ),
+    MOST,
     otherwise="Inputs with a small mean have no moment that stands out.",
 )
 def raw_first_layer(reading: Reading) -> float:

@@ -93,8 +93,7 @@ def _numbers(networks: list[Network]) -> str:
 def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     sets = reading.image_sets
-    numbers = map(_numbers, sets.values())
-    texts = [f"{title}, {text}" for title, text in zip(titles(sets), numbers, strict=True)]
+    texts = map("{}, {}".format, titles(sets), map(_numbers, sets.values()))
     share = max(float((one["standard_error"] / one.estimate).max()) for one in reading.networks)
     return (
         "Trace of the Hessian of deep linear networks on whitened images at epochs of their "
