@@ -84,21 +84,19 @@ def spectrum(reading: Reading) -> float:
 @theorems.identity("Theorem 3.5", ROUND_OFF)
 def bulk(reading: Reading) -> float:
     """The eigenvalues that repeat are γ and −γ."""
-    return max(float(sweep.part_error("bulk").max()) for sweep in reading.sweeps())
+    return reading.worst(lambda sweep: sweep.part_error("bulk").max())
 
 
 @theorems.identity("Theorem 3.5", ROUND_OFF)
 def outliers(reading: Reading) -> float:
     """The eigenvalues that do not repeat are the three outliers, with a sink as without."""
-    return max(float(sweep.part_error("outlier").max()) for sweep in reading.sweeps())
+    return reading.worst(lambda sweep: sweep.part_error("outlier").max())
 
 
 @theorems.identity(f"Theorem 3.5, {NORMS_SQUARED}", ROUND_OFF)
 def outlier_bounds(reading: Reading) -> float:
     """All outliers lie in tr/3 ± ξ (value: how far outside, relative to the largest)."""
-    return max(
-        sweep.outside(sweep["lower"], sweep["upper"], sweep.outliers) for sweep in reading.sweeps()
-    )
+    return reading.worst(lambda sweep: sweep.outside("", sweep.outliers))
 
 
 @theorems.identity(f"Remark B.4, {NORMS_SQUARED}", ROUND_OFF)
@@ -106,10 +104,7 @@ def largest_eigenvalue_bounds(reading: Reading) -> float:
     """The largest eigenvalue lies between tr/3 + ξ/2 and tr/3 + ξ, or |γ| where that is larger
     (value: how far outside, relative to the largest outlier).
     """
-    return max(
-        sweep.outside(sweep["largest_lower"], sweep["largest_upper"], sweep.largest[:, None])
-        for sweep in reading.sweeps()
-    )
+    return reading.worst(lambda sweep: sweep.outside("largest_", sweep.largest[:, None]))
 
 
 @theorems.identity(f"Remark 3.1, {NORMS_SQUARED}", RESOLVED)

@@ -1,6 +1,6 @@
 """Spectra along sweeps of weight norms and of attention sinks, as figure and claims read them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -72,16 +72,17 @@ class Sweep(StudyArrays):
             ]
         )
 
-    def outside(self, lower: np.ndarray, upper: np.ndarray, eigenvalues: np.ndarray) -> float:
+    def outside(self, bounds: str, eigenvalues: np.ndarray) -> float:
         """How far eigenvalues lie outside their bounds, relative to the largest outlier.
 
         Args:
-            lower: ``(s,)`` bound on each of them.
-            upper: ``(s,)`` the same.
+            bounds: what stands before ``lower`` and ``upper`` in their arrays' names.
             eigenvalues: ``(s, k)``.
         """
-        distance = np.maximum(lower - eigenvalues.min(axis=-1), eigenvalues.max(axis=-1) - upper)
-        return max(0.0, float((distance / np.abs(self.outliers).max(axis=-1)).max()))
+        below = self[f"{bounds}lower"] - eigenvalues.min(axis=-1)
+        above = eigenvalues.max(axis=-1) - self[f"{bounds}upper"]
+        relative = np.maximum(below, above) / np.abs(self.outliers).max(axis=-1)
+        return max(0.0, float(relative.max()))
 
 
 class Reading(StudyArrays):
@@ -100,6 +101,10 @@ class Reading(StudyArrays):
     def sweeps(self) -> Iterator[Sweep]:
         """All of them."""
         return map(self.sweep, self["sweep"].tolist())
+
+    def worst(self, error: Callable[[Sweep], float]) -> float:
+        """The largest value that an error has in one of the sweeps."""
+        return max(float(error(sweep)) for sweep in self.sweeps())
 
     def trend(self, sweep: str, quantity: str) -> float:
         """Rank correlation of one of a sweep's properties with what is varied in it."""

@@ -15,6 +15,13 @@ from hessian_spectra.studies.deep_linear.balanced_spectrum.reading import Networ
 LETTERS = string.ascii_lowercase
 CORRECTED: dict[str, Any] = {"color": style.BLUE, "linewidth": 1.3}
 PRINTED: dict[str, Any] = {"color": style.VERMILION, "linewidth": 1.3, "linestyle": (0, (4, 1.5))}
+# The marks of the errors.
+LOOKS: dict[str, dict[str, Any]] = {
+    "corrected": {"color": style.BLUE, "marker": "o"},
+    "printed": {"color": style.VERMILION, "marker": "s"},
+    "weights": {"color": style.GREEN, "marker": "D"},
+    "Lanczos": {"color": style.BLACK, "marker": "^", "markerfacecolor": "none"},
+}
 COUNT: dict[str, Any] = {"color": style.BLACK, "linewidth": 0.7, "linestyle": ":"}
 
 
@@ -46,19 +53,13 @@ def _spectrum(
 
 def _errors(axes: Axes, numeric: np.ndarray, shown: int, sides: dict[str, np.ndarray]) -> None:
     """|λ − λ of the Hessian| / λ_1, eigenvalue by eigenvalue."""
-    looks: dict[str, dict[str, Any]] = {
-        "corrected": {"color": style.BLUE, "marker": "o"},
-        "printed": {"color": style.VERMILION, "marker": "s"},
-        "weights": {"color": style.GREEN, "marker": "D"},
-        "Lanczos": {"color": style.BLACK, "marker": "^", "markerfacecolor": "none"},
-    }
     truth = _descending(numeric, shown)
     for name, spectrum in sides.items():
         values = _descending(spectrum, shown)
         error = np.abs(values - truth[: len(values)]) / numeric[-1]
         look: dict[str, Any] = {"linestyle": "none", "markersize": 3 if name == "Lanczos" else 1.8}
         rank = np.arange(1, len(values) + 1)
-        axes.semilogy(rank, visible(error), **look, **looks[name])
+        axes.semilogy(rank, visible(error), **look, **LOOKS[name])
     axes.set_ylim(FLOOR / 5, 10)
     axes.set_yticks(10.0 ** np.arange(-16, 1, 4))
     axes.set_xlabel("rank, descending")
@@ -93,12 +94,10 @@ def _legend(figure: Figure) -> None:
     dots: dict[str, Any] = {"linestyle": "none", "markersize": 3}
     handles = [
         Line2D([], [], **points, label="dense Hessian"),
-        Line2D(
-            [], [], **dots, color="k", marker="^", markerfacecolor="none", label="Lanczos (top)"
-        ),
+        Line2D([], [], **dots, **LOOKS["Lanczos"], label="Lanczos (top)"),
         Line2D([], [], **CORRECTED, marker="o", markersize=3, label="from the labels, corrected"),
         Line2D([], [], **PRINTED, marker="s", markersize=3, label="from the labels, in print"),
-        Line2D([], [], **dots, color=style.GREEN, marker="D", label="from the weights"),
+        Line2D([], [], **dots, **LOOKS["weights"], label="from the weights"),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.2)
 

@@ -149,18 +149,15 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
     arrays: Arrays = {"optimizers": networks["optimizers"]}
     for name in networks["optimizers"].tolist():
-        start: Tensor | None = None
-        rows = []
-        for v, w in _weights(networks, name):
-            bulk = cf.gradient_descent_subspace(w, v).bulk
-            start = bulk if start is None else start
-            rows.append(
-                {
-                    "eigenvalues": cf.two_layer_linear(w, v, x, y).eigenvalues.numpy(),
-                    "iterate": _share_inside(start, v, w),
-                    "rotation": _sine(start, bulk),
-                }
-            )
+        bulks = [cf.gradient_descent_subspace(w, v).bulk for v, w in _weights(networks, name)]
+        rows = [
+            {
+                "eigenvalues": cf.two_layer_linear(w, v, x, y).eigenvalues.numpy(),
+                "iterate": _share_inside(bulks[0], v, w),
+                "rotation": _sine(bulks[0], bulk),
+            }
+            for bulk, (v, w) in zip(bulks, _weights(networks, name), strict=True)
+        ]
         kept = (f"{name}/{key}" for key in ("step", "loss", "diverged_at"))
         arrays |= stacked(rows, f"{name}/") | {key: networks[key] for key in kept}
     return arrays
