@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import importlib
+import inspect
 from functools import cache
 from pathlib import Path
 
@@ -247,6 +248,20 @@ def test_the_list_of_code_names_each_file_with_its_content():
     assert {f"{folder}/reading.py", "studies/correlations/drawing.py"} <= {*digests}
     others = {"results.py", "studies/scalar/relu_cells/figure.py", f"{folder}/study.py"}
     assert not others & {*digests}
+
+
+def test_the_schema_depends_on_all_that_it_is_made_of(dvc_stages, tmp_path):
+    """An edit of a dataclass that a configuration must fit checks the configuration again."""
+    code.code(tmp_path)
+    names = {line.split()[1] for line in (tmp_path / "configured.txt").read_text().splitlines()}
+    for group in ("data", "networks", "studies"):
+        for kind in schema.kinds(group):
+            config = schema.module_of(group, kind, "").Config
+            for one in config.__mro__[:-1]:
+                file = Path(inspect.getfile(one)).relative_to(ROOT / "src" / "hessian_spectra")
+                assert str(file) in names, one
+    assert "results/code/configured.txt" in dvc_stages["configure"]["deps"]
+    assert not [name for name in names if name.endswith(("figure.py", "claims.py"))]
 
 
 def test_the_list_of_the_claims_names_their_tables():
