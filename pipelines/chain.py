@@ -20,17 +20,18 @@ from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.networks.tools.result import read as read_networks
 from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays
 from hessian_spectra.studies.base import EnsembleStudyConfig
-from hessian_spectra.work import FanOut
-from pipelines import live, schema
+from hessian_spectra.work import FanOut, Live
+from pipelines import schema
 from pipelines.stage import Context, Estimated
 
 if TYPE_CHECKING:
     from hessian_spectra.fan_out import Launcher
 
+# Where W&B keeps its runs: of a queued experiment, which runs in a copy, in the repository itself.
+WANDB = Path(os.environ.get("DVC_ROOT", "."))
 # Finished items of computations that fan out, and unfinished trainings. They are named by their
-# content, so every run with the same code and configuration finds them, and no other run does: a
-# queued experiment, which runs in a copy of the repository, shares them.
-SHARDS = Path(os.environ.get("DVC_ROOT", "."), "results", "shards")
+# content, so every run with the same code and configuration finds them, and no other run does.
+SHARDS = WANDB / "results" / "shards"
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,6 @@ class Study:
     name: str
     config: Any
     module: ModuleType
-
-    @property
-    def trains(self) -> bool:
-        """Whether it trains networks of its own."""
-        return hasattr(self.module, "train")
 
 
 def study_of(context: Context) -> Study:
@@ -62,9 +58,7 @@ def raw_study(context: Context) -> dict[str, Any]:
     studies = context.config.studies
     if context.name not in studies:
         schema.entry(context.config, "studies", context.name)  # raises, naming those that there are
-    plain = OmegaConf.to_container(studies[context.name], resolve=True)
-    assert isinstance(plain, dict)
-    return {str(key): value for key, value in plain.items()}
+    return schema.plain(studies[context.name])
 
 
 def stated(
@@ -179,13 +173,22 @@ def train(context: Context, name: str) -> Networks:
             result=context.results / "networks" / name,
             folder=SHARDS,
             launcher=launcher,
-            live=live.runs(context, "train"),
+            live=_live(context),
         )
     except fan_out.FanOutError as error:
         raise ValueError(str(error)) from None
     if isinstance(work, FanOut):
         context.spent[name] = fan_out.seconds(*arguments, folder=SHARDS)
     return networks
+
+
+def _live(context: Context) -> Live:
+    """Runs of trainings on W&B, one each in the group of the configuration."""
+    # wandb takes a second to load, and few stages train.
+    from hessian_spectra import tracking
+
+    settings = vars(context.tracking) | {"group": context.group, "job_type": "train"}
+    return tracking.LiveRuns(**settings, directory=WANDB.absolute())
 
 
 def _training(context: Context, name: str) -> tuple[Any, Any, Arrays]:
@@ -200,7 +203,7 @@ def _training(context: Context, name: str) -> tuple[Any, Any, Arrays]:
             f"unknown networks or study {name!r}: expected one of {', '.join(sorted(known))}"
         )
     study = study_of(context)
-    if not study.trains:
+    if not hasattr(study.module, "train"):
         raise ValueError(f"only: expected networks or a study that trains, got {name!r}")
     return study.config, study.module.train, data_set(context, study.config.data)
 
@@ -209,7 +212,7 @@ def _networks(context: Context, study: Study) -> Arrays:
     """What a study evaluates: networks of several studies, its own, or drawn from a data set."""
     shared = isinstance(study.config, EnsembleStudyConfig)
     name = study.config.ensemble if shared else study.name
-    if not shared and not study.trains:
+    if not shared and not hasattr(study.module, "train"):
         return data_set(context, study.config.data)
     if context.locked:
         return read_networks(context.results / "networks" / name)

@@ -1,12 +1,11 @@
 """Stage claims: hold every claim of the papers against the studies' arrays."""
 
-from omegaconf import OmegaConf
-
 from hessian_spectra.ledger.evaluation import evaluate, metrics
 from hessian_spectra.ledger.record import write_claims
 from hessian_spectra.ledger.table import summary, table
 from hessian_spectra.results import write_bytes, write_json
 from pipelines import chain
+from pipelines.schema import plain
 from pipelines.stage import Context, run
 
 READS = ["studies"]
@@ -17,9 +16,7 @@ def claims(context: Context) -> None:
 
     Nothing is written if an identity does not hold.
     """
-    configs = OmegaConf.to_container(context.config.studies, resolve=True)
-    assert isinstance(configs, dict)
-    records = evaluate(chain.stated({str(name): c for name, c in configs.items()}, context.results))
+    records = evaluate(chain.stated(plain(context.config.studies), context.results))
     write_claims(context.reports / "claims.json", records)
     write_bytes(context.reports / "claims.md", table(records).encode())
     write_json(context.reports / "metrics.json", metrics(records))

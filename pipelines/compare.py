@@ -6,7 +6,6 @@ The ledger, less the name of the test behind each claim, and every figure's imag
 Exit code 1, and a line for each difference, if something differs.
 """
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,51 +16,45 @@ from hessian_spectra.results import RecordError, read_record
 REMEDY = "dvc repro"
 
 
-def _ledger(reports: Path) -> list[dict[str, Any]]:
+def _ledger(reports: Path) -> dict[str, dict[str, Any]]:
+    """The entries by id, less the name of the test behind each."""
     found = read_record(reports / "claims.json", REMEDY)
-    return [{name: value for name, value in entry.items() if name != "test"} for entry in found]
+    return {entry["id"]: {k: v for k, v in entry.items() if k != "test"} for entry in found}
 
 
 def _images(reports: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((reports / "figures").glob("*.png"))}
 
 
-def claim_differences(before: Path, after: Path) -> Iterator[str]:
-    """One line for each entry of the ledger that differs, or stands elsewhere."""
-    old, new = ({entry["id"]: entry for entry in _ledger(reports)} for reports in (before, after))
-    yield from (f"claim {name}: only before" for name in old if name not in new)
-    yield from (f"claim {name}: only after" for name in new if name not in old)
-    common = [name for name in old if name in new]
-    for name in common:
-        fields = sorted(k for k in old[name] | new[name] if old[name].get(k) != new[name].get(k))
-        for field in fields:
-            values = (json.dumps(one[name].get(field), ensure_ascii=False) for one in (old, new))
-            yield f"claim {name}, {field}: {' -> '.join(values)}"
-    if common != [name for name in new if name in old]:
-        yield "claims: in another order"
-
-
-def image_differences(before: Path, after: Path) -> Iterator[str]:
-    """One line for each image that differs."""
-    old, new = _images(before), _images(after)
-    for name in sorted(old | new):
-        if name not in new or name not in old:
-            yield f"figure {name}: only {'before' if name in old else 'after'}"
+def _differences(what: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    """One line for each entry that differs, is missing, or stands elsewhere."""
+    for name in old | new:
+        if name not in old or name not in new:
+            yield f"{what} {name}: only {'before' if name in old else 'after'}"
+        elif isinstance(old[name], dict):
+            yield from _differences(f"{what} {name},", old[name], new[name])
         elif old[name] != new[name]:
-            yield f"figure {name}: other bytes"
+            shown = (
+                "other bytes" if isinstance(old[name], bytes) else f"{old[name]!r} -> {new[name]!r}"
+            )
+            yield f"{what} {name}: {shown}"
+    if set(old) == set(new) and list(old) != list(new):
+        yield f"{what}: in another order"
 
 
 def compare(before: Path, after: Path) -> int:
     """Print the differences of two folders of reports; 1 if there are any, else 0."""
-    claims = list(claim_differences(before, after))
-    images = list(image_differences(before, after))
-    print("\n".join([*claims, *images]), end="\n" if claims or images else "")
-    print(
-        f"{len(_ledger(before))} claims before, {len(_ledger(after))} after: "
-        f"{len(claims)} differences; {len(_images(before))} figures before, "
-        f"{len(_images(after))} after: {len(images)} differences"
-    )
-    return int(bool(claims or images))
+    found = 0
+    for what, read in (("claim", _ledger), ("figure", _images)):
+        old, new = read(before), read(after)
+        lines = list(_differences(what, old, new))
+        found += len(lines)
+        print(
+            *lines,
+            f"{len(old)} {what}s before, {len(new)} after: {len(lines)} differences",
+            sep="\n",
+        )
+    return int(found > 0)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from omegaconf import OmegaConf
 
 from hessian_spectra.drawing.save import save
 from hessian_spectra.ledger.evaluation import evaluate
 from hessian_spectra.ledger.record import write_claims
 from hessian_spectra.results import digest, write_arrays, write_bytes, write_json
 from pipelines import chain
+from pipelines.schema import plain
 from pipelines.stage import REPORTS, Context, run
 
 
@@ -50,14 +50,11 @@ def _processor() -> str:
 def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"scale": context.config.scale, "commit": commit}
     facts["configuration"] = {"study": digest(config)}
-    if name := config.get("ensemble"):
-        ensemble = OmegaConf.to_container(context.config.networks[name], resolve=True)
-        facts["configuration"]["ensemble"] = digest(ensemble)
-        facts["ensemble"] = ensemble
-    if name := config.get("data"):
-        data = OmegaConf.to_container(context.config.data.sets[name], resolve=True)
-        facts["configuration"]["data"] = digest(data)
-        facts["data"] = data
+    groups = {"ensemble": context.config.networks, "data": context.config.data.sets}
+    for key, group in groups.items():
+        if name := config.get(key):
+            facts[key] = plain(group[name])
+            facts["configuration"][key] = digest(facts[key])
     facts["hardware"] = {"processor": _processor(), "cores": os.cpu_count()}
     facts["versions"] = {"python": platform.python_version(), "numpy": np.__version__}
     if "torch" in sys.modules:

@@ -79,7 +79,14 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
 
 
-def _fit(schema: type, config: Any, path: str) -> Any:
+def plain(config: DictConfig) -> dict[str, Any]:
+    """A configuration as plain dictionaries, its interpolations resolved."""
+    found = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(found, dict)
+    return {str(key): value for key, value in found.items()}
+
+
+def fit(schema: type, config: Any, path: str) -> Any:
     """``config`` as an instance of the dataclass ``schema``, or a ConfigError at ``path``."""
     try:
         base = OmegaConf.structured(schema)
@@ -147,31 +154,13 @@ def module_of(group: str, kind: Any, path: str, part: str = "study") -> ModuleTy
     return importlib.import_module(f"hessian_spectra.{known[kind]}{suffix}")
 
 
-def tracking_of(config: DictConfig) -> Tracking:
-    """The ``tracking`` group, typed and checked.
-
-    Raises:
-        ConfigError: it does not fit.
-    """
-    return _fit(Tracking, config.tracking, "tracking")
-
-
-def launcher_of(config: DictConfig) -> Launcher:
-    """The ``launcher`` group, typed; its values are checked where work is launched.
-
-    Raises:
-        ConfigError: it does not fit.
-    """
-    return _fit(Launcher, config.launcher, "launcher")
-
-
 def storage_of(config: DictConfig) -> Storage:
     """Where stored data sets are: the ``data`` group less its sets.
 
     Raises:
         ConfigError: it does not fit.
     """
-    data = _fit(Data, config.data, "data")
+    data = fit(Data, config.data, "data")
     return Storage(None if data.root is None else Path(data.root).expanduser(), data.download)
 
 
@@ -180,12 +169,11 @@ def digest_of(config: DictConfig) -> str:
     kept = {
         str(k): v for k, v in config.items() if k not in ("tracking", "launcher", "only", "side")
     }
-    plain = OmegaConf.to_container(OmegaConf.create(kept), resolve=True)
-    assert isinstance(plain, dict)
+    found = plain(OmegaConf.create(kept))
     # The same data in another folder are the same data.
-    if isinstance(plain.get("data"), dict):
-        plain["data"] = {k: v for k, v in plain["data"].items() if k not in ("root", "download")}
-    return digest(plain)
+    if isinstance(found.get("data"), dict):
+        found["data"] = {k: v for k, v in found["data"].items() if k not in ("root", "download")}
+    return digest(found)
 
 
 # Where the entries of each kind stand in the configuration, and what one is called.
@@ -211,7 +199,7 @@ def entry(config: DictConfig, group: str, name: str) -> Any:
     if not OmegaConf.is_dict(entries[name]):
         raise ConfigError(f"invalid config at '{path}': expected a mapping, got {entries[name]!r}")
     module = module_of(group, entries[name].get("kind"), path)
-    return _fit(module.Config, entries[name], path)
+    return fit(module.Config, entries[name], path)
 
 
 def validate(config: DictConfig) -> dict[str, Any]:
@@ -223,10 +211,10 @@ def validate(config: DictConfig) -> dict[str, Any]:
     Raises:
         ConfigError: the first thing that does not fit, in one line with its path.
     """
-    _fit(Root, config, "")
-    tracking_of(config)
-    launcher_of(config)
-    sets = _fit(Data, config.data, "data").sets
+    fit(Root, config, "")
+    fit(Tracking, config.tracking, "tracking")
+    fit(Launcher, config.launcher, "launcher")
+    sets = fit(Data, config.data, "data").sets
     for name in sets:
         entry(config, "data", name)
     for name in config.networks:
@@ -241,8 +229,7 @@ def validate(config: DictConfig) -> dict[str, Any]:
                     f"invalid config at 'studies.{name}.{field}': "
                     f"expected one of {', '.join(names)}, got {value!r}"
                 )
-    resolved = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(resolved, dict)
+    resolved = plain(config)
     # They say what one process works on, and where: not what the experiment is.
     del resolved["only"], resolved["side"], resolved["launcher"]
-    return {str(key): value for key, value in resolved.items()}
+    return resolved

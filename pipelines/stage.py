@@ -3,10 +3,9 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -95,20 +94,6 @@ def declared(reads: Sequence[str], only: str | None) -> list[str]:
     return [key.format(only=only) for key in reads]
 
 
-def is_set(config: Mapping[str, Any], key: str) -> bool:
-    """Whether a configuration has a key, given by its path.
-
-    Example:
-        >>> is_set({"studies": {"mine": {}}}, "studies.mine"), is_set({}, "networks.mine")
-        (True, False)
-    """
-    for part in key.split("."):
-        if part not in config:
-            return False
-        config = config[part]
-    return True
-
-
 def _select(config: DictConfig, keys: Sequence[str]) -> DictConfig:
     """A read-only copy that holds ``keys`` and nothing else, so that reading another one raises."""
     kept = OmegaConf.create({})
@@ -125,7 +110,8 @@ def _select(config: DictConfig, keys: Sequence[str]) -> DictConfig:
 
 def _context(config: DictConfig, reads: Sequence[str], estimate: bool) -> Context:
     run = HydraConfig.get()
-    tracking, launcher = schema.tracking_of(config), schema.launcher_of(config)
+    tracking = schema.fit(schema.Tracking, config.tracking, "tracking")
+    launcher = schema.fit(schema.Launcher, config.launcher, "launcher")
     group = os.environ.get("DVC_EXP_NAME") or schema.digest_of(config)
     if run.job.config_name == "locked":
         kept = _select(config, declared(reads, config.only))

@@ -13,6 +13,7 @@ A kind's test module plants arrays and names them; the rest is here:
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
@@ -42,8 +43,7 @@ class Planted:
 
     def entries(self, claims: Claims, name: str, sides: Sides) -> Iterator[Entry]:
         """What a claim's function says of some arrays, an entry a case."""
-        only = Claims(claims.reading)
-        only.words = claims.words
+        only = copy(claims)
         only.all = [claim for claim in claims.all if claim.function_name == name]
         config = {"paper": self.paper, "artifact": self.artifact}
         yield from only.entries(Study("planted", config), claims.reading(sides))

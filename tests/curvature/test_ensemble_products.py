@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from hessian_spectra.curvature.ensemble import SecondMoments, eigenvalues, hessians
+from hessian_spectra.curvature.ensemble import SecondMoments, hessians
 from hessian_spectra.models import HalfSquaredError
 
 from .ensembles import ACTIVATIONS, SHAPES, data, dense, ensemble, normal, problem, problems
@@ -105,31 +105,6 @@ def test_float32(activation):
     expected = exact @ vectors
     for found in (there, converted):
         assert (found - expected).norm() < 1e-6 * expected.norm()
-
-
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("sizes", SHAPES, ids=str)
-def test_all_eigenvalues(sizes, activation, monkeypatch):
-    # Batches of one network.
-    monkeypatch.setattr("hessian_spectra.curvature.ensemble.whole._BATCH_BYTES", 1)
-    networks, (x, y) = ensemble(sizes, activation), data(sizes)
-    exact = torch.linalg.eigvalsh(dense(networks, x, y))
-    found = eigenvalues(networks, (x, y))
-    torch.testing.assert_close(found, exact, rtol=0, atol=1e-12 * float(exact.abs().max()))
-
-
-def test_eigenvalues_of_a_network_that_diverged_are_nan():
-    networks, samples = ensemble((2, 3, 2), "linear"), data((2, 3, 2))
-    networks.weights[0][1, 0, 0] = torch.inf
-    found = eigenvalues(networks, samples)
-    assert found[1].isnan().all()
-    assert torch.equal(found[[0, 2]], eigenvalues(networks.select([0, 2]), samples))
-
-
-def test_too_many_parameters_for_dense_matrices_are_refused():
-    networks = ensemble((60, 50, 60), "linear", count=1)
-    with pytest.raises(ValueError, match="p = 6000 parameters are above the limit of 5000"):
-        eigenvalues(networks, data((60, 50, 60)))
 
 
 X, Y = data((3, 4, 2))

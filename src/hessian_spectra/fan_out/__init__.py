@@ -4,8 +4,7 @@ Only the pipelines use this package, and only this package uses submitit.
 """
 
 from hessian_spectra.fan_out.computation import run, seconds, train
-from hessian_spectra.fan_out.errors import FanOutError
-from hessian_spectra.fan_out.launcher import Launcher
+from hessian_spectra.fan_out.launcher import FanOutError, Launcher
 from hessian_spectra.fan_out.timing import Estimate, estimate
 
 __all__ = ["Estimate", "FanOutError", "Launcher", "estimate", "run", "seconds", "train"]

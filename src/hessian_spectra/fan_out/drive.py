@@ -6,9 +6,8 @@ import platform
 import time
 from collections.abc import Set
 
-from hessian_spectra.fan_out.errors import FanOutError
 from hessian_spectra.fan_out.items import words
-from hessian_spectra.fan_out.launcher import Launcher
+from hessian_spectra.fan_out.launcher import FanOutError, Launcher
 from hessian_spectra.fan_out.ledger import Job, Ledger
 from hessian_spectra.fan_out.local import Local
 from hessian_spectra.fan_out.plan import Plan, jobs

@@ -12,6 +12,10 @@ CLUSTERS = ("debug", "local", "slurm")
 LARGEST_ARRAY = 1000
 
 
+class FanOutError(RuntimeError):
+    """Some items could not be computed; the message is one line and says what to do."""
+
+
 def cores() -> int:
     """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):

@@ -9,8 +9,7 @@ from typing import Any
 
 import submitit
 
-from hessian_spectra.fan_out.errors import FanOutError
-from hessian_spectra.fan_out.launcher import LARGEST_ARRAY, Launcher
+from hessian_spectra.fan_out.launcher import LARGEST_ARRAY, FanOutError, Launcher
 from hessian_spectra.fan_out.ledger import Job, Ledger
 from hessian_spectra.fan_out.worker import Chunk
 from hessian_spectra.validation import require

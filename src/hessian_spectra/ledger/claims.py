@@ -15,7 +15,9 @@ statistic that decides; its decorator has the place in the paper and the bound w
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
+from functools import partialmethod
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -25,6 +27,7 @@ from hessian_spectra.results import StudyArrays
 # The arguments of a claim that is made of several things: of a parametrisation, a row of a table.
 Case = Mapping[str, Any]
 Measure = Callable[..., float | Estimate]
+Decorator = Callable[[Measure], Measure]
 Cases = Callable[[Any], Iterable[Case]]
 
 
@@ -139,28 +142,6 @@ def _filled(text: str, fields: Mapping[str, Any], study: Study) -> str:
     return _FIELD.sub(lambda found: str(fields.get(found[1], found[0])), " ".join(text.split()))
 
 
-@dataclass(frozen=True)
-class Words:
-    """How the texts of claims say what the arrays hold.
-
-    Args:
-        values: the text of a value of a case, for example ``{"mup": "μP"}``.
-        fields: further fields of all texts, read from the arrays.
-    """
-
-    values: Mapping[str, str] = field(default_factory=dict)
-    fields: Callable[[Any], Mapping[str, Any]] | None = None
-
-    def text(self, value: Any) -> Any:
-        """A value as texts say it."""
-        return self.values.get(value, value) if isinstance(value, str) else value
-
-    def of(self, reading: StudyArrays) -> dict[str, Any]:
-        """The further fields for some arrays."""
-        found = {} if self.fields is None else self.fields(reading)
-        return {key: self.text(value) for key, value in found.items()}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """What a paper says, and how we measure it: a function with what its decorator says.
@@ -219,13 +200,8 @@ class Claim:
         paper = paper if paper in self.place else next(iter(self.place))
         return paper, self.place[paper]
 
-    def entry(self, study: Study, reading: StudyArrays, case: Case, words: Words) -> Entry:
-        """The claim of one case."""
-        fields = {
-            "artifact": study.config["artifact"],
-            **words.of(reading),
-            **{key: words.text(value) for key, value in case.items()},
-        }
+    def entry(self, study: Study, reading: StudyArrays, case: Case, fields: Case) -> Entry:
+        """The claim of one case, its texts filled in."""
         paper, location = self._place(study)
         printed = self.printed(case) if callable(self.printed) else self.printed
         otherwise = self.otherwise(case) if callable(self.otherwise) else self.otherwise
@@ -275,8 +251,8 @@ class Claims:
 
     Args:
         reading: what the kind reads from its arrays.
-        values: how texts say the values of cases, see :class:`Words`.
-        fields: further fields of texts, read from the arrays.
+        values: how texts say the values of cases, for example ``{"mup": "μP"}``.
+        fields: further fields of all texts, read from the arrays.
     """
 
     def __init__(
@@ -287,7 +263,8 @@ class Claims:
         fields: Callable[[Any], Mapping[str, Any]] | None = None,
     ) -> None:
         self.reading = reading
-        self.words = Words(values or {}, fields)
+        self._values = values or {}
+        self._fields = fields or (lambda reading: {})
         self.all: list[Claim] = []
         self._artifacts: tuple[tuple[str, str], ...] = ()
         self._of: Mapping[str, Any] = {}
@@ -300,8 +277,7 @@ class Claims:
 
     def having(self, **of: Any) -> "Claims":
         """The same, for claims that share some fields of :class:`Claim`, unless they say others."""
-        found = Claims(self.reading)
-        found.words, found.all, found._artifacts = self.words, self.all, self._artifacts
+        found = copy(self)
         found._of = {**self._of, **of}
         return found
 
@@ -311,42 +287,35 @@ class Claims:
         found._artifacts = self._artifacts + other._artifacts
         return found
 
-    def _decorator(
-        self, kind: Kind, place: Place, bound: Any, **of: Any
-    ) -> Callable[[Measure], Measure]:
+    def _decorator(self, kind: Kind, place: Place, bound: Any, **of: Any) -> Decorator:
+        """Makes a claim of a function. ``of``: further fields of :class:`Claim`."""
+        fields = {"kind": kind, "place": place, "bound": bound, "artifacts": self._artifacts}
+
         def keep(function: Measure) -> Measure:
-            claim = Claim(
-                function=function,
-                kind=kind,
-                place=place,
-                bound=bound,
-                artifacts=self._artifacts,
-                **{**self._of, **of},
-            )
-            self.all.append(claim)
+            self.all.append(Claim(function=function, **{**fields, **self._of, **of}))
             return function
 
         return keep
 
-    def identity(self, place: Place, bound: Any, **of: Any) -> Callable[[Measure], Measure]:
-        """A claim that must hold: an error that is round-off. ``of``: fields of :class:`Claim`."""
-        return self._decorator("identity", place, bound, **of)
-
-    def value(self, place: Place, bound: Any, **of: Any) -> Callable[[Measure], Measure]:
-        """A claim about a number. ``of``: further fields of :class:`Claim`."""
-        return self._decorator("value", place, bound, **of)
-
-    def trend(self, place: Place, bound: Any, **of: Any) -> Callable[[Measure], Measure]:
-        """A claim about how something changes. ``of``: further fields of :class:`Claim`."""
-        return self._decorator("trend", place, bound, **of)
-
-    def correlation(self, place: Place, bound: Any, **of: Any) -> Callable[[Measure], Measure]:
-        """A claim about what goes with what. ``of``: further fields of :class:`Claim`."""
-        return self._decorator("correlation", place, bound, **of)
+    # A claim that must hold: an error that is round-off.
+    identity = partialmethod(_decorator, "identity")
+    # A claim about a number.
+    value = partialmethod(_decorator, "value")
+    # A claim about how something changes.
+    trend = partialmethod(_decorator, "trend")
+    # A claim about what goes with what.
+    correlation = partialmethod(_decorator, "correlation")
 
     def entries(self, study: Study, reading: StudyArrays) -> Iterator[Entry]:
         """The claims of one study, one for each case."""
         for claim in self.all:
             if claim.is_about(study.config):
                 for case in [{}] if claim.each is None else claim.each(reading):
-                    yield claim.entry(study, reading, case, self.words)
+                    found = {**self._fields(reading), **case}
+                    fields = {key: self._text(value) for key, value in found.items()}
+                    fields = {"artifact": study.config["artifact"], **fields}
+                    yield claim.entry(study, reading, case, fields)
+
+    def _text(self, value: Any) -> Any:
+        """A value as texts say it."""
+        return self._values.get(value, value) if isinstance(value, str) else value

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,11 @@ from hessian_spectra.ledger.record import ClaimRecord
 from hessian_spectra.results import digest
 
 NOT_RUN = Path(__file__).with_name("not_run.yaml")
+
+# What a record takes as it is: from the entry, and from its bound.
+_NAMES = {field.name for field in fields(ClaimRecord)}
+_OF_THE_ENTRY = _NAMES & {field.name for field in fields(Entry)}
+_OF_THE_BOUND = _NAMES & {field.name for field in fields(Bound)} - {"expected"}
 # What stands in the fields of a bound where nothing is measured.
 _NO_BOUND = Bound(relation="<=", expected=0.0, tolerance=0.0, reason="")
 
@@ -115,26 +120,14 @@ def _record(
         interval = [rounded(measured.low), rounded(measured.high)]
     bound = _NO_BOUND if measured is None or entry.bound is None else entry.bound
     return ClaimRecord(
-        id=entry.id,
-        paper=entry.paper,
-        location=entry.location,
-        statement=entry.statement,
-        kind=entry.kind,
+        **{name: getattr(entry, name) for name in _OF_THE_ENTRY},
+        **{name: getattr(bound, name) for name in _OF_THE_BOUND},
         expected=None if measured is None else bound.expected,
-        source=bound.source,
         measured=None if measured is None else rounded(measured.value),
         interval=interval,
-        decides=bound.decides,
-        relation=bound.relation,
-        tolerance=bound.tolerance,
-        reason=bound.reason,
         verdict=found,
-        study=entry.study,
         digest=configuration,
-        test=entry.test,
-        printed=entry.printed,
         printed_error=None if printed is None else rounded(printed),
-        explanation=entry.explanation,
     )
 
 

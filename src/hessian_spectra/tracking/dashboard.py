@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,29 +13,8 @@ from hessian_spectra.results import SIDES, MissingResultError, read_record
 from hessian_spectra.tracking.run import start_run
 from hessian_spectra.tracking.server import import_wandb
 
-_CLAIM_COLUMNS = (
-    "id",
-    "paper",
-    "location",
-    "statement",
-    "kind",
-    "verdict",
-    "measured",
-    "low",
-    "high",
-    "decides",
-    "relation",
-    "expected",
-    "source",
-    "tolerance",
-    "reason",
-    "study",
-    "digest",
-    "test",
-    "printed",
-    "printed_error",
-    "explanation",
-)
+# The interval stands in two columns.
+_CLAIM_COLUMNS = (*(f.name for f in fields(ClaimRecord) if f.name != "interval"), "low", "high")
 
 
 def figure_key(figure: FigureRecord) -> str:

@@ -10,7 +10,6 @@ from hessian_spectra.curvature.ensemble.norms import (
 )
 from hessian_spectra.curvature.ensemble.products import Hessians, hessians
 from hessian_spectra.curvature.ensemble.traces import hessian_trace
-from hessian_spectra.curvature.ensemble.whole import eigenvalues
 
 __all__ = [
     "BlockBounds",
@@ -20,7 +19,6 @@ __all__ = [
     "Sharpness",
     "WeightStatistics",
     "block_bounds",
-    "eigenvalues",
     "hessian_trace",
     "hessians",
     "sharpness",
