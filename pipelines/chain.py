@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import OmegaConf
 
-from hessian_spectra.drawing.save import Origin
+from hessian_spectra.drawing.record import Origin
 from hessian_spectra.ledger import claims as ledger
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.networks.tools.result import read as read_networks

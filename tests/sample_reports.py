@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from hessian_spectra.drawing import style
-from hessian_spectra.drawing.save import Origin, save
+from hessian_spectra.drawing.record import Origin
+from hessian_spectra.drawing.save import save
 from hessian_spectra.ledger.bounds import VERDICTS
 from hessian_spectra.results import write_arrays, write_json
 

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from hessian_spectra.drawing import style
-from hessian_spectra.drawing.save import Origin, save
+from hessian_spectra.drawing.record import Origin
+from hessian_spectra.drawing.save import save
 from hessian_spectra.results import digest
 
 CONFIG = {

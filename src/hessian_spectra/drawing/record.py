@@ -19,6 +19,24 @@ _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a figure comes from.
+
+    Args:
+        study: the study's name.
+        config: its resolved configuration.
+        package: the package of its kind, for example ``hessian_spectra.studies.scalar.data_scale``.
+        arrays: the SHA-256 of each file of arrays that it was drawn from, by side. The ledger
+            depends on the records of figures, and through them on all arrays.
+    """
+
+    study: str
+    config: Mapping[str, Any]
+    package: str
+    arrays: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class FigureRecord:
     """One registered figure: ``reports/figures/<study>.json`` with the image beside it.
 

@@ -2,35 +2,15 @@
 
 import io
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 
+from hessian_spectra.drawing.record import Origin
 from hessian_spectra.results import digest, write_bytes, write_json
 
 # It reports each font table that it copies into a PDF.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Origin:
-    """Where a figure comes from.
-
-    Args:
-        study: the study's name.
-        config: its resolved configuration.
-        package: the package of its kind, for example ``hessian_spectra.studies.scalar.data_scale``.
-        arrays: the SHA-256 of each file of arrays that it was drawn from, by side. The ledger
-            depends on the records of figures, and through them on all arrays.
-    """
-
-    study: str
-    config: Mapping[str, Any]
-    package: str
-    arrays: Mapping[str, str]
 
 
 def save(figure: Figure, caption: str, origin: Origin, folder: Path) -> None:

@@ -246,8 +246,8 @@ class LiveRuns:
 
     Called with a training's name, what tells it from all others, and its configuration, it is a
     block that is given the function to log with. The run begins only when the training has gone on
-    for a while and logs: to start one takes a process about a second, and to follow it takes
-    longer. What was logged before is not lost. A training that is made again replaces the offline
+    for a while and logs: to start and to end one takes a process three seconds, more than a short
+    training takes, which nobody could watch. What was logged before is not lost. A training that is made again replaces the offline
     run of its killed predecessor.
 
     Args:
@@ -269,7 +269,7 @@ class LiveRuns:
     directory: Path
     mode: str = "offline"
     entity: str | None = None
-    after: float = 1.0
+    after: float = 5.0
 
     def __post_init__(self) -> None:
         resolve_mode(self.mode)
