@@ -247,8 +247,8 @@ class LiveRuns:
     Called with a training's name, what tells it from all others, and its configuration, it is a
     block that is given the function to log with. The run begins only when the training has gone on
     for a while and logs: to start and to end one takes a process three seconds, more than a short
-    training takes, which nobody could watch. What was logged before is not lost. A training that is made again replaces the offline
-    run of its killed predecessor.
+    training takes, which nobody could watch. What was logged before is not lost. A training that is
+    made again replaces the offline run of its killed predecessor.
 
     Args:
         project: name of the W&B project.
