@@ -75,7 +75,9 @@ def evidence(context: Context) -> None:
     sides = drawing.reading.sides
     for side, arrays in sides.items():
         write_arrays(context.results / name / f"{side}.npz", arrays)
-    records = evaluate(chain.stated({name: config}, context.results))
+    # Of all studies, since texts name others by what these are about.
+    stated = chain.stated(plain(context.config.studies), context.results)
+    records = evaluate([one for one in stated if one[1].name == name])
     figure, caption = (
         part(drawing.reading) for part in (drawing.module.draw, drawing.module.caption)
     )
