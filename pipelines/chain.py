@@ -105,7 +105,13 @@ def drawn(context: Context) -> Drawing:
     else:
         arrays = reading.Reading(all_sides(context, study_of(context)))
     package = figure.__name__.rpartition(".")[0]
-    origin = Origin(study=context.name, config=config, package=package, arrays=arrays.digests())
+    origin = Origin(
+        study=context.name,
+        config=config,
+        package=package,
+        arrays=arrays.digests(),
+        scale=context.config.get("scale", "demo"),
+    )
     return Drawing(figure, arrays, origin)
 
 

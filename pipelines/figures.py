@@ -8,7 +8,7 @@ READS = ["studies.{only}"]
 
 
 def figures(context: Context) -> None:
-    """Write ``reports/figures/<study>.png``, ``.pdf`` and ``.json``."""
+    """Write ``reports/figures/<study>.png`` and ``<study>/{figure.pdf, figure.json}``."""
     drawing = chain.drawn(context)
     save(
         drawing.module.draw(drawing.reading),

@@ -109,6 +109,7 @@ def write(root: Path) -> Path:
             config=config(study),
             package="hessian_spectra.studies.samples.sample",
             arrays={"numerics": "0" * 64},
+            scale="demo",
         )
         save(figure, caption, origin, reports / "figures")
         write_arrays(results / study / "numerics.npz", values)

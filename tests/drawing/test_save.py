@@ -23,7 +23,14 @@ ORIGIN = Origin(
     config=CONFIG,
     package="hessian_spectra.studies.toys.toy",
     arrays={"numerics": "0" * 64},
+    scale="paper",
+    facts={"hardware": {"cores": 2}},
+    departs={"width": [3, 100]},
 )
+FILES = {
+    False: ("toy-fig0.png", "toy-fig0/figure.pdf", "toy-fig0/figure.json"),
+    True: ("toy-fig0/recorded.png", "toy-fig0/recorded.pdf", "toy-fig0/recorded.json"),
+}
 
 
 def line():
@@ -33,23 +40,28 @@ def line():
     return figure
 
 
-def test_equal_figures_give_equal_bytes(tmp_path):
+@pytest.mark.parametrize("recorded", [False, True])
+def test_equal_figures_give_equal_bytes(tmp_path, recorded):
     for folder in ("one", "two"):
-        save(line(), "A caption.", ORIGIN, tmp_path / folder)
-    for suffix in ("png", "pdf", "json"):
-        first, second = (tmp_path / f / f"toy-fig0.{suffix}" for f in ("one", "two"))
-        assert first.read_bytes() == second.read_bytes()
+        save(line(), "A caption.", ORIGIN, tmp_path / folder, recorded=recorded)
+    written = [path for path in (tmp_path / "one").rglob("*") if path.is_file()]
+    assert {str(path.relative_to(tmp_path / "one")) for path in written} == set(FILES[recorded])
+    for name in FILES[recorded]:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
 def test_the_record_says_where_the_figure_comes_from(tmp_path):
     save(line(), "A caption.", ORIGIN, tmp_path)
-    record = json.loads((tmp_path / "toy-fig0.json").read_text())
+    record = json.loads((tmp_path / "toy-fig0" / "figure.json").read_text())
     assert record["config"] == CONFIG
     assert record["digest"] == digest(CONFIG)
     assert record["command"] == "dvc repro 'figures@toy-fig0'"
     assert record["caption"] == "A caption."
     assert record["package"] == "hessian_spectra.studies.toys.toy"
     assert record["arrays"] == {"numerics": "0" * 64}
+    assert record["scale"] == "paper"
+    assert record["facts"] == {"hardware": {"cores": 2}}
+    assert record["departs"] == {"width": [3, 100]}
 
 
 @pytest.mark.parametrize("change", [{"width": 4}, {"seed": 1}])

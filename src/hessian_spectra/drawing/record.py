@@ -7,8 +7,8 @@ not know, and a missing or broken file is one line that names the stage to run.
 import hashlib
 import re
 import struct
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from hessian_spectra.papers import reading_order
 from hessian_spectra.results import MissingResultError, RecordError, read_record, select_fields
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# Fields that do not stand in the record itself.
+_OF_THE_FILES = ("image", "pdf", "png", "width", "height", "recorded")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,17 +30,23 @@ class Origin:
         package: the package of its kind, for example ``hessian_spectra.studies.scalar.data_scale``.
         arrays: the SHA-256 of each file of arrays that it was drawn from, by side. The ledger
             depends on the records of figures, and through them on all arrays.
+        scale: at which it was run, for example ``demo``.
+        facts: of a recorded run: configuration, hardware, versions, seconds.
+        departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
     """
 
     study: str
     config: Mapping[str, Any]
     package: str
     arrays: Mapping[str, str]
+    scale: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    departs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FigureRecord:
-    """One registered figure: ``reports/figures/<study>.json`` with the image beside it.
+    """One registered figure: an image and ``reports/figures/<study>/{figure.pdf, figure.json}``.
 
     Args:
         study: the study's name.
@@ -52,9 +60,15 @@ class FigureRecord:
         digest: the short SHA-256 of ``config``.
         arrays: the SHA-256 of each file of arrays that it was drawn from, by side.
         command: what makes the figure.
+        scale: at which it was run.
+        facts: of a recorded run, else empty.
+        departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
+        image: the file of the image.
+        pdf: the file of the same figure for print, which need not be there.
         png: the image's bytes.
         width: of the image, in pixels.
         height: of the image, in pixels.
+        recorded: the same figure, drawn from the arrays of the recorded run, if there is one.
     """
 
     study: str
@@ -68,9 +82,15 @@ class FigureRecord:
     digest: str
     arrays: Mapping[str, str]
     command: str
+    scale: str
+    facts: Mapping[str, Any]
+    departs: Mapping[str, Sequence[Any]]
+    image: Path
+    pdf: Path
     png: bytes
     width: int
     height: int
+    recorded: "FigureRecord | None" = None
 
     @property
     def sha256(self) -> str:
@@ -107,21 +127,50 @@ def image_size(png: bytes, path: Path, remedy: str) -> tuple[int, int]:
     return width, height
 
 
-def _figure(path: Path) -> FigureRecord:
-    remedy = f"dvc repro 'figures@{path.stem}'"
-    known = [f.name for f in fields(FigureRecord) if f.name not in ("png", "width", "height")]
-    entries = select_fields(read_record(path, remedy), known, str(path), remedy)
-    if entries["study"] != path.stem:
+def files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
+    """Where a figure's image, its PDF and its record are, by suffix.
+
+    Args:
+        folder: the folder of all figures.
+        study: the study's name.
+        recorded: whether of the recorded run, which is drawn beside today's.
+
+    Example:
+        >>> [path.as_posix() for path in files(Path("figures"), "mine").values()]
+        ['figures/mine.png', 'figures/mine/figure.pdf', 'figures/mine/figure.json']
+    """
+    own = folder / study
+    name = "recorded" if recorded else "figure"
+    image = own / "recorded.png" if recorded else folder / f"{study}.png"
+    return {"png": image, "pdf": own / f"{name}.pdf", "json": own / f"{name}.json"}
+
+
+def _figure(paths: Mapping[str, Path], study: str) -> FigureRecord:
+    remedy = f"dvc repro 'figures@{study}'"
+    record, image = paths["json"], paths["png"]
+    known = [f.name for f in fields(FigureRecord) if f.name not in _OF_THE_FILES]
+    entries = select_fields(read_record(record, remedy), known, str(record), remedy)
+    if entries["study"] != study:
         raise RecordError(
-            f"{path}: expected the study {path.stem!r}, got {entries['study']!r}; run {remedy}"
+            f"{record}: expected the study {study!r}, got {entries['study']!r}; run {remedy}"
         )
-    image = path.with_suffix(".png")
     try:
         png = image.read_bytes()
     except FileNotFoundError:
         raise MissingResultError(f"{image} is missing: run {remedy}") from None
     width, height = image_size(png, image, remedy)
-    return FigureRecord(**entries, png=png, width=width, height=height)
+    return FigureRecord(
+        **entries, image=image, pdf=paths["pdf"], png=png, width=width, height=height
+    )
+
+
+def _with_recorded(folder: Path, study: str) -> FigureRecord:
+    """A study's figure, with the one of its recorded run if any file of that is there."""
+    figure = _figure(files(folder, study), study)
+    recorded = files(folder, study, recorded=True)
+    if not any(path.is_file() for path in recorded.values()):
+        return figure
+    return replace(figure, recorded=_figure(recorded, study))
 
 
 def read_figures(reports: Path) -> list[FigureRecord]:
@@ -131,13 +180,13 @@ def read_figures(reports: Path) -> list[FigureRecord]:
         reports: the folder that holds ``figures/``.
 
     Raises:
-        MissingResultError: there are no figures, or an image is missing.
+        MissingResultError: there are no figures, or an image or a record is missing.
         RecordError: a record or an image is broken.
     """
-    paths = sorted((reports / "figures").glob("*.json"))
-    if not paths:
-        raise MissingResultError(
-            f"{reports / 'figures'} holds no figures: run the stage figures (dvc repro)"
-        )
-    figures = [_figure(path) for path in paths]
+    folder = reports / "figures"
+    studies = {path.name for path in folder.glob("[!.]*/")}
+    studies |= {path.stem for path in folder.glob("[!.]*.png")}
+    if not studies:
+        raise MissingResultError(f"{folder} holds no figures: run the stage figures (dvc repro)")
+    figures = [_with_recorded(folder, study) for study in studies]
     return sorted(figures, key=lambda f: (reading_order(f.paper), natural_order(f.study)))

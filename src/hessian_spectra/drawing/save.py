@@ -6,28 +6,35 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from hessian_spectra.drawing.record import Origin
+from hessian_spectra.drawing.record import Origin, files
 from hessian_spectra.results import digest, write_bytes, write_json
 
 # It reports each font table that it copies into a PDF.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 
-def save(figure: Figure, caption: str, origin: Origin, folder: Path) -> None:
-    """Write ``<study>.png``, ``.pdf`` and ``.json`` to ``folder``; equal figures give equal bytes.
+def save(
+    figure: Figure, caption: str, origin: Origin, folder: Path, recorded: bool = False
+) -> None:
+    """Write ``<study>.png`` and ``<study>/{figure.pdf, figure.json}`` to ``folder``.
+
+    Equal figures give equal bytes.
 
     Args:
         figure: the figure.
         caption: its text, with the numbers in it taken from the study's arrays.
         origin: where it comes from.
         folder: where to write.
+        recorded: whether it shows the recorded run: then the files are
+            ``<study>/recorded.{png, pdf, json}``.
     """
+    paths = files(folder, origin.study, recorded)
     # Without these entries matplotlib writes its version and the time into the files.
     metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None}}
-    for suffix in ("png", "pdf"):
+    for suffix, entries in metadata.items():
         buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix, metadata=metadata[suffix])
-        write_bytes(folder / f"{origin.study}.{suffix}", buffer.getvalue())
+        figure.savefig(buffer, format=suffix, metadata=entries)
+        write_bytes(paths[suffix], buffer.getvalue())
     config = origin.config
     record = {name: config[name] for name in ("kind", "paper", "artifact", "title")} | {
         "study": origin.study,
@@ -37,5 +44,8 @@ def save(figure: Figure, caption: str, origin: Origin, folder: Path) -> None:
         "digest": digest(config),
         "arrays": dict(origin.arrays),
         "command": f"dvc repro 'figures@{origin.study}'",
+        "scale": origin.scale,
+        "facts": dict(origin.facts),
+        "departs": dict(origin.departs),
     }
-    write_json(folder / f"{origin.study}.json", record)
+    write_json(paths["json"], record)
