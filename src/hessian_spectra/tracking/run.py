@@ -2,10 +2,7 @@
 
 import contextlib
 import os
-import re
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,30 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hessian_spectra.tracking.server import first_line, import_wandb, why_not_online
+from hessian_spectra.tracking.settings import Timeouts, resolve_mode, say
+from hessian_spectra.tracking.upload import upload
 from hessian_spectra.work import Log
-
-MODES = ("offline", "online", "disabled")
-
-
-class TrackingError(ValueError):
-    """Something about W&B that the user can mend; the message is one line."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timeouts:
-    """How long W&B may hold us up, in seconds.
-
-    ``answer`` and ``start`` (and 5 s in the client's own login) together stay below 30 s.
-
-    Args:
-        answer: for the server's first answer.
-        start: for the start of a run.
-        finish: for the upload of what is left when a run ends.
-    """
-
-    answer: float = 5.0
-    start: float = 15.0
-    finish: float = 60.0
 
 
 @dataclass(frozen=True)
@@ -68,19 +44,6 @@ class Run:
         self.wandb_run.log(dict(metrics), step=step)
 
 
-def resolve_mode(configured: str) -> str:
-    """The mode of a run: ``WANDB_MODE`` if it is set, else what is configured.
-
-    Raises:
-        TrackingError: it is none of ``offline``, ``online``, ``disabled``.
-    """
-    mode = os.environ.get("WANDB_MODE") or configured
-    if mode not in MODES:
-        source = "WANDB_MODE" if os.environ.get("WANDB_MODE") else "tracking.mode"
-        raise TrackingError(f"{source}: expected one of {', '.join(MODES)}, got {mode!r}")
-    return mode
-
-
 @contextlib.contextmanager
 def _folders(client: Path, run_id: str | None) -> Iterator[None]:
     """Let the client keep files in its folder here instead of in the user's home."""
@@ -93,10 +56,6 @@ def _folders(client: Path, run_id: str | None) -> Iterator[None]:
     finally:
         for name in changed:
             os.environ.pop(name, None)
-
-
-def _say(message: str) -> None:
-    print(f"W&B: {message}", file=sys.stderr)
 
 
 def _start(mode: str, directory: Path, timeouts: Timeouts, arguments: dict[str, Any]) -> Any:
@@ -129,12 +88,12 @@ def _start_or_go_offline(
         wandb = import_wandb()
         try:
             run = _start(mode, directory, timeouts, arguments)
-            _say(run.url)
+            say(run.url)
             return run, True
         except (wandb.errors.Error, TimeoutError) as error:
             problem = first_line(error)
     run = _start("offline", directory, timeouts, arguments)
-    _say(f"{problem}; going on offline, later: wandb sync {_folder(run)}")
+    say(f"{problem}; going on offline, later: wandb sync {_folder(run)}")
     return run, False
 
 
@@ -237,7 +196,7 @@ def _running(
             raise
         _finish(run, failed=False)
         if mode == "online" and upload_at_end:
-            _upload(folder, timeouts)
+            upload(folder, timeouts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,25 +277,4 @@ def _finish(run: Run, *, failed: bool) -> None:
     try:
         run.wandb_run.finish(exit_code=1 if failed else 0)
     except TimeoutError:
-        _say(f"the server fell silent; nothing is lost, later: wandb sync {run.directory}")
-
-
-def _upload(folder: Path, timeouts: Timeouts) -> None:
-    """Upload a run that was recorded offline, or say in one line why not."""
-    problem = why_not_online(timeouts.answer)
-    if problem is None:
-        command = [sys.executable, "-m", "wandb", "sync", str(folder)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=timeouts.finish, check=False
-            )
-        except subprocess.TimeoutExpired:
-            problem = f"the upload took more than {timeouts.finish:g} s"
-        else:
-            address = re.search(r"https?://\S+/runs/\S+", done.stdout + done.stderr)
-            if done.returncode == 0 and address:
-                _say(address[0])
-                return
-            lines = (done.stderr or done.stdout).strip().splitlines()
-            problem = lines[-1] if lines else f"wandb sync ended with code {done.returncode}"
-    _say(f"{problem}; the run is kept offline, later: wandb sync {folder}")
+        say(f"the server fell silent; nothing is lost, later: wandb sync {run.directory}")

@@ -10,12 +10,13 @@ from typing import Any
 from hessian_spectra.drawing.record import FigureRecord, read_figures
 from hessian_spectra.papers import paper
 from hessian_spectra.tracking.dashboard import figure_key
-from hessian_spectra.tracking.run import TrackingError
 from hessian_spectra.tracking.server import first_line, import_wandb, why_not_online
+from hessian_spectra.tracking.settings import TrackingError
 
 _NAME = "Hessian spectra"
 _COLUMNS = 2
-_FILTER = "JobType = 'dashboard'"
+# Today's run, and the recorded ones beside it.
+_FILTER = "JobType in ['dashboard', 'recorded']"
 
 
 def _import_workspaces() -> tuple[ModuleType, ModuleType]:
