@@ -62,7 +62,6 @@ def claim(number: int, study: str | None, verdict: str, **changes: object) -> di
         "source": "made up",
         "measured": measured,
         "interval": [-0.25, 0.75] if has_interval else None,
-        "decides": "low" if has_interval else "value",
         "relation": "<=",
         "tolerance": 1e-10,
         "reason": "round-off",

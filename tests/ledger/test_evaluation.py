@@ -24,7 +24,7 @@ from hessian_spectra.results import MissingResultError, StudyArrays, digest, wri
 
 CONFIG = {"paper": "singh2026cracking", "artifact": "Figure 0", "width": 10, "seed": 0}
 BOUND = Bound(relation="<=", expected=10.0, tolerance=0.0, reason="a round number")
-BOUND_FIELDS = ("relation", "expected", "tolerance", "reason", "source", "decides")
+BOUND_FIELDS = ("relation", "expected", "tolerance", "reason", "source")
 
 
 def claim(**changes):
@@ -81,41 +81,41 @@ def stated(monkeypatch):
 
 class TestVerdict:
     def test_an_identity_within_its_tolerance_is_reproduced(self):
-        assert verdict(claim(), 5e-11, None) == "reproduced"
+        assert verdict(claim(), Estimate(5e-11), None) == "reproduced"
 
     def test_an_identity_beyond_its_tolerance_raises(self):
         with pytest.raises(
             ClaimError, match=r"toy/identity: measured 0.5, expected at most 0 \(tol"
         ):
-            verdict(claim(), 0.5, None)
+            verdict(claim(), Estimate(0.5), None)
 
     def test_an_explanation_does_not_save_an_identity(self):
         with pytest.raises(ClaimError, match="toy/identity"):
-            verdict(claim(explanation="bad luck"), 0.5, None)
+            verdict(claim(explanation="bad luck"), Estimate(0.5), None)
 
     def test_an_erratum_is_corrected_if_the_printed_form_fails(self):
         entry = claim(printed="a = −b", measure_printed=lambda: 1.0)
-        assert verdict(entry, 1e-15, 0.4) == "corrected"
+        assert verdict(entry, Estimate(1e-15), Estimate(0.4)) == "corrected"
 
     def test_an_erratum_whose_printed_form_gives_no_number_is_corrected(self):
         entry = claim(printed="a = √−1", measure_printed=lambda: math.nan)
-        assert verdict(entry, 1e-15, math.nan) == "corrected"
+        assert verdict(entry, Estimate(1e-15), Estimate(math.nan)) == "corrected"
 
     def test_an_erratum_that_the_data_do_not_show_is_reproduced(self):
         entry = claim(printed="a = −b", measure_printed=lambda: 0.0)
-        assert verdict(entry, 1e-15, 0.0) == "reproduced"
+        assert verdict(entry, Estimate(1e-15), Estimate(0.0)) == "reproduced"
 
     def test_an_erratum_whose_corrected_form_fails_raises(self):
         entry = claim(printed="a = −b", measure_printed=lambda: 1.0)
         with pytest.raises(ClaimError, match=r"toy/identity: measured 0\.2"):
-            verdict(entry, 0.2, 0.4)
+            verdict(entry, Estimate(0.2), Estimate(0.4))
 
     @pytest.mark.parametrize(
         ("relation", "measured"), [("<=", 0.4), (">=", 0.6), ("=", 0.45), ("=", 0.55)]
     )
     def test_a_value_in_its_relation_is_reproduced(self, relation, measured):
         entry = claim(kind="value", relation=relation, expected=0.5, tolerance=0.06)
-        assert verdict(entry, measured, None) == "reproduced"
+        assert verdict(entry, Estimate(measured), None) == "reproduced"
 
     @pytest.mark.parametrize(
         ("relation", "measured", "words"),
@@ -124,38 +124,38 @@ class TestVerdict:
     def test_a_value_out_of_its_relation_needs_an_explanation(self, relation, measured, words):
         entry = claim(kind="trend", relation=relation, expected=0.5, tolerance=0.06)
         with pytest.raises(ClaimError, match=f"{words} 0.5.*no explanation"):
-            verdict(entry, measured, None)
+            verdict(entry, Estimate(measured), None)
 
     def test_an_explained_difference_differs(self):
         entry = claim(kind="trend", relation=">=", expected=0.5, explanation="a smaller network")
-        assert verdict(entry, 0.3, None) == "differs"
+        assert verdict(entry, Estimate(0.3), None) == "differs"
 
     def test_blanks_explain_nothing(self):
         with pytest.raises(ClaimError, match="no explanation"):
-            verdict(claim(kind="value", explanation="  "), 0.3, None)
+            verdict(claim(kind="value", explanation="  "), Estimate(0.3), None)
 
     @pytest.mark.parametrize("kind", ["identity", "value", "trend", "correlation"])
     def test_nan_is_never_a_verdict(self, kind):
         with pytest.raises(ClaimError, match="toy/identity: measured NaN"):
-            verdict(claim(kind=kind, explanation="we do not know"), math.nan, None)
+            verdict(claim(kind=kind, explanation="we do not know"), Estimate(math.nan), None)
 
     def test_an_infinite_error_is_a_failure(self):
         with pytest.raises(ClaimError, match="measured inf"):
-            verdict(claim(), math.inf, None)
+            verdict(claim(), Estimate(math.inf), None)
 
 
 class TestEvaluate:
     @pytest.mark.parametrize(
-        ("decides", "found"), [("value", "reproduced"), ("low", "differs"), ("high", "reproduced")]
+        ("expected", "found"), [(-0.2, "reproduced"), (0.2, "undecided"), (1.0, "differs")]
     )
-    def test_an_end_of_the_interval_may_decide(self, measured, decides, found):
+    def test_the_interval_decides(self, measured, expected, found):
         (record,) = measured(
             claim(
                 kind="trend",
                 measure=lambda: Estimate(0.5, -0.1, 0.9),
                 relation=">=",
+                expected=expected,
                 tolerance=0.0,
-                decides=decides,
                 explanation="few networks",
             )
         )
@@ -175,7 +175,6 @@ class TestEvaluate:
             "source": "eq. (1)",
             "measured": 0.0,
             "interval": None,
-            "decides": "value",
             "relation": "<=",
             "tolerance": 1e-10,
             "reason": "round-off",
@@ -316,6 +315,7 @@ def test_metrics_count_verdicts_and_keep_the_largest_error_of_each_study(measure
         "reproduced": 4,
         "corrected": 0,
         "differs": 0,
+        "undecided": 0,
         "not run at this scale": 1,
     }
     assert tuple(numbers["verdicts"]) == VERDICTS
@@ -358,7 +358,9 @@ class TestTable:
             text.index("## singh2026cracking:"),
         )
         assert older < newer < text.index("## nobody2030")
-        counts = "5 claims: 3 reproduced, 1 corrected, 0 differs, 1 not run at this scale"
+        counts = (
+            "5 claims: 3 reproduced, 1 corrected, 0 differs, 0 undecided, 1 not run at this scale"
+        )
         assert f"**{counts}**" in text.splitlines()
         assert len(self.rows(text, "reproduced")) == 3
         (erratum,) = self.rows(text, "eq. (7)")

@@ -1,13 +1,12 @@
 """What a measured value is compared with, and how its verdict follows."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 Kind = Literal["identity", "value", "trend", "correlation"]
 Relation = Literal["<=", ">=", "="]
-Verdict = Literal["reproduced", "corrected", "differs", "not run at this scale"]
-# Which number of an estimate is compared; an end makes the claim a test at the interval's level.
-Decides = Literal["value", "low", "high"]
+Verdict = Literal["reproduced", "corrected", "differs", "undecided", "not run at this scale"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
@@ -19,13 +18,13 @@ class Estimate(NamedTuple):
 
     Attributes:
         value: the point estimate.
-        low: lower end of the interval.
+        low: lower end of the interval; NaN if there is none.
         high: upper end.
     """
 
     value: float
-    low: float
-    high: float
+    low: float = math.nan
+    high: float = math.nan
 
 
 class NothingToMeasure(Exception):  # noqa: N818 - no error: the claim is not about this run
@@ -43,7 +42,6 @@ class Bound:
         reason: why this bound.
         tolerance: how far they may be apart, absolute.
         source: where ``expected`` comes from.
-        decides: which number of an :class:`Estimate` is compared.
     """
 
     relation: Relation
@@ -51,7 +49,15 @@ class Bound:
     reason: str
     tolerance: float = 0.0
     source: str = "the paper"
-    decides: Decides = "value"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest value that stand in the relation to the expected one."""
+        low, high = self.expected - self.tolerance, self.expected + self.tolerance
+        return (
+            -math.inf if self.relation == "<=" else low,
+            math.inf if self.relation == ">=" else high,
+        )
 
     def holds(self, measured: float) -> bool:
         """Whether a measured value stands in the relation to the expected one; NaN never does.
@@ -60,11 +66,26 @@ class Bound:
             >>> at_most(1.0, "a bound", tolerance=0.2).holds(1.1)
             True
         """
-        if self.relation == "<=":
-            return measured <= self.expected + self.tolerance
-        if self.relation == ">=":
-            return measured >= self.expected - self.tolerance
-        return abs(measured - self.expected) <= self.tolerance
+        low, high = self.range
+        return low <= measured <= high
+
+    def verdict(self, measured: Estimate) -> Verdict:
+        """What a measurement says: by its interval if it has one, else by its value.
+
+        Returns:
+            ``reproduced`` if the whole interval stands in the relation to the expected value,
+            ``differs`` if none of it does, ``undecided`` if a part of it does.
+
+        Example:
+            >>> at_least(0.0, "a sign").verdict(Estimate(0.5, -0.1, 0.9))
+            'undecided'
+        """
+        if math.isnan(measured.low) or math.isnan(measured.high):
+            return "reproduced" if self.holds(measured.value) else "differs"
+        low, high = self.range
+        if measured.high < low or measured.low > high:
+            return "differs"
+        return "reproduced" if low <= measured.low and measured.high <= high else "undecided"
 
     def __str__(self) -> str:
         words = {"<=": "at most", ">=": "at least", "=": "equal to"}[self.relation]

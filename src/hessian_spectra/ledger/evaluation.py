@@ -82,30 +82,30 @@ def collect(studies: Sequence[tuple[Claims, Study, Path]]) -> list[Entry]:
     return found
 
 
-def verdict(entry: Entry, measured: float, printed: float | None) -> Verdict:
-    """The verdict on a measured claim.
+def verdict(entry: Entry, measured: Estimate, printed: Estimate | None) -> Verdict:
+    """The verdict on a measured claim, see :meth:`~hessian_spectra.ledger.bounds.Bound.verdict`.
 
     An erratum is ``corrected`` if its corrected form holds and the printed one does not. Where the
-    printed one holds as well (in a configuration that does not tell them apart), what we state is
-    simply ``reproduced``.
+    printed one may hold as well (in a configuration that does not tell them apart), what we state
+    is simply ``reproduced``.
 
     Raises:
         ClaimError: nothing was measured (NaN); an identity does not hold; another claim does not
             hold and nobody explains why.
     """
     assert entry.bound is not None
-    if math.isnan(measured):
+    if math.isnan(measured.value):
         raise ClaimError(f"{entry.id}: measured NaN, so the measurement itself has failed")
-    if not entry.bound.holds(measured):
-        failure = f"{entry.id}: measured {measured:.3g}, expected {entry.bound}"
+    found = entry.bound.verdict(measured)
+    if found == "differs":
+        failure = f"{entry.id}: measured {measured.value:.3g}, expected {entry.bound}"
         if entry.kind == "identity":
             raise ClaimError(failure)
         if not entry.explanation.strip():
             raise ClaimError(f"{failure}, and no explanation is given")
-        return "differs"
-    if printed is not None and not entry.bound.holds(printed):
+    if found == "reproduced" and printed and entry.bound.verdict(printed) == "differs":
         return "corrected"
-    return "reproduced"
+    return found
 
 
 def _record(
@@ -113,7 +113,7 @@ def _record(
     found: Verdict,
     configuration: str | None,
     measured: Estimate | None = None,
-    printed: float | None = None,
+    printed: Estimate | None = None,
 ) -> ClaimRecord:
     interval = None
     if measured is not None and not math.isnan(measured.low):
@@ -127,7 +127,7 @@ def _record(
         interval=interval,
         verdict=found,
         digest=configuration,
-        printed_error=None if printed is None else rounded(printed),
+        printed_error=None if printed is None else rounded(printed.value),
     )
 
 
@@ -135,7 +135,7 @@ def _estimate(found: Any) -> Estimate:
     """A plain number as an estimate without an interval."""
     if isinstance(found, Estimate):
         return Estimate(*map(float, found))
-    return Estimate(float(found), math.nan, math.nan)
+    return Estimate(float(found))
 
 
 def measure(entry: Entry, configuration: str | None) -> ClaimRecord:
@@ -157,9 +157,8 @@ def measure(entry: Entry, configuration: str | None) -> ClaimRecord:
         return _record(absent, "not run at this scale", configuration)
     printed = None
     if entry.measure_printed is not None:
-        printed = _estimate(entry.measure_printed()).value
-    decisive = getattr(measured, entry.bound.decides)
-    found = verdict(entry, decisive, printed)
+        printed = _estimate(entry.measure_printed())
+    found = verdict(entry, measured, printed)
     return _record(entry, found, configuration, measured, printed)
 
 

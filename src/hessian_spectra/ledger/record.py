@@ -29,7 +29,6 @@ class ClaimRecord:
         source: where ``expected`` comes from.
         measured: the measured value, or ``None``.
         interval: its confidence interval, two numbers, or ``None``.
-        decides: which of them is compared: ``value``, ``low`` or ``high``.
         relation: how the two are compared.
         tolerance: how far they may be apart.
         reason: why this tolerance.
@@ -51,7 +50,6 @@ class ClaimRecord:
     source: str
     measured: float | None
     interval: list[float | None] | None
-    decides: str
     relation: str
     tolerance: float
     reason: str

@@ -12,10 +12,10 @@ _PREFACE = """\
 
 A measured value has three significant digits, a count is exact. An identity's measured value is its
 largest error; values near 1e-15 are round-off and differ between machines. A statistic stands with
-its 95 % interval; the claim says whether the value or an end of the interval decides.
+its interval, at 95 % unless the claim says another level, and then the interval decides.
 `reproduced`: it holds within the tolerance. `corrected`: what is in print does not hold, our
-correction does. `differs`: it does not hold here, and we say why. `not run at this scale`: it needs
-a longer run.
+correction does. `differs`: it does not hold here, and we say why. `undecided`: a part of the
+interval holds and a part does not. `not run at this scale`: it needs a longer run.
 """
 
 

@@ -135,7 +135,16 @@ def smaller_deep(**fields):
 
 def lowered(sides, name):
     """With half of some correlations: of so few networks no norm can lead and be weak."""
-    return changed(sides, "correlation", **{name: lambda r: 0.5 * r})
+    names = (name, f"{name}_low", f"{name}_high")
+    return changed(sides, "correlation", **{each: lambda r: 0.5 * r for each in names})
+
+
+def opposed(sides, name):
+    """With some correlations of the other sign, and with them the ends of their intervals."""
+    arrays = sides["correlation"]
+    opposite = {"": -arrays[name], "_low": -arrays[f"{name}_high"], "_high": -arrays[f"{name}_low"]}
+    new = {f"{name}{end}": values for end, values in opposite.items()}
+    return changed(sides, "correlation", **new)
 
 
 def by_factor(r):
@@ -211,10 +220,11 @@ def deep_figures():
     for number, quantities in ((21, ["products"]), (22, ["matrices", "products"])):
         one_norm = {"norms": ["frobenius"], "highlighted": "frobenius", "quantities": quantities}
         target = driven(deep(), "norms" if number == 22 else "products", 1, "frobenius")
+        holds = along_depth(target, sizes=[1], **one_norm)
         yield about(
             number,
-            along_depth(target, sizes=[1], **one_norm),
-            [along_depth(unrelated(deep()), sizes=[1], **one_norm)],
+            holds,
+            [opposed(holds, "mean_best_correlation")],
             smaller_deep(**one_norm),
         )
 

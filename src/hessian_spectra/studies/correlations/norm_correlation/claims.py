@@ -17,19 +17,12 @@ from hessian_spectra.studies.correlations.reading import (
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
 DEEP = "section 4.2; {artifact}"
 
-POSITIVE = at_least(0.0, "the sign decides; the interval says whether so many networks tell it")
-SURELY_POSITIVE = at_least(
-    0.0,
-    "the lower end of the 95 % interval decides: chance alone rarely puts it above 0",
-    decides="low",
-)
+POSITIVE = at_least(0.0, "the sign; chance rarely puts the whole 95 % interval on one side of 0")
 TAKEN = "a correlation of 0.5 is taken as strong; the paper gives no number"
 STRONGLY = at_least(0.5, TAKEN, source="'strongly' is taken as 0.5")
 WEAKLY = replace(STRONGLY, relation="<=")
 WELL = at_least(0.5, TAKEN, source="'well' is taken as 0.5")
-AGAINST_SP = replace(
-    SURELY_POSITIVE, source="what the sentence must mean, since it sets μP against SP"
-)
+AGAINST_SP = replace(POSITIVE, source="what the sentence must mean, since it sets μP against SP")
 SECOND_IN_PRINT = Print(
     "For SP it is the second weight matrix, while for μP it is the second one: in print the second "
     "matrix drives the correlation under both",
@@ -126,7 +119,7 @@ def _lead(
     )
 
 
-@figures(4, 14).correlation("{artifact}, section 4.2", SURELY_POSITIVE, each=at_both_times)
+@figures(4, 14).correlation("{artifact}, section 4.2", POSITIVE, each=at_both_times)
 def spectral_most(reading: Reading, parametrisation: str, time: str) -> Estimate:
     """Two-layer {activation} networks, {parametrisation}, {time}: of all squared norms of the
     weight matrices the spectral norm correlates most with the {target}. Statistic: r of the better
@@ -137,7 +130,7 @@ def spectral_most(reading: Reading, parametrisation: str, time: str) -> Estimate
     return two_layers.mean("best_norm_lead", parametrisation, time, norm="spectral")
 
 
-@figures(4).correlation(INITIALISATION, SURELY_POSITIVE, each=each_one)
+@figures(4).correlation(INITIALISATION, POSITIVE, each=each_one)
 def first_matrix_initialisation(reading: Reading, parametrisation: str) -> Estimate:
     """{parametrisation}, at initialisation: where the first matrix has the larger entries (small
     D), its squared spectral norm correlates more with the sharpness than the second's. Statistic:
@@ -180,7 +173,7 @@ def _drivers(reading: Reading) -> Iterator[Case]:
 
 @figures(4).correlation(
     INITIALISATION,
-    lambda case: SURELY_POSITIVE if case["parametrisation"] == "sp" else AGAINST_SP,
+    lambda case: POSITIVE if case["parametrisation"] == "sp" else AGAINST_SP,
     otherwise=BY_THE_SUM,
     printed=lambda case: None if case["parametrisation"] == "sp" else SECOND_IN_PRINT,
     each=_drivers,
@@ -228,7 +221,7 @@ def _of_other_norms(reading: Reading) -> Iterator[Case]:
 
 @figures(16, 26).correlation(
     "{artifact}",
-    SURELY_POSITIVE,
+    POSITIVE,
     otherwise=lambda case: PROPORTIONAL if case["norm"] == "nuclear" else "",
     each=_of_other_norms,
 )
@@ -270,7 +263,7 @@ def _where_one_leads(reading: Reading) -> Iterator[Case]:
 
 @figures(17, 18).correlation(
     DEEP,
-    SURELY_POSITIVE,
+    POSITIVE,
     otherwise=lambda case: MIRRORED if case["parametrisation"] == "ntp" else "",
     each=_where_one_leads,
 )
@@ -326,7 +319,7 @@ def equivalent_at_two_layers(reading: Reading) -> float:
     return reading.deep("matrices", "products").two_layer_difference()
 
 
-@figures(21, 22).correlation("{artifact}", SURELY_POSITIVE, each=at_both_times)
+@figures(21, 22).correlation("{artifact}", POSITIVE, each=at_both_times)
 def correlates(reading: Reading, parametrisation: str, time: str) -> Estimate:
     """Deep {activation} networks, {size}, {parametrisation}, {time}: the squared norm of {noun}
     correlates with the sharpness. Statistic: r of the best one, mean over the depths; interval:

@@ -30,10 +30,7 @@ NUMERALS = {2: "two", 3: "three", 4: "four"}
 ROUND_OFF = "round-off of an eigenvalue solver in float64, some 1e-15 of the largest eigenvalue"
 NEARLY = at_most(0.1, "a tenth is taken as nearly; the paper gives no number")
 CHANCE = at_least(
-    LEVEL,
-    "5 % by chance alone; the lower end of the interval decides, at 99 % since each figure has up "
-    "to four cases",
-    decides="low",
+    LEVEL, "5 % by chance alone; the interval is at 99 % since each figure has up to four cases"
 )
 MULTIPLY = (
     "The distance is small because there are many pairs: the sums of all pairs fill the range of "
@@ -143,7 +140,6 @@ def pair_stands_out(reading: Reading) -> float:
         10.0,
         "less than an order of magnitude; by chance the median is 2, the smallest distance being "
         "uniform between 0 and the second one",
-        decides="high",
     ),
 )
 def no_pair_stands_out(reading: Reading) -> Estimate:

@@ -48,8 +48,8 @@ def _of_the_maximum(reading: Reading, parametrisation: str) -> Estimate:
 )
 def value(reading: Reading, parametrisation: str) -> Estimate:
     """{parametrisation}, after training: the sharpness is the sum of both squared spectral norms.
-    Statistic: |ratio − 1| of the median network over all D; interval: where 95 % of the networks
-    lie
+    Statistic: |ratio − 1| of the median network over all D; interval: 95 %, of the median, by the
+    quartiles
     """
     return reading.typical_error("sum", parametrisation, "trained")
 

@@ -1,11 +1,15 @@
 """The sharpness over two formulas, as figure and claims read it."""
 
+import math
+
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.studies.correlations.reading import EnsembleReading, distance_from, wilson
 
 NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
+# The standard error of a median times √n over the quartiles' distance, if normal between these.
+MEDIAN_ERROR = math.sqrt(math.pi / 2) / 1.348980
 ALL_DIVERGED = "this configuration has no network whose ratio is finite"
 FORMULAS = ("maximum", "sum")
 
@@ -43,13 +47,15 @@ class Reading(EnsembleReading):
         return float(np.nanmin(found))
 
     def typical_error(self, formula: str, parametrisation: str, time: str) -> Estimate:
-        """|ratio − 1| at the median network, and the range in which 95 % of the networks lie."""
+        """|ratio − 1| at the median network, with the median's 95 % interval by the quartiles."""
         self.require_two_layers()
         quantiles = self.pooled(formula, parametrisation, time)
         if not np.isfinite(quantiles).all():
             raise NothingToMeasure(ALL_DIVERGED)
-        low, middle, high = (quantiles[self.level(q)] for q in (0.025, 0.5, 0.975))
-        return distance_from(1.0, Estimate(middle, low, high))
+        lower, middle, upper = (float(quantiles[self.level(q)]) for q in (0.25, 0.5, 0.75))
+        number = self.of(parametrisation, "used")[:, self.place("time", time)].sum()
+        half = NORMAL * MEDIAN_ERROR * (upper - lower) / math.sqrt(number)
+        return distance_from(1.0, Estimate(middle, middle - half, middle + half))
 
     def share_closer(self, time: str) -> Estimate:
         """The share of networks for which the sum is nearer, with Wilson's 95 % interval."""
