@@ -37,8 +37,8 @@ def departures(
     found = dict(_different(study, published["studies"][name], ""))
     here = {"networks": networks, "data": data}
     for key, (group, place) in SOURCES.items():
-        source = study.get(key)
-        if source in published[group] and source in here[group]:
+        source = study.get(key, "")
+        if source in published[group]:
             theirs = published[group][source]
             found |= _different(here[group][source], theirs, f"{place}.{source}.")
     return found
