@@ -20,7 +20,7 @@ def departures(
         name: of the study.
         study: its resolved configuration.
         networks: the resolved configurations of ensembles by name, that of the study among them.
-        data: those of data sets.
+        data: those of data sets. What is not there, as in some recorded runs, is not compared.
         published: the papers' settings: ``studies``, ``networks`` and ``data``, by name.
 
     Returns:
@@ -38,7 +38,7 @@ def departures(
     here = {"networks": networks, "data": data}
     for key, (group, place) in SOURCES.items():
         source = study.get(key, "")
-        if source in published[group]:
+        if source in published[group] and source in here[group]:
             theirs = published[group][source]
             found |= _different(here[group][source], theirs, f"{place}.{source}.")
     return found

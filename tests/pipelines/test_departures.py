@@ -161,6 +161,11 @@ def test_a_study_of_ones_own_departs_in_nothing():
     assert departures("mine", {"width": 3, "data": "wedge"}, {}, {}, PUBLISHED) == {}
 
 
+def test_what_was_not_kept_of_a_run_is_not_compared():
+    study = composed("paper")["studies"]["cracking-fig10"]
+    assert departures("cracking-fig10", study, {}, {}, PUBLISHED) == {}
+
+
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.parent.name)
 def test_a_recorded_run_has_the_configuration_of_its_digest(file):
     facts = json.loads(file.read_text())
