@@ -5,9 +5,11 @@ import functools
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import resolve_name
 from pathlib import Path
+from typing import Any
 
 PACKAGE = "hessian_spectra"
 
@@ -35,34 +37,103 @@ def _file_of(root: Path, module: str) -> Path | None:
     return None
 
 
-def _imported(tree: ast.AST, package: str) -> Iterator[str]:
+def _imported(tree: ast.AST) -> Iterator[str]:
     """The modules that a module's source may import, names from packages included."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1]
-            source = ".".join([*(above if node.level else []), *filter(None, [node.module])])
+            source = "." * node.level + (node.module or "")
             yield source
-            yield from (f"{source}.{alias.name}" for alias in node.names)
+            dot = "." if node.module else ""
+            yield from (f"{source}{dot}{alias.name}" for alias in node.names)
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:] or [ast.Pass()]
-    return tree
+# What a syntax tree says twice, or of the spelling alone: whether a name is read or set, the prefix
+# u of a string, comments about types.
+UNTOLD = {"ctx", "kind", "type_comment", "type_ignores"}
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @functools.cache
-def _parsed(source: bytes, package: str) -> tuple[str, tuple[str, ...]]:
+def _told(kind: type[ast.AST]) -> tuple[str, ...]:
+    return tuple(sorted(set(kind._fields) - UNTOLD))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _entries(node: ast.AST, name: str, docstrings: bool) -> list[Any]:
+    """The entries of a field that is a list, less those that say nothing."""
+    entries: list[Any] = getattr(node, name)
+    if isinstance(node, ast.JoinedStr):
+        # From 3.12 on the format of f"{x:{width}}" begins with an empty text.
+        return [entry for entry in entries if not (_is_text(entry) and entry.value == "")]
+    documented = not docstrings and name == "body" and isinstance(node, DOCUMENTED) and entries
+    if documented and isinstance(entries[0], ast.Expr) and _is_text(entries[0].value):
+        return entries[1:]
+    return entries
+
+
+def _tell(node: Any, docstrings: bool, write: Callable[[str], None]) -> None:
+    """Write a syntax tree so that each version of Python writes the same, and no two trees alike.
+
+    A field with nothing in it is left out: a version that knows more fields writes no more. Strings
+    are escaped, since what may be printed changes with the version of Unicode.
+    """
+    if not isinstance(node, ast.AST):
+        write(ascii(node))
+        return
+    kind = type(node)
+    write(f"{kind.__name__}(")
+    for name in _told(kind):
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            if entries := _entries(node, name, docstrings):
+                write(f"{name}=[")
+                for entry in entries:
+                    _tell(entry, docstrings, write)
+                    write(",")
+                write("]")
+        # Of a constant, nothing is a value, too.
+        elif kind is ast.Constant or not (value is None or (type(value) is int and value == 0)):
+            write(f"{name}=")
+            _tell(value, docstrings, write)
+            write(",")
+    write(")")
+
+
+@functools.cache
+def _parsed(source: bytes, docstrings: bool = False) -> tuple[str, tuple[str, ...]]:
     """A digest of a module's code, and the modules that it imports."""
     tree = ast.parse(source)
-    imported = tuple(_imported(tree, package))
-    code = ast.dump(_without_docstrings(tree))
-    return hashlib.sha256(code.encode()).hexdigest(), imported
+    code: list[str] = []
+    _tell(tree, docstrings, code.append)
+    digest = hashlib.sha256("".join(code).encode()).hexdigest()
+    return digest, tuple(_imported(tree))
+
+
+def digest_of(file: Path, docstrings: bool = False) -> str:
+    """A digest of what a file says: of Python's source its code, of any other file its bytes.
+
+    Comments, blank lines and how code is laid out do not count, and the digest is the same whatever
+    version of Python makes it.
+
+    Args:
+        file: which.
+        docstrings: whether these count, as those of claims do, which are what the claims state.
+
+    Returns:
+        The SHA-256, hexadecimal.
+
+    Raises:
+        SyntaxError: it ends in ``.py`` and is no Python.
+    """
+    source = file.read_bytes()
+    if file.suffix == ".py":
+        return _parsed(source, docstrings)[0]
+    return hashlib.sha256(source).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -99,9 +170,9 @@ def code_of(module: str) -> Code:
         digests[name] = ""
         if file is not None:
             package = name if file.stem == "__init__" else name.rpartition(".")[0]
-            digests[name], imported = _parsed(file.read_bytes(), package)
+            digests[name], imported = _parsed(file.read_bytes())
             files.append(file)
-            waiting += imported
+            waiting += [resolve_name(found, package) for found in imported]
     # Names that turned out to be no modules but attributes of one are no code of their own.
     code = repr(sorted((name, digest) for name, digest in digests.items() if digest))
     digest = hashlib.sha256(code.encode()).hexdigest()
