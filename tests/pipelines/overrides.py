@@ -1,0 +1,358 @@
+"""Overrides sampled from the schema, each run through its study in this process.
+
+sampler = Sampler(compose())
+for override in sampler.sample("norm_correlation", number=3, seed=0):
+    problems = sampler.run(*override)
+"""
+
+import dataclasses
+import math
+import random
+import re
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import hydra
+import matplotlib.pyplot as plt
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from matplotlib.text import Text
+from omegaconf import DictConfig, OmegaConf
+
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.ledger.claims import Entry, Study
+from hessian_spectra.results import SIDES, digest
+from pipelines import schema
+from tests.pipelines.workspace import ROOT
+
+# What is made smaller so that a study takes a moment, by kind. A kind that is not here is taken as
+# it is configured, less what is cut of its lists of numbers.
+LONGEST_LIST = 3
+SMALL: dict[str, dict[str, dict[str, Any]]] = {
+    "data": {
+        "gaussian_features": {"size": 20, "features": 8},
+        "gaussian_regression": {"size": 60},
+        "sequences": {"batch": 4, "length": 4},
+        "wedge": {"size": 40},
+    },
+    "networks": {
+        "multilayer": {
+            "networks": 6,
+            "width": 6,
+            "samples": 24,
+            "batch_size": 8,
+            "epochs": 3,
+            "networks_per_item": 4,
+        }
+    },
+    "studies": {
+        "attention_edge_of_stability": {"steps": 12},
+        "attention_scale": {
+            "key_dimension": 6,
+            "points": 5,
+            "numeric_points": 3,
+            "dense_points": 1,
+        },
+        "attention_sinks": {"key_dimension": 21, "points": 5, "replicates": 1},
+        "balanced_spectrum": {"architectures": [[4, 4, 4], [4, 3, 5, 2]], "top": 3},
+        "class_shares": {"samples": 40, "width": 12, "epochs": 30, "other_samples": [20]},
+        "data_scale": {"width": 4, "second_width": 6, "scales": 4},
+        "depth_and_norm": {"largest_depth": 4, "contour_points": 9, "largest_width": 5},
+        "gd_subspace": {"width": 4, "steps": 12, "numeric_every": 2},
+        "identities": {"instances": 6, "width": 4, "points": 6},
+        "learning_phases": {"instances": 12, "without_signal": 4, "width": 4},
+        "multi_input_training": {"width": 2, "steps": 12, "record_every": 3, "numeric_every": 2},
+        "norm_correlation": {"resamples": 100},
+        "outlier_pair": {"width": 4, "steps": 24},
+        "pair_sums_through_training": {
+            "samples": 40,
+            "width": 12,
+            "narrow": 4,
+            "epochs": 30,
+            "recorded": 2,
+            "top": 4,
+        },
+        "paired_eigenvalues": {
+            "widths": [4, 6],
+            "samples": [10, 12],
+            "sizes": [1, 2, 4, 6],
+            "networks": 3,
+            "jitters": 19,
+        },
+        "trace_through_training": {
+            "samples": 40,
+            "width": 8,
+            "epochs": 30,
+            "recorded": 2,
+            "probes": 8,
+        },
+    },
+}
+# What an entry is called and what it is of: no settings.
+NAMES = ("kind", "paper", "artifact", "title")
+# A value that no setting takes: the message about it names those that there are.
+UNKNOWN = "?"
+REFUSAL = re.compile(r": expected .+, got [^\n]+$")
+# A field that nobody filled in; braces after a letter, _ or ^ are a formula's.
+OPEN = re.compile(r"(?<![_^a-zA-Z])\{[a-z_ ]+\}")
+
+
+class Refused(Exception):  # noqa: N818 - it is no error of ours
+    """The configuration is none; the message says what was expected."""
+
+
+class Override(NamedTuple):
+    """A study, and what is changed of it, its networks or its data, as one would type it."""
+
+    study: str
+    settings: tuple[str, ...]
+
+
+def compose() -> DictConfig:
+    """The whole configuration, at a size at which a study takes a moment."""
+    with hydra.initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        config = hydra.compose("config")
+    for group, (prefix, _) in schema.GROUPS.items():
+        for entry in OmegaConf.select(config, prefix).values():
+            for name, value in entry.items():
+                if OmegaConf.is_list(value) and all(isinstance(x, int | float) for x in value):
+                    entry[name] = value[:LONGEST_LIST]
+            entry.update(SMALL[group].get(entry.kind, {}))
+    return config
+
+
+def changed(config: DictConfig, study: str, settings: Sequence[str]) -> DictConfig:
+    """One study with all networks and data, and with overrides, read as Hydra reads them."""
+    kept = {group: config[group] for group in ("networks", "data")}
+    found = OmegaConf.create(kept | {"studies": {study: config.studies[study]}})
+    OmegaConf.set_struct(found, True)
+    for override in OverridesParser.create().parse_overrides(list(settings)):
+        OmegaConf.update(found, override.key_or_group, override.value())
+    return found
+
+
+def _typed(value: Any) -> str:
+    """A value as one types it."""
+    if isinstance(value, list):
+        return f"[{','.join(map(_typed, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _others(value: Any, known: Sequence[Any], draws: random.Random) -> Any:
+    """Another value of the type of ``value``; ``known``: those that there are, of its elements."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return draws.choice([0, 1, 2, 3, 4, value - 1, value + 1, 2 * value])
+    if isinstance(value, float):
+        return draws.choice([0.0, value / 10, value / 2, 2 * value, 10 * value, 1.0, -1.0])
+    if isinstance(value, list):
+        pool = [*{_typed(x): x for x in [*value, *known]}.values()]
+        if draws.random() < 0.2 and all(isinstance(x, int) for x in pool):
+            pool += [1, 7]
+        return draws.sample(pool, draws.randint(min(1, len(pool)), len(pool)))
+    return draws.choice(list(known) or [value])
+
+
+class Sampler:
+    """Samples overrides of studies and runs them; what was trained once is not trained again.
+
+    Args:
+        config: the configuration that they override.
+    """
+
+    def __init__(self, config: DictConfig) -> None:
+        self.config = config
+        self._made: dict[str, Any] = {}
+
+    def studies(self, kind: str) -> list[str]:
+        """The studies of a kind."""
+        return [name for name, study in self.config.studies.items() if study.kind == kind]
+
+    def sample(self, kind: str, number: int, seed: int) -> Iterator[Override]:
+        """Overrides that the schema accepts, different ones, of the studies of a kind.
+
+        Each third is one of two settings. Fewer than ``number`` come if nearly all are refused.
+        """
+        draws = random.Random(f"{seed} {kind}")
+        found: set[Override] = set()
+        for _ in range(20 * number):
+            name = draws.choice(self.studies(kind))
+            settings = dict(self._setting(name, draws) for _ in range(draws.choice([1, 1, 2])))
+            override = Override(name, tuple(f"{key}={value}" for key, value in settings.items()))
+            if override not in found and self._accepts(override):
+                found.add(override)
+                yield override
+            if len(found) == number:
+                return
+
+    def _accepts(self, override: Override) -> bool:
+        try:
+            self._entries(override)
+        except schema.ConfigError as error:
+            if not REFUSAL.search(str(error)):
+                raise AssertionError(f"{override}: refused as {error}") from None
+            return False
+        return True
+
+    def _entries(self, override: Override) -> dict[str, tuple[str, Any]]:
+        """The study with its networks and data, by group: the name and the typed configuration."""
+        config = changed(self.config, *override)
+        found = {"studies": (override.study, schema.entry(config, "studies", override.study))}
+        for field, group in (("ensemble", "networks"), ("data", "data")):
+            if name := getattr(found["studies"][1], field, None):
+                found[group] = (name, schema.entry(config, group, name))
+        return found
+
+    def _setting(self, name: str, draws: random.Random) -> tuple[str, str]:
+        """A field of a study, its networks or its data, and another value of it."""
+        entries = self._entries(Override(name, ()))
+        # Half of them are the study's own.
+        group = draws.choice([*entries, *["studies"] * (len(entries) - 1)])
+        entry, config = entries[group]
+        fields = [field.name for field in dataclasses.fields(config) if field.name not in NAMES]
+        field = draws.choice(fields)
+        value = getattr(config, field)
+        path = f"{schema.GROUPS[group][0]}.{entry}.{field}"
+        if isinstance(value, dict):
+            key = draws.choice(sorted(value))
+            path, value = f"{path}.{key}", value[key]
+        known = self._known(name, path, value)
+        if isinstance(value, list):  # what an ensemble has, where a study takes all
+            known += [x for _, other in entries.values() for x in getattr(other, field, None) or []]
+        drawn = (_typed(_others(value, known, draws)) for _ in range(100))
+        return path, next((other for other in drawn if other != _typed(value)), _typed(value))
+
+    def _known(self, study: str, path: str, value: Any) -> list[Any]:
+        """The names that a field takes: the schema's answer to one that it does not know."""
+        *_, field = path.split(".")
+        if field in ("ensemble", "data"):
+            group = schema.GROUPS["networks" if field == "ensemble" else "data"][0]
+            return sorted(map(str, OmegaConf.select(self.config, group)))
+        if not any(isinstance(x, str) for x in (value if isinstance(value, list) else [value])):
+            return []
+        name = path.removesuffix(f".{field}").rpartition(".")[2]
+        group = next(g for g, (prefix, _) in schema.GROUPS.items() if path.startswith(prefix))
+        unknown = UNKNOWN if isinstance(value, str) else [UNKNOWN]
+        config = changed(self.config, study, ())
+        OmegaConf.update(config, path, unknown)
+        try:
+            schema.entry(config, group, name)
+        except schema.ConfigError as error:
+            expected = str(error).partition("expected ")[2].rpartition(", got")[0]
+            return re.split(r", | or ", expected.rpartition(" of ")[2])
+        return []
+
+    def run(self, study: str, settings: Sequence[str]) -> list[str]:
+        """What is wrong with a study's way from training to the ledger under some overrides.
+
+        Raises:
+            Refused: the schema, or the study on meeting its data, refuses them in one line.
+        """
+        override = Override(study, tuple(settings))
+        try:
+            entries = self._entries(override)
+            module = self._module(entries, "study")
+            sides = self._sides(entries, module)
+        except ValueError as error:
+            if REFUSAL.search(str(error)) and "\n" not in str(error):
+                raise Refused(str(error)) from None
+            return [_problem("sides", error)]
+        except Exception as error:
+            return [_problem("sides", error)]
+        reading = self._module(entries, "reading").Reading(sides)
+        return [*self._figure(entries, reading), *self._claims(entries, reading)]
+
+    def _module(self, entries: Mapping[str, tuple[str, Any]], part: str) -> Any:
+        return schema.module_of("studies", entries["studies"][1].kind, "", part)
+
+    def _once(self, make: Callable[[], Any], *of: Any) -> Any:
+        key = digest([dataclasses.asdict(x) if dataclasses.is_dataclass(x) else x for x in of])
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def _sides(self, entries: Mapping[str, tuple[str, Any]], module: Any) -> dict[str, Any]:
+        study = entries["studies"][1]
+        if "networks" in entries:
+            networks = entries["networks"][1]
+            trainer = schema.module_of("networks", networks.kind, "")
+            given = self._once(lambda: trainer.train(networks, {}), "networks", networks)
+        else:
+            settings = entries["data"][1]
+            made = schema.module_of("data", settings.kind, "")
+            given = data = self._once(lambda: made.make(settings), "data", settings)
+            if hasattr(module, "train"):
+                given = self._once(lambda: module.train(study, data), "train", study, settings)
+        return {
+            side: getattr(module, side)(study, given) for side in SIDES if hasattr(module, side)
+        }
+
+    def _figure(self, entries: Mapping[str, tuple[str, Any]], reading: Any) -> Iterator[str]:
+        module = self._module(entries, "figure")
+        try:
+            figure = module.draw(reading)
+            figure.draw_without_rendering()
+            texts = [text.get_text() for text in figure.findobj(Text)]
+        except Exception as error:
+            yield _problem("figure", error)
+            texts = []
+        finally:
+            plt.close("all")
+        try:
+            texts.append(module.caption(reading))
+        except Exception as error:
+            yield _problem("caption", error)
+        for text in texts:
+            if re.search(r"\bnan\b", text) or OPEN.search(text):
+                yield f"figure: a text without its number: {text!r}"
+
+    def _claims(self, entries: Mapping[str, tuple[str, Any]], reading: Any) -> Iterator[str]:
+        claims = self._module(entries, "claims").claims
+        name, config = entries["studies"]
+        plain = self.config.studies
+        names = {(study.paper, study.artifact): other for other, study in plain.items()}
+        try:
+            made = list(claims.entries(Study(name, dataclasses.asdict(config), names), reading))
+        except Exception as error:
+            yield _problem("entries", error)
+            return
+        twice = [key for key, count in Counter(entry.id for entry in made).items() if count > 1]
+        yield from (f"claims: more than one is called {key}" for key in twice)
+        for entry in made:
+            yield from (f"claims: {problem}" for problem in entry.problems())
+            yield from _measured(entry)
+
+
+def _problem(step: str, error: Exception) -> str:
+    """An exception in one line, with where it was raised."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    ours = [f for f in traceback.extract_tb(error.__traceback__) if "hessian_spectra" in f.filename]
+    place = (ours or [last])[-1]
+    where = f"{place.filename.rpartition('hessian_spectra/')[2]}:{place.lineno} {place.name}"
+    return f"{step}: {type(error).__name__}: {' '.join(str(error).split())[:300]} ({where})"
+
+
+def _measured(entry: Entry) -> Iterator[str]:
+    """What is wrong with the measurement of a claim: no number but says that it is one."""
+    for text in (entry.explanation, entry.printed or ""):
+        if OPEN.search(text):
+            yield f"{entry.id}: a text with an open field: {text!r}"
+    for measure in filter(None, (entry.measure, entry.measure_printed)):
+        try:
+            found = measure()
+        except NothingToMeasure as missing:
+            if not str(missing).strip():
+                yield f"{entry.id}: nothing to measure, and nobody says why"
+            continue
+        except Exception as error:
+            yield _problem(entry.id, error)
+            continue
+        value = found.value if isinstance(found, Estimate) else float(found)
+        if math.isnan(value):
+            yield f"{entry.id}: measured NaN"
+        elif entry.kind == "identity" and measure is entry.measure:
+            assert entry.bound is not None
+            if not entry.bound.holds(value):
+                yield f"{entry.id}: broken identity, {value:.3g}, expected {entry.bound}"
