@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import OmegaConf
 
 from hessian_spectra.drawing.record import Origin
-from hessian_spectra.ledger import claims as ledger
+from hessian_spectra.ledger.claims import Study as ClaimedStudy
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.networks.tools.result import read as read_networks
 from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays
 from hessian_spectra.studies.base import EnsembleStudyConfig
 from hessian_spectra.work import FanOut, Live
-from pipelines import schema
+from pipelines import inputs, recorded, schema
 from pipelines.stage import Context, Estimated
 
 if TYPE_CHECKING:
     from hessian_spectra.fan_out import Launcher
+    from hessian_spectra.ledger.evaluation import Measured
 
 # Where W&B keeps its runs: of a queued experiment, which runs in a copy, in the repository itself.
 WANDB = Path(os.environ.get("DVC_ROOT", "."))
@@ -61,24 +62,42 @@ def raw_study(context: Context) -> dict[str, Any]:
     return schema.plain(studies[context.name])
 
 
-def stated(
-    configs: Mapping[str, Mapping[str, Any]], results: Path
-) -> list[tuple[ledger.Claims, ledger.Study, Path]]:
-    """The claims of some studies, as the ledger takes them.
+def measured(
+    configs: Mapping[str, Mapping[str, Any]], told: Mapping[str, Mapping[str, Any]], results: Path
+) -> list["Measured"]:
+    """The runs of studies that claims are made of: today's, and the recorded one of each.
 
     Args:
         configs: the studies' configurations.
+        told: what is said of the runs of each, see :func:`pipelines.inputs.about`.
         results: the folder that holds ``<study>/<side>.npz``.
     """
+    from hessian_spectra.ledger.evaluation import Measured
+
     names = {(config["paper"], config["artifact"]): name for name, config in configs.items()}
-    return [
-        (
-            schema.module_of("studies", config["kind"], f"studies.{name}", "claims").claims,
-            ledger.Study(name, config, names),
-            results / name,
-        )
-        for name, config in configs.items()
-    ]
+    found = []
+    for name, config in configs.items():
+        module = schema.module_of("studies", config["kind"], f"studies.{name}", "claims")
+        runs = [(config, results / name, told[name])]
+        if known := _recorded(name, told[name]):
+            runs.append((known.config, known.folder, told[name]["recorded"]))
+        found += [
+            Measured(
+                claims=module.claims,
+                study=ClaimedStudy(name, settings, names),
+                folder=folder,
+                scale=run["scale"],
+                recorded=run is not told[name],
+                departs=run["departs"],
+            )
+            for settings, folder, run in runs
+        ]
+    return found
+
+
+def _recorded(name: str, told: Mapping[str, Any]) -> recorded.Recorded | None:
+    """The recorded run of a study, if ``configure`` found it."""
+    return recorded.read(name) if told["recorded"] else None
 
 
 @dataclass(frozen=True)
@@ -88,31 +107,50 @@ class Drawing:
     module: ModuleType
     reading: StudyArrays
     origin: Origin
+    recorded: bool = False
 
 
-def drawn(context: Context) -> Drawing:
-    """The figure of the study that a stage works on.
+def drawn(context: Context) -> list[Drawing]:
+    """The figure of the study that a stage works on; under DVC that of its recorded run as well.
 
     Under DVC the study's module, and with it torch, is never imported.
     """
-    config = raw_study(context)
-    figure, reading = (
-        schema.module_of("studies", config["kind"], f"studies.{context.name}", part)
-        for part in ("figure", "reading")
-    )
-    if context.locked:
-        arrays = reading.Reading.read(context.results / context.name)
-    else:
-        arrays = reading.Reading(all_sides(context, study_of(context)))
-    package = figure.__name__.rpartition(".")[0]
+    name, config = context.name, raw_study(context)
+    if not context.locked:
+        told = inputs.about(schema.plain(context.config), name)
+        arrays = _reading(config, name)(all_sides(context, study_of(context)))
+        return [_drawing(name, config, arrays, told)]
+    told = context.about[name]
+    found = [_drawing(name, config, _reading(config, name).read(context.results / name), told)]
+    if known := _recorded(name, told):
+        kept = _reading(known.config, name).read(known.folder)
+        found.append(_drawing(name, known.config, kept, told["recorded"], known.facts))
+    return found
+
+
+def _reading(config: Mapping[str, Any], name: str) -> type[StudyArrays]:
+    return schema.module_of("studies", config["kind"], f"studies.{name}", "reading").Reading
+
+
+def _drawing(
+    name: str,
+    config: Mapping[str, Any],
+    arrays: StudyArrays,
+    told: Mapping[str, Any],
+    facts: Mapping[str, Any] | None = None,
+) -> Drawing:
+    """The figure of one run; ``facts`` are those of a recorded one."""
+    figure = schema.module_of("studies", config["kind"], f"studies.{name}", "figure")
     origin = Origin(
-        study=context.name,
+        study=name,
         config=config,
-        package=package,
+        package=figure.__name__.rpartition(".")[0],
         arrays=arrays.digests(),
-        scale=context.config.get("scale", "demo"),
+        scale=told["scale"],
+        facts=facts or {},
+        departs=told["departs"],
     )
-    return Drawing(figure, arrays, origin)
+    return Drawing(figure, arrays, origin, recorded=facts is not None)
 
 
 def data_set(context: Context, name: str) -> Arrays:
@@ -214,7 +252,7 @@ def _training(context: Context, name: str) -> tuple[Any, Any, Arrays]:
     return study.config, study.module.train, data_set(context, study.config.data)
 
 
-def _networks(context: Context, study: Study) -> Arrays:
+def networks_of(context: Context, study: Study) -> Arrays:
     """What a study evaluates: networks of several studies, its own, or drawn from a data set."""
     shared = isinstance(study.config, EnsembleStudyConfig)
     name = study.config.ensemble if shared else study.name
@@ -240,14 +278,20 @@ def evaluate(context: Context, study: Study, side: str, given: Arrays | None = N
     work = getattr(study.module, side, None)
     if work is None:
         raise ValueError(f"only: expected a study with a {side} side, got {study.name!r}")
-    arrays = _networks(context, study) if given is None else given
+    arrays = networks_of(context, study) if given is None else given
     if isinstance(work, FanOut):
         return spread(context, study.name, work, study.config, arrays)
     return work(study.config, arrays)
 
 
-def all_sides(context: Context, study: Study) -> dict[str, Arrays]:
-    """The arrays of all sides of a study, computed on the spot."""
-    given = _networks(context, study)
+def all_sides(context: Context, study: Study, given: Arrays | None = None) -> dict[str, Arrays]:
+    """The arrays of all sides of a study, computed on the spot.
+
+    Args:
+        context: of the stage.
+        study: the study.
+        given: what the study evaluates, if it is at hand.
+    """
+    given = networks_of(context, study) if given is None else given
     sides = [side for side in SIDES if hasattr(study.module, side)]
     return {side: evaluate(context, study, side, given) for side in sides}

@@ -1,17 +1,15 @@
-"""Stage configure: compose conf/, check it against the schema, write params.yaml."""
+"""Stage configure: compose conf/, check it, write params.yaml and what each stage is made from."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from hessian_spectra.results import write_bytes
-from pipelines import schema
-from pipelines.stage import Context, run
+from pipelines import inputs, schema
+from pipelines.stage import INPUTS, PARAMS, Context, run
 
-PARAMS = Path("params.yaml")
 HEADER = "# Written by the stage `configure` from conf/: change conf/ or use overrides.\n"
 
 
@@ -21,7 +19,7 @@ def text_of(params: dict[str, Any]) -> str:
 
 
 def configure(context: Context) -> None:
-    """Write the resolved configuration.
+    """Write the resolved configuration, and of it and the code what each stage is made from.
 
     Under ``dvc exp run`` DVC has composed ``params.yaml`` with the experiment's overrides before
     any stage ran: then that is what is checked and kept. If it does not pass, the file goes back to
@@ -40,7 +38,8 @@ def configure(context: Context) -> None:
             write_bytes(PARAMS, text_of(schema.validate(context.config)).encode())
         raise
     write_bytes(PARAMS, text_of(params).encode())
+    inputs.write(INPUTS, params)
 
 
 if __name__ == "__main__":
-    run(configure, reads=[])
+    run(configure)

@@ -6,8 +6,6 @@ from pipelines import chain
 from pipelines.schema import plain
 from pipelines.stage import Context, run
 
-READS = ["data", "networks", "scale", "studies", "tracking"]
-
 
 def dashboard(context: Context) -> None:
     """Log every figure, the arrays under it, the claims and the metrics.
@@ -26,4 +24,4 @@ def dashboard(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(dashboard, READS)
+    run(dashboard, "dashboard")

@@ -1,5 +1,6 @@
 """Command evidence: run a study and keep what it found, for sizes that `dvc repro` does not run."""
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -10,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from hessian_spectra.drawing.save import save
-from hessian_spectra.ledger.evaluation import evaluate
-from hessian_spectra.ledger.record import write_claims
-from hessian_spectra.results import digest, write_arrays, write_bytes, write_json
+from hessian_spectra.results import archive, digest, write_arrays, write_bytes, write_json
 from pipelines import chain
+from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain
-from pipelines.stage import REPORTS, Context, run
+from pipelines.stage import Context, run
+
+# What is recorded of each network is kept up to this size, in bytes.
+SMALL = 8 * 2**20
 
 
 def _git(*arguments: str) -> str:
@@ -50,6 +52,7 @@ def _processor() -> str:
 def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"scale": context.config.scale, "commit": commit}
     facts["configuration"] = {"study": digest(config)}
+    facts["study"] = dict(config)
     groups = {"ensemble": context.config.networks, "data": context.config.data.sets}
     for key, group in groups.items():
         if name := config.get(key):
@@ -66,32 +69,30 @@ def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str
 
 
 def evidence(context: Context) -> None:
-    """Write ``reports/evidence/<study>/``: figure.png, claims.json, facts.json and the arrays."""
+    """Write ``reports/evidence/<study>/``: the arrays of its sides, and ``facts.json``.
+
+    Of networks that several studies share, what was recorded of each of them is kept as well, once
+    for all these studies, in ``reports/evidence/networks/<name>.npz``, where it is small.
+    """
     if context.locked:
         raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
     commit = _commit()
-    drawing = chain.drawn(context)
-    name, config = drawing.origin.study, drawing.origin.config
-    sides = drawing.reading.sides
-    for side, arrays in sides.items():
-        write_arrays(context.results / name / f"{side}.npz", arrays)
-    # Of all studies, since texts name others by what these are about.
-    stated = chain.stated(plain(context.config.studies), context.results)
-    records = evaluate([one for one in stated if one[1].name == name])
-    figure, caption = (
-        part(drawing.reading) for part in (drawing.module.draw, drawing.module.caption)
-    )
-    save(figure, caption, drawing.origin, context.reports / "figures")
+    study = chain.study_of(context)
+    name, config = study.name, chain.raw_study(context)
+    given = chain.networks_of(context, study)
+    sides = chain.all_sides(context, study, given)
+    facts = _facts(context, config, commit)
     # All of it was made: now it is kept.
-    folder = REPORTS / "evidence" / name
-    image = context.reports / "figures" / f"{name}.png"
-    write_bytes(folder / "figure.png", image.read_bytes())
+    if "ensemble" in config:
+        networks = archive(given)
+        facts["networks of this run"] = hashlib.sha256(networks).hexdigest()
+        if len(networks) <= SMALL:
+            write_bytes(EVIDENCE / "networks" / f"{config['ensemble']}.npz", networks)
     for side, arrays in sides.items():
-        write_arrays(folder / f"{side}.npz", arrays)
-    write_claims(folder / "claims.json", [record for record in records if record.study == name])
-    write_json(folder / "facts.json", _facts(context, config, commit))
-    print(f"wrote {folder}; `dvc repro report` shows it on the page")
+        write_arrays(EVIDENCE / name / f"{side}.npz", arrays)
+    write_json(EVIDENCE / name / "facts.json", facts)
+    print(f"wrote {EVIDENCE / name}; `dvc repro` measures and shows it")
 
 
 if __name__ == "__main__":
-    run(evidence, reads=[])
+    run(evidence)

@@ -1,22 +1,20 @@
-"""Stage figures: draw a study's figure from its arrays."""
+"""Stage figures: draw a study's figure from its arrays, and from those of its recorded run."""
 
 from hessian_spectra.drawing.save import save
-from pipelines import chain
+from pipelines import chain, inputs
 from pipelines.stage import Context, run
-
-READS = ["studies.{only}"]
 
 
 def figures(context: Context) -> None:
-    """Write ``reports/figures/<study>.png`` and ``<study>/{figure.pdf, figure.json}``."""
-    drawing = chain.drawn(context)
-    save(
-        drawing.module.draw(drawing.reading),
-        drawing.module.caption(drawing.reading),
-        drawing.origin,
-        context.reports / "figures",
-    )
+    """Write ``reports/figures/<study>.png`` and the folder ``<study>`` beside it."""
+    # All of them are drawn before one is written.
+    found = [
+        (one, one.module.draw(one.reading), one.module.caption(one.reading))
+        for one in chain.drawn(context)
+    ]
+    for drawing, figure, caption in found:
+        save(figure, caption, drawing.origin, context.reports / "figures", drawing.recorded)
 
 
 if __name__ == "__main__":
-    run(figures, READS)
+    run(figures, inputs.DRAWS)

@@ -4,8 +4,6 @@ from hessian_spectra.results import write_arrays
 from pipelines.schema import entry, module_of, storage_of
 from pipelines.stage import Context, run
 
-READS = ["data"]
-
 
 def prepare(context: Context) -> None:
     """Write ``results/data/<data set>.npz`` for all data sets, or for the one in ``only``."""
@@ -18,4 +16,4 @@ def prepare(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(prepare, READS)
+    run(prepare, "prepare")

@@ -11,4 +11,4 @@ def publish(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(publish, reads=[])
+    run(publish)

@@ -4,8 +4,6 @@ from hessian_spectra.report import build
 from hessian_spectra.results import write_bytes
 from pipelines.stage import Context, run
 
-READS: list[str] = []
-
 
 def report(context: Context) -> None:
     """Write ``reports/index.html``."""
@@ -13,4 +11,4 @@ def report(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(report, READS)
+    run(report, "report")

@@ -1,6 +1,7 @@
 """What a valid configuration is: the dataclasses that it must fit, checked before anything runs."""
 
 import importlib
+import math
 import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,18 +87,34 @@ def plain(config: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in found.items()}
 
 
+def _require_finite(value: Any, path: str) -> None:
+    """Refuse numbers that are none, wherever they stand: JSON has no word for them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"invalid config at '{path}': expected a finite number, got {value}")
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            _require_finite(entry, f"{path}.{key}".strip("."))
+    elif isinstance(value, list):
+        for place, entry in enumerate(value):
+            _require_finite(entry, f"{path}[{place}]")
+
+
 def fit(schema: type, config: Any, path: str) -> Any:
     """``config`` as an instance of the dataclass ``schema``, or a ConfigError at ``path``."""
     try:
         base = OmegaConf.structured(schema)
         # A frozen dataclass makes a read-only node, which could not be filled.
         OmegaConf.set_readonly(base, False)
-        return OmegaConf.to_object(OmegaConf.merge(base, config))
+        merged = OmegaConf.merge(base, config)
+        _require_finite(OmegaConf.to_container(merged, resolve=True), path)
+        return OmegaConf.to_object(merged)
     except omegaconf.errors.MissingMandatoryValue as error:
         raise ConfigError(f"invalid config at '{path}': {_first_line(error)}") from None
     except omegaconf.errors.OmegaConfBaseException as error:
         where = f"{path}.{error.full_key}".strip(".") if error.full_key else path
         raise ConfigError(f"invalid config at '{where}': {_first_line(error)}") from None
+    except ConfigError:
+        raise
     except (ValueError, TypeError) as error:
         # The dataclass refused a value; its message begins with the field's name.
         field, _, rest = str(error).partition(": ")

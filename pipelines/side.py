@@ -1,10 +1,8 @@
 """Stages closed_form, numerics and correlation: one side of a study."""
 
 from hessian_spectra.results import write_arrays
-from pipelines import chain
+from pipelines import chain, inputs
 from pipelines.stage import Context, run
-
-READS = ["studies.{only}"]
 
 
 def side(context: Context) -> None:
@@ -15,4 +13,4 @@ def side(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(side, READS)
+    run(side, inputs.COMPUTES)

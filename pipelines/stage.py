@@ -3,22 +3,27 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import hydra
+import yaml
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from hessian_spectra.results import SIDES, digest
-from pipelines import schema
+from pipelines import inputs, schema
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 RESULTS = Path("results")
 REPORTS = Path("reports")
+INPUTS = RESULTS / "inputs"
+PARAMS = Path("params.yaml")
 
 ESTIMATE = "--estimate"
 
@@ -38,18 +43,18 @@ class Context:
     """What an entry point is given.
 
     Args:
-        config: the configuration; under DVC only the declared keys of it, read-only.
+        config: the configuration; under DVC only what the stage reads of it, read-only.
         only: the study, network or data set to work on, if the stage works on one.
         chosen_side: the side of the study, if the stage works on one.
         locked: whether the stage runs under DVC (``-cn locked``): then its inputs come from files.
         results: where arrays are written (and, if ``locked``, read).
         reports: where figures are written.
-        tracking: where W&B runs go; it changes nothing that is computed, so no stage but the
-            dashboard declares it.
-        launcher: where the items of computations that fan out run; it, too, changes nothing.
+        launcher: where the items of computations that fan out run; it changes nothing that is
+            computed.
         estimate: whether to say how long the computation would take instead of making it.
+        about: under DVC, what figures and claims say of the runs of studies, by study: see
+            :func:`pipelines.inputs.about`.
         spent: seconds of computation behind each result that was fanned out, filled as they come.
-        group: what W&B runs belong to: the experiment's name, or the digest of the configuration.
     """
 
     config: DictConfig
@@ -58,11 +63,25 @@ class Context:
     locked: bool
     results: Path
     reports: Path
-    tracking: schema.Tracking
     launcher: schema.Launcher
     estimate: bool
-    group: str
+    about: Mapping[str, Any] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def _whole(self) -> DictConfig:
+        """The whole configuration: for what changes nothing that a stage computes."""
+        return read_only(yaml.safe_load(PARAMS.read_text())) if self.locked else self.config
+
+    @property
+    def tracking(self) -> schema.Tracking:
+        """Where W&B runs go."""
+        return schema.fit(schema.Tracking, self._whole.tracking, "tracking")
+
+    @property
+    def group(self) -> str:
+        """What W&B runs belong to: the experiment's name, or the digest of the configuration."""
+        return os.environ.get("DVC_EXP_NAME") or schema.digest_of(self._whole)
 
     @property
     def name(self) -> str:
@@ -89,41 +108,24 @@ class Context:
         return self.chosen_side
 
 
-def declared(reads: Sequence[str], only: str | None) -> list[str]:
-    """The keys of ``params.yaml`` that a stage reads: ``{only}`` stands for its study."""
-    return [key.format(only=only) for key in reads]
+def read_only(settings: Any) -> DictConfig:
+    """Settings of which a key that is not there raises when it is read."""
+    config = OmegaConf.create(settings)
+    OmegaConf.set_struct(config, True)
+    OmegaConf.set_readonly(config, True)
+    return config
 
 
-def _select(config: DictConfig, keys: Sequence[str]) -> DictConfig:
-    """A read-only copy that holds ``keys`` and nothing else, so that reading another one raises."""
-    kept = OmegaConf.create({})
-    for key in keys:
-        # A study's name holds no dot, so the path splits cleanly.
-        node = OmegaConf.select(config, key)
-        if node is not None:
-            OmegaConf.update(kept, key, node, force_add=True)
-    OmegaConf.resolve(kept)
-    OmegaConf.set_struct(kept, True)
-    OmegaConf.set_readonly(kept, True)
-    return kept
-
-
-def _context(config: DictConfig, reads: Sequence[str], estimate: bool) -> Context:
+def _context(config: DictConfig, reads: str, estimate: bool) -> Context:
     run = HydraConfig.get()
-    tracking = schema.fit(schema.Tracking, config.tracking, "tracking")
     launcher = schema.fit(schema.Launcher, config.launcher, "launcher")
-    group = os.environ.get("DVC_EXP_NAME") or schema.digest_of(config)
+    asked = config.only, config.side
     if run.job.config_name == "locked":
-        kept = _select(config, declared(reads, config.only))
-        folders = RESULTS, REPORTS
-        return Context(
-            kept, config.only, config.side, True, *folders, tracking, launcher, estimate, group
-        )
+        found = inputs.read(INPUTS, reads, config.only)
+        given, about = read_only(found["settings"]), found.get("about", {})
+        return Context(given, *asked, True, RESULTS, REPORTS, launcher, estimate, about)
     directory = RESULTS / "runs" / _run_name(run.job.override_dirname, config.only)
-    folders = directory, directory
-    return Context(
-        config, config.only, config.side, False, *folders, tracking, launcher, estimate, group
-    )
+    return Context(config, *asked, False, directory, directory, launcher, estimate)
 
 
 def _run_name(overrides: str, only: str | None) -> str:
@@ -155,12 +157,13 @@ def _one_line(error: BaseException) -> str:
     return " ".join(lines) or type(error).__name__
 
 
-def run(work: Callable[[Context], None], reads: Sequence[str]) -> None:
+def run(work: Callable[[Context], None], reads: str = "") -> None:
     """Run one stage as a Hydra application.
 
     Args:
         work: what the stage does.
-        reads: the keys of ``params.yaml`` that it reads under DVC.
+        reads: which of the files that ``configure`` writes it reads under DVC; none for a command
+            that is no stage.
 
     An error that the user can mend is printed in one line and ends the process with code 2;
     anything else is a defect of ours and keeps its traceback.

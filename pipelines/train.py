@@ -1,10 +1,7 @@
 """Stage train: train networks once and keep what they recorded on the way."""
 
-from pipelines import chain
+from pipelines import chain, inputs
 from pipelines.stage import Context, run
-
-# Networks of several studies are configured for themselves, those of one study by the study.
-READS = ["networks.{only}", "studies.{only}"]
 
 
 def train(context: Context) -> None:
@@ -13,4 +10,4 @@ def train(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(train, READS)
+    run(train, inputs.COMPUTES)

@@ -1,5 +1,6 @@
 """Trainings and other computations that a stage runs: what they are given, and how they split."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,13 @@ Log = Callable[[int, Mapping[str, float]], None]
 
 # Begins to show a training: its name, what tells it from all others, and its configuration.
 Live = Callable[[str, str, Mapping[str, Any]], AbstractContextManager[Log]]
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def silent(step: int, metrics: Mapping[str, float]) -> None:

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from hessian_spectra.fan_out import Launcher
 from hessian_spectra.fan_out.items import telling, words
-from hessian_spectra.fan_out.launcher import cores
 from hessian_spectra.fan_out.plan import jobs, plan
-from hessian_spectra.work import FanOut
+from hessian_spectra.work import FanOut, cores
 
 COSTS = st.dictionaries(st.text(max_size=3), st.floats(1e-6, 1e6), min_size=1, max_size=60)
 

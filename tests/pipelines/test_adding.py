@@ -23,12 +23,14 @@ FILES = ("__init__.py", "study.py", "reading.py", "figure.py", "claims.py")
 
 # Prints the ledger's records of some studies alone: the stage `claims` measures all studies.
 MEASURE = """
-import dataclasses, json, pathlib, sys, yaml
-from pipelines import chain
+import dataclasses, json, sys
+from pipelines import chain, inputs
+from pipelines.stage import INPUTS, RESULTS
 from hessian_spectra.ledger.evaluation import evaluate
-studies = yaml.safe_load(pathlib.Path("params.yaml").read_text())["studies"]
-stated = chain.stated({name: studies[name] for name in sys.argv[1:]}, pathlib.Path("results"))
-print(json.dumps([dataclasses.asdict(record) for record in evaluate(stated) if record.study]))
+found = inputs.read(INPUTS, "claims", None)
+studies = {name: found["settings"]["studies"][name] for name in sys.argv[1:]}
+records = evaluate(chain.measured(studies, found["about"], RESULTS))
+print(json.dumps([dataclasses.asdict(record) for record in records if record.study]))
 """
 
 
@@ -61,9 +63,9 @@ def record_of(workspace, name, output):
     assert stages[-1] == f"figures@{name}"
     assert {stage.partition("@")[2] for stage in stages} == {"", name}
     folder = workspace.path / "reports" / "figures"
-    for suffix in ("png", "pdf"):
-        assert (folder / f"{name}.{suffix}").stat().st_size > 0
-    return json.loads((folder / f"{name}.json").read_text())
+    for file in (f"{name}.png", f"{name}/figure.pdf"):
+        assert (folder / file).stat().st_size > 0
+    return json.loads((folder / name / "figure.json").read_text())
 
 
 def claims_of(workspace, name):
@@ -85,7 +87,7 @@ def figure(make_workspace):
     ):
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    entry = "{kind: data_scale, input: data/gaussian-regression-small.npz}"
+    entry = "{input: data/gaussian-regression-small.npz}"
     return workspace, add_study(workspace, "my-figure", text, entry)
 
 
@@ -94,8 +96,7 @@ def test_a_figure_is_a_file_and_two_lines(figure):
     record = record_of(workspace, "my-figure", output)
     assert record["config"]["seed"] == 5
     assert record["artifact"] == "My own spectrum"
-    made = {f"reports/figures/my-figure.{suffix}" for suffix in ("png", "pdf", "json")}
-    assert new_files(workspace) - made == {f"conf/studies/{PAPER}/my-figure.yaml"}
+    assert new_files(workspace) == {f"conf/studies/{PAPER}/my-figure.yaml"}
 
 
 def test_a_figure_is_made_without_dvc(figure):
@@ -131,7 +132,7 @@ def kind(figure):
     folder.mkdir()
     for name in FILES:
         shutil.copy(KIND / name, folder)
-    text, entry = (KIND / "my-study.yaml").read_text(), "{kind: my_kind, input: data/wedge.npz}"
+    text, entry = (KIND / "my-study.yaml").read_text(), "{input: data/wedge.npz}"
     return workspace, add_study(workspace, "my-study", text, entry)
 
 
@@ -139,16 +140,15 @@ def test_a_kind_is_a_folder(kind):
     workspace, output = kind
     record = record_of(workspace, "my-study", output)
     assert record["package"] == "hessian_spectra.studies.scalar.my_kind"
-    made = {f"reports/figures/my-study.{suffix}" for suffix in ("png", "pdf", "json")}
     added = {f"src/hessian_spectra/studies/scalar/my_kind/{name}" for name in FILES}
     added.add(f"conf/studies/{PAPER}/my-study.yaml")
-    assert new_files(workspace) - made == added
+    assert new_files(workspace) == added
 
 
 def test_the_stages_of_a_kind_depend_on_its_own_code(kind):
     workspace, _ = kind
     for part, files in (("draws", ("reading", "figure")), ("computes", ("study",))):
-        text = (workspace.path / "results" / "code" / "my_kind" / f"{part}.txt").read_text()
+        text = (workspace.path / "results" / "inputs" / "my-study" / f"{part}.json").read_text()
         listed = re.findall(r"studies/scalar/my_kind/(\w+)\.py", text)
         assert sorted(listed) == sorted(["__init__", *files])
 

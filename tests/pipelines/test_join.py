@@ -1,9 +1,7 @@
 """The rules that keep DVC, Hydra and the code in step."""
 
 import ast
-import hashlib
-import importlib
-import inspect
+import json
 from functools import cache
 from pathlib import Path
 
@@ -12,8 +10,9 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
+from hessian_spectra.provenance import digest_of
 from hessian_spectra.results import SIDES
-from pipelines import code, configure, schema, stage
+from pipelines import configure, inputs, schema, stage
 
 ROOT = Path(__file__).resolve().parents[2]
 # The stages, each with its entry point.
@@ -27,28 +26,32 @@ STAGES = {
     "claims": "claims",
     "report": "report",
     "dashboard": "dashboard",
+    "check": "check",
 }
-# The stages that run one kind, and the list of its code that they depend on.
-LISTED = {
-    "train": "computes",
-    "closed_form": "computes",
-    "numerics": "computes",
-    "correlation": "computes",
-    "figures": "draws",
+# The stages that serve several studies or networks, and which of their files each depends on.
+SERVING = {
+    "train": inputs.COMPUTES,
+    "closed_form": inputs.COMPUTES,
+    "numerics": inputs.COMPUTES,
+    "correlation": inputs.COMPUTES,
+    "figures": inputs.DRAWS,
 }
-# Carried by every stage and computing nothing: see the head of dvc.yaml.
+# Carried by every stage and computing nothing: see inputs.CARRIERS.
 INFRASTRUCTURE = {
     "pipelines/__init__.py",
     "pipelines/stage.py",
     "pipelines/chain.py",
     "pipelines/schema.py",
+    "pipelines/inputs.py",
+    "pipelines/recorded.py",
+    "pipelines/departures.py",
     "src/hessian_spectra/__init__.py",
+    "src/hessian_spectra/data/__init__.py",
     "src/hessian_spectra/data/base.py",
     "src/hessian_spectra/results.py",
     "src/hessian_spectra/validation.py",
     "src/hessian_spectra/work.py",
 }
-TRACKING = "hessian_spectra/tracking"
 # They log and launch a computation, and have no part in it; or say where its code is.
 OUTSIDE = (
     "src/hessian_spectra/fan_out",
@@ -71,8 +74,7 @@ def dvc_stages():
     with Repo(str(ROOT)) as repository:
         return {
             found.addressing: {
-                "deps": [d.def_path for d in found.deps if not hasattr(d, "params")],
-                "params": [k for d in found.deps if hasattr(d, "params") for k in d.params],
+                "deps": [d.def_path for d in found.deps],
                 "outs": [out.def_path for out in found.outs],
             }
             for found in repository.index.stages
@@ -103,8 +105,6 @@ def test_every_study_network_and_data_set_is_listed(params, dvc_stages):
     assert sorted(params["networks"]) == listed("networks"), "conf/config.yaml lists the networks"
     assert items(dvc_stages, "train") >= set(listed("networks")), "dvc.yaml lists the networks"
     assert sorted(items(dvc_stages, "figures")) == listed("studies"), "dvc.yaml lists the studies"
-    written = sorted(Path(out).stem for out in dvc_stages["prepare"]["outs"])
-    assert written == listed("data"), "the outs of prepare list the data sets"
 
 
 def test_a_study_stands_in_the_folder_of_its_paper(params):
@@ -119,10 +119,12 @@ def test_each_study_is_one_line_of_dvc_yaml():
         assert sum(line.strip().startswith(f"{name}:") for line in lines) == 1, name
 
 
-def test_no_two_kinds_have_one_name():
-    """Their lists of code would be one file, and a study would not know which of them it is."""
-    names = [*schema.kinds("networks"), *schema.kinds("studies")]
-    assert len(set(names)) == len(names)
+def test_no_two_studies_or_networks_have_one_name(params):
+    """What they are made from, and their networks, would be one file."""
+    assert not {*params["networks"]} & {*params["studies"]}
+
+
+def test_no_two_kinds_of_studies_have_one_name():
     studies = ROOT / "src" / "hessian_spectra" / "studies"
     found = [path.parent.name for path in studies.glob("*/*/study.py")]
     assert sorted(found) == sorted(schema.kinds("studies"))
@@ -132,19 +134,6 @@ def test_an_artifact_of_a_paper_has_one_study(params):
     """Claims about it find their study by it."""
     found = [(study["paper"], study["artifact"]) for study in params["studies"].values()]
     assert len(set(found)) == len(found)
-
-
-@cache
-def listed_code(module):
-    return [line.split()[1] for line in code.text_of(module).splitlines()]
-
-
-def is_set(config, key):
-    for part in key.split("."):
-        if part not in config:
-            return False
-        config = config[part]
-    return True
 
 
 def module_of(study, part):
@@ -172,15 +161,34 @@ def test_a_study_reads_its_own_networks(params, dvc_stages):
                 assert source in dvc_stages[f"{side}@{name}"]["deps"], name
 
 
+@pytest.fixture(scope="module")
+def written(params, tmp_path_factory):
+    """What `configure` writes for each stage, by the file's path."""
+    folder = tmp_path_factory.mktemp("inputs")
+    inputs.write(folder, params)
+    files = sorted(folder.rglob("*.json"))
+    return {file.relative_to(folder).as_posix(): json.loads(file.read_text()) for file in files}
+
+
 @pytest.mark.parametrize("name", STAGES)
-def test_a_stage_declares_the_parameters_it_reads(dvc_stages, params, name):
-    reads = importlib.import_module(f"pipelines.{STAGES[name]}").READS
+def test_a_stage_depends_on_its_own_file_and_on_no_code_besides(dvc_stages, written, name):
     for key, found in dvc_stages.items():
-        if key.partition("@")[0] == name and "params.yaml" not in found["deps"]:
-            item = key.partition("@")[2]
-            # Networks are configured for themselves, or by the one study that trains them.
-            there = [k for k in stage.declared(reads, item) if is_set(params, k)]
-            assert found["params"] == there, key
+        if key.partition("@")[0] == name:
+            path = inputs.path_of(Path(), SERVING.get(name, name), key.partition("@")[2])
+            assert path.as_posix() in written, key
+            own = [dep for dep in found["deps"] if not dep.startswith(("results/", "reports/"))]
+            own += [dep for dep in found["deps"] if dep.startswith("results/inputs/")]
+            assert {*own} == {f"results/inputs/{path.as_posix()}"}, key
+
+
+def test_a_stage_is_given_the_settings_of_its_own_study_alone(written, params):
+    for group in ("networks", "studies"):
+        for name, config in params[group].items():
+            assert written[f"{name}/computes.json"]["settings"] == {group: {name: config}}
+    for name, config in params["studies"].items():
+        record = written[f"{name}/draws.json"]
+        assert record["settings"] == {"studies": {name: config}}
+        assert [*record["about"]] == [name]
 
 
 @cache
@@ -217,95 +225,76 @@ def file_of(module):
     return str(Path(module.__file__).relative_to(ROOT))
 
 
-def dynamic_roots(name, item, params):
-    """What a stage imports by name: a kind's module, or those of all data sets."""
+def roots(params, path):
+    """The modules that a stage imports by name, or its entry point."""
+    item, _, name = path.removesuffix(".json").rpartition("/")
+    library = "src/hessian_spectra"
     if name == "prepare":
         sets = params["data"]["sets"].values()
         return [file_of(schema.module_of("data", one["kind"], "")) for one in sets]
-    if name not in LISTED:
-        return []
     if item in params["networks"]:
         return [file_of(schema.module_of("networks", params["networks"][item]["kind"], ""))]
-    part = "figure" if name == "figures" else "study"
-    return [file_of(module_of(params["studies"][item], part))]
+    if name == inputs.COMPUTES:
+        return [file_of(module_of(params["studies"][item], "study"))]
+    if name == inputs.DRAWS:
+        drawn = file_of(module_of(params["studies"][item], "figure"))
+        return [drawn, f"{library}/drawing/save.py"]
+    if name == "claims":
+        kinds = [file_of(module_of(one, "claims")) for one in params["studies"].values()]
+        return [*kinds, f"{library}/ledger/evaluation.py", f"{library}/ledger/table.py"]
+    return [f"pipelines/{name}.py"]
 
 
-@pytest.mark.parametrize("name", LISTED)
-def test_a_stage_depends_on_the_list_of_the_code_of_its_kind(dvc_stages, params, name):
-    for key, found in dvc_stages.items():
-        if key.partition("@")[0] != name:
-            continue
-        item = key.partition("@")[2]
-        kind = (params["networks"] | params["studies"])[item]["kind"]
-        assert f"results/code/{kind}/{LISTED[name]}.txt" in found["deps"], key
-        (root,) = dynamic_roots(name, item, params)
-        module = root.removeprefix("src/hessian_spectra/").removesuffix(".py").replace("/", ".")
-        files = listed_code(module)
-        needed = {f.removeprefix("src/hessian_spectra/") for f in closure(root)}
-        assert needed <= set(files), f"{key} imports what is not listed: {needed - set(files)}"
-        own = [dep for dep in found["deps"] if dep.startswith(("src", "pipelines"))]
-        assert own == [f"pipelines/{STAGES[name]}.py"], key
+def test_the_code_of_a_stage_is_listed(written, params):
+    """All that is imported, found in another way; what carries values about aside."""
+    for path, record in written.items():
+        needed = {
+            name.removeprefix("src/hessian_spectra/") for name in closure(*roots(params, path))
+        }
+        missing = needed - record["code"].keys()
+        assert not missing, f"{path} does not list {sorted(missing)}"
 
 
-def test_the_list_of_code_names_each_file_with_its_content():
+def test_the_list_of_code_names_each_file_with_its_content(written):
     folder = "studies/correlations/norm_correlation"
-    text = code.text_of(f"{folder.replace('/', '.')}.figure")
-    digests = dict(reversed(line.split()) for line in text.splitlines())
-    content = (ROOT / "src" / "hessian_spectra" / folder / "figure.py").read_bytes()
-    assert hashlib.sha256(content).hexdigest().startswith(digests[f"{folder}/figure.py"])
-    assert {f"{folder}/reading.py", "studies/correlations/drawing.py"} <= {*digests}
+    listed_code = written["cracking-fig4/draws.json"]["code"]
+    content = digest_of(ROOT / "src" / "hessian_spectra" / folder / "figure.py")
+    assert content.startswith(listed_code[f"{folder}/figure.py"])
+    assert {f"{folder}/reading.py", "studies/correlations/drawing.py"} <= {*listed_code}
     others = {"results.py", "studies/scalar/relu_cells/figure.py", f"{folder}/study.py"}
-    assert not others & {*digests}
+    assert not others & {*listed_code}
 
 
-def test_the_schema_depends_on_all_that_it_is_made_of(dvc_stages, tmp_path):
-    """An edit of a dataclass that a configuration must fit checks the configuration again."""
-    code.code(tmp_path)
-    names = {line.split()[1] for line in (tmp_path / "configured.txt").read_text().splitlines()}
-    for group in ("data", "networks", "studies"):
-        for kind in schema.kinds(group):
-            config = schema.module_of(group, kind, "").Config
-            for one in config.__mro__[:-1]:
-                file = Path(inspect.getfile(one)).relative_to(ROOT / "src" / "hessian_spectra")
-                assert str(file) in names, one
-    assert "results/code/configured.txt" in dvc_stages["configure"]["deps"]
-    assert not [name for name in names if name.endswith(("figure.py", "claims.py"))]
-
-
-def test_the_list_of_the_claims_names_their_tables():
+def test_the_list_of_the_claims_names_their_tables(written):
     """A claim may be a row of a table, which is no code."""
-    modules = [f"{name}.claims" for name in schema.kinds("studies").values()]
-    listed_files = {line.split()[1] for line in code.text_of(*modules).splitlines()}
     library = ROOT / "src" / "hessian_spectra"
     for table in [*library.glob("studies/**/*.yaml"), *library.glob("studies/**/*.csv")]:
-        assert str(table.relative_to(library)) in listed_files, table
+        assert str(table.relative_to(library)) in written["claims.json"]["code"], table
 
 
-@pytest.mark.parametrize("name", [name for name in STAGES if name not in LISTED])
-def test_the_code_a_stage_depends_on_is_the_code_it_imports(dvc_stages, params, name):
-    (found,) = (found for key, found in dvc_stages.items() if key.partition("@")[0] == name)
-    declared = [dep for dep in found["deps"] if dep.startswith(("src", "pipelines"))]
-    # Loading a study's base and a kind by name is all that the shared code needs of such packages.
-    shared = {
-        "src/hessian_spectra/studies/base.py",
-        "src/hessian_spectra/networks/tools/result.py",
-        "src/hessian_spectra/drawing/save.py",
-        "src/hessian_spectra/ledger/claims.py",
-        "src/hessian_spectra/ledger/bounds.py",
-    }
-    # A training logs live runs, wherever it stands.
-    live = {str(path.relative_to(ROOT)) for path in (ROOT / "src" / TRACKING).glob("*.py")}
-    shared |= live | {"src/hessian_spectra/drawing/record.py"}
-    needed = closure(f"pipelines/{STAGES[name]}.py", *dynamic_roots(name, "", params)) - shared
-    missing = {f for f in needed if not any(Path(f).is_relative_to(d) for d in declared)}
-    missing = {f for f in missing if Path(f).name != "__init__.py"}
-    assert not missing, f"{name} imports what it does not declare: {sorted(missing)}"
-    used = {dep for dep in declared for f in needed | shared if Path(f).is_relative_to(dep)}
-    assert set(declared) == used, f"{name} declares code that it does not import"
+def test_what_the_page_is_made_of_is_listed(written):
+    library = ROOT / "src" / "hessian_spectra"
+    for suffix in ("css", "js", "yaml"):
+        for file in (library / "report").glob(f"*.{suffix}"):
+            assert str(file.relative_to(library)) in written["report.json"]["code"], file
 
 
-def test_an_undeclared_key_cannot_be_read():
-    kept = stage._select(compose(), ["studies.cracking-fig7"])
+def test_a_docstring_counts_where_it_is_a_claim(tmp_path):
+    """Elsewhere neither it nor a comment makes anything run again."""
+    text = '"""Of the module."""\n\n\ndef one():\n    """Of the function."""\n    return 1\n'
+    (tmp_path / "claims.py").write_text(text)
+    (tmp_path / "study.py").write_text(text)
+    before = inputs.digests([*tmp_path.iterdir()])
+    for file in tmp_path.iterdir():
+        file.write_text(text.replace("Of the function", "About it") + "# more\n")
+    after = inputs.digests([*tmp_path.iterdir()])
+    assert [before[k] == after[k] for k in range(2)] == [
+        file.stem == "study" for file in tmp_path.iterdir()
+    ]
+
+
+def test_an_undeclared_key_cannot_be_read(params):
+    kept = stage.read_only({"studies": {"cracking-fig7": params["studies"]["cracking-fig7"]}})
     assert kept.studies["cracking-fig7"].kind == "data_scale"
     with pytest.raises(Exception, match="tracking"):
         kept.tracking  # noqa: B018

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from pipelines import configure, figures, side, stage, train
+from pipelines import configure, figures, inputs, side, stage, train
 
 STUDY = "studies.cracking-fig7"
 
@@ -68,27 +68,27 @@ def fail(monkeypatch, capsys, tmp_path):
     ],
 )
 def test_a_bad_configuration_is_refused_in_one_line(fail, override, message):
-    assert fail(configure.configure, [], override).startswith(message)
+    assert fail(configure.configure, "", override).startswith(message)
 
 
 def test_an_unknown_study_is_named_with_those_that_exist(fail):
-    line = fail(side.side, side.READS, "side=closed_form", "only=cracking-fig0")
+    line = fail(side.side, inputs.COMPUTES, "side=closed_form", "only=cracking-fig0")
     assert line.startswith("error: unknown study 'cracking-fig0': expected one of ")
     assert "cracking-fig7" in line
 
 
 def test_a_stage_asks_for_its_study(fail):
-    line = fail(figures.figures, figures.READS)
+    line = fail(figures.figures, inputs.DRAWS)
     assert line.startswith("error: only: expected a study, one of ")
 
 
 def test_a_study_that_does_not_train_is_refused(fail):
-    line = fail(train.train, train.READS, "only=cracking-fig7")
+    line = fail(train.train, inputs.COMPUTES, "only=cracking-fig7")
     assert line == "error: only: expected networks or a study that trains, got 'cracking-fig7'"
 
 
 def test_unknown_networks_are_named_with_those_that_exist(fail):
-    line = fail(train.train, train.READS, "only=three-layer")
+    line = fail(train.train, inputs.COMPUTES, "only=three-layer")
     assert line.startswith("error: unknown networks or study 'three-layer': expected one of ")
     assert "two-layer-linear" in line
     assert "data-fig1c" in line
@@ -99,18 +99,20 @@ def test_unknown_networks_are_named_with_those_that_exist(fail):
     [(["only=cracking-fig7"], "none"), (["only=cracking-fig7", "side=left"], "'left'")],
 )
 def test_a_side_is_asked_for(fail, arguments, got):
-    line = fail(side.side, side.READS, *arguments)
+    line = fail(side.side, inputs.COMPUTES, *arguments)
     assert line == (
         f"error: side: expected closed_form, numerics, correlation, got {got}; add side=<side>"
     )
 
 
 def test_a_side_that_a_study_does_not_have_is_refused(fail):
-    line = fail(side.side, side.READS, "only=cracking-fig7", "side=correlation")
+    line = fail(side.side, inputs.COMPUTES, "only=cracking-fig7", "side=correlation")
     assert line == "error: only: expected a study with a correlation side, got 'cracking-fig7'"
 
 
-def test_a_missing_params_file_is_named(fail):
-    line = fail(side.side, side.READS, "-cn", "locked", "side=closed_form", "only=cracking-fig7")
-    assert line.startswith("config error: ")
-    assert "params" in line
+def test_a_stage_before_configure_is_refused(fail):
+    line = fail(
+        side.side, inputs.COMPUTES, "-cn", "locked", "side=closed_form", "only=cracking-fig7"
+    )
+    path = "results/inputs/cracking-fig7/computes.json"
+    assert line == f"error: {path} is missing: run dvc repro configure"

@@ -64,7 +64,7 @@ def test_bad_values_are_refused_in_one_line(composed, changes, message):
 
 def test_missing_data_end_the_stage_with_the_command_that_fetches_them(ends, capsys, tmp_path):
     overrides = ["only=images", "data.sets.images.sources=[mnist]", f"data.root={tmp_path}/none"]
-    assert ends(prepare.prepare, prepare.READS, *overrides) == 2
+    assert ends(prepare.prepare, "prepare", *overrides) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert lines[0].startswith(f"error: mnist: {tmp_path}/none/MNIST/raw/train-images-idx3-ubyte")
@@ -81,7 +81,7 @@ def test_own_images_below_the_root_are_prepared(ends, tmp_path):
     images = np.zeros((2, 1, 1, 1), np.uint8)
     np.savez(tmp_path / "own.npz", images=images, labels=np.array([0, 1]))
     overrides = ["only=images", "data.sets.images.sources=[own.npz]", f"data.root={tmp_path}"]
-    assert ends(prepare.prepare, prepare.READS, *overrides) == 0
+    assert ends(prepare.prepare, "prepare", *overrides) == 0
     (written,) = (tmp_path / "results" / "runs").rglob("images.npz")
     assert read_arrays(written)["own/labels"].tolist() == [0, 1]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hessian_spectra.results import read_arrays
-from pipelines import side, stage, train
+from pipelines import inputs, side, stage, train
 
 NAME = "two-layer-linear"
 NETWORKS = f"networks.{NAME}"
@@ -32,7 +32,7 @@ def run(monkeypatch, tmp_path):
         monkeypatch.setenv("HESSIAN_SPECTRA_CLUSTER", cluster)
         monkeypatch.setattr(sys, "argv", ["stage", *SMALL, *arguments])
         with pytest.raises(SystemExit) as ended:
-            stage.run(getattr(module, module.__name__.rpartition(".")[2]), module.READS)
+            stage.run(getattr(module, module.__name__.rpartition(".")[2]), inputs.COMPUTES)
         return ended.value.code
 
     return call

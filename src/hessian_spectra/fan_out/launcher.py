@@ -1,11 +1,11 @@
 """Where the items of a computation are computed, and how many at once."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from hessian_spectra.validation import require
+from hessian_spectra.work import cores
 
 CLUSTERS = ("debug", "local", "slurm")
 # SLURM's own limit on the size of an array of jobs is 1001 unless an administrator changed it.
@@ -14,13 +14,6 @@ LARGEST_ARRAY = 1000
 
 class FanOutError(RuntimeError):
     """Some items could not be computed; the message is one line and says what to do."""
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _is_count(value: Any, least: int) -> bool:

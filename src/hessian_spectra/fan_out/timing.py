@@ -10,11 +10,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hessian_spectra.fan_out.computation import shards_of
-from hessian_spectra.fan_out.launcher import Launcher, cores
+from hessian_spectra.fan_out.launcher import Launcher
 from hessian_spectra.fan_out.plan import Plan, plan
 from hessian_spectra.fan_out.progress import duration
 from hessian_spectra.results import Arrays
-from hessian_spectra.work import KEEPS_NOTHING, FanOut
+from hessian_spectra.work import KEEPS_NOTHING, FanOut, cores
 
 # How many items are timed, from the cheapest to the dearest.
 PROBES = 4

@@ -1,0 +1,23 @@
+"""Stage check: whether every identity holds. It comes last, so that page and ledger are there."""
+
+from hessian_spectra.ledger.evaluation import broken
+from hessian_spectra.ledger.record import read_claims
+from hessian_spectra.results import write_bytes
+from pipelines.stage import Context, run
+
+
+def check(context: Context) -> None:
+    """Write ``results/check.txt``.
+
+    Raises:
+        ValueError: an identity is broken; the message names each.
+    """
+    found = broken(read_claims(context.reports))
+    if found:
+        noun = "identity does" if len(found) == 1 else "identities do"
+        raise ValueError(f"{len(found)} {noun} not hold: " + "; ".join(found))
+    write_bytes(context.results / "check.txt", b"every identity holds\n")
+
+
+if __name__ == "__main__":
+    run(check, "check")

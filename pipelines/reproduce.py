@@ -1,0 +1,270 @@
+"""Command reproduce: `dvc repro` on all cores.
+
+    python -m pipelines.reproduce [--jobs N]
+
+DVC runs one stage after the other, and most of them use one core. So several `dvc repro` share the
+repository here, each with a few stages whose inputs are there; what must run, and in which order,
+DVC itself says. A plain `dvc repro` does the rest, and is the proof that nothing is left.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from hessian_spectra.work import cores
+
+LOCK = Path("dvc.lock")
+# The stages before those that serve one study or network each.
+FIRST = "prepare"
+# How many stages one `dvc repro` takes at most: it needs a second to start, and the work should not
+# wait for one that has too much of it. Trainings take longest.
+MOST = {"train": 1}
+MOST_OTHERWISE = 6
+# How long stages are given to end when others have failed, in seconds.
+PATIENCE = 30.0
+# What DVC says of each stage that nobody has to read.
+CHATTER = re.compile(
+    r"(Stage '.*' didn't change, skipping|Updating lock file .*|Use `dvc push`.*|To track the .*"
+    r"|To enable auto staging.*|\tgit add .*|\tdvc config core\.autostage.*"
+    r"|Data and pipelines are up to date\.|> python .*)?$"
+)
+STARTED = re.compile(r"Running stage '(.*)':$|Stage '(.*)' is cached - skipping run.*$")
+
+Graph = Mapping[str, set[str]]
+
+
+class Failed(Exception):  # noqa: N818 - it ends the command; what failed has been said
+    """A `dvc` command failed; the code is the one to end with."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"ended with code {code}")
+        self.code = code
+
+
+def _dvc(*arguments: str) -> str:
+    """What a `dvc` command that changes nothing prints."""
+    command = ("dvc", "--wait-for-lock", *arguments)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise Failed(done.returncode)
+    return done.stdout
+
+
+def _repro(*targets: str) -> None:
+    code = subprocess.run(("dvc", "--wait-for-lock", "repro", *targets), check=False).returncode
+    if code:
+        raise Failed(code)
+
+
+def mend_lock() -> None:
+    """Take back a dvc.lock of which a killed `dvc` has written a part: it writes it in place.
+
+    What ran since is found again, in the cache of runs.
+    """
+    try:
+        whole = isinstance(yaml.load(LOCK.read_text(), yaml.CSafeLoader)["stages"], dict)
+        if whole and LOCK.read_bytes().endswith(b"\n"):
+            return
+    except FileNotFoundError:
+        return
+    except (yaml.YAMLError, TypeError, KeyError, UnicodeDecodeError):
+        pass
+    subprocess.run(("git", "checkout", "--quiet", "--", str(LOCK)), check=True)
+    print(f"{LOCK} was cut off by a run that was killed: went back to the committed one")
+
+
+def changed() -> set[str]:
+    """The stages that DVC finds changed; those that depend on them are not among them."""
+    return {name for name in json.loads(_dvc("status", "--json")) if name != "dvc.yaml"}
+
+
+def graph() -> dict[str, set[str]]:
+    """For each stage those that it depends on directly, in the order of dvc.yaml."""
+    found: dict[str, set[str]] = {}
+    for line in _dvc("dag", "--dot").splitlines():
+        names = re.findall(r'"([^"]+)"', line)
+        for name in names:
+            found.setdefault(name, set())
+        if len(names) == 2:
+            found[names[1]].add(names[0])
+    return found
+
+
+def items(before: Graph, first: set[str]) -> list[str]:
+    """The stages that serve one study or network each and are to run, in the order of dvc.yaml.
+
+    Args:
+        before: for each stage those that it depends on.
+        first: the changed ones; what depends on them, however indirectly, may change as well.
+
+    Example:
+        >>> before = {"a": set(), "b@x": {"a"}, "b@y": set(), "c@x": {"b@x"}, "d": {"c@x"}}
+        >>> items(before, {"a"})
+        ['b@x', 'c@x']
+    """
+    stale, waiting = set(first), set(first)
+    while waiting:
+        waiting = {name for name, needed in before.items() if needed & waiting} - stale
+        stale |= waiting
+    return [name for name in before if name in stale and "@" in name]
+
+
+def take(ready: Sequence[str], jobs: int) -> list[str]:
+    """The stages that one `dvc repro` is given next: some of one kind, fewer the fewer are left.
+
+    Example:
+        >>> take(["train@a", "train@b"], 2), take(["figures@a", "figures@b", "figures@c"], 2)
+        (['train@a'], ['figures@a'])
+    """
+    kind = ready[0].partition("@")[0]
+    alike = [name for name in ready if name.partition("@")[0] == kind]
+    share = max(1, len(alike) // (2 * jobs))
+    return alike[: min(share, MOST.get(kind, MOST_OTHERWISE))]
+
+
+class Runner:
+    """Several `dvc repro` at once.
+
+    Args:
+        jobs: how many.
+        environment: of their processes.
+        say: prints a line.
+    """
+
+    def __init__(
+        self, jobs: int, environment: Mapping[str, str], say: Callable[[str], None] = print
+    ) -> None:
+        self._jobs = jobs
+        self._environment = dict(environment)
+        self._say = say
+        self._running: dict[subprocess.Popen[str], list[str]] = {}
+        self._ended: queue.Queue[subprocess.Popen[str]] = queue.Queue()
+        self._count = 0
+        self._stopping = False
+
+    def run(self, before: Graph, todo: Sequence[str]) -> None:
+        """Run stages, each when those that it depends on are done.
+
+        Args:
+            before: for each stage those that it depends on.
+            todo: the stages to run; all others are up to date.
+
+        Raises:
+            Failed: one of them failed, or was killed; the others have been stopped.
+        """
+        left, self._total = list(todo), len(todo)
+        try:
+            while left or self._running:
+                while len(self._running) < self._jobs and (ready := self._ready(before, left)):
+                    batch = take(ready, self._jobs)
+                    left = [name for name in left if name not in batch]
+                    self._start(batch)
+                process = self._ended.get()
+                self._running.pop(process)
+                if process.returncode:
+                    raise Failed(process.returncode if process.returncode > 0 else 1)
+        finally:
+            self._stop()
+
+    def _ready(self, before: Graph, left: Sequence[str]) -> list[str]:
+        open_ones = {*left, *(name for batch in self._running.values() for name in batch)}
+        return [name for name in left if not before[name] & open_ones]
+
+    def _start(self, batch: list[str]) -> None:
+        # In a session of their own: what is to end is ended with all that it has started.
+        process = subprocess.Popen(
+            ("dvc", "--wait-for-lock", "repro", "--single-item", *batch),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=self._environment,
+            start_new_session=True,
+        )
+        self._running[process] = batch
+        threading.Thread(target=self._follow, args=(process, batch), daemon=True).start()
+
+    def _follow(self, process: subprocess.Popen[str], batch: list[str]) -> None:
+        """Pass on what a process says, each line with its stage."""
+        stage, lines = batch[0], process.stdout
+        assert lines is not None
+        with lines:
+            for line in map(str.rstrip, lines):
+                if started := STARTED.match(line):
+                    stage = started[1] or started[2]
+                    self._count += 1
+                    cached = ": restored from the cache" if started[2] else ""
+                    self._say(f"[{self._count}/{self._total}] {stage}{cached}")
+                elif not CHATTER.match(line):
+                    self._say(f"{stage}: {line}")
+        if process.wait() < 0 and not self._stopping:
+            self._say(f"{stage}: was killed (signal {-process.returncode}); run again to go on")
+        self._ended.put(process)
+
+    def _stop(self) -> None:
+        """End what still runs: each stage keeps what is finished."""
+        self._stopping = True
+        for number, patience in ((signal.SIGINT, PATIENCE), (signal.SIGKILL, PATIENCE)):
+            for process in self._running:
+                _signal(process, number)
+            for process in list(self._running):
+                try:
+                    process.wait(patience)
+                    del self._running[process]
+                except subprocess.TimeoutExpired:
+                    continue
+
+
+def _signal(process: subprocess.Popen[str], number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def environment(jobs: int) -> dict[str, str]:
+    """Of the stages that run at once: they share the cores that one of them would have."""
+    shared = {"HESSIAN_SPECTRA_WORKERS": str(max(1, cores() // jobs))}
+    return shared | dict(os.environ)
+
+
+def reproduce(jobs: int) -> None:
+    """Bring everything up to date."""
+    mend_lock()
+    stale = changed()
+    before = graph()
+    if stale & {FIRST, *before[FIRST]}:
+        _repro(FIRST)
+        stale = changed()
+    todo = items(before, stale)
+    if todo and jobs > 1:
+        Runner(jobs, environment(jobs)).run(before, todo)
+    if stale:
+        _repro()
+
+
+def _jobs() -> int:
+    parser = argparse.ArgumentParser(prog="python -m pipelines.reproduce", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=cores(), help="how many stages run at once")
+    jobs = parser.parse_args().jobs
+    if jobs < 1:
+        parser.error(f"--jobs: expected at least 1, got {jobs}")
+    return jobs
+
+
+if __name__ == "__main__":
+    try:
+        reproduce(_jobs())
+    except Failed as failed:
+        sys.exit(failed.code)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)

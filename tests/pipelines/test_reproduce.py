@@ -1,0 +1,196 @@
+"""`make repro` on all cores: what runs at once, what a killed run leaves, and that bytes agree."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from pipelines import reproduce
+from tests.pipelines.workspace import environment
+
+pytestmark = [pytest.mark.xdist_group("reproduce")]
+
+# Two chains and a training that are quick.
+KEPT = {"cracking-fig1", "poster-relu", "poster-pair"}
+NETWORKS = {"two-layer-linear", "two-layer-relu", "deep-linear", "deep-relu"}
+BEFORE = {
+    "configure": set(),
+    "prepare": {"configure"},
+    "train@a": {"prepare"},
+    "numerics@a": {"train@a", "configure"},
+    "numerics@b": {"prepare"},
+    "figures@a": {"numerics@a"},
+    "figures@b": {"numerics@b"},
+    "claims": {"figures@a", "figures@b"},
+}
+
+
+def test_what_depends_on_a_changed_stage_runs_as_well():
+    everything = ["train@a", "numerics@a", "numerics@b", "figures@a", "figures@b"]
+    assert reproduce.items(BEFORE, {"configure"}) == everything
+    assert reproduce.items(BEFORE, {"numerics@b"}) == ["numerics@b", "figures@b"]
+    assert reproduce.items(BEFORE, {"claims"}) == reproduce.items(BEFORE, set()) == []
+
+
+def test_no_dvc_gets_stages_of_which_one_waits_for_another():
+    ready = ["numerics@a", "numerics@b", "numerics@c", "numerics@d", "figures@e"]
+    assert reproduce.take(ready, 1) == ["numerics@a", "numerics@b"]
+    assert reproduce.take(ready, 2) == ["numerics@a"]
+    assert reproduce.take(["figures@e", *ready], 1) == ["figures@e"]
+    many = [f"numerics@{k}" for k in range(100)]
+    assert len(reproduce.take(many, 2)) == reproduce.MOST_OTHERWISE
+
+
+FAKE = """#!{python}
+import os, pathlib, sys, time
+stages = sys.argv[sys.argv.index("--single-item") + 1:]
+for stage in stages:
+    print(f"Running stage '{{stage}}':", flush=True)
+    folder = pathlib.Path("done")
+    missing = [n for n in {before!r}[stage] if "@" in n and not (folder / n).exists()]
+    if missing or stage == os.environ.get("BREAKS"):
+        sys.exit(f"{{stage}} without {{missing}}")
+    if stage == os.environ.get("LASTS"):
+        time.sleep(100)
+    (folder / stage).touch()
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run stages with a `dvc` that keeps account of them; what was said and what was done."""
+    (tmp_path / "done").mkdir()
+    fake = tmp_path / "dvc"
+    fake.write_text(FAKE.format(python=sys.executable, before=BEFORE))
+    fake.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    def call(jobs, todo, **variables):
+        said = []
+        runner = reproduce.Runner(jobs, os.environ | variables, said.append)
+        try:
+            runner.run(BEFORE, todo)
+        finally:
+            done = {path.name for path in (tmp_path / "done").iterdir()}
+            call.said, call.done = said, done
+        return done
+
+    return call
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 8])
+def test_a_stage_runs_when_what_it_needs_is_there(run, jobs):
+    todo = reproduce.items(BEFORE, {"configure"})
+    assert run(jobs, todo) == {*todo}
+    assert sorted(line.split()[0] for line in run.said) == [f"[{k}/5]" for k in range(1, 6)]
+
+
+def test_a_stage_that_fails_ends_the_others_at_once(run):
+    began = time.monotonic()
+    with pytest.raises(reproduce.Failed):
+        run(2, reproduce.items(BEFORE, {"configure"}), BREAKS="numerics@b", LASTS="train@a")
+    assert time.monotonic() - began < 20
+    assert run.done == set()
+    assert any("numerics@b without []" in line for line in run.said)
+    assert not any("killed" in line for line in run.said)
+
+
+def test_a_lock_that_was_cut_off_is_taken_back(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lock = tmp_path / "dvc.lock"
+    whole = "schema: '2.0'\nstages:\n  one:\n    cmd: true\n    deps:\n    - path: a\n"
+    lock.write_text(whole)
+    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "lock"]):
+        subprocess.run(["git", *command], check=True)
+    reproduce.mend_lock()
+    assert capsys.readouterr().out == ""
+    for cut in ("", whole[:20], whole[:-3], "schema: '2.0'\nstages: {", "\x00"):
+        lock.write_text(cut)
+        reproduce.mend_lock()
+        assert lock.read_text() == whole
+        assert capsys.readouterr().out.startswith("dvc.lock was cut off by a run that was killed")
+
+
+def smallest(workspace):
+    """Leave a few studies alone in a copy of the repository, and no networks of several studies."""
+    conf = workspace.path / "conf" / "config.yaml"
+    studies = re.findall(r"^ +- (\w+/[\w-]+)$", conf.read_text(), re.MULTILINE)
+    cut = {name.partition("/")[2] for name in studies} - KEPT
+    text = "".join(
+        line
+        for line in conf.read_text().splitlines(keepends=True)
+        if line.strip().rpartition("/")[2].removeprefix("- ") not in cut
+    )
+    conf.write_text(text)
+    lines = (workspace.path / "dvc.yaml").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if line.strip().partition(":")[0] not in cut | NETWORKS]
+    text = "".join(kept)
+    for empty in ("shared: &shared", "correlated: &correlated"):
+        text = text.replace(f"{empty}\n", f"{empty} {{}}\n")
+    (workspace.path / "dvc.yaml").write_text(text)
+    workspace.run("git", "add", "--all")
+    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+    workspace.run("git", *who, "commit", "--quiet", "--message", "a few studies")
+    return workspace
+
+
+# What no run may change: all that is made, but for the runs of W&B and DVC's own records.
+MADE = ("results", "reports")
+COMMAND = ("python", "-m", "pipelines.reproduce", "--jobs", "2")
+
+
+def made(workspace):
+    found = workspace.outputs(*MADE)
+    return {name: content for name, content in found.items() if "shards" not in name}
+
+
+@pytest.fixture(scope="module")
+def plain(make_workspace):
+    """What a plain `dvc repro` makes, one stage after the other."""
+    workspace = smallest(make_workspace("plain"))
+    workspace.run("dvc", "repro")
+    return workspace
+
+
+@pytest.mark.pipeline
+def test_a_killed_dvc_among_several_leaves_nothing_behind(plain, make_workspace):
+    workspace = smallest(make_workspace("killed"))
+    driver = subprocess.Popen(
+        COMMAND,
+        cwd=workspace.path,
+        env=environment() | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with driver:
+        assert driver.stdout is not None
+        said = []
+        for line in driver.stdout:
+            said.append(line)
+            running = [p for p in psutil.Process(driver.pid).children() if "dvc" in p.name()]
+            if line.startswith("[2/") and running:
+                os.kill(running[0].pid, signal.SIGKILL)
+                break
+        else:
+            pytest.fail("".join(said))
+        said += driver.stdout.readlines()
+    assert driver.wait(60) != 0
+    assert any("was killed (signal 9); run again to go on" in line for line in said), said
+    workspace.run(*COMMAND)
+    assert made(workspace) == made(plain)
+    assert workspace.run(*COMMAND).stdout == ""
+
+
+@pytest.mark.pipeline
+def test_a_run_leaves_in_git_what_it_should(plain):
+    """Git sees the lock and the small texts, which the copy's few studies change, and no more."""
+    changed = {line.split()[1] for line in plain.changed().splitlines()}
+    assert changed <= {"dvc.lock", "params.yaml", "reports/claims.md", "reports/metrics.json"}
