@@ -21,6 +21,14 @@ STUDIES = {
     "cracking-fig27": ("singh2026cracking", "Figure 27"),
 }
 
+# The study that has a recorded run, its facts, and what either run departs in from the paper.
+RECORDED = "cracking-fig7"
+FACTS = {"scale": "paper", "commit": "abc", "hardware": {"cores": 2}, "seconds": {RECORDED: 12.5}}
+DEPARTS = {
+    "demo": {"networks.made-up.networks": [20, 200], "networks.made-up.rates.sp": [0.1, 1.0]},
+    "paper": {"sizes": [[1, 2], [1, 2, 3]]},
+}
+
 # Text that would break a page or a script that does not escape it.
 AWKWARD = "a < b && \"c\" > 'd' </script><img src=x onerror=alert(1)> ‖w‖²"
 
@@ -40,9 +48,9 @@ def config(study: str) -> dict[str, object]:
     }
 
 
-def arrays(study: str) -> dict[str, np.ndarray]:
-    """Made-up arrays, other ones for each study."""
-    phase = len(study) + ord(study[-1])
+def arrays(study: str, scale: str = "demo") -> dict[str, np.ndarray]:
+    """Made-up arrays, other ones for each study and scale."""
+    phase = len(study) + ord(study[-1]) + (0.5 if scale == "paper" else 0)
     x = np.linspace(0, 4, 40)
     return {"x": x, "outlier": np.sin(x + phase), "names": np.array(["a", "b"])}
 
@@ -72,8 +80,27 @@ def claim(number: int, study: str | None, verdict: str, **changes: object) -> di
         "printed": None,
         "printed_error": None,
         "explanation": "" if study else "It takes a longer run.",
+        "scale": "demo" if study else None,
+        "recorded": False,
+        "departs": DEPARTS["demo"] if study == RECORDED else {},
+        "beside": None,
     }
     return entry | changes
+
+
+def on_both_runs(number: int, verdicts: tuple[str, str], decides: str) -> dict[str, object]:
+    """A made-up claim of the study with two runs.
+
+    Args:
+        number: of the claim.
+        verdicts: on today's run and on the recorded one.
+        decides: the scale of the run that decides.
+    """
+    today = claim(number, RECORDED, verdicts[0])
+    at_paper = {"scale": "paper", "recorded": True, "departs": DEPARTS["paper"]}
+    recorded = claim(number, RECORDED, verdicts[1], measured=0.5 + number, **at_paper)
+    first, second = (recorded, today) if decides == "paper" else (today, recorded)
+    return first | {"beside": second}
 
 
 def claims() -> list[dict[str, object]]:
@@ -82,11 +109,35 @@ def claims() -> list[dict[str, object]]:
     entries = []
     for number in range(36):
         study = studies[number % len(studies)]
-        verdict = VERDICTS[(number // 5) % 3] if study else "not run at this scale"
+        verdict = VERDICTS[(number // 5) % 4] if study else "not run at this scale"
         erratum = {"printed": f"Printed form {number}", "printed_error": 0.25 * number}
         entries.append(claim(number, study, verdict, **(erratum if verdict == "corrected" else {})))
     entries[0]["statement"] = AWKWARD
+    entries[5] = on_both_runs(5, ("reproduced", "reproduced"), "paper")
+    entries[14] = on_both_runs(14, ("reproduced", "differs"), "paper")
+    entries[23] = on_both_runs(23, ("differs", "undecided"), "paper")
+    entries[32] = on_both_runs(32, ("undecided", "undecided"), "demo")
     return entries
+
+
+def _save(study: str, scale: str, reports: Path) -> None:
+    """Draw one run of a study, and save the figure."""
+    values, recorded = arrays(study, scale), scale == "paper"
+    figure, axes = style.panels(height=2.6)
+    axes.plot(values["x"], values["outlier"], label=f"{study}, {scale}", **style.EXACT)
+    axes.set(xlabel="made-up x", ylabel="made-up y")
+    axes.legend()
+    caption = f"Made-up curve for a test, in place of {study}, with 40 points at σ² ≤ 4."
+    origin = Origin(
+        study=study,
+        config=config(study),
+        package="hessian_spectra.studies.samples.sample",
+        arrays={"numerics": "0" * 64},
+        scale=scale,
+        facts=FACTS if recorded else {},
+        departs=DEPARTS[scale] if study == RECORDED else {},
+    )
+    save(figure, caption, origin, reports / "figures", recorded=recorded)
 
 
 def write(root: Path) -> Path:
@@ -98,22 +149,14 @@ def write(root: Path) -> Path:
     reports, results = root / "reports", root / "results"
     for study in STUDIES:
         values = arrays(study)
-        figure, axes = style.panels(height=2.6)
-        axes.plot(values["x"], values["outlier"], label=study, **style.EXACT)
-        axes.set(xlabel="made-up x", ylabel="made-up y")
-        axes.legend()
-        caption = f"Made-up curve for a test, in place of {study}, with 40 points at σ² ≤ 4."
-        origin = Origin(
-            study=study,
-            config=config(study),
-            package="hessian_spectra.studies.samples.sample",
-            arrays={"numerics": "0" * 64},
-            scale="demo",
-        )
-        save(figure, caption, origin, reports / "figures")
+        _save(study, "demo", reports)
         write_arrays(results / study / "numerics.npz", values)
         if study != "cracking-fig9":
             write_arrays(results / study / "closed_form.npz", {"outlier": values["outlier"]})
+    _save(RECORDED, "paper", reports)
+    evidence = reports / "evidence" / RECORDED
+    write_arrays(evidence / "numerics.npz", arrays(RECORDED, "paper"))
+    write_json(evidence / "facts.json", FACTS)
     entries = claims()
     write_json(reports / "claims.json", entries)
     counts = {v: sum(entry["verdict"] == v for entry in entries) for v in VERDICTS}

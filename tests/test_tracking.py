@@ -14,6 +14,7 @@ import sample_reports
 from wandb_files import RunFile, read_back
 
 from hessian_spectra import tracking
+from hessian_spectra.ledger.bounds import VERDICTS
 from hessian_spectra.results import MissingResultError, RecordError
 from hessian_spectra.tracking import TrackingError, log_dashboard, start_run
 
@@ -90,7 +91,7 @@ def dashboard(sample_root: Path, directory: Path, **changes: Any) -> dict[str, A
 
 
 @pytest.fixture(scope="module")
-def recorded(
+def logged(
     sample_root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, Any], Path]:
     directory = tmp_path_factory.mktemp("tracking")
@@ -98,27 +99,47 @@ def recorded(
 
 
 @pytest.fixture(scope="module")
-def run_file(recorded: tuple[dict[str, Any], Path]) -> RunFile:
-    (folder,) = (recorded[1] / "wandb").glob("offline-run-*")
+def run_file(logged: tuple[dict[str, Any], Path]) -> RunFile:
+    (folder,) = (logged[1] / "wandb").glob("offline-run-*-dashboard-*")
     return read_back(folder)
 
 
+@pytest.fixture(scope="module")
+def recorded_file(logged: tuple[dict[str, Any], Path]) -> RunFile:
+    (folder,) = (logged[1] / "wandb").glob("offline-run-*-recorded-*")
+    return read_back(folder)
+
+
+def claims_table(directory: Path, run: str) -> list[dict[str, Any]]:
+    """The rows of the table of claims that a run has."""
+    (table,) = directory.glob(f"wandb/offline-run-*-{run}/files/media/table/claims*.json")
+    content = json.loads(table.read_text())
+    return [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
+
+
+def row_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """A claim as a row of the table."""
+    row = {key: value for key, value in entry.items() if key not in ("interval", "beside")}
+    low, high = entry["interval"] or (None, None)
+    return row | {"low": low, "high": high, "departs": ", ".join(entry["departs"])}
+
+
 def test_every_registered_figure_is_in_the_run_as_it_is_in_reports(
-    recorded: tuple[dict[str, Any], Path], run_file: RunFile, sample_root: Path
+    logged: tuple[dict[str, Any], Path], run_file: RunFile, sample_root: Path
 ) -> None:
     expected = {}
     for file in (sample_root / "reports" / "figures").glob("*.png"):
         paper, _ = sample_reports.STUDIES[file.stem]
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         expected[f"figures/{paper}/{file.stem}"] = digest
-        assert recorded[0]["figures"][file.stem] == digest
+        assert logged[0]["figures"][file.stem] == digest
     assert len(expected) == len(sample_reports.STUDIES)
     assert run_file.images == expected
     assert all(run_file.summary[key]["caption"] for key in expected)
 
 
 def test_the_arrays_under_each_figure_are_in_the_run(
-    recorded: tuple[dict[str, Any], Path], run_file: RunFile, sample_root: Path
+    logged: tuple[dict[str, Any], Path], run_file: RunFile, sample_root: Path
 ) -> None:
     for study in sample_reports.STUDIES:
         files = {
@@ -127,24 +148,26 @@ def test_the_arrays_under_each_figure_are_in_the_run(
             if (path := sample_root / "results" / study / f"{side}.npz").is_file()
         }
         md5 = {name: hashlib.md5(content).digest() for name, content in files.items()}
-        logged = run_file.artifacts[f"data-{study}"]
-        assert {name: base64.b64decode(digest) for name, digest in logged.items()} == md5
-        assert recorded[0]["data"][study] == {
+        kept = run_file.artifacts[f"data-{study}"]
+        assert {name: base64.b64decode(digest) for name, digest in kept.items()} == md5
+        assert logged[0]["data"][study] == {
             name.removesuffix(".npz"): hashlib.sha256(content).hexdigest()
             for name, content in files.items()
         }
 
 
 def test_claims_metrics_and_configuration_are_in_the_run(
-    recorded: tuple[dict[str, Any], Path], run_file: RunFile
+    logged: tuple[dict[str, Any], Path], run_file: RunFile
 ) -> None:
-    (table,) = recorded[1].glob("wandb/offline-run-*/files/media/table/claims*.json")
-    content = json.loads(table.read_text())
-    rows = [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
-    expected = sample_reports.claims()
-    for entry in expected:
-        entry["low"], entry["high"] = entry.pop("interval") or (None, None)
-    assert rows == expected
+    rows = claims_table(logged[1], logged[0]["run"])
+    for row, entry in zip(rows, sample_reports.claims(), strict=True):
+        runs = {run["recorded"]: run for run in (entry, entry["beside"]) if run}
+        both = {}
+        for name, recorded in (("today", False), ("recorded", True)):
+            for field in ("verdict", "measured"):
+                both[f"{field}_{name}"] = runs[recorded][field] if recorded in runs else None
+        assert row == row_of(entry) | both
+    assert {row["verdict_recorded"] for row in rows} == {*VERDICTS[:4], None} - {"corrected"}
     assert run_file.summary["claims"]["nrows"] == len(rows)
     assert run_file.summary["metrics/verdicts/corrected"] == sum(
         row["verdict"] == "corrected" for row in rows
@@ -154,33 +177,85 @@ def test_claims_metrics_and_configuration_are_in_the_run(
     assert len(run_file.history) == 1
 
 
-def test_a_run_holds_neither_the_host_nor_anything_outside_its_folder(
-    recorded: tuple[dict[str, Any], Path], run_file: RunFile
+def test_the_recorded_runs_are_a_run_of_their_own_under_the_same_keys(
+    logged: tuple[dict[str, Any], Path], recorded_file: RunFile, sample_root: Path
 ) -> None:
-    (file,) = recorded[1].glob("wandb/offline-run-*/*.wandb")
+    study, reports = sample_reports.RECORDED, sample_root / "reports"
+    record = logged[0]["recorded"]
+    digest = hashlib.sha256((reports / f"figures/{study}/recorded.png").read_bytes()).hexdigest()
+    assert record["figures"] == {study: digest}
+    assert recorded_file.images == {f"figures/singh2026cracking/{study}": digest}
+    content = (reports / f"evidence/{study}/numerics.npz").read_bytes()
+    assert record["data"] == {study: {"numerics": hashlib.sha256(content).hexdigest()}}
+    arrays = {name: kept for name, kept in recorded_file.artifacts.items() if "data-" in name}
+    md5 = base64.b64encode(hashlib.md5(content).digest()).decode()
+    assert arrays == {f"data-{study}-recorded": {"numerics.npz": md5}}
+    assert recorded_file.config == {"facts": {study: sample_reports.FACTS}}
+    assert (recorded_file.run_id, recorded_file.name) == (record["run"], "recorded runs")
+    assert (recorded_file.state, recorded_file.job_type) == ("finished", "recorded")
+
+
+def test_the_recorded_runs_have_their_own_verdicts(logged: tuple[dict[str, Any], Path]) -> None:
+    runs = [run for entry in sample_reports.claims() for run in (entry, entry["beside"])]
+    expected = [row_of(run) for run in runs if run and run["recorded"]]
+    rows = claims_table(logged[1], logged[0]["recorded"]["run"])
+    assert rows == expected
+    assert logged[0]["recorded"]["claims"] == len(rows) == 4
+
+
+def test_a_run_holds_neither_the_host_nor_anything_outside_its_folder(
+    logged: tuple[dict[str, Any], Path], run_file: RunFile
+) -> None:
+    files = list(logged[1].glob("wandb/offline-run-*/*.wandb"))
+    assert len(files) == 2
     host = os.uname().nodename.encode()
-    assert b'"host"' not in file.read_bytes()
-    assert len(host) < 4 or host not in file.read_bytes()
-    assert run_file.run_id == recorded[0]["run"]
-    assert {path.name for path in recorded[1].iterdir()} == {"wandb"}
+    for content in (file.read_bytes() for file in files):
+        assert b'"host"' not in content
+        assert len(host) < 4 or host not in content
+    assert run_file.run_id == logged[0]["run"]
+    assert {path.name for path in logged[1].iterdir()} == {"wandb"}
 
 
 def test_the_same_state_replaces_its_run_and_gives_the_same_record(
-    recorded: tuple[dict[str, Any], Path], sample_root: Path
+    logged: tuple[dict[str, Any], Path], sample_root: Path
 ) -> None:
-    first, directory = recorded
+    first, directory = logged
     staged = len(list((directory / "wandb" / "staging").rglob("*")))
     assert dashboard(sample_root, directory) == first
-    assert len(list((directory / "wandb").glob("offline-run-*"))) == 1
+    assert len(list((directory / "wandb").glob("offline-run-*"))) == 2
     assert len(list((directory / "wandb" / "staging").rglob("*"))) == staged
 
 
 def test_another_state_is_another_run(
-    recorded: tuple[dict[str, Any], Path], sample_root: Path, tmp_path: Path
+    logged: tuple[dict[str, Any], Path], sample_root: Path, tmp_path: Path
 ) -> None:
     other = dashboard(sample_root, tmp_path, group="other")
-    assert other["run"] != recorded[0]["run"]
-    assert other["figures"] == recorded[0]["figures"]
+    assert other["run"] != logged[0]["run"]
+    assert other["figures"] == logged[0]["figures"]
+    assert other["recorded"] == logged[0]["recorded"], "the recorded runs are as they were"
+
+
+def test_recorded_runs_that_were_uploaded_are_not_logged_again(
+    logged: tuple[dict[str, Any], Path], sample_root: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "wandb" / f"offline-run-1-{logged[0]['recorded']['run']}"
+    folder.mkdir(parents=True)
+    (folder / "run.wandb.synced").touch()
+    assert dashboard(sample_root, tmp_path) == logged[0]
+    assert [path.name for path in folder.iterdir()] == ["run.wandb.synced"]
+    assert len(list((tmp_path / "wandb").glob("offline-run-*"))) == 2
+
+
+def test_without_recorded_runs_there_is_one_run(
+    reports: Path, sample_root: Path, tmp_path: Path
+) -> None:
+    for path in (reports / "figures" / sample_reports.RECORDED).glob("recorded.*"):
+        path.unlink()
+    arguments: dict[str, Any] = {"group": "g", "config": {}, "project": "p"}
+    record = log_dashboard(
+        reports, sample_root / "results", directory=tmp_path, mode="disabled", **arguments
+    )
+    assert record["recorded"] is None
 
 
 def test_disabled_leaves_no_trace(sample_root: Path, tmp_path: Path) -> None:
@@ -194,6 +269,12 @@ def test_missing_inputs_are_named(reports: Path, sample_root: Path, tmp_path: Pa
     arguments: dict[str, Any] = {"group": "g", "config": {}, "project": "p", "directory": tmp_path}
     with pytest.raises(MissingResultError, match=r"closed2024-fig1 holds no arrays: run dvc"):
         log_dashboard(reports, tmp_path / "nothing", **arguments | {"mode": "disabled"})
+    evidence = reports / "evidence" / sample_reports.RECORDED / "numerics.npz"
+    content = evidence.read_bytes()
+    evidence.unlink()
+    with pytest.raises(MissingResultError, match=r"holds no arrays: run git checkout reports/ev"):
+        log_dashboard(reports, results, **arguments)
+    evidence.write_bytes(content)
     (reports / "metrics.json").write_text("{")
     with pytest.raises(RecordError, match=r"metrics\.json is no JSON"):
         log_dashboard(reports, results, **arguments)
@@ -295,20 +376,28 @@ def test_the_dashboard_is_uploaded_where_there_is_a_server(
 ) -> None:
     with local_servers.wandb_server() as server:
         record, lines = run_apart(DASHBOARD, server.address, str(sample_root), str(tmp_path))
-    address = f"{server.address}/me/hessian-spectra/runs/{record['run']}"
-    assert lines == [f"W&B: {address}"]
+    addresses = [
+        f"{server.address}/me/hessian-spectra/runs/{one['run']}"
+        for one in (record, record["recorded"])
+    ]
+    assert lines == [f"W&B: {address}" for address in addresses]
     sent = {hashlib.sha256(content).hexdigest() for content in server.uploads.values()}
-    assert set(record["figures"].values()) <= sent
-    assert {digest for sides in record["data"].values() for digest in sides.values()} <= sent
+    for one in (record, record["recorded"]):
+        assert set(one["figures"].values()) <= sent
+        assert {digest for sides in one["data"].values() for digest in sides.values()} <= sent
 
 
-def test_a_server_that_falls_silent_during_the_upload_costs_one_line(
+def test_a_server_that_falls_silent_during_the_upload_costs_one_line_a_run(
     sample_root: Path, tmp_path: Path
 ) -> None:
     script = DASHBOARD.replace("float(6)", "2")
     with local_servers.wandb_server(silent_from="CreateArtifactFiles") as server:
         record, lines = run_apart(script, server.address, str(sample_root), str(tmp_path))
-    (folder,) = (tmp_path / "wandb").glob(f"offline-run-*-{record['run']}")
-    problem = "the upload took more than 2 s; the run is kept offline"
-    assert lines == [f"W&B: {problem}, later: wandb sync {folder}"]
-    assert set(read_back(folder).images.values()) == set(record["figures"].values())
+    silent = f"{server.address} cannot be reached (no answer within 2 s)"
+    problems = ("the upload took more than 2 s", silent)
+    expected = []
+    for problem, one in zip(problems, (record, record["recorded"]), strict=True):
+        (folder,) = (tmp_path / "wandb").glob(f"offline-run-*-{one['run']}")
+        expected.append(f"W&B: {problem}; the run is kept offline, later: wandb sync {folder}")
+        assert set(read_back(folder).images.values()) == set(one["figures"].values())
+    assert lines == expected

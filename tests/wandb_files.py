@@ -16,6 +16,7 @@ class RunFile:
         run_id: its id.
         project: name of the project.
         name: of the run.
+        job_type: what kind of run it is.
         state: ``finished``, ``failed``, or ``running`` for a run that was killed.
         config: the recorded configuration.
         summary: the last value of each key; images and tables as records with their ``sha256``.
@@ -26,6 +27,7 @@ class RunFile:
     run_id: str
     project: str
     name: str
+    job_type: str
     state: str
     config: dict[str, Any]
     summary: dict[str, Any]
@@ -78,6 +80,7 @@ def read_back(directory: Path) -> RunFile:
         run_id=overview["run_id"],
         project=overview["project"],
         name=overview["name"],
+        job_type=next(r["run"].get("job_type", "") for r in records if r["type"] == "run"),
         state=overview["state"],
         config=overview["config"],
         summary=overview["summary"],

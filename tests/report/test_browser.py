@@ -72,7 +72,7 @@ def visit(browser: Browser, url: str) -> Iterator[Visit]:
 def test_it_loads_without_complaint_and_without_network(visit: Visit, url: str) -> None:
     images = visit.page.evaluate("""() => Promise.all([...document.images].map(
         async (image) => { await image.decode(); return image.naturalWidth; }))""")
-    assert len(images) == len(sample_reports.STUDIES)
+    assert len(images) == len(sample_reports.STUDIES) + 1
     assert all(width > 0 for width in images)
     assert visit.complaints == []
     assert [request for request in visit.requests if not request.startswith("data:")] == [url]
@@ -123,6 +123,28 @@ def test_a_count_in_the_summary_filters_and_a_link_to_a_claim_shows_it(visit: Vi
     page.wait_for_function("document.querySelector('#claim-sample--claim-0 details').open")
     assert hidden.is_visible()
     assert hidden.get_by_text("tolerance because").is_visible()
+
+
+def test_the_filter_tells_the_runs_apart(visit: Visit) -> None:
+    page, claims = visit.page, sample_reports.claims()
+    page.select_option("#filter-run", "a recorded run decides")
+    assert visit.rows() == sum(bool(c["recorded"]) for c in claims) == 3
+    page.select_option("#filter-run", "the two runs disagree")
+    assert visit.rows() == 2
+    page.select_option("#filter-verdict", "undecided")
+    assert visit.rows() == 1
+    page.locator("[data-field='run'][data-show='a recorded run decides']").click()
+    assert page.input_value("#filter-verdict") == ""
+    assert visit.rows() == 3
+
+
+def test_a_verdict_that_disagrees_stands_out_and_one_that_agrees_does_not(visit: Visit) -> None:
+    def ground(number: int) -> str:
+        badge = visit.page.locator(f"#claim-sample--claim-{number} .beside .badge")
+        return str(badge.evaluate("(e) => getComputedStyle(e).backgroundColor"))
+
+    assert ground(5) == "rgba(0, 0, 0, 0)"
+    assert ground(14) == "rgb(223, 241, 229)"
 
 
 def test_text_that_looks_like_markup_stays_text(visit: Visit) -> None:

@@ -1,17 +1,20 @@
 import base64
 import json
 import re
+import shutil
 from collections.abc import Callable
 from html.parser import HTMLParser
+from importlib import resources
 from pathlib import Path
 
 import pytest
 import sample_reports
 
-from hessian_spectra.drawing.record import read_figures
+from hessian_spectra.ledger.bounds import VERDICTS
 from hessian_spectra.report import build
 from hessian_spectra.report.figures import override
 from hessian_spectra.report.html import anchor
+from hessian_spectra.report.verdicts import badge
 from hessian_spectra.results import MissingResultError, RecordError, write_json
 
 
@@ -65,7 +68,7 @@ def test_links_lead_to_something(page: Reader, sample_root: Path) -> None:
     inside = {link[1:] for link in links if link.startswith("#")}
     outside = [link for link in links if not link.startswith("#")]
     assert inside <= set(page.values("id"))
-    assert len(outside) == len(sample_reports.STUDIES)
+    assert len(outside) == len(sample_reports.STUDIES) + 1, "one figure has a recorded run"
     assert all((sample_root / "reports" / link).is_file() for link in outside)
 
 
@@ -77,7 +80,8 @@ def test_nothing_is_loaded_from_elsewhere(page: Reader) -> None:
 
 def test_every_figure_is_shown_as_it_is(page: Reader, sample_root: Path) -> None:
     shown = {base64.b64decode(a["src"].split(",")[1]) for a in page.all("img")}
-    files = (sample_root / "reports" / "figures").glob("*.png")
+    files = list((sample_root / "reports" / "figures").rglob("*.png"))
+    assert len(files) == len(sample_reports.STUDIES) + 1
     assert shown == {file.read_bytes() for file in files}
     assert all(a["alt"] for a in page.all("img"))
 
@@ -120,30 +124,117 @@ def test_errata_show_both_forms_and_their_errors(text: str) -> None:
         assert (f">{entry['printed']}<" in errata) == (entry["printed"] is not None)
 
 
-def test_a_recorded_run_stands_beside_the_figure(reports: Path) -> None:
-    before = build(reports)
-    folder = reports / "evidence" / "cracking-fig7"
-    folder.mkdir(parents=True)
-    image = (reports / "figures" / "poster-pair.png").read_bytes()
-    (folder / "figure.png").write_bytes(image)
-    write_json(folder / "facts.json", {"commit": "abc", "hardware": {"cores": 2}, "width": 1000})
-    with pytest.raises(MissingResultError, match=r"claims\.json is missing: run git checkout"):
-        build(reports)
-    recorded = sample_reports.claim(3, "cracking-fig7", "reproduced", id="recorded claim")
-    write_json(folder / "claims.json", [recorded])
-    after = build(reports)
-    assert "Claims measured on the recorded run of cracking-fig7" in after
-    assert len(Reader(after).all("img")) == len(Reader(before).all("img")) + 1
-    assert "hardware.cores" in after
-    assert "hardware.cores" not in before
-    (folder / "figure.png").unlink()
-    with pytest.raises(MissingResultError, match=r"figure\.png is missing: run git checkout"):
-        build(reports)
+def section(text: str, name: str, end: str) -> str:
+    """The page from an id on, up to the next closing tag of a kind."""
+    return text[text.index(f'id="{name}"') :].partition(f"</{end}>")[0]
+
+
+def test_a_recorded_run_stands_beside_todays(text: str) -> None:
+    article = section(text, f"figure-{sample_reports.RECORDED}", "article")
+    today, recorded = article.split("<figure>")[1:]
+    assert "<strong>Today’s run (demo)</strong>" in today
+    assert "<strong>Recorded run (paper)</strong>" in recorded
+    assert "hardware.cores" not in today
+    assert "hardware.cores" in recorded
+    assert "2 settings are not the paper’s" in today
+    assert "1 setting is not the paper’s" in recorded
+    assert f'href="figures/{sample_reports.RECORDED}/recorded.pdf"' in recorded
+    other = section(text, "figure-poster-pair", "article")
+    assert "Recorded run" not in other
+    assert "not the paper’s" not in other
+
+
+def row(text: str, number: int) -> str:
+    return section(text, f"claim-sample--claim-{number}", "tr")
+
+
+def test_a_claim_says_which_run_decided_it_and_what_the_other_says(text: str) -> None:
+    agreeing, flipped, undecided, weaker = (row(text, number) for number in (5, 14, 23, 32))
+    assert 'badge reproduced"' in agreeing
+    assert '</span><p class="run">recorded run (paper)</p>' in agreeing
+    assert '<p class="beside agrees">today’s run (demo): ' in agreeing
+    assert "departs" not in agreeing
+    assert '</span><p class="run">recorded run (paper)</p>' in flipped
+    assert "measured 1.84 × 10<sup>−13</sup>" in flipped.partition('<p class="beside">')[2]
+    assert 'badge reproduced"' in flipped.partition('<p class="beside">')[2]
+    assert "not run" not in flipped
+    assert 'badge undecided"' in undecided
+    assert 'badge differs"' in undecided.partition('<p class="beside">')[2]
+    assert '</span><p class="run">today’s run (demo)</p>' in weaker
+    assert '<p class="beside agrees">recorded run (paper): ' in weaker
+    assert "measured 32.5" in weaker.partition('<p class="beside agrees">')[2]
+
+
+def test_settings_that_are_not_the_papers_stand_where_they_may_explain(text: str) -> None:
+    """Under what differs or is undecided, of the run that decides; of the other if it disagrees."""
+    note = "et otherwise than in the paper: "
+    assert note not in row(text, 5)
+    assert row(text, 14).count(note) == 1
+    assert f'<p class="departs">S{note}sizes.</p>' in row(text, 14)
+    assert f'<p class="departs">S{note}sizes.</p>' in row(text, 23)
+    assert f"; s{note}networks, rates</p>" in row(text, 23)
+    assert f'<p class="departs">S{note}networks, rates.</p>' in row(text, 32)
+    assert row(text, 32).count(note) == 1
+
+
+def test_the_filter_knows_the_runs_of_a_claim(page: Reader) -> None:
+    known = {a["id"]: a["data-run"] for a in page.all("tr") if "data-run" in a}
+    expected = {
+        0: "today’s run decides",
+        5: "a recorded run decides",
+        8: "",
+        14: "a recorded run decides|the two runs disagree",
+        32: "today’s run decides",
+    }
+    for number, runs in expected.items():
+        assert known[f"claim-sample--claim-{number}"] == runs
+    options = {a["value"] for a in page.all("option")}
+    assert {run for runs in known.values() for run in runs.split("|")} <= options
+
+
+def test_the_summary_says_what_was_decided_by_what(text: str) -> None:
+    summary = re.sub("<.*?>", "", section(text, "summary", "section"))
+    assert "3 claims are decided by recorded runs" in summary
+    assert "29 by today’s run" in summary
+    assert "on 2 the two disagree" in summary
+
+
+def test_a_page_without_recorded_runs_says_so(reports: Path) -> None:
+    entries = [sample_reports.claim(0, "poster-pair", "reproduced")]
+    write_json(reports / "claims.json", entries)
+    assert "Today’s run decides all of them." in build(reports)
+
+
+def luminance(color: str) -> float:
+    parts = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_every_verdict_has_a_sign_and_enough_contrast_in_light_and_dark() -> None:
+    style = resources.files("hessian_spectra.report").joinpath("style.css").read_text("utf-8")
+    schemes = style.split("@media (prefers-color-scheme: dark)")
+    assert len(schemes) == 2
+    signs = set()
+    for verdict in VERDICTS:
+        (name,) = re.findall(r'class="badge (.*?)"', badge(verdict))
+        signs.add(re.findall(">([^<a-z]+)</span>", badge(verdict))[0])
+        for scheme in schemes:
+            colors = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", scheme))
+            assert contrast(colors[name], colors[f"{name}-back"]) >= 4.5, (verdict, colors[name])
+    assert len(signs) == len(VERDICTS)
 
 
 def test_a_page_without_pdfs_has_no_links_to_them(reports: Path) -> None:
-    (reports / "figures" / "poster-pair.pdf").unlink()
-    assert "poster-pair.pdf" not in build(reports)
+    (reports / "figures" / "poster-pair" / "figure.pdf").unlink()
+    text = build(reports)
+    assert "poster-pair/figure.pdf" not in text
+    assert "cracking-fig7/figure.pdf" in text
 
 
 def change(name: str, **changes: object) -> Callable[[Path], None]:
@@ -172,7 +263,11 @@ def remove(pattern: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (remove("figures/*.json"), r"figures holds no figures: run the stage figures"),
+        (remove("figures/*/*.json"), r"figure\.json is missing: run dvc repro 'figures@"),
+        (
+            lambda reports: shutil.rmtree(reports / "figures"),
+            r"figures holds no figures: run the stage figures",
+        ),
         (
             remove("figures/poster-pair.png"),
             r"poster-pair\.png is missing: run dvc repro 'figures@",
@@ -184,10 +279,10 @@ def remove(pattern: str) -> Callable[[Path], None]:
         (write("claims.json", b"[1]"), r"claims\.json, entry 0: expected an object, got 1"),
         (change("claims.json", verdict="proved"), r"expected verdict to be one of reproduced, .*"),
         (change("claims.json", measured=None), r"entry 0: expected measured, found none"),
-        (write("figures/poster-pair.json", b"{"), r"poster-pair\.json is no JSON"),
-        (change("figures/poster-pair.json", caption=None), r"expected caption, found none"),
+        (write("figures/poster-pair/figure.json", b"{"), r"poster-pair/figure\.json is no JSON"),
+        (change("figures/poster-pair/figure.json", caption=None), r"expected caption, found none"),
         (
-            change("figures/poster-pair.json", study="x"),
+            change("figures/poster-pair/figure.json", study="x"),
             r"expected the study 'poster-pair', got 'x'",
         ),
         (write("figures/poster-pair.png", b"no image"), r"poster-pair\.png is no complete PNG"),
@@ -201,15 +296,3 @@ def test_bad_inputs_are_one_line_that_names_the_remedy(
         build(reports)
     assert "\n" not in str(caught.value)
     assert re.search(r"run (dvc repro|the stage)", str(caught.value))
-
-
-def test_a_cut_off_image_is_refused(reports: Path) -> None:
-    path = reports / "figures" / "poster-pair.png"
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(RecordError, match="no complete PNG image"):
-        build(reports)
-
-
-def test_figures_come_by_paper_and_in_natural_order(sample_root: Path) -> None:
-    found = [figure.study for figure in read_figures(sample_root / "reports")]
-    assert found == list(sample_reports.STUDIES)

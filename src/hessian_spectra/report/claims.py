@@ -7,42 +7,14 @@ from hessian_spectra.ledger.bounds import KINDS, VERDICTS
 from hessian_spectra.ledger.record import ClaimRecord
 from hessian_spectra.papers import paper, reading_order
 from hessian_spectra.report.html import Html, anchor, cell, join, number, prose, table, tag
+from hessian_spectra.report.verdicts import badge, beside, decided, departing, expected, measured
 
-# A sign beside the word, so that a verdict does not rest on its colour.
-_SIGNS = {"reproduced": "✓", "corrected": "✎", "differs": "≠", "not run at this scale": "○"}
-# The other verdicts are classes by their own name.
-_CLASSES = {"not run at this scale": "open"}
+# What the filter tells apart by the runs behind a claim.
+TODAY, RECORDED = "today’s run decides", "a recorded run decides"
+DISAGREE = "the two runs disagree"
 
 # Lists of more claims than this start closed.
 _OPEN_UP_TO = 6
-
-
-def badge(verdict: str) -> Html:
-    """A verdict as a coloured label."""
-    sign = tag("span", _SIGNS[verdict], aria_hidden="true")
-    return tag("span", sign, " ", verdict, class_=f"badge {_CLASSES.get(verdict, verdict)}")
-
-
-def expected(claim: ClaimRecord) -> Html:
-    """What the measured value is compared with, as a short formula."""
-    if claim.expected is None:
-        return Html("–")
-    sign = {"<=": "≤", ">=": "≥", "=": "="}[claim.relation]
-    if claim.tolerance == 0:
-        return join(f"{sign} ", number(claim.expected))
-    if claim.expected == 0 and sign == "≤":
-        return join("≤ ", number(claim.tolerance))
-    slack = {"≤": "+", "≥": "−", "=": "±"}[sign]
-    return join(f"{sign} ", number(claim.expected), f" {slack} ", number(claim.tolerance))
-
-
-def measured(claim: ClaimRecord) -> Html:
-    """The measured value, with its interval where there is one."""
-    if claim.interval is None:
-        return number(claim.measured)
-    low, high = map(number, claim.interval)
-    interval = tag("span", "[", low, ", ", high, "]", class_="interval")
-    return join(number(claim.measured), " ", interval)
 
 
 def counted(claims: Iterable[ClaimRecord]) -> list[tuple[str, int]]:
@@ -54,7 +26,9 @@ def counted(claims: Iterable[ClaimRecord]) -> list[tuple[str, int]]:
 def _tally(claims: Sequence[ClaimRecord]) -> str:
     parts = [f"{count} {verdict}" for verdict, count in counted(claims) if count]
     noun = "claim" if len(claims) == 1 else "claims"
-    return f"{len(claims)} {noun}: {', '.join(parts)}"
+    recorded = sum(claim.recorded for claim in claims)
+    by = f"; {recorded} by the recorded run" if recorded else ""
+    return f"{len(claims)} {noun}: {', '.join(parts)}{by}"
 
 
 def _item(claim: ClaimRecord, home: str) -> Html:
@@ -71,7 +45,7 @@ def _item(claim: ClaimRecord, home: str) -> Html:
         )
     return tag(
         "li",
-        tag("div", badge(claim.verdict)),
+        tag("div", decided(claim)),
         tag(
             "div",
             tag(
@@ -81,6 +55,8 @@ def _item(claim: ClaimRecord, home: str) -> Html:
                 prose(claim.statement),
             ),
             numbers,
+            departing(claim),
+            beside(claim),
             tag("p", prose(claim.explanation), class_="remark") if claim.explanation else None,
         ),
     )
@@ -108,12 +84,14 @@ def claim_list(claims: Sequence[ClaimRecord], label: str, home: str) -> Html | N
 
 def _details(claim: ClaimRecord) -> Html:
     """What stands behind a claim, folded away in its row."""
+    other = claim.beside.explanation if claim.beside else ""
     entries: list[tuple[str, str | Html | None]] = [
         ("id", tag("code", claim.id)),
         ("expected value from", prose(claim.source) if claim.measured is not None else None),
         ("tolerance because", prose(claim.reason)),
         ("in print", prose(claim.printed) if claim.printed else None),
         ("remark", prose(claim.explanation)),
+        ("on the other run", prose(other) if other != claim.explanation else None),
         ("test", tag("code", claim.test) if claim.test else None),
         ("configuration", tag("code", claim.digest) if claim.digest else None),
     ]
@@ -129,18 +107,32 @@ def _study_link(claim: ClaimRecord, drawn: frozenset[str]) -> Html | None:
     return tag("a", tag("code", claim.study), href=f"#{anchor('figure', claim.study)}")
 
 
+def runs(claim: ClaimRecord) -> list[str]:
+    """What the filter and the summary tell of a claim's runs."""
+    was_run = claim.verdict != "not run at this scale"
+    found = [RECORDED if claim.recorded else TODAY] if was_run else []
+    disagree = len({run.verdict for run in claim.runs}) > 1
+    return [*found, DISAGREE] if disagree else found
+
+
 def _row(claim: ClaimRecord, drawn: frozenset[str]) -> Html:
     study = _study_link(claim, drawn)
     return tag(
         "tr",
-        cell("verdict", badge(claim.verdict)),
+        cell("verdict", decided(claim)),
         cell(
             "where",
             tag("p", claim.paper, class_="key"),
             tag("p", claim.location),
             tag("p", study) if study else None,
         ),
-        cell("claim", tag("p", prose(claim.statement)), _details(claim)),
+        cell(
+            "claim",
+            tag("p", prose(claim.statement)),
+            departing(claim),
+            beside(claim),
+            _details(claim),
+        ),
         cell("kind", claim.kind),
         cell("measured", measured(claim)),
         cell("expected", expected(claim)),
@@ -148,6 +140,7 @@ def _row(claim: ClaimRecord, drawn: frozenset[str]) -> Html:
         data_paper=claim.paper,
         data_verdict=claim.verdict,
         data_kind=claim.kind,
+        data_run="|".join(runs(claim)),
     )
 
 
@@ -171,6 +164,7 @@ def _filter(claims: Sequence[ClaimRecord]) -> Html:
         search,
         _select("paper", "paper", [(key, f"{key}: {paper(key).title}") for key in papers]),
         _select("verdict", "verdict", [(verdict, verdict) for verdict in VERDICTS]),
+        _select("run", "run", [(choice, choice) for choice in (TODAY, RECORDED, DISAGREE)]),
         _select("kind", "kind", [(kind, kind) for kind in kinds]),
         tag("button", "show all", type="reset"),
         tag("output", f"{len(claims)} of {len(claims)} claims", id="filter-count"),

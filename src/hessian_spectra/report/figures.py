@@ -11,8 +11,8 @@ from hessian_spectra.drawing.record import FigureRecord
 from hessian_spectra.ledger.record import ClaimRecord
 from hessian_spectra.papers import paper
 from hessian_spectra.report.claims import claim_list
-from hessian_spectra.report.evidence import Evidence
 from hessian_spectra.report.html import Html, anchor, join, prose, tag
+from hessian_spectra.report.verdicts import run_name
 
 # Widths at which an override example shows something: another than the study's own is taken.
 _WIDTHS = (50, 20)
@@ -43,20 +43,53 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one, their names joined by dots."""
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
 def facts_table(facts: Mapping[str, Any], caption: str) -> Html:
-    """Names and values, one row each, in the order given."""
+    """Names and values, one row each, in the order given; nested names are joined by dots."""
     rows = [
         tag("tr", tag("th", name, scope="row"), tag("td", tag("code", _shown(value))))
-        for name, value in facts.items()
+        for name, value in _flat(facts).items()
     ]
     return tag("table", tag("caption", caption), tag("tbody", *rows), class_="facts")
+
+
+def _departures(figure: FigureRecord) -> Html | None:
+    """The settings that are not the paper's, folded away."""
+    if not figure.departs:
+        return None
+    rows = [
+        tag(
+            "tr",
+            tag("th", name, scope="row"),
+            tag("td", tag("code", _shown(here))),
+            tag("td", tag("code", _shown(theirs))),
+        )
+        for name, (here, theirs) in figure.departs.items()
+    ]
+    heads = (tag("th", text, scope="col") for text in ("setting", "here", "the paper’s"))
+    noun = "setting is" if len(rows) == 1 else "settings are"
+    return tag(
+        "details",
+        tag("summary", f"{len(rows)} {noun} not the paper’s"),
+        tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="facts"),
+    )
 
 
 def _command(label: str, command: str) -> Html:
     return tag("div", tag("dt", label), tag("dd", tag("code", command)))
 
 
-def _provenance(figure: FigureRecord, pdf: str | None) -> Html:
+def _provenance(figure: FigureRecord) -> Html:
     change = override(figure.study, figure.config)
     package = figure.package.replace(".", "/")
     rows = [
@@ -75,7 +108,6 @@ def _provenance(figure: FigureRecord, pdf: str | None) -> Html:
         tag("code", f"conf/studies/{figure.paper}/{figure.study}.yaml"),
         ".",
     )
-    link = tag("p", tag("a", "PDF of this figure", href=pdf)) if pdf else None
     config = tag(
         "details",
         tag("summary", "Configuration, digest ", tag("code", figure.digest)),
@@ -85,72 +117,60 @@ def _provenance(figure: FigureRecord, pdf: str | None) -> Html:
         "div",
         tag("dl", *rows, class_="commands"),
         tag("p", sources),
-        link,
         config,
         class_="provenance",
     )
 
 
-def _card(png: bytes, width: int, height: int, alt: str, caption: Html) -> Html:
+def _facts(figure: FigureRecord) -> Html:
+    """What a recorded run was, folded away."""
     return tag(
-        "figure",
-        tag(
-            "div",
-            tag(
-                "img",
-                src=image_uri(png),
-                alt=alt,
-                width=str(width),
-                height=str(height),
-            ),
-            class_="plate",
-        ),
-        tag("figcaption", caption),
-    )
-
-
-def _recorded(figure: FigureRecord, evidence: Evidence) -> Html:
-    label = f"Claims measured on the recorded run of {figure.study}"
-    facts = tag(
         "details",
         tag("summary", "What was run, on what, for how long"),
-        facts_table(evidence.facts, f"Facts of the recorded run of {figure.study}"),
+        facts_table(figure.facts, f"Facts of the recorded run of {figure.study}"),
     )
-    caption = join(
-        tag("strong", "Recorded run at the paper's scale."),
-        facts,
-        claim_list(evidence.claims, label, figure.paper) or "",
-    )
-    alt = f"{figure.artifact} at the paper's scale, a recorded run: {figure.title}"
-    return _card(evidence.png, evidence.width, evidence.height, alt, caption)
 
 
-def figure_article(
-    figure: FigureRecord,
-    claims: Sequence[ClaimRecord],
-    evidence: Evidence | None,
-    pdf: Path | None,
-) -> Html:
+def _card(figure: FigureRecord, reports: Path, recorded: bool = False) -> Html:
+    """One run of a study: its image, the text under it, and how far it is from the paper's."""
+    name = run_name(recorded, figure.scale)
+    image = tag(
+        "img",
+        src=image_uri(figure.png),
+        alt=f"{figure.artifact}, {name}: {figure.title}",
+        width=str(figure.width),
+        height=str(figure.height),
+    )
+    pdf = None
+    if figure.pdf.is_file():
+        pdf = tag("a", "PDF", href=figure.pdf.relative_to(reports).as_posix())
+    text = tag(
+        "figcaption",
+        tag("p", tag("strong", name[0].upper() + name[1:]), ". ", prose(figure.caption), " ", pdf),
+        _departures(figure),
+        _facts(figure) if recorded else None,
+    )
+    return tag("figure", tag("div", image, class_="plate"), text)
+
+
+def figure_article(figure: FigureRecord, claims: Sequence[ClaimRecord], reports: Path) -> Html:
     """One figure with everything that belongs to it.
 
     Args:
-        figure: the figure.
+        figure: the figure; beside it stands that of the recorded run, if there is one.
         claims: the claims that its study's arrays were held against.
-        evidence: a recorded run at the paper's scale, if there is one.
-        pdf: where the PDF is, relative to the page, if it is there.
+        reports: the folder that the page's links are relative to.
     """
-    name = anchor("figure", figure.study)
-    alt = f"{figure.artifact}: {figure.title}"
-    images = [_card(figure.png, figure.width, figure.height, alt, prose(figure.caption))]
-    if evidence is not None:
-        images.append(_recorded(figure, evidence))
+    cards = [_card(figure, reports)]
+    if figure.recorded is not None:
+        cards.append(_card(figure.recorded, reports, recorded=True))
     return tag(
         "article",
         tag("h3", tag("span", figure.artifact, class_="artifact"), " ", prose(figure.title)),
-        tag("div", *images, class_="images"),
+        tag("div", *cards, class_="images"),
         claim_list(claims, f"Claims measured on {figure.study}", figure.paper),
-        _provenance(figure, pdf.as_posix() if pdf else None),
-        id=name,
+        _provenance(figure),
+        id=anchor("figure", figure.study),
     )
 
 

@@ -16,8 +16,9 @@
   }
 
   function matches(row, words) {
+    const has = (select) => row.dataset[select.dataset.field].split("|").includes(select.value);
     return (
-      selects.every((select) => !select.value || row.dataset[select.dataset.field] === select.value) &&
+      selects.every((select) => !select.value || has(select)) &&
       words.every((word) => texts.get(row).includes(word))
     );
   }
@@ -59,7 +60,7 @@
   for (const link of document.querySelectorAll("[data-show]")) {
     link.addEventListener("click", () => {
       form.reset();
-      document.getElementById("filter-verdict").value = link.dataset.show;
+      document.getElementById(`filter-${link.dataset.field}`).value = link.dataset.show;
       apply();
     });
   }

@@ -1,6 +1,7 @@
 """The page as a whole."""
 
 import urllib.parse
+from collections import Counter
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -8,11 +9,19 @@ from pathlib import Path
 from hessian_spectra.drawing.record import FigureRecord, read_figures
 from hessian_spectra.ledger.record import ClaimRecord, read_claims
 from hessian_spectra.papers import paper, reading_order
-from hessian_spectra.report.claims import badge, claims_section, counted, errata_section
-from hessian_spectra.report.evidence import read_evidence
+from hessian_spectra.report.claims import (
+    DISAGREE,
+    RECORDED,
+    TODAY,
+    claims_section,
+    counted,
+    errata_section,
+    runs,
+)
 from hessian_spectra.report.figures import figure_article, paper_section
-from hessian_spectra.report.html import Html, anchor, join, tag
+from hessian_spectra.report.html import Child, Html, anchor, join, tag
 from hessian_spectra.report.symbols import notation_section
+from hessian_spectra.report.verdicts import badge
 
 _TITLE = "Hessian spectra"
 _INTRODUCTION = (
@@ -55,19 +64,31 @@ def _head() -> Html:
     )
 
 
+def _show(field: str, choice: str, *content: Child) -> Html:
+    """A link to the table of claims, filtered by one of its fields."""
+    return tag("a", *content, href="#claims", data_field=field, data_show=choice)
+
+
+def _runs(claims: Sequence[ClaimRecord]) -> Html:
+    """How many claims were decided by which run."""
+    found = Counter(choice for claim in claims for choice in runs(claim))
+    if not found[RECORDED]:
+        return Html("Today’s run decides all of them.")
+    return join(
+        "The strongest run of a study decides, and the other’s verdict stands beside it: ",
+        _show("run", RECORDED, f"{found[RECORDED]} claims"),
+        " are decided by recorded runs, whose arrays are kept, ",
+        _show("run", TODAY, f"{found[TODAY]}"),
+        " by today’s run, which made this page; on ",
+        _show("run", DISAGREE, f"{found[DISAGREE]}"),
+        " the two disagree.",
+    )
+
+
 def _summary(claims: Sequence[ClaimRecord], figures: Sequence[FigureRecord]) -> Html:
     counts = [
-        tag(
-            "li",
-            tag(
-                "a",
-                tag("span", str(count), class_="count"),
-                badge(verdict),
-                href="#claims",
-                data_show=verdict,
-            ),
-        )
-        for verdict, count in counted(claims)
+        tag("li", _show("verdict", name, tag("span", str(count), class_="count"), badge(name)))
+        for name, count in counted(claims)
     ]
     errata = sum(claim.printed is not None for claim in claims)
     papers = len({figure.paper for figure in figures})
@@ -81,11 +102,13 @@ def _summary(claims: Sequence[ClaimRecord], figures: Sequence[FigureRecord]) -> 
         tag("h2", "Summary"),
         tag("p", line),
         tag("ul", *counts, class_="counts"),
+        tag("p", _runs(claims)),
         tag(
             "p",
             "Reproduced: it holds within its tolerance. Corrected: what is in print does not hold, "
-            "our correction does. Differs: it does not hold here, and the entry says why. Not run "
-            "at this scale: it takes a longer run.",
+            "our correction does. Differs: it does not hold here, and the entry says why. "
+            "Undecided: the interval of what was measured has both values that hold and values "
+            "that do not. Not run at this scale: it takes a longer run.",
         ),
         id="summary",
     )
@@ -119,15 +142,7 @@ def _paper(
             continue
         own = [claim for claim in claims if claim.study == figure.study]
         shown |= {claim.id for claim in own}
-        pdf = Path("figures") / f"{figure.study}.pdf"
-        articles.append(
-            figure_article(
-                figure,
-                own,
-                read_evidence(reports, figure.study),
-                pdf if (reports / pdf).is_file() else None,
-            )
-        )
+        articles.append(figure_article(figure, own, reports))
     others = [claim for claim in claims if claim.paper == key and claim.id not in shown]
     return paper_section(key, articles, others)
 
@@ -138,8 +153,8 @@ def build(reports: Path) -> str:
     Equal inputs give equal bytes.
 
     Args:
-        reports: the folder that holds ``figures/``, ``claims.json`` and, if there are recorded runs
-            at the papers' scale, ``evidence/``. Links to the PDFs are relative to it.
+        reports: the folder that holds ``figures/`` and ``claims.json``. Links to the PDFs are
+            relative to it.
 
     Returns:
         The document.

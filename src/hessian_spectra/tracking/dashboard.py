@@ -1,9 +1,12 @@
-"""The dashboard: every registered figure, the data under it, the claims and the metrics."""
+"""The dashboard: every registered figure, the data under it, the claims and the metrics.
+
+Today's run is one W&B run, the recorded runs are another: panels show the two beside each other.
+"""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +15,11 @@ from hessian_spectra.ledger.record import ClaimRecord, read_claims
 from hessian_spectra.results import SIDES, MissingResultError, read_record
 from hessian_spectra.tracking.run import start_run
 from hessian_spectra.tracking.server import import_wandb
+from hessian_spectra.tracking.upload import is_uploaded
 
-# The interval stands in two columns.
-_CLAIM_COLUMNS = (*(f.name for f in fields(ClaimRecord) if f.name != "interval"), "low", "high")
+# What is no number, word or truth value stands in columns of its own.
+_NESTED = ("interval", "departs", "beside")
+_COLUMNS = tuple(f.name for f in fields(ClaimRecord) if f.name not in _NESTED)
 
 
 def figure_key(figure: FigureRecord) -> str:
@@ -31,18 +36,21 @@ def _flat(record: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
             yield f"{prefix}/{name}", value
 
 
-def _sides(results: Path, study: str) -> dict[str, Path]:
-    """The arrays under a figure, by their side.
+def _sides(
+    folder: Path, figures: Sequence[FigureRecord], remedy: str
+) -> dict[str, dict[str, Path]]:
+    """The arrays under each figure, by study and side.
 
     Raises:
-        MissingResultError: there are none.
+        MissingResultError: there are none under one of them; ``remedy`` says what to run.
     """
-    found = {side: results / study / f"{side}.npz" for side in SIDES}
-    found = {side: path for side, path in found.items() if path.is_file()}
-    if not found:
-        raise MissingResultError(
-            f"{results / study} holds no arrays: run dvc repro 'figures@{study}'"
-        )
+    found = {}
+    for figure in figures:
+        paths = {side: folder / figure.study / f"{side}.npz" for side in SIDES}
+        found[figure.study] = {side: path for side, path in paths.items() if path.is_file()}
+        if not found[figure.study]:
+            message = f"{folder / figure.study} holds no arrays: run {remedy}"
+            raise MissingResultError(message.format(figure.study))
     return found
 
 
@@ -50,65 +58,153 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _artifact(figure: FigureRecord, sides: Mapping[str, Path]) -> Any:
-    """The arrays under a figure as one versioned artifact, exact and complete."""
-    artifact = import_wandb().Artifact(
-        name=f"data-{figure.study}",
-        type="figure-data",
-        description=f"Arrays under {figure.artifact} of {figure.paper}: {figure.title}",
-        metadata={"study": figure.study, "digest": figure.digest, "figure": figure_key(figure)},
-    )
-    for side, path in sides.items():
-        artifact.add_file(str(path), name=f"{side}.npz")
-    return artifact
+def _row(claim: ClaimRecord) -> dict[str, Any]:
+    row = {column: getattr(claim, column) for column in _COLUMNS}
+    return row | {"low": claim.low, "high": claim.high, "departs": ", ".join(claim.departs)}
 
 
-def _claims_table(claims: Sequence[ClaimRecord]) -> Any:
-    rows = [[getattr(claim, column) for column in _CLAIM_COLUMNS] for claim in claims]
-    return import_wandb().Table(columns=list(_CLAIM_COLUMNS), data=rows)
+def _with_both(claim: ClaimRecord) -> dict[str, Any]:
+    """A row with the verdict that counts, and those of both runs beside it."""
+    row, runs = _row(claim), {run.recorded: run for run in claim.runs}
+    for name, recorded in (("today", False), ("recorded", True)):
+        for field in ("verdict", "measured"):
+            row[f"{field}_{name}"] = getattr(runs.get(recorded), field, None)
+    return row
 
 
-def _log(
-    run: Any,
-    reports: Path,
-    figures: Sequence[FigureRecord],
-    sides: Mapping[str, Mapping[str, Path]],
-    claims: Sequence[ClaimRecord],
-    metrics: Mapping[str, Any],
-) -> None:
-    image = import_wandb().Image
-    entries = {
-        figure_key(figure): image(
-            str(reports / "figures" / f"{figure.study}.png"),
-            caption=f"{figure.artifact}: {figure.title}. {figure.caption}",
-        )
-        for figure in figures
-    }
-    # One step for everything: a dashboard is one state, not a course of training.
-    run.log(entries | {"claims": _claims_table(claims)})
-    for figure in figures:
-        run.log_artifact(_artifact(figure, sides[figure.study]))
-    run.summary.update(dict(_flat(metrics, "metrics")))
-
-
-def log_dashboard(reports: Path, results: Path, *, group: str, **arguments: Any) -> dict[str, Any]:
-    """Log one run that shows the state of ``reports/``.
-
-    It holds each registered figure under ``figures/<paper>/<study>``, the arrays under it as the
-    artifact ``data-<study>``, the claims as the table ``claims`` and the metrics in the summary.
-    Its id is the digest of the state, so that logging the same state again replaces the run.
+@dataclass(frozen=True, kw_only=True)
+class _Content:
+    """What one W&B run shows.
 
     Args:
-        reports: holds ``figures/``, ``claims.json`` and ``metrics.json``.
+        figures: of one run of the studies.
+        sides: the files of arrays under each of them.
+        rows: of the table of claims.
+        artifact: names the artifact of a study's arrays.
+    """
+
+    figures: Sequence[FigureRecord]
+    sides: Mapping[str, Mapping[str, Path]]
+    rows: Sequence[Mapping[str, Any]]
+    artifact: str
+
+    def state(self) -> dict[str, Any]:
+        """Its digests, for the record of what was logged."""
+        return {
+            "figures": {figure.study: figure.sha256 for figure in self.figures},
+            "data": {
+                study: {side: _sha256(path.read_bytes()) for side, path in paths.items()}
+                for study, paths in self.sides.items()
+            },
+            "claims": len(self.rows),
+        }
+
+    def log(self, run: Any) -> None:
+        """Log all of it."""
+        wandb = import_wandb()
+        entries = {
+            figure_key(figure): wandb.Image(
+                str(figure.image), caption=f"{figure.artifact}: {figure.title}. {figure.caption}"
+            )
+            for figure in self.figures
+        }
+        columns = list(self.rows[0]) if self.rows else list(_COLUMNS)
+        table = wandb.Table(columns=columns, data=[list(row.values()) for row in self.rows])
+        # One step for everything: a dashboard is one state, not a course of training.
+        run.log(entries | {"claims": table})
+        for figure in self.figures:
+            run.log_artifact(self._arrays(figure))
+
+    def _arrays(self, figure: FigureRecord) -> Any:
+        """The arrays under a figure as one versioned artifact, exact and complete."""
+        artifact = import_wandb().Artifact(
+            name=self.artifact.format(figure.study),
+            type="figure-data",
+            description=f"Arrays under {figure.artifact} of {figure.paper}: {figure.title}",
+            metadata={
+                "study": figure.study,
+                "digest": figure.digest,
+                "figure": figure_key(figure),
+                "scale": figure.scale,
+            },
+        )
+        for side, path in self.sides[figure.study].items():
+            artifact.add_file(str(path), name=f"{side}.npz")
+        return artifact
+
+
+def _recorded(
+    reports: Path, figures: Sequence[FigureRecord], claims: Sequence[ClaimRecord]
+) -> _Content | None:
+    """What the run of the recorded runs shows, if there are any."""
+    kept = [figure.recorded for figure in figures if figure.recorded is not None]
+    if not kept:
+        return None
+    return _Content(
+        figures=kept,
+        sides=_sides(reports / "evidence", kept, "git checkout reports/evidence"),
+        rows=[_row(run) for claim in claims for run in claim.runs if run.recorded],
+        artifact="data-{}-recorded",
+    )
+
+
+def _log_recorded(content: _Content, directory: Path, **arguments: Any) -> dict[str, Any]:
+    """Log the recorded runs, unless this very state of them was uploaded before."""
+    state = content.state()
+    facts = {figure.study: dict(figure.facts) for figure in content.figures}
+    texts = [[figure.title, figure.caption] for figure in content.figures]
+    held = json.dumps([state, facts, texts, list(content.rows)], sort_keys=True)
+    run_id = f"recorded-{_sha256(held.encode())[:16]}"
+    record = {"run": run_id} | state
+    if any(map(is_uploaded, (directory / "wandb").glob(f"offline-run-*-{run_id}"))):
+        return record
+    with start_run(
+        group="recorded",
+        job_type="recorded",
+        name="recorded runs",
+        run_id=run_id,
+        config={"facts": facts},
+        directory=directory,
+        upload_at_end=True,
+        **arguments,
+    ) as run:
+        if run.directory is not None:
+            content.log(run.wandb_run)
+    return record
+
+
+def log_dashboard(
+    reports: Path,
+    results: Path,
+    *,
+    group: str,
+    config: Mapping[str, Any],
+    directory: Path,
+    **arguments: Any,
+) -> dict[str, Any]:
+    """Log the state of ``reports/``: one run of today's results, and one of the recorded runs.
+
+    Each holds its figures under ``figures/<paper>/<study>``, the arrays under them as the artifacts
+    ``data-<study>`` and ``data-<study>-recorded``, and its claims as the table ``claims``: that of
+    today's run is the whole ledger with the verdicts of both. Today's has the metrics in its
+    summary, the other the facts of the recorded runs in its configuration. The id of each is the
+    digest of its state, so that logging the same state again replaces the run.
+
+    Args:
+        reports: holds ``figures/``, ``claims.json``, ``metrics.json``, and ``evidence/`` with the
+            arrays of the recorded runs.
         results: holds ``<study>/<side>.npz`` for the sides of each study.
         group: digest of the configuration, or the experiment's name.
-        arguments: further ones of :func:`~hessian_spectra.tracking.start_run`: project, config and
-            directory, and if need be entity, mode and timeouts.
+        config: the configuration of today's run.
+        directory: below it the client keeps its folder ``wandb``.
+        arguments: further ones of :func:`~hessian_spectra.tracking.start_run`: project, and if need
+            be entity, mode and timeouts.
 
     Returns:
         What was logged: ``run`` (the id), ``group``, ``figures`` with the SHA-256 of each study's
-        image, ``data`` with those of its arrays, the number of ``claims``, and ``metrics``. Equal
-        inputs give equal records.
+        image, ``data`` with those of its arrays, the number of ``claims``, ``metrics``, and
+        ``recorded`` with the same of the recorded runs, or ``None``. Equal inputs give equal
+        records.
 
     Raises:
         MissingResultError: an input is missing.
@@ -117,17 +213,14 @@ def log_dashboard(reports: Path, results: Path, *, group: str, **arguments: Any)
     """
     figures, claims = read_figures(reports), read_claims(reports)
     metrics = read_record(reports / "metrics.json", "the stage claims (dvc repro claims)")
-    sides = {figure.study: _sides(results, figure.study) for figure in figures}
-    state: dict[str, Any] = {
-        "group": group,
-        "figures": {figure.study: figure.sha256 for figure in figures},
-        "data": {
-            study: {side: _sha256(path.read_bytes()) for side, path in paths.items()}
-            for study, paths in sides.items()
-        },
-        "claims": len(claims),
-        "metrics": metrics,
-    }
+    today = _Content(
+        figures=figures,
+        sides=_sides(results, figures, "dvc repro 'figures@{}'"),
+        rows=[_with_both(claim) for claim in claims],
+        artifact="data-{}",
+    )
+    recorded = _recorded(reports, figures, claims)
+    state = {"group": group, "metrics": metrics} | today.state()
     content = (reports / "claims.json").read_bytes() + json.dumps(state, sort_keys=True).encode()
     run_id = f"dashboard-{_sha256(content)[:16]}"
     with start_run(
@@ -135,9 +228,14 @@ def log_dashboard(reports: Path, results: Path, *, group: str, **arguments: Any)
         job_type="dashboard",
         name=f"dashboard {group}",
         run_id=run_id,
+        config=config,
+        directory=directory,
         upload_at_end=True,
         **arguments,
     ) as run:
         if run.directory is not None:
-            _log(run.wandb_run, reports, figures, sides, claims, metrics)
-    return {"run": run_id} | state
+            today.log(run.wandb_run)
+            run.wandb_run.summary.update(dict(_flat(metrics, "metrics")))
+    record = {"run": run_id} | state
+    kept = None if recorded is None else _log_recorded(recorded, directory, **arguments)
+    return record | {"recorded": kept}
