@@ -10,8 +10,7 @@ from hessian_spectra.report.html import Html, anchor, cell, join, number, prose,
 from hessian_spectra.report.verdicts import badge, beside, decided, departing, expected, measured
 
 # What the filter tells apart by the runs behind a claim.
-TODAY, RECORDED = "today’s run decides", "a recorded run decides"
-DISAGREE = "the two runs disagree"
+TODAY, RECORDED, DISAGREE = "today’s decides", "recorded decides", "the two disagree"
 
 # Lists of more claims than this start closed.
 _OPEN_UP_TO = 6
@@ -164,7 +163,7 @@ def _filter(claims: Sequence[ClaimRecord]) -> Html:
         search,
         _select("paper", "paper", [(key, f"{key}: {paper(key).title}") for key in papers]),
         _select("verdict", "verdict", [(verdict, verdict) for verdict in VERDICTS]),
-        _select("run", "run", [(choice, choice) for choice in (TODAY, RECORDED, DISAGREE)]),
+        _select("run", "runs", [(choice, choice) for choice in (TODAY, RECORDED, DISAGREE)]),
         _select("kind", "kind", [(kind, kind) for kind in kinds]),
         tag("button", "show all", type="reset"),
         tag("output", f"{len(claims)} of {len(claims)} claims", id="filter-count"),

@@ -87,11 +87,10 @@ def beside(claim: ClaimRecord) -> Html | None:
     other = claim.beside
     if other is None:
         return None
-    value = join(" measured ", measured(other)) if other.measured is not None else None
     agrees = other.verdict == claim.verdict
+    value = join(" measured ", measured(other)) if other.measured is not None else None
     keys = None
     if other.verdict in _OPEN and other.departs and not agrees:
         keys = f"; set otherwise than in the paper: {_otherwise(other)}"
-    name = run_name(other.recorded, other.scale)
-    line = (f"{name}: ", badge(other.verdict), value, keys)
+    line = (run_name(other.recorded, other.scale), value, ": ", badge(other.verdict), keys)
     return tag("p", *line, class_="beside agrees" if agrees else "beside")
