@@ -26,6 +26,11 @@ class Estimate(NamedTuple):
     low: float = math.nan
     high: float = math.nan
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether both ends are known."""
+        return not (math.isnan(self.low) or math.isnan(self.high))
+
 
 class NothingToMeasure(Exception):  # noqa: N818 - no error: the claim is not about this run
     """The arrays of a configuration hold nothing that a claim speaks of; the message says what."""
@@ -80,7 +85,7 @@ class Bound:
             >>> at_least(0.0, "a sign").verdict(Estimate(0.5, -0.1, 0.9))
             'undecided'
         """
-        if math.isnan(measured.low) or math.isnan(measured.high):
+        if not measured.has_interval:
             return "reproduced" if self.holds(measured.value) else "differs"
         low, high = self.range
         if measured.high < low or measured.low > high:

@@ -1,17 +1,33 @@
 """The one record of a claim: what the ledger writes, and what page, table and dashboard read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.ledger.bounds import KINDS, RELATIONS, VERDICTS
+from hessian_spectra.ledger.bounds import KINDS, RELATIONS, VERDICTS, Relation
 from hessian_spectra.results import RecordError, read_record, select_fields, write_json
 
-_ALLOWED: Mapping[str, Sequence[str]] = {
-    "verdict": VERDICTS,
-    "kind": KINDS,
-    "relation": RELATIONS,
+Check = tuple[Callable[[Any], bool], str]
+
+
+def _one_of(names: Sequence[str]) -> Check:
+    return lambda value: value in names, f"one of {', '.join(names)}"
+
+
+def _are_departures(value: Any) -> bool:
+    pairs = value.values() if isinstance(value, dict) else [None]
+    return all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
+
+
+# What the fields of an entry must be that others read by name.
+_CHECKS: Mapping[str, Check] = {
+    "verdict": _one_of(VERDICTS),
+    "kind": _one_of(KINDS),
+    "relation": _one_of(RELATIONS),
+    "scale": (lambda value: value is None or isinstance(value, str), "a name or null"),
+    "recorded": (lambda value: isinstance(value, bool), "true or false"),
+    "departs": (_are_departures, "pairs of values by name"),
 }
 
 
@@ -39,6 +55,10 @@ class ClaimRecord:
         printed: for an erratum, what is in print.
         printed_error: for an erratum, the error of what is in print; ``None`` if it is no number.
         explanation: why we differ, or what a run would take.
+        scale: of the run that this was measured on; ``None`` if no study of ours measures it.
+        recorded: whether that is a recorded run, not today's.
+        departs: the settings of that run that are not the paper's, ``[value here, the paper's]``.
+        beside: the same claim on the weaker run, if there is one; nothing is beside that.
     """
 
     id: str
@@ -50,7 +70,7 @@ class ClaimRecord:
     source: str
     measured: float | None
     interval: list[float | None] | None
-    relation: str
+    relation: Relation
     tolerance: float
     reason: str
     verdict: str
@@ -60,6 +80,15 @@ class ClaimRecord:
     printed: str | None
     printed_error: float | None
     explanation: str
+    scale: str | None
+    recorded: bool
+    departs: dict[str, list[Any]]
+    beside: "ClaimRecord | None"
+
+    @property
+    def runs(self) -> "list[ClaimRecord]":
+        """The claim on each run, the one that decides first."""
+        return [self] if self.beside is None else [self, self.beside]
 
     @property
     def low(self) -> float | None:
@@ -78,14 +107,22 @@ class ClaimRecord:
         Raises:
             RecordError: it is not what the stage ``claims`` writes.
         """
-        record = cls(**select_fields(entry, [f.name for f in fields(cls)], where, remedy))
-        for name, values in _ALLOWED.items():
-            if getattr(record, name) not in values:
+        found = select_fields(entry, [f.name for f in fields(cls)], where, remedy)
+        where = f"{where} ({found['id']})"
+        for name, (fits, expected) in _CHECKS.items():
+            if not fits(found[name]):
                 raise RecordError(
-                    f"{where} ({record.id}): expected {name} to be one of {', '.join(values)}, "
-                    f"got {getattr(record, name)!r}; run {remedy}"
+                    f"{where}: expected {name} to be {expected}, got {found[name]!r}; run {remedy}"
                 )
-        return record
+        if found["beside"] is not None:
+            beside = cls.of(found["beside"], f"{where}, beside it", remedy)
+            if beside.id != found["id"] or beside.beside is not None:
+                raise RecordError(
+                    f"{where}: expected beside it the same claim with nothing beside that, "
+                    f"got {' and '.join(run.id for run in beside.runs)}; run {remedy}"
+                )
+            found["beside"] = beside
+        return cls(**found)
 
 
 def write_claims(path: Path, records: Sequence[ClaimRecord]) -> None:
