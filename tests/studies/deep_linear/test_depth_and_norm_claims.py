@@ -1,5 +1,6 @@
 """The claims about depth and label norm, on small networks and where they do not hold."""
 
+import numpy as np
 import pytest
 from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
 from depth_and_norm_sides import both, closed_only
@@ -26,7 +27,8 @@ def planted(sides):
             holds=sides,
             fails=[
                 changed(sides, "numerics", sharpness=lambda values: values * (1 + 1e-6)),
-                changed(sides, "numerics", sharpness=lambda values: values[::-1]),
+                # Not the first row: of one layer the norm changes nothing but rounding errors.
+                changed(sides, "numerics", sharpness=lambda v: np.vstack([v[:1], v[:0:-1]])),
                 changed(sides, "numerics", sharpness=lambda values: values**2),
                 closed_only(norms=[0.001, 0.002, 1.0]),  # the first two far below e^-2
                 closed_only(norms=[0.5, 1000.0]),

@@ -1,5 +1,7 @@
 """Small instances of the studies that follow a training, for the tests of their parts."""
 
+from functools import cache
+
 import numpy as np
 
 from hessian_spectra.studies.scalar.gd_subspace import study as gd_subspace
@@ -16,6 +18,8 @@ def sides(study, config, data):
     }
 
 
+# Data are made once: sums of the same numbers elsewhere in memory may have other bits.
+@cache
 def wedge(size=30):
     draw = np.random.default_rng(0)
     x = draw.uniform(-1, 1, size)
@@ -49,6 +53,7 @@ def outlier_pair_sides(**changes):
     return sides(outlier_pair, outlier_pair_config(**changes), wedge())
 
 
+@cache
 def line(size=20):
     x, noise = np.random.default_rng(0).normal(size=(2, size))
     return {"x": x, "y": 0.8 * x + 0.3 * noise}

@@ -66,7 +66,8 @@ class Draw:
         count = int(np.prod(shape))
         place = np.arange(count) + self.integer(0, len(self.x) - 1)
         x, y = (column.take(place, mode="wrap").reshape(shape) for column in (self.x, self.y))
-        return torch.from_numpy(x).double(), torch.from_numpy(y).double()
+        # Copies, because PyTorch's own memory is always aligned alike, on which bits may depend.
+        return torch.tensor(x, dtype=torch.float64), torch.tensor(y, dtype=torch.float64)
 
     def inputs_and_targets(self, points: int, inputs: int, *outputs: int) -> tuple[Tensor, Tensor]:
         """Inputs ``(n, D)`` and, from another slice, targets ``(n,)`` or ``(n, K)``."""
