@@ -30,7 +30,7 @@ map: $(VENV)/ready
 	python -m tests.test_map
 
 # The figures that README.md shows, of recorded runs, as the code of today draws them.
-PICTURES := cracking-fig4 cracking-fig10 data-fig1c
+PICTURES := cracking-fig4 data-fig1c
 pictures: $(VENV)/ready
 	dvc repro $(PICTURES:%=figures@%)
 	mkdir -p reports/pictures

@@ -16,6 +16,7 @@ from omegaconf import OmegaConf
 
 from hessian_spectra.drawing.record import Origin
 from hessian_spectra.ledger.claims import Study as ClaimedStudy
+from hessian_spectra.ledger.evaluation import Measured
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.networks.tools.result import read as read_networks
 from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays
@@ -26,7 +27,6 @@ from pipelines.stage import Context, Estimated
 
 if TYPE_CHECKING:
     from hessian_spectra.fan_out import Launcher
-    from hessian_spectra.ledger.evaluation import Measured
 
 # Where W&B keeps its runs: of a queued experiment, which runs in a copy, in the repository itself.
 WANDB = Path(os.environ.get("DVC_ROOT", "."))
@@ -64,7 +64,7 @@ def raw_study(context: Context) -> dict[str, Any]:
 
 def measured(
     configs: Mapping[str, Mapping[str, Any]], told: Mapping[str, Mapping[str, Any]], results: Path
-) -> list["Measured"]:
+) -> list[Measured]:
     """The runs of studies that claims are made of: today's, and the recorded one of each.
 
     Args:
@@ -72,8 +72,6 @@ def measured(
         told: what is said of the runs of each, see :func:`pipelines.inputs.about`.
         results: the folder that holds ``<study>/<side>.npz``.
     """
-    from hessian_spectra.ledger.evaluation import Measured
-
     names = {(config["paper"], config["artifact"]): name for name, config in configs.items()}
     found = []
     for name, config in configs.items():

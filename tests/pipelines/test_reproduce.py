@@ -15,8 +15,8 @@ from tests.pipelines.workspace import environment
 
 pytestmark = [pytest.mark.xdist_group("reproduce")]
 
-# Two chains and a training that are quick.
-KEPT = {"cracking-fig1", "poster-relu", "poster-pair"}
+# A chain and a training that are quick.
+KEPT = {"cracking-fig1", "poster-pair"}
 NETWORKS = {"two-layer-linear", "two-layer-relu", "deep-linear", "deep-relu"}
 BEFORE = {
     "configure": set(),
