@@ -212,13 +212,16 @@ def imported(path):
 
 
 def closure(*roots):
+    """The files behind some files; behind the pipeline's own infrastructure there is everything."""
     todo, seen = [ROOT / root for root in roots], set()
     while todo:
         path = todo.pop()
         if path not in seen:
             seen.add(path)
-            todo += imported(path)
-    return {str(path.relative_to(ROOT)) for path in seen} - INFRASTRUCTURE
+            name = path.relative_to(ROOT).as_posix()
+            carried = name in INFRASTRUCTURE and name.startswith("pipelines/")
+            todo += [] if carried else imported(path)
+    return {path.relative_to(ROOT).as_posix() for path in seen} - INFRASTRUCTURE
 
 
 def file_of(module):
