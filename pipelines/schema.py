@@ -3,6 +3,7 @@
 import importlib
 import math
 import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hessian_spectra.data.base import Storage
 from hessian_spectra.results import digest
+from hessian_spectra.validation import require
 
 MODES = ("offline", "online", "disabled")
 
@@ -99,6 +101,13 @@ def _require_finite(value: Any, path: str) -> None:
             _require_finite(entry, f"{path}[{place}]")
 
 
+def _refused(error: Exception, path: str) -> ConfigError:
+    """The error of a value that a dataclass refused; its message begins with the field's name."""
+    field, _, rest = str(error).partition(": ")
+    where = f"{path}.{field}".strip(".") if rest else path
+    return ConfigError(f"invalid config at '{where}': {rest or field}")
+
+
 def fit(schema: type, config: Any, path: str) -> Any:
     """``config`` as an instance of the dataclass ``schema``, or a ConfigError at ``path``."""
     try:
@@ -116,10 +125,7 @@ def fit(schema: type, config: Any, path: str) -> Any:
     except ConfigError:
         raise
     except (ValueError, TypeError) as error:
-        # The dataclass refused a value; its message begins with the field's name.
-        field, _, rest = str(error).partition(": ")
-        where = f"{path}.{field}".strip(".") if rest else path
-        raise ConfigError(f"invalid config at '{where}': {rest or field}") from None
+        raise _refused(error, path) from None
 
 
 def kinds(group: str) -> dict[str, str]:
@@ -219,8 +225,27 @@ def entry(config: DictConfig, group: str, name: str) -> Any:
     return fit(module.Config, entries[name], path)
 
 
-def validate(config: DictConfig) -> dict[str, Any]:
+def _suits(study: Any, path: str, groups: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse a study of networks or data that are not there, or lack what it takes of them."""
+    for field, require_it in (("data", "require_data"), ("ensemble", "require_networks")):
+        if not hasattr(study, field):
+            continue
+        name, known = getattr(study, field), groups[field]
+        try:
+            require(name in known, field, f"one of {', '.join(sorted(known))}", name)
+            found = known[name] if field == "ensemble" else known[name].form
+            if found is not None and hasattr(study, require_it):
+                getattr(study, require_it)(found)
+        except ValueError as error:
+            raise _refused(error, path) from None
+
+
+def validate(config: DictConfig, stored: bool = False) -> dict[str, Any]:
     """Check the whole configuration and resolve its interpolations.
+
+    Args:
+        config: the configuration.
+        stored: whether all data sets are going to be read, so that a place for them is needed.
 
     Returns:
         Plain dictionaries: the content of ``params.yaml``.
@@ -231,21 +256,19 @@ def validate(config: DictConfig) -> dict[str, Any]:
     fit(Root, config, "")
     fit(Tracking, config.tracking, "tracking")
     fit(Launcher, config.launcher, "launcher")
-    sets = fit(Data, config.data, "data").sets
-    for name in sets:
-        entry(config, "data", name)
-    for name in config.networks:
-        entry(config, "networks", name)
-    known = {"data": sorted(sets), "ensemble": sorted(map(str, config.networks))}
+    kept = fit(Data, config.data, "data")
+    groups = {
+        "data": {name: entry(config, "data", name) for name in kept.sets},
+        "ensemble": {str(name): entry(config, "networks", name) for name in config.networks},
+    }
+    for name, data in groups["data"].items():
+        if stored and data.stored and kept.root is None:
+            raise ConfigError(
+                f"invalid config at 'data.root': expected the folder of {', '.join(data.stored)} "
+                f"for the data set {name}, got null; add data.root=<folder>"
+            )
     for name in config.studies:
-        study = entry(config, "studies", name)
-        for field, names in known.items():
-            value = getattr(study, field, names[0])
-            if value not in names:
-                raise ConfigError(
-                    f"invalid config at 'studies.{name}.{field}': "
-                    f"expected one of {', '.join(names)}, got {value!r}"
-                )
+        _suits(entry(config, "studies", name), f"studies.{name}", groups)
     resolved = plain(config)
     # They say what one process works on, and where: not what the experiment is.
     del resolved["only"], resolved["side"], resolved["launcher"]

@@ -39,6 +39,15 @@ def require_at_least(smallest: int, settings: Any, *fields: str) -> None:
     _require_each(settings, fields, lambda value: value >= smallest, f"at least {smallest}")
 
 
+def require_once(settings: Any, *fields: str) -> None:
+    """Refuse a list in which an entry is there twice, like `require`."""
+
+    def fits(entries: Sequence[Any]) -> bool:
+        return all(entry not in entries[:place] for place, entry in enumerate(entries))
+
+    _require_each(settings, fields, fits, "each of them once")
+
+
 def require_different(known: Collection[str], settings: Any, *fields: str) -> None:
     """Refuse an empty list, or one that names something unknown or twice, like `require`."""
 

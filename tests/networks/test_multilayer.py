@@ -140,8 +140,12 @@ def test_a_probe_costs_less_than_its_item():
     ("changes", "message"),
     [
         ({"activation": "tanh"}, "activation: expected linear or relu, got 'tanh'"),
-        ({"parametrisations": ["he"]}, "parametrisations: expected some of .*, got 'he'"),
-        ({"parametrisations": []}, "parametrisations: expected at least one"),
+        (
+            {"parametrisations": ["he"]},
+            "parametrisations: expected different ones of .*, got .'he'.",
+        ),
+        ({"parametrisations": ["sp", "sp"]}, "parametrisations: expected different ones of"),
+        ({"parametrisations": []}, "parametrisations: expected different ones of sp, mup, ntp"),
         ({"parametrisations": ["mup"]}, "learning_rates: expected .* for mup, got 0.0"),
         ({"depths": [1]}, "depths: expected different numbers of at least 2"),
         ({"sizes": [2, 2]}, "sizes: expected different numbers"),

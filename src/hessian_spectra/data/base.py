@@ -3,7 +3,33 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from hessian_spectra.validation import require
+
+ONE_FEATURE = "one feature per sample"
+SEVERAL_FEATURES = "several features per sample"
+SCALAR_TOKENS = "numbers as tokens"
+VECTOR_TOKENS = "vectors as tokens"
+IMAGES = "images"
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the samples of a data set are, as far as its settings say.
+
+    Args:
+        samples: one of the above.
+        shape: of the inputs ``x``; empty if only the files say.
+    """
+
+    samples: str
+    shape: tuple[int, ...] = ()
+
+    @classmethod
+    def of_features(cls, x: np.ndarray) -> "Form":
+        """The form of inputs ``(n,)`` or ``(n, D)``."""
+        return cls(ONE_FEATURE if x.ndim == 1 else SEVERAL_FEATURES, x.shape)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +44,16 @@ class DataConfig:
     kind: str
     seed: int
 
+    @property
+    def form(self) -> Form | None:
+        """What its samples are, by which a study may refuse it; ``None``: none does."""
+        return None
+
+    @property
+    def stored(self) -> list[str]:
+        """What of it is kept below ``data.root``, and nowhere else."""
+        return []
+
 
 @dataclass(frozen=True, kw_only=True)
 class SizedConfig(DataConfig):
@@ -31,6 +67,11 @@ class SizedConfig(DataConfig):
 
     def __post_init__(self) -> None:
         require(self.size >= 1, "size", "at least 1", self.size)
+
+    @property
+    def form(self) -> Form | None:
+        """One number for each sample."""
+        return Form(ONE_FEATURE, (self.size,))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
+from hessian_spectra.data.base import (
+    OFFLINE,
+    ONE_FEATURE,
+    SEVERAL_FEATURES,
+    DataConfig,
+    Form,
+    Storage,
+)
 from hessian_spectra.results import Arrays
 from hessian_spectra.validation import require
 
@@ -24,6 +31,13 @@ class Config(DataConfig):
     def __post_init__(self) -> None:
         choices = ("all", *FEATURES)
         require(self.feature in choices, "feature", f"one of {', '.join(choices)}", self.feature)
+
+    @property
+    def form(self) -> Form:
+        """One feature of the patients, or all."""
+        if self.feature == "all":
+            return Form(SEVERAL_FEATURES, (442, len(FEATURES)))
+        return Form(ONE_FEATURE, (442,))
 
 
 def _standardised(columns: np.ndarray) -> np.ndarray:

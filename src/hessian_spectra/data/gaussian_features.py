@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hessian_spectra.data.base import OFFLINE, SizedConfig, Storage
+from hessian_spectra.data.base import OFFLINE, SEVERAL_FEATURES, Form, SizedConfig, Storage
 from hessian_spectra.data.tools.draws import gaussian
 from hessian_spectra.results import Arrays
 from hessian_spectra.validation import require
@@ -21,6 +21,11 @@ class Config(SizedConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.features >= 1, "features", "at least 1", self.features)
+
+    @property
+    def form(self) -> Form:
+        """Several numbers for each sample."""
+        return Form(SEVERAL_FEATURES, (self.size, self.features))
 
 
 def make(config: Config, storage: Storage = OFFLINE) -> Arrays:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
+from hessian_spectra.data.base import IMAGES, OFFLINE, DataConfig, Form, Storage
 from hessian_spectra.data.tools import _archive, _torchvision
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
@@ -57,6 +57,17 @@ class Config(DataConfig):
             self.classes,
         )
         require(self.per_class >= 0, "per_class", "0 (all) or more", self.per_class)
+
+    @property
+    def form(self) -> Form:
+        """Images; how many there are, their files say."""
+        return Form(IMAGES)
+
+    @property
+    def stored(self) -> list[str]:
+        """All but digits, and files with a place of their own."""
+        paths = {source: Path(source).expanduser() for source in self.sources}
+        return [s for s in self.sources if s != "digits" and not paths[s].is_absolute()]
 
 
 def name_of(source: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
+from hessian_spectra.data.base import OFFLINE, SCALAR_TOKENS, DataConfig, Form, Storage
 from hessian_spectra.results import Arrays
 from hessian_spectra.validation import require
 
@@ -42,6 +42,11 @@ class Config(DataConfig):
             "finite numbers as tokens",
             self.sequences,
         )
+
+    @property
+    def form(self) -> Form:
+        """Numbers as tokens."""
+        return Form(SCALAR_TOKENS, (len(self.sequences), len(self.sequences[0])))
 
 
 def _is_number(token: Any) -> bool:

@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass
 
-from hessian_spectra.data.base import OFFLINE, DataConfig, Storage
+from hessian_spectra.data.base import (
+    OFFLINE,
+    SCALAR_TOKENS,
+    VECTOR_TOKENS,
+    DataConfig,
+    Form,
+    Storage,
+)
 from hessian_spectra.data.tools.draws import gaussian
 from hessian_spectra.results import Arrays
 from hessian_spectra.validation import require
@@ -30,6 +37,13 @@ class Config(DataConfig):
         for field in ("batch", "length", "embedding_dimension"):
             require(getattr(self, field) >= 1, field, "at least 1", getattr(self, field))
         require(self.target in TARGETS, "target", f"one of {', '.join(TARGETS)}", self.target)
+
+    @property
+    def form(self) -> Form:
+        """Numbers or vectors as tokens."""
+        if self.embedding_dimension == 1:
+            return Form(SCALAR_TOKENS, (self.batch, self.length))
+        return Form(VECTOR_TOKENS, (self.batch, self.length, self.embedding_dimension))
 
 
 def make(config: Config, storage: Storage = OFFLINE) -> Arrays:

@@ -28,7 +28,12 @@ from hessian_spectra.models.teacher import teacher_data
 from hessian_spectra.networks.base import NetworksConfig, shared
 from hessian_spectra.results import Arrays
 from hessian_spectra.training.ensemble import DIVERGED, EnsembleTraining, Order, train_ensemble
-from hessian_spectra.validation import require, require_at_least, require_different_numbers
+from hessian_spectra.validation import (
+    require,
+    require_at_least,
+    require_different,
+    require_different_numbers,
+)
 from hessian_spectra.work import FanOut, Item, Run
 
 TIMES = ("initialisation", "trained")
@@ -96,16 +101,14 @@ class Config(Settings, NetworksConfig):
 
     def __post_init__(self) -> None:
         require_piecewise_linear(self.activation)
+        require_different(PARAMETRISATIONS, self, "parametrisations")
         for name in self.parametrisations:
-            expected = f"some of {', '.join(PARAMETRISATIONS)}"
-            require(name in PARAMETRISATIONS, "parametrisations", expected, name)
             for field in ("learning_rates", "large_learning_rates"):
                 rate = getattr(self, field).get(name, 0.0)
                 expected = f"at least smallest_learning_rate for {name}"
                 require(rate >= self.smallest_learning_rate, field, expected, rate)
         require_different_numbers(2, self, "depths")
         require_different_numbers(1, self, "sizes")
-        require(bool(self.parametrisations), "parametrisations", "at least one", [])
         positive = ("width", "samples", "patience", "epochs", "networks_per_item")
         require_at_least(1, self, *positive)
         require(self.networks >= 3, "networks", "at least 3, to correlate them", self.networks)

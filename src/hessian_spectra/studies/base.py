@@ -1,6 +1,10 @@
 """What the configurations of all studies have in common."""
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hessian_spectra.data.base import Form
+from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +34,19 @@ class DataStudyConfig(StudyConfig):
         data: the data set, a name from ``conf/data``.
     """
 
+    # What samples it takes, one of those in `data.base`; None if it takes any.
+    takes: ClassVar[str | None] = None
+
     data: str
+
+    def require_data(self, form: Form) -> None:
+        """Refuse a data set that the study cannot take.
+
+        Raises:
+            ValueError: its samples are others, or too few; the message begins with the field.
+        """
+        fits = self.takes in (None, form.samples)
+        require(fits, "data", f"a data set with {self.takes}", self.data)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +58,13 @@ class EnsembleStudyConfig(StudyConfig):
     """
 
     ensemble: str
+
+    def require_networks(self, networks: Any) -> None:
+        """Refuse an ensemble that lacks what the study takes.
+
+        Args:
+            networks: the ensemble's settings.
+
+        Raises:
+            ValueError: it does; the message begins with the field.
+        """

@@ -66,7 +66,7 @@ def test_scalar_tokens_are_refused():
 
 
 def test_too_few_columns_for_a_bulk_are_refused():
-    with pytest.raises(ValueError, match="key_dimension: expected more than 2 d = 6"):
+    with pytest.raises(ValueError, match=r"key_dimension: expected at least 2 d \+ 1 = 7"):
         study.numerics(sinks_config(key_dimension=6), vector_tokens())
 
 

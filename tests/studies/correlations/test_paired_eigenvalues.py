@@ -165,8 +165,15 @@ def test_a_bad_setting_is_named(changes, message):
         config(**changes)
 
 
-@pytest.mark.parametrize("data", [features(size=5), features(samples=25), {"x": np.ones(40)}])
-def test_a_data_set_that_is_too_small_is_named(data):
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (features(size=5), "at least 30 points with 12 features, got 'test'"),
+        (features(samples=25), "at least 30 points with 12 features, got 'test'"),
+        ({"x": np.ones(40)}, "a data set with several features per sample, got 'test'"),
+    ],
+)
+def test_a_data_set_that_is_too_small_is_named(data, message):
     data = {"y": np.ones(40)} | data
-    with pytest.raises(ValueError, match=r"^data: expected at least 30 points with 12 features"):
+    with pytest.raises(ValueError, match=f"^data: expected {message}"):
         study.numerics(config(), data)

@@ -127,7 +127,7 @@ def test_bad_settings_are_refused_in_one_line(change):
 def test_data_that_do_not_fit_are_refused_in_one_line():
     with pytest.raises(ValueError, match="architectures: expected at most 2 inputs"):
         study.closed_form(config(), sample(features=2))
-    with pytest.raises(ValueError, match="fewer than the 4 samples of test, got d_0 = 4"):
+    with pytest.raises(ValueError, match="fewer than the 4 samples of test, got 4"):
         study.numerics(config(architectures=[[4, 4]]), sample(size=4))
     constant = sample()
     constant["x"][:, 1] = 0.0

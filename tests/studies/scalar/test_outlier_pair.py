@@ -83,8 +83,8 @@ def test_a_relu_network_without_positive_units_is_named():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"networks": []}, r"networks: expected a list of linear, relu, got \[\]"),
-        ({"networks": ["tanh"]}, "networks: expected a list of linear, relu, got"),
+        ({"networks": []}, r"networks: expected different ones of linear, relu, got \[\]"),
+        ({"networks": ["tanh"]}, "networks: expected different ones of linear, relu"),
         ({"width": 0}, "width: expected at least 1, got 0"),
         ({"width": -3}, "width: expected at least 1, got -3"),
         ({"initial_scale": 0.0}, "initial_scale: expected a positive number"),

@@ -1,12 +1,13 @@
 """Which points of an ensemble a study takes, and what became of their networks."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.base import EnsembleStudyConfig
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_once
 
 AXES = ("size", "depth")
 # The statuses of a training that did not end at its plateau.
@@ -31,14 +32,19 @@ class PointsConfig(EnsembleStudyConfig):
 
     def __post_init__(self) -> None:
         require(self.along in AXES, "along", " or ".join(AXES), self.along)
-        for field in ("parametrisations", "depths", "sizes"):
-            chosen = getattr(self, field)
-            require(len(set(chosen)) == len(chosen), field, "each of them once", chosen)
+        require_once(self, "parametrisations", "depths", "sizes")
         names = self.parametrisations
         require(len(names) > 0, "parametrisations", "at least one", names)
         field = "depths" if self.along == "size" else "sizes"
         fixed = getattr(self, field)
         require(len(fixed) == 1, field, f"a single one along {self.along}", fixed)
+
+    def require_networks(self, networks: Any) -> None:
+        """Refuse an ensemble that lacks one of the points."""
+        for field in ("parametrisations", "depths", "sizes"):
+            asked, there = list(getattr(self, field)), list(getattr(networks, field, ()))
+            expected = f"some of {self.ensemble}'s, {', '.join(map(str, there))}"
+            require(set(asked) <= set(there), field, expected, asked)
 
     @property
     def fixed(self) -> int:

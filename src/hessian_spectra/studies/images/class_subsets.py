@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from hessian_spectra.data.base import IMAGES
 from hessian_spectra.data.tools.subsets import imbalanced_subset, share_range
 from hessian_spectra.networks.tools.images import CASES, ImageNetworksConfig, network_item, sources
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_once
 from hessian_spectra.work import Item
 
 
@@ -28,6 +29,8 @@ class ClassSubsetsConfig(ImageNetworksConfig, DataStudyConfig):
             for which there are enough.
     """
 
+    takes = IMAGES
+
     cases: list[str]
     shares: list[float]
     other_samples: list[int]
@@ -41,6 +44,7 @@ class ClassSubsetsConfig(ImageNetworksConfig, DataStudyConfig):
         require(valid, "shares", "one or more shares in (0, 1]", shares)
         sizes = list(self.other_samples)
         require(all(n >= 1 for n in sizes), "other_samples", "numbers of at least 1", sizes)
+        require_once(self, "cases", "shares", "other_samples")
 
 
 class Point(NamedTuple):
@@ -64,7 +68,7 @@ def points(config: ClassSubsetsConfig, data: Arrays) -> list[Point]:
         available = np.bincount(data[f"{source}/labels"]).tolist()
         chosen = [
             (samples, share)
-            for samples in (config.samples, *config.other_samples)
+            for samples in dict.fromkeys((config.samples, *config.other_samples))
             for share in config.shares
             if _enough(available, samples, share)
         ]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hessian_spectra.data.base import IMAGES
 from hessian_spectra.networks.tools.images import (
     ImageNetworksConfig,
     joined,
@@ -31,6 +32,8 @@ class ThroughTrainingConfig(ImageNetworksConfig, DataStudyConfig):
         recorded: number of epochs, evenly spaced in the logarithm, at which they are looked at,
             beside the start.
     """
+
+    takes = IMAGES
 
     initialisation: str
     recorded: int

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
+from hessian_spectra.data.base import SCALAR_TOKENS
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
@@ -27,6 +28,8 @@ class Config(TrainingConfig):
     Args:
         key_dimension: d_K, the length of w_Q and w_K.
     """
+
+    takes = SCALAR_TOKENS
 
     key_dimension: int
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
+from hessian_spectra.data.base import SCALAR_TOKENS
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
@@ -35,6 +36,8 @@ class Config(DataStudyConfig):
         numeric_points: at how many of them the numerical eigenvalues are computed.
         dense_points: at how many of these all eigenvalues come from the dense matrix as well.
     """
+
+    takes = SCALAR_TOKENS
 
     key_dimension: int
     weight_norm: float

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
+from hessian_spectra.data.base import VECTOR_TOKENS, Form
 from hessian_spectra.models import HalfSquaredError, VectorSelfAttention
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
@@ -37,6 +38,8 @@ class Config(DataStudyConfig):
             token of the sequences as the first.
     """
 
+    takes = VECTOR_TOKENS
+
     key_dimension: int
     value_norm: float
     query_key_norm: float
@@ -61,6 +64,14 @@ class Config(DataStudyConfig):
         require(
             0 < self.outlier_share <= 1, "outlier_share", "a share in (0, 1]", self.outlier_share
         )
+
+    def require_data(self, form: Form) -> None:
+        """Refuse other data than vectors, and those with which no eigenvalue would repeat."""
+        super().require_data(form)
+        # Each value of the bulk occurs d_K − 2 d + 1 times.
+        least = 2 * form.shape[2] + 1
+        expected = f"at least 2 d + 1 = {least} for a bulk"
+        require(self.key_dimension >= least, "key_dimension", expected, self.key_dimension)
 
 
 @dataclass(frozen=True)
@@ -118,11 +129,8 @@ def networks_of(config: Config, data: Arrays) -> Iterator[Network]:
         raise ValueError(
             f"data: expected sequences of vectors (batch, length, d), got {data['x'].shape}"
         )
+    config.require_data(Form(VECTOR_TOKENS, data["x"].shape))
     d, key_dimension = data["x"].shape[2], config.key_dimension
-    # Each value of the bulk occurs d_K − 2 d + 1 times.
-    require(
-        key_dimension > 2 * d, "key_dimension", f"more than 2 d = {2 * d} for a bulk", key_dimension
-    )
     for replicate in range(config.replicates + 1):
         purpose = "weights" if replicate == 0 else f"weights of replicate {replicate}"
         draws = generator(config.seed, purpose)

@@ -18,6 +18,7 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.curvature.ensemble import SecondMoments, hessian_trace
 from hessian_spectra.curvature.ensemble.spectra import LARGEST_DENSE, exact_spectra
 from hessian_spectra.curvature.pair_sums import closest_pair_sums, distinct_values, jittered
+from hessian_spectra.data.base import SEVERAL_FEATURES, Form
 from hessian_spectra.models import Ensemble
 from hessian_spectra.models.ensemble import require_piecewise_linear
 from hessian_spectra.models.parametrisation import draw
@@ -56,6 +57,8 @@ class Config(DataStudyConfig):
         networks_per_item: networks that one item of the fan-out computes together.
     """
 
+    takes = SEVERAL_FEATURES
+
     activation: str
     depth: int
     cases: list[str]
@@ -89,6 +92,14 @@ class Config(DataStudyConfig):
             require(reduced or parameters <= LARGEST_DENSE, "widths", expected, parameters)
         require_at_least(1, self, "networks", "networks_per_item")
         require_at_least(19, self, "jitters")
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data with too few samples or features."""
+        super().require_data(form)
+        largest = max(size for size in self.sizes if size <= max(self.widths))
+        most, (samples, features) = max(self.samples), form.shape
+        expected = f"at least {most} points with {largest} features"
+        require(samples >= most and features >= largest, "data", expected, self.data)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,11 +146,7 @@ class Point:
 def _points(config: Config, data: Arrays) -> Iterator[Point]:
     """All points: cases, then widths, then input sizes, ascending."""
     x, y = data["x"], data["y"]
-    largest = max(size for size in config.sizes if size <= max(config.widths))
-    most = max(config.samples)
-    fits = x.ndim == 2 and len(x) >= most and x.shape[1] >= largest
-    expected = f"at least {most} points with {largest} features"
-    require(fits, "data", expected, "x ".join(map(str, x.shape)))
+    config.require_data(Form.of_features(x))
     fields = ("activation", "depth", "seed")
     common: dict[str, Any] = {name: getattr(config, name) for name in fields}
     for case in config.cases:

@@ -7,11 +7,13 @@ which is the Hessian where the residual vanishes.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.correlations.points import PointsConfig, labels, outcomes, select
+from hessian_spectra.validation import require
 
 FORMULAS = {"maximum": "largest_block", "sum": "ggn_sum"}
 # The whole range, central 95 %, 50 % and the median.
@@ -21,6 +23,12 @@ LEVELS = (0.0, 0.025, 0.25, 0.5, 0.75, 0.975, 1.0)
 @dataclass(frozen=True, kw_only=True)
 class Config(PointsConfig):
     """The study's configuration; nothing is drawn."""
+
+    def require_networks(self, networks: Any) -> None:
+        """Refuse an ensemble that lacks one of the points, or that the formulas are not about."""
+        super().require_networks(networks)
+        linear = networks.activation == "linear"
+        require(linear, "ensemble", "linear networks, which the formulas are about", self.ensemble)
 
 
 def correlation(config: Config, ensembles: Arrays) -> Arrays:

@@ -19,12 +19,13 @@ from torch import Tensor
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
+from hessian_spectra.data.base import SEVERAL_FEATURES, Form
 from hessian_spectra.data.tools.whitening import whiten
 from hessian_spectra.models import HalfSquaredError, Perceptron, balanced_weights
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require, require_positive
+from hessian_spectra.validation import require, require_once, require_positive
 
 # Largest residual of an eigenpair of Lanczos' method, relative to the largest eigenvalue.
 TOLERANCE = 1e-8
@@ -41,6 +42,8 @@ class Config(DataStudyConfig):
         top: how many eigenvalues Lanczos' method finds.
     """
 
+    takes = SEVERAL_FEATURES
+
     input_scale: float
     architectures: list[list[int]]
     residual: float
@@ -52,11 +55,19 @@ class Config(DataStudyConfig):
         shaped = len(networks) > 0 and all(len(s) >= 2 and min(s) >= 1 for s in networks)
         expected = "one or more lists of two or more widths, each at least 1"
         require(shaped, "architectures", expected, networks)
+        require_once(self, "architectures")
         largest = max(map(_parameters, networks))
         expected = f"at most {cv.DENSE_LIMIT} parameters for the whole spectrum"
         require(largest <= cv.DENSE_LIMIT, "architectures", expected, largest)
         smallest = min(map(_parameters, networks))
         require(1 <= self.top <= smallest, "top", f"1 to {smallest} (all)", self.top)
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data with too few features or samples for the largest network."""
+        super().require_data(form)
+        (samples, features), largest = form.shape, max(sizes[0] for sizes in self.architectures)
+        expected = f"at most {features} inputs and fewer than the {samples} samples of {self.data}"
+        require(largest <= features and largest < samples, "architectures", expected, largest)
 
 
 def _parameters(sizes: list[int]) -> int:
@@ -83,13 +94,9 @@ def _networks(config: Config, data: Arrays) -> Iterator[_Network]:
     Raises:
         ValueError: the data have too few inputs or samples.
     """
+    config.require_data(Form.of_features(data["x"]))
     x = torch.as_tensor(data["x"], dtype=torch.float64)
     for number, sizes in enumerate(config.architectures, start=1):
-        if sizes[0] > x.shape[1] or sizes[0] >= len(x):
-            raise ValueError(
-                f"architectures: expected at most {x.shape[1]} inputs and fewer than the "
-                f"{len(x)} samples of {config.data}, got d_0 = {sizes[0]}; take a larger data set"
-            )
         inputs, whitening = whiten(x[:, : sizes[0]], config.input_scale)
         if whitening.rank < sizes[0]:
             raise ValueError(

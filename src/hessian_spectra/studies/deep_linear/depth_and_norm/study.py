@@ -14,6 +14,7 @@ from torch import Tensor
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
+from hessian_spectra.data.base import SEVERAL_FEATURES, Form
 from hessian_spectra.data.tools.whitening import whiten
 from hessian_spectra.models import HalfSquaredError, Perceptron, balanced_weights
 from hessian_spectra.results import Arrays
@@ -38,6 +39,8 @@ class Config(DataStudyConfig):
         largest_width: ... to this.
     """
 
+    takes = SEVERAL_FEATURES
+
     input_scale: float
     largest_depth: int
     norms: list[float]
@@ -58,6 +61,13 @@ class Config(DataStudyConfig):
         fits = self.largest_width >= self.smallest_width
         require(fits, "largest_width", expected, self.largest_width)
 
+    def require_data(self, form: Form) -> None:
+        """Refuse data with too few independent inputs for the widest network."""
+        super().require_data(form)
+        most = min(form.shape)
+        expected = f"at most the {most} independent inputs of {self.data}"
+        require(self.largest_width <= most, "largest_width", expected, self.largest_width)
+
 
 @dataclass(frozen=True)
 class _Network:
@@ -76,13 +86,9 @@ def _networks(config: Config, data: Arrays) -> Iterator[_Network]:
     Raises:
         ValueError: the data have too few inputs or samples.
     """
+    config.require_data(Form.of_features(data["x"]))
     x = torch.as_tensor(data["x"], dtype=torch.float64)
     largest = config.largest_width
-    if largest > min(x.shape):
-        raise ValueError(
-            f"largest_width: expected at most the {min(x.shape)} independent inputs of "
-            f"{config.data}, got {largest}"
-        )
     whitened = {
         size: whiten(x[:, :size], config.input_scale)[0]
         for size in range(config.smallest_width, largest + 1)

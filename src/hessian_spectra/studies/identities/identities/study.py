@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from hessian_spectra import curvature as cv
+from hessian_spectra.data.base import ONE_FEATURE
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.studies.identities.identities.attention import theorems as attention
@@ -43,6 +44,8 @@ class Config(DataStudyConfig):
         width: largest hidden width; two thirds of it in deep networks.
         points: largest number of data points of an instance.
     """
+
+    takes = ONE_FEATURE
 
     instances: int
     width: int

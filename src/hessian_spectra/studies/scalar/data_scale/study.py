@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
+from hessian_spectra.data.base import ONE_FEATURE
 from hessian_spectra.models import TwoLayerLinear, standard_parametrisation
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
@@ -35,6 +36,8 @@ class Config(DataStudyConfig):
         largest_second_moment: σ_x² lies between 0 and this value, both excluded.
         scales: number of values of σ_x², evenly spaced.
     """
+
+    takes = ONE_FEATURE
 
     width: int
     second_width: int

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
+from hessian_spectra.data.base import ONE_FEATURE
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
@@ -46,6 +47,8 @@ class Config(HiddenLayerConfig):
         adam_learning_rate: step size of Adam, ``learning_rate`` being that of all others.
         velocity_scale: standard deviation of the random initial velocity.
     """
+
+    takes = ONE_FEATURE
 
     momentum: float
     weight_decay: float

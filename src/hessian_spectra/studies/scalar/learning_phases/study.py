@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
+from hessian_spectra.data.base import ONE_FEATURE
 from hessian_spectra.models import TwoLayerLinear
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
@@ -28,6 +29,8 @@ class Config(DataStudyConfig):
         ratio: range of t = ⟨w, v⟩ / θ*.
         weight_scale: range of the standard deviation of the weights.
     """
+
+    takes = ONE_FEATURE
 
     instances: int
     without_signal: int

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
+from hessian_spectra.data.base import SEVERAL_FEATURES
 from hessian_spectra.models import HalfSquaredError, MultiInputLinear
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.training import HiddenLayerConfig, numeric_spectrum, recorded
@@ -19,6 +20,8 @@ from hessian_spectra.work import KEEPS_NOTHING, Run
 @dataclass(frozen=True, kw_only=True)
 class Config(HiddenLayerConfig):
     """Settings of the multi-input training study; ``width`` is that for each input coordinate."""
+
+    takes = SEVERAL_FEATURES
 
 
 def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from hessian_spectra import closed_form as cf
+from hessian_spectra.data.base import ONE_FEATURE
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReLU
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.training import HiddenLayerConfig, numeric_spectrum, recorded
 from hessian_spectra.training import descend, follow, stochastic_gradient_descent
-from hessian_spectra.validation import require, require_positive
+from hessian_spectra.validation import require, require_different, require_positive
 from hessian_spectra.work import KEEPS_NOTHING, Run
 
 NETWORKS: Mapping[str, type[nn.Module]] = {"linear": TwoLayerLinear, "relu": TwoLayerReLU}
@@ -50,6 +51,8 @@ class Config(HiddenLayerConfig):
         high_initial_scale: its initial scale: the same draw, rescaled.
     """
 
+    takes = ONE_FEATURE
+
     networks: list[str]
     momentum: float
     high_learning_rate: float
@@ -58,13 +61,7 @@ class Config(HiddenLayerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known = ", ".join(NETWORKS)
-        require(
-            len(self.networks) > 0 and set(self.networks) <= set(NETWORKS),
-            "networks",
-            f"a list of {known}",
-            list(self.networks),
-        )
+        require_different(NETWORKS, self, "networks")
         require(0 <= self.momentum < 1, "momentum", "a number in [0, 1)", self.momentum)
         high = self.high_learning_rate
         require(high >= 0, "high_learning_rate", "a positive number, or 0 for none", high)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
+from hessian_spectra.data.base import ONE_FEATURE
 from hessian_spectra.models import HalfSquaredError, TwoLayerReLU, standard_parametrisation
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
@@ -28,6 +29,8 @@ class Config(DataStudyConfig):
         positive_units: how many of them have v_j > 0, the q of the paper.
         variance_times_fan_in: variance of the initial weights times the layer's fan-in.
     """
+
+    takes = ONE_FEATURE
 
     width: int
     positive_units: int

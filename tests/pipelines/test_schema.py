@@ -1,0 +1,169 @@
+"""What the whole configuration is refused for before anything runs."""
+
+import hydra
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+from pipelines.schema import ConfigError, validate
+from pipelines.stage import CONF
+
+
+def composed(*overrides):
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        return hydra.compose("config", list(overrides))
+
+
+@pytest.fixture(scope="module")
+def changed():
+    """The configuration with a changed value, less the studies that it does not reach."""
+    # Hydra takes a while to compose all of them, and so does a check.
+    demo = composed()
+
+    def change(text):
+        override = OverridesParser.create().parse_override(text)
+        name = override.key_or_group.split(".")[2 if text.startswith("data.sets") else 1]
+        config = demo.copy()
+        OmegaConf.set_struct(config, False)
+        for study, settings in demo.studies.items():
+            if name not in (study, settings.get("data"), settings.get("ensemble")):
+                del config.studies[study]
+        OmegaConf.update(config, override.key_or_group, override.value())
+        return config
+
+    return change
+
+
+def refused(config, **settings):
+    """The message, which is one line."""
+    with pytest.raises(ConfigError) as caught:
+        validate(config, **settings)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("scale", ["demo", "paper"])
+def test_the_configuration_fits(scale):
+    validate(composed(f"scale={scale}"))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (
+            "networks.two-layer-linear.learning_rates.sp=inf",
+            "'networks.two-layer-linear.learning_rates.sp': expected a finite number, got inf",
+        ),
+        (
+            "networks.two-layer-linear.threshold=nan",
+            "'networks.two-layer-linear.threshold': expected a finite number, got nan",
+        ),
+        (
+            "studies.data-fig1b.norms=[0.5,-inf]",
+            "'studies.data-fig1b.norms[1]': expected a finite number, got -inf",
+        ),
+        (
+            "data.sets.reversal.sequences=[[1.0,inf]]",
+            "'data.sets.reversal.sequences[0][1]': expected a finite number, got inf",
+        ),
+        (
+            "studies.cracking-fig8.learning_rate='inf'",
+            "'studies.cracking-fig8.learning_rate': expected a finite number, got inf",
+        ),
+    ],
+)
+def test_a_number_that_is_none_is_refused_wherever_it_stands(changed, override, message):
+    assert refused(changed(override)) == f"invalid config at {message}"
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("networks.two-layer-linear.sizes=[2,2]", "different numbers"),
+        ("networks.deep-linear.depths=[2,3,2]", "different numbers"),
+        ("networks.deep-relu.parametrisations=[sp,sp]", "different ones of"),
+        ("studies.cracking-fig4.parametrisations=[sp,sp]", "each of them once"),
+        ("studies.cracking-fig4.norms=[spectral,spectral]", "different ones of"),
+        ("studies.cracking-fig17.depths=[3,3]", "each of them once"),
+        ("studies.cracking-fig3.sizes=[2,2]", "different numbers"),
+        ("studies.cracking-fig8.networks=[linear,linear]", "different ones of"),
+        ("studies.data-fig1c.shares=[0.3,0.3]", "each of them once"),
+        ("studies.data-fig1c.other_samples=[30,30]", "each of them once"),
+        ("studies.data-fig1a.architectures=[[3,3],[3,3]]", "each of them once"),
+        ("studies.data-fig1b.norms=[0.5,0.5]", "two or more positive numbers, ascending"),
+        ("studies.cracking-fig9.sink_biases=[0,0]", "at least two finite numbers, ascending"),
+    ],
+)
+def test_what_is_there_twice_is_refused(changed, override, expected):
+    path = override.partition("=")[0]
+    assert refused(changed(override)).startswith(f"invalid config at '{path}': expected {expected}")
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (
+            "studies.cracking-fig4.parametrisations=[spp]",
+            "parametrisations': expected some of two-layer-linear's, sp, mup, ntp, got ['spp']",
+        ),
+        ("studies.cracking-fig4.sizes=[3]", "sizes': expected some of two-layer-linear's, 1, "),
+        ("studies.cracking-fig4.depths=[4]", "depths': expected some of two-layer-linear's, 2, "),
+        ("networks.two-layer-linear.parametrisations=[mup]", "parametrisations': expected some "),
+        ("studies.cracking-d33.ensemble=two-layer-relu", "ensemble': expected linear networks"),
+        ("studies.cracking-fig4.ensemble=nothing", "ensemble': expected one of deep-linear, "),
+    ],
+)
+def test_an_ensemble_that_lacks_what_a_study_takes_is_refused(changed, override, message):
+    line = refused(changed(override))
+    assert line.startswith("invalid config at 'studies.cracking-")
+    assert message in line
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("studies.cracking-fig7.data=gaussian-features", "one feature per sample, got 'gaussian-f"),
+        ("studies.cracking-fig7.data=images", "one feature per sample, got 'images'"),
+        ("studies.cracking-fig8.data=sequences", "one feature per sample, got 'sequences'"),
+        ("studies.diabetes-multi-input.data=wedge", "several features per sample, got 'wedge'"),
+        ("studies.cracking-fig2.data=vector-sequences", "numbers as tokens, got 'vector-sequ"),
+        ("studies.cracking-fig9.data=sequences", "vectors as tokens, got 'sequences'"),
+        ("studies.data-fig2.data=wedge", "images, got 'wedge'"),
+        ("data.sets.diabetes-bmi.feature=all", "one feature per sample, got 'diabetes-bmi'"),
+    ],
+)
+def test_data_of_another_form_than_a_study_takes_are_refused(changed, override, message):
+    line = refused(changed(override))
+    assert line.partition("expected a data set with ")[2].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("studies.cracking-fig9.key_dimension=6", "key_dimension': expected at least"),
+        ("data.sets.gaussian-features.size=20", "data': expected at least "),
+        ("data.sets.gaussian-inputs.features=2", "architectures': expected at most 2 inputs"),
+        ("studies.data-fig1b.largest_width=3000", "largest_width': expected at most the "),
+    ],
+)
+def test_data_too_small_for_a_study_are_refused(changed, override, message):
+    assert message in refused(changed(override))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "missing"),
+    [
+        (["scale=paper"], "mnist, fashion-mnist, cifar10"),
+        (["data.sets.images.sources=[digits,own/leaves.npz]"], "own/leaves.npz"),
+    ],
+)
+def test_data_that_are_kept_somewhere_need_a_root(overrides, missing):
+    config = composed(*overrides)
+    assert refused(config, stored=True) == (
+        f"invalid config at 'data.root': expected the folder of {missing} for the data set images, "
+        "got null; add data.root=<folder>"
+    )
+    # What reads no such data needs none.
+    validate(config)
+    OmegaConf.update(config, "data.root", "/somewhere")
+    validate(config, stored=True)
