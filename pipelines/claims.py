@@ -1,8 +1,9 @@
 """Stage claims: hold every claim of the papers against the arrays of all runs."""
 
-from hessian_spectra.ledger.evaluation import evaluate, metrics
+from hessian_spectra.ledger.evaluation import evaluate
 from hessian_spectra.ledger.record import write_claims
-from hessian_spectra.ledger.table import summary, table
+from hessian_spectra.ledger.table import table
+from hessian_spectra.ledger.totals import metrics, summary
 from hessian_spectra.results import write_bytes, write_json
 from pipelines import chain
 from pipelines.schema import plain

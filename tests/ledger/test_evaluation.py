@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from hessian_spectra.ledger import evaluation as module
-from hessian_spectra.ledger.bounds import VERDICTS, Bound, Estimate, NothingToMeasure
+from hessian_spectra.ledger.bounds import Bound, Estimate, NothingToMeasure
 from hessian_spectra.ledger.claims import Claims, Entry, LedgerError, Study
 from hessian_spectra.ledger.evaluation import (
     Measured,
     broken,
     collect,
     evaluate,
-    metrics,
     not_run,
     rounded,
     verdict,
@@ -44,11 +43,6 @@ def claim(**changes):
         "measure": lambda: 0.0,
     }
     return Entry(**(fields | changes))
-
-
-def unmeasured(**changes):
-    nothing = {"study": None, "test": None, "bound": None, "measure": None}
-    return claim(id="toy/open", explanation="It takes a GPU.", **(nothing | changes))
 
 
 @pytest.fixture
@@ -215,12 +209,6 @@ class TestEvaluate:
         (record,) = measured(claim(printed="b = √−1", measure_printed=lambda: math.nan))
         assert record.verdict == "corrected"
         assert json.loads(json.dumps(vars(record), allow_nan=False))["printed_error"] is None
-
-    def test_a_claim_without_measurement_is_not_run(self, measured):
-        (record,) = measured(unmeasured())
-        assert record.verdict == "not run at this scale"
-        assert record.measured is None
-        assert record.interval is None
 
     def test_a_claim_about_what_a_configuration_leaves_out_is_not_run(self, measured):
         def measure():
@@ -451,27 +439,6 @@ class TestCollect:
             assert entry.problems() == []
             assert entry.measure is None
             assert entry.explanation.startswith("It takes ")
-
-
-def test_metrics_count_verdicts_and_keep_the_largest_error_of_each_study(measured):
-    numbers = metrics(
-        measured(
-            claim(),
-            claim(id="toy/worse", measure=lambda: 2e-14),
-            claim(id="toy/better", measure=lambda: 1e-15),
-            claim(id="toy/value", kind="value", measure=lambda: 5.0, expected=5.0),
-            unmeasured(),
-        )
-    )
-    assert numbers["digits"] == {"toy": 13.7}
-    assert numbers["verdicts"] == {
-        "reproduced": 4,
-        "corrected": 0,
-        "differs": 0,
-        "undecided": 0,
-        "not run at this scale": 1,
-    }
-    assert tuple(numbers["verdicts"]) == VERDICTS
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from hessian_spectra.ledger.bounds import VERDICTS, Bound, Estimate, NothingToMeasure, Verdict
+from hessian_spectra.ledger.bounds import Bound, Estimate, NothingToMeasure, Verdict
 from hessian_spectra.ledger.claims import Claims, Entry, LedgerError, Study
 from hessian_spectra.ledger.record import ClaimRecord
 from hessian_spectra.results import MissingResultError, digest
@@ -247,21 +247,3 @@ def broken(records: Sequence[ClaimRecord]) -> list[str]:
             run = " (recorded run)" if one.recorded else ""
             found.append(f"{one.id}{run}: measured {measured}, expected {bound}")
     return found
-
-
-def metrics(records: Sequence[ClaimRecord]) -> dict[str, Any]:
-    """The ledger in few numbers, for ``dvc metrics`` and ``dvc exp show``.
-
-    Returns:
-        ``verdicts``: how many claims have each verdict; ``digits``: for each study to how many
-        digits its identities hold, −log10 of their largest error, at most 17.
-    """
-    errors: dict[str, float] = {}
-    for record in records:
-        if record.kind == "identity" and record.measured is not None and record.study:
-            errors[record.study] = max(errors.get(record.study, 0.0), record.measured)
-    counts = Counter(record.verdict for record in records)
-    return {
-        "verdicts": {name: counts[name] for name in VERDICTS},
-        "digits": {name: round(-math.log10(max(e, 1e-17)), 1) for name, e in errors.items()},
-    }

@@ -1,32 +1,50 @@
 """The ledger as a readable table."""
 
-from collections import Counter
+import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from hessian_spectra.ledger.bounds import VERDICTS
 from hessian_spectra.ledger.record import ClaimRecord
+from hessian_spectra.ledger.totals import ROUND_OFF, round_off, statements, summary
 from hessian_spectra.papers import paper, reading_order
 
 _PREFACE = """\
 # What the papers claim, and what was measured
 
-A measured value has three significant digits, a count is exact. An identity's measured value is its
-largest error; values near 1e-15 are round-off and differ between machines. A statistic stands with
-its interval, at 95 % unless the claim says another level, and then the interval decides.
+A measured value has three significant digits, a count is exact. Round-off, as the error of an
+identity is, stands as a bound, since it differs between processors. A statistic stands with its
+interval, at 95 % unless the claim says another level, and then the interval decides.
+
 `reproduced`: it holds within the tolerance. `corrected`: what is in print does not hold, our
-correction does. `differs`: it does not hold here, and we say why. `undecided`: a part of the
-interval holds and a part does not. `not run at this scale`: it needs a longer run.
+correction does. `differs`: it does not hold here, and we say why, or which settings are not the
+paper's. `undecided`: a part of the interval holds and a part does not. `not run at this scale`: it
+needs a longer run, or networks that this configuration leaves out.
+
+Verdict and value are those of the strongest run: one at the paper's scale, which is recorded in
+`reports/evidence`, before today's demo. What the other run says stands beside it.
 """
+
+# Verdicts that a setting other than the paper's may explain.
+_OPEN = ("differs", "undecided")
+# How many entries of a list are written out.
+_FEW = 4
 
 
 def _number(value: float | None) -> str:
     if value is None:
         return "–"
+    if 0 < abs(value) < ROUND_OFF:
+        return f"{'≤ ' if value > 0 else '≥ −'}{round_off(value):g}"
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _value(record: ClaimRecord) -> str:
-    """The measured value, with its interval where there is one."""
+    """The measured value, with its interval where there is one; of an identity, a bound."""
+    if record.kind == "identity" and record.measured is not None:
+        bound = round_off(record.measured, record.tolerance)
+        # A count of what is wrong has no tolerance, and a broken identity is none.
+        if bound <= record.tolerance:
+            return f"≤ {bound:g}"
     if record.interval is None:
         return _number(record.measured)
     low, high = map(_number, record.interval)
@@ -56,10 +74,46 @@ def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [_row(head), _row(["---"] * len(head)), *map(_row, rows), ""]
 
 
+def _run(record: ClaimRecord) -> str:
+    """Which run a verdict is of."""
+    return f"{record.scale} (recorded)" if record.recorded else record.scale or "–"
+
+
+def _other(record: ClaimRecord) -> str:
+    """What the weaker run says."""
+    other = record.beside
+    return "" if other is None else f"{_run(other)}: {other.verdict}, {_value(other)}"
+
+
+def _short(value: Any) -> str:
+    """A setting; of a long list the beginning, the end and how many there are."""
+    if not isinstance(value, list):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    if len(value) <= _FEW:
+        return f"[{', '.join(map(_short, value))}]"
+    first, second, last = map(_short, (value[0], value[1], value[-1]))
+    return f"[{first}, {second}, …, {last}: {len(value)} values]"
+
+
+def _departing(record: ClaimRecord) -> str:
+    """The settings that are not the paper's, where they may explain the verdict."""
+    if record.verdict not in _OPEN:
+        return ""
+    return "; ".join(
+        # The ensemble or data set is that of the study: its name says nothing more.
+        f"{re.sub(r'^(networks|data[.]sets)[.][^.]+[.]', '', key)}={_short(here)} "
+        f"(paper {_short(theirs)})"
+        for key, (here, theirs) in record.departs.items()
+    )
+
+
 def _errata(records: Sequence[ClaimRecord]) -> list[str]:
     if not records:
         return []
-    head = ("where", "in print", "right", "error in print", "error corrected", "remark", "test")
+    head = (
+        *("where", "in print", "right", "error in print", "error corrected"),
+        *("run", "the other run", "remark", "test"),
+    )
     rows = [
         (
             r.location,
@@ -67,7 +121,9 @@ def _errata(records: Sequence[ClaimRecord]) -> list[str]:
             r.statement,
             # A form that gives no finite number (a root of a negative number) has no error to show.
             _number(r.printed_error) if r.printed_error is not None else "not a number",
-            _number(r.measured),
+            _value(r),
+            _run(r),
+            _other(r),
             r.explanation,
             f"`{r.test}`",
         )
@@ -79,15 +135,21 @@ def _errata(records: Sequence[ClaimRecord]) -> list[str]:
 def _measured(records: Sequence[ClaimRecord]) -> list[str]:
     if not records:
         return []
-    head = ("verdict", "where", "claim", "kind", "measured", "expected", "study", "remark")
+    head = (
+        *("verdict", "run", "where", "claim", "kind", "measured", "expected"),
+        *("the other run", "not as in the paper", "study", "remark"),
+    )
     rows = [
         (
             r.verdict,
+            _run(r),
             r.location,
             r.statement,
             r.kind,
             _value(r),
             _expected(r),
+            _other(r),
+            _departing(r),
             f"`{r.study}`",
             r.explanation,
         )
@@ -103,11 +165,13 @@ def _open(records: Sequence[ClaimRecord]) -> list[str]:
     return ["### Not run at this scale", "", *_grid(("where", "claim", "what it needs"), rows)]
 
 
-def summary(records: Sequence[ClaimRecord]) -> str:
-    """The ledger in one line: how many claims have each verdict."""
-    counts = Counter(record.verdict for record in records)
-    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
-    return f"{len(records)} claims: {verdicts}"
+def _entries(records: Sequence[ClaimRecord]) -> str:
+    """How entries and claims are related, since their numbers differ."""
+    both = sum(record.beside is not None for record in records)
+    return (
+        f"{len(records)} entries make {len(statements(records))} claims: what several papers state "
+        f"counts once, with the least favourable verdict. {both} entries were measured on two runs."
+    )
 
 
 def table(records: Sequence[ClaimRecord]) -> str:
@@ -119,7 +183,7 @@ def table(records: Sequence[ClaimRecord]) -> str:
     Returns:
         The text of ``reports/claims.md``; every record is one row of it.
     """
-    lines = [_PREFACE, f"**{summary(records)}**", ""]
+    lines = [_PREFACE, f"**{summary(records)}**", "", _entries(records), ""]
     for key in sorted({record.paper for record in records}, key=reading_order):
         mine = [record for record in records if record.paper == key]
         corrected = [r for r in mine if r.verdict == "corrected"]
