@@ -230,6 +230,11 @@ class TestEvaluate:
             evaluate([run_of(stated, folder)])
         assert "\n" not in str(caught.value)
 
+    def test_a_damaged_file_is_no_matter_of_settings(self, folder, stated):
+        (folder / "numerics.npz").write_bytes(b"no archive")
+        with pytest.raises(ValueError, match="pickle"):
+            evaluate([run_of(stated, folder)])
+
     def test_a_side_that_no_claim_needs_may_be_missing(self, folder, stated):
         @stated.value("Theorem 0", BOUND)
         def c(reading):

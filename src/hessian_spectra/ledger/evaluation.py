@@ -87,8 +87,9 @@ def collect(run: Measured) -> list[Entry]:
         LedgerError: a claim is not well formed; two have one id.
         MissingResultError: a file or an array that a claim needs is not there, of today's run.
     """
+    reading = run.claims.reading.read(run.folder)
     try:
-        found = list(run.claims.entries(run.study, run.claims.reading.read(run.folder)))
+        found = list(run.claims.entries(run.study, reading))
     except Exception as error:  # what a configuration leaves of the arrays may break any function
         return [_no_entry(run, _reason(error, run))]
     problems = [problem for entry in found for problem in entry.problems()]
