@@ -4,6 +4,10 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+# Eigenvalues are products of a few of such numbers and differences of these products: beyond, they
+# leave float64's range or are lost in the rounding of larger ones.
+SMALLEST_SCALE, LARGEST_SCALE = 1e-6, 1e6
+
 
 def require(condition: bool, field: str, expected: str, value: Any) -> None:
     """Refuse a bad value of a configuration field.
@@ -32,6 +36,12 @@ def _require_each(
 def require_positive(settings: Any, *fields: str) -> None:
     """Refuse a field of the settings that is not a positive, finite number, like `require`."""
     _require_each(settings, fields, lambda x: math.isfinite(x) and x > 0, "a positive number")
+
+
+def require_scale(settings: Any, *fields: str) -> None:
+    """Refuse the scale of weights or data beyond which float64 loses digits, like `require`."""
+    expected = f"a positive number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+    _require_each(settings, fields, lambda x: SMALLEST_SCALE <= x <= LARGEST_SCALE, expected)
 
 
 def require_at_least(smallest: int, settings: Any, *fields: str) -> None:
