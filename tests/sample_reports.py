@@ -25,7 +25,10 @@ STUDIES = {
 RECORDED = "cracking-fig7"
 FACTS = {"scale": "paper", "commit": "abc", "hardware": {"cores": 2}, "seconds": {RECORDED: 12.5}}
 DEPARTS = {
-    "demo": {"networks.made-up.networks": [20, 200], "networks.made-up.rates.sp": [0.1, 1.0]},
+    "demo": {
+        "networks.made-up.networks": [20, 200],
+        "networks.made-up.large_learning_rates.of_a_long_name": [[0.1] * 9, [1.0] * 9],
+    },
     "paper": {"sizes": [[1, 2], [1, 2, 3]]},
 }
 
@@ -69,7 +72,7 @@ def claim(number: int, study: str | None, verdict: str, **changes: object) -> di
         "expected": None if measured is None else 0.0,
         "source": "made up",
         "measured": measured,
-        "interval": [-0.25, 0.75] if has_interval else None,
+        "interval": [-0.00296, 0.00403] if has_interval else None,
         "relation": "<=",
         "tolerance": 1e-10,
         "reason": "round-off",
@@ -104,7 +107,7 @@ def on_both_runs(number: int, verdicts: tuple[str, str], decides: str) -> dict[s
 
 
 def claims() -> list[dict[str, object]]:
-    """A made-up ledger in which every verdict and every kind occurs."""
+    """A made-up ledger of 35 statements, in which every verdict and every kind occurs."""
     studies: list[str | None] = [*STUDIES, None]
     entries = []
     for number in range(36):
@@ -113,6 +116,8 @@ def claims() -> list[dict[str, object]]:
         erratum = {"printed": f"Printed form {number}", "printed_error": 0.25 * number}
         entries.append(claim(number, study, verdict, **(erratum if verdict == "corrected" else {})))
     entries[0]["statement"] = AWKWARD
+    # Two papers state it, and in one of them it differs.
+    entries[11]["statement"] = entries[3]["statement"]
     entries[5] = on_both_runs(5, ("reproduced", "reproduced"), "paper")
     entries[14] = on_both_runs(14, ("reproduced", "differs"), "paper")
     entries[23] = on_both_runs(23, ("differs", "undecided"), "paper")

@@ -82,12 +82,12 @@ def test_the_filter_narrows_by_verdict_text_paper_and_kind(visit: Visit) -> None
     claims, page = sample_reports.claims(), visit.page
     total = len(claims)
     assert visit.rows() == total
-    assert visit.count() == f"{total} of {total} claims"
+    assert visit.count() == f"{total} of {total} entries"
 
     page.select_option("#filter-verdict", "corrected")
     corrected = [c for c in claims if c["verdict"] == "corrected"]
     assert visit.rows() == len(corrected)
-    assert visit.count() == f"{len(corrected)} of {total} claims"
+    assert visit.count() == f"{len(corrected)} of {total} entries"
 
     page.select_option("#filter-kind", "value")
     assert visit.rows() == sum(c["kind"] == "value" for c in corrected)

@@ -2,6 +2,7 @@ import base64
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
 from importlib import resources
@@ -137,6 +138,7 @@ def test_a_recorded_run_stands_beside_todays(text: str) -> None:
     assert "hardware.cores" not in today
     assert "hardware.cores" in recorded
     assert "2 settings are not the paper’s" in today
+    assert '<th scope="row">large_learning_rates.of_a_long_name</th>' in today
     assert "1 setting is not the paper’s" in recorded
     assert f'href="figures/{sample_reports.RECORDED}/recorded.pdf"' in recorded
     other = section(text, "figure-poster-pair", "article")
@@ -171,8 +173,8 @@ def test_settings_that_are_not_the_papers_stand_where_they_may_explain(text: str
     assert row(text, 14).count(note) == 1
     assert f'<p class="departs">S{note}sizes.</p>' in row(text, 14)
     assert f'<p class="departs">S{note}sizes.</p>' in row(text, 23)
-    assert f"; s{note}networks, rates</p>" in row(text, 23)
-    assert f'<p class="departs">S{note}networks, rates.</p>' in row(text, 32)
+    assert f"; s{note}large_learning_rates, networks</p>" in row(text, 23)
+    assert f'<p class="departs">S{note}large_learning_rates, networks.</p>' in row(text, 32)
     assert row(text, 32).count(note) == 1
 
 
@@ -192,10 +194,20 @@ def test_the_filter_knows_the_runs_of_a_claim(page: Reader) -> None:
 
 
 def test_the_summary_says_what_was_decided_by_what(text: str) -> None:
-    summary = re.sub("<.*?>", "", section(text, "summary", "section"))
-    assert "3 claims are decided by recorded runs" in summary
-    assert "29 by today’s run" in summary
-    assert "on 2 the two disagree" in summary
+    summary = section(text, "summary", "section")
+    said = re.sub("<.*?>", "", summary)
+    assert "35 claims in 36 entries, 8 figures of 3 papers" in said
+    assert "3 claims are decided by recorded runs" in said
+    assert "28 by today’s run" in said
+    assert "on 2 the two disagree" in said
+
+
+def test_the_summary_counts_a_statement_of_several_papers_once(text: str) -> None:
+    summary = section(text, "summary", "section")
+    found = re.findall(r'data-show="([a-z ]+)"><span class="count">(\d+)<', summary)
+    entries = Counter(entry["verdict"] for entry in sample_reports.claims())
+    # One is reproduced in one paper and differs in another.
+    assert {name: int(count) for name, count in found} == entries - Counter(["reproduced"])
 
 
 def test_a_page_without_recorded_runs_says_so(reports: Path) -> None:

@@ -16,18 +16,14 @@ TODAY, RECORDED, DISAGREE = "today’s decides", "recorded decides", "the two di
 _OPEN_UP_TO = 6
 
 
-def counted(claims: Iterable[ClaimRecord]) -> list[tuple[str, int]]:
-    """How many claims have each verdict, in the order of the verdicts."""
-    counts = Counter(claim.verdict for claim in claims)
-    return [(verdict, counts[verdict]) for verdict in VERDICTS]
-
-
 def _tally(claims: Sequence[ClaimRecord]) -> str:
-    parts = [f"{count} {verdict}" for verdict, count in counted(claims) if count]
+    counts = Counter(claim.verdict for claim in claims)
+    parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
     noun = "claim" if len(claims) == 1 else "claims"
-    recorded = sum(claim.recorded for claim in claims)
-    by = f"; {recorded} by the recorded run" if recorded else ""
-    return f"{len(claims)} {noun}: {', '.join(parts)}{by}"
+    found = Counter(choice for claim in claims for choice in runs(claim))
+    by = f"; {found[RECORDED]} by the recorded run" if found[RECORDED] else ""
+    apart = f", on {found[DISAGREE]} the two runs disagree" if found[DISAGREE] else ""
+    return f"{len(claims)} {noun}: {', '.join(parts)}{by}{apart}"
 
 
 def _item(claim: ClaimRecord, home: str) -> Html:
@@ -166,7 +162,7 @@ def _filter(claims: Sequence[ClaimRecord]) -> Html:
         _select("run", "runs", [(choice, choice) for choice in (TODAY, RECORDED, DISAGREE)]),
         _select("kind", "kind", [(kind, kind) for kind in kinds]),
         tag("button", "show all", type="reset"),
-        tag("output", f"{len(claims)} of {len(claims)} claims", id="filter-count"),
+        tag("output", f"{len(claims)} of {len(claims)} entries", id="filter-count"),
         id="filter",
         role="search",
         aria_label="Filter the claims",
@@ -197,7 +193,7 @@ def claims_section(claims: Sequence[ClaimRecord], drawn: frozenset[str]) -> Html
         tag("p", note),
         _filter(claims),
         ledger,
-        tag("p", "No claim matches the filter.", id="filter-empty", hidden=True),
+        tag("p", "No entry matches the filter.", id="filter-empty", hidden=True),
         id="claims",
     )
 

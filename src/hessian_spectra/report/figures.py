@@ -12,7 +12,7 @@ from hessian_spectra.ledger.record import ClaimRecord
 from hessian_spectra.papers import paper
 from hessian_spectra.report.claims import claim_list
 from hessian_spectra.report.html import Html, anchor, join, prose, tag
-from hessian_spectra.report.verdicts import run_name
+from hessian_spectra.report.verdicts import run_name, setting
 
 # Widths at which an override example shows something: another than the study's own is taken.
 _WIDTHS = (50, 20)
@@ -70,7 +70,7 @@ def _departures(figure: FigureRecord) -> Html | None:
     rows = [
         tag(
             "tr",
-            tag("th", name, scope="row"),
+            tag("th", setting(name), scope="row"),
             tag("td", tag("code", _shown(here))),
             tag("td", tag("code", _shown(theirs))),
         )

@@ -30,7 +30,7 @@
       row.hidden = !matches(row, words);
       shown += row.hidden ? 0 : 1;
     }
-    count.value = `${shown} of ${rows.length} claims`;
+    count.value = `${shown} of ${rows.length} entries`;
     empty.hidden = shown > 0;
   }
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from hessian_spectra.drawing.record import FigureRecord, read_figures
 from hessian_spectra.ledger.record import ClaimRecord, read_claims
+from hessian_spectra.ledger.totals import counts, statements
 from hessian_spectra.papers import paper, reading_order
 from hessian_spectra.report.claims import (
     DISAGREE,
     RECORDED,
     TODAY,
     claims_section,
-    counted,
     errata_section,
     runs,
 )
@@ -69,13 +69,13 @@ def _show(field: str, choice: str, *content: Child) -> Html:
     return tag("a", *content, href="#claims", data_field=field, data_show=choice)
 
 
-def _runs(claims: Sequence[ClaimRecord]) -> Html:
+def _runs(stated: Sequence[ClaimRecord]) -> Html:
     """How many claims were decided by which run."""
-    found = Counter(choice for claim in claims for choice in runs(claim))
+    found = Counter(choice for claim in stated for choice in runs(claim))
     if not found[RECORDED]:
         return Html("Today’s run decides all of them.")
     return join(
-        "The strongest run of a study decides, and the other’s verdict stands beside it: ",
+        "The strongest run of a study decides, and what the other says stands beside it: ",
         _show("run", RECORDED, f"{found[RECORDED]} claims"),
         " are decided by recorded runs, whose arrays are kept, ",
         _show("run", TODAY, f"{found[TODAY]}"),
@@ -86,29 +86,31 @@ def _runs(claims: Sequence[ClaimRecord]) -> Html:
 
 
 def _summary(claims: Sequence[ClaimRecord], figures: Sequence[FigureRecord]) -> Html:
-    counts = [
+    boxes = [
         tag("li", _show("verdict", name, tag("span", str(count), class_="count"), badge(name)))
-        for name, count in counted(claims)
+        for name, count in counts(claims).items()
     ]
     errata = sum(claim.printed is not None for claim in claims)
     papers = len({figure.paper for figure in figures})
+    stated = statements(claims)
     line = (
-        f"{len(claims)} claims, {len(figures)} figures of {papers} "
+        f"{len(stated)} claims in {len(claims)} entries, {len(figures)} figures of {papers} "
         f"{'paper' if papers == 1 else 'papers'}, {errata} "
-        f"{'erratum' if errata == 1 else 'errata'}."
+        f"{'erratum' if errata == 1 else 'errata'}. What several papers state has an entry for "
+        "each of them and counts once, with the least favourable verdict."
     )
     return tag(
         "section",
         tag("h2", "Summary"),
         tag("p", line),
-        tag("ul", *counts, class_="counts"),
-        tag("p", _runs(claims)),
+        tag("ul", *boxes, class_="counts"),
+        tag("p", _runs(stated)),
         tag(
             "p",
             "Reproduced: it holds within its tolerance. Corrected: what is in print does not hold, "
-            "our correction does. Differs: it does not hold here, and the entry says why. "
-            "Undecided: the interval of what was measured has both values that hold and values "
-            "that do not. Not run at this scale: it takes a longer run.",
+            "our correction does. Differs: it does not hold here, and the entry says why, or which "
+            "settings are not the paper’s. Undecided: a part of the measured interval holds and a "
+            "part does not. Not run at this scale: it takes a longer run.",
         ),
         id="summary",
     )

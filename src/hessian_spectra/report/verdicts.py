@@ -66,13 +66,19 @@ def decided(claim: ClaimRecord) -> Html:
     return join(badge(claim.verdict), tag("p", name, class_="run"))
 
 
-def _otherwise(claim: ClaimRecord) -> str:
-    """The settings that are not the paper's by name; the figure has them with their values.
+def setting(key: str) -> str:
+    """A setting's name without that of the networks or data, which are those of the study.
 
-    Those of the networks or data are named like the study's own, and a mapping is named once.
+    Example:
+        >>> setting("networks.two-layer-linear.learning_rates.sp"), setting("sizes")
+        ('learning_rates.sp', 'sizes')
     """
-    keys = [re.sub(r"^(networks|data\.sets)\.[^.]+\.", "", key) for key in claim.departs]
-    return ", ".join(dict.fromkeys(key.partition(".")[0] for key in keys))
+    return re.sub(r"^(networks|data\.sets)\.[^.]+\.", "", key)
+
+
+def _otherwise(claim: ClaimRecord) -> str:
+    """The settings that are not the paper's, each mapping once; the figure has their values."""
+    return ", ".join(dict.fromkeys(setting(key).partition(".")[0] for key in claim.departs))
 
 
 def departing(claim: ClaimRecord) -> Html | None:
