@@ -26,8 +26,8 @@ RECORDED = "cracking-fig7"
 FACTS = {"scale": "paper", "commit": "abc", "hardware": {"cores": 2}, "seconds": {RECORDED: 12.5}}
 DEPARTS = {
     "demo": {
-        "networks.made-up.networks": [20, 200],
         "networks.made-up.large_learning_rates.of_a_long_name": [[0.1] * 9, [1.0] * 9],
+        "networks.made-up.networks": [20, 200],
     },
     "paper": {"sizes": [[1, 2], [1, 2, 3]]},
 }
