@@ -1,7 +1,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import local_servers
@@ -50,22 +50,27 @@ def directory(tmp_path: Path) -> Path:
             config={},
             directory=tmp_path,
             run_id=name,
-        ) as run:
-            run.log(0, {"loss": 1.0})
+        ) as started:
+            started.log(0, {"loss": 1.0})
     return tmp_path
 
 
-def upload(directory: Path, mode: str, **environment: str) -> tuple[bool, list[str]]:
-    """Upload apart: whether the client was loaded, and the lines on the standard error."""
+def run(command: Sequence[str], **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WANDB_")}
     done = subprocess.run(
-        [sys.executable, "-c", UPLOAD, str(directory), mode],
+        command,
         env=kept | {"WANDB_API_KEY": KEY} | environment,
         capture_output=True,
         text=True,
         timeout=100,
     )
     assert done.returncode == 0, done.stderr
+    return done
+
+
+def upload(directory: Path, mode: str, **environment: str) -> tuple[bool, list[str]]:
+    """Upload apart: whether the client was loaded, and the lines on the standard error."""
+    done = run((sys.executable, "-c", UPLOAD, str(directory), mode), **environment)
     return done.stdout == "True\n", done.stderr.splitlines()
 
 
@@ -80,11 +85,15 @@ def test_what_was_made_offline_is_uploaded_once(directory: Path) -> None:
         assert (loaded, lines, len(server.operations)) == (False, [], sent)
 
 
-def test_the_environment_turns_the_upload_on(directory: Path) -> None:
+def test_the_command_uploads_once_the_environment_says_online(directory: Path) -> None:
+    """In an experiment of its own a run stays with the repository: DVC says where that is."""
+    command = (sys.executable, "-m", "pipelines.upload")
     with local_servers.wandb_server() as server:
-        settings = {"WANDB_BASE_URL": server.address, "WANDB_MODE": "online"}
-        _, lines = upload(directory, "offline", **settings)
-    assert len(lines) == 2
+        settings = {"WANDB_BASE_URL": server.address, "DVC_ROOT": str(directory)}
+        assert run(command, **settings).stderr == ""
+        assert server.operations == []
+        done = run(command, **settings, WANDB_MODE="online")
+    assert [line.rpartition("/")[2] for line in done.stderr.splitlines()] == ["first", "second"]
 
 
 @pytest.mark.parametrize("mode", ["offline", "disabled"])
