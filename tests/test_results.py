@@ -113,3 +113,12 @@ def test_kinds_stand_once_where_all_spectra_of_a_stack_agree_on_them():
     assert [values.tolist() for values in chosen] == [[[3.0], [3.0]], [[3.0], [1.0]]]
     numeric = StudyArrays({"closed_form": alike}).select("bulk", of=np.arange(3.0)[None])
     assert numeric.tolist() == [[0.0, 1.0]]
+
+
+def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path):
+    path = tmp_path / "arrays.npz"
+    partial = tmp_path / f".{path.name}.{platform.node()}.{os.getpid()}.partial"
+    partial.symlink_to("/dev/full")  # a device without any space left
+    with pytest.raises(OSError, match=r"No space left on device: '.*/arrays\.npz'$"):
+        results.write_bytes(path, b"content")
+    assert list(tmp_path.iterdir()) == []

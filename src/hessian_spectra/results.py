@@ -1,5 +1,6 @@
 """How arrays and records are written and read: npz and JSON, byte-stable and never half-written."""
 
+import contextlib
 import hashlib
 import io
 import json
@@ -49,6 +50,9 @@ def write_bytes(path: Path, content: bytes) -> None:
     the machine's name and the process's number: a stage that survived its killed parent cannot mix
     its bytes with its successor's, nor a job with one of another machine; and the successor clears
     away what a dead process of this machine left.
+
+    Raises:
+        OSError: it cannot be written; the file is named, and nothing is left of the attempt.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     own = f".{path.name}.{platform.node()}"
@@ -59,8 +63,12 @@ def write_bytes(path: Path, content: bytes) -> None:
     try:
         partial.write_bytes(content)
         os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        if isinstance(error, OSError):
+            # Of a full disk it does not say where, else it names the temporary file.
+            error.filename, error.filename2 = str(path), None
         raise
 
 

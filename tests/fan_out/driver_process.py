@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -74,6 +75,9 @@ def main(call: dict[str, Any]) -> None:
     from hessian_spectra import fan_out
     from hessian_spectra.results import write_arrays
 
+    if "largest_file" in call:
+        # Workers inherit it: as if there were no more room.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (call["largest_file"],) * 2)
     arrays = fan_out.run(
         "squares",
         getattr(fan_out_items, call["work"]),

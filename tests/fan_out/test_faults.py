@@ -1,6 +1,7 @@
 """What is killed, interrupted or raised costs no more than the items that it hit."""
 
 import os
+import re
 import shutil
 import signal
 from pathlib import Path
@@ -13,6 +14,7 @@ from slurm_cluster import wait_for
 
 import hessian_spectra
 from hessian_spectra import fan_out
+from hessian_spectra.fan_out.local import ended_by_termination
 from hessian_spectra.results import read_arrays, write_arrays
 
 VALUES = [1, 2, 3, 4]
@@ -123,14 +125,56 @@ def test_an_interrupted_driver_stops_its_jobs_and_can_be_run_again(tmp_path, set
     assert begun(tmp_path)[4] == before[4] == 1
 
 
-def test_a_driver_that_is_asked_to_end_ends_its_processes(tmp_path, start):
+def finished(folder):
+    """The shards that are there."""
+    return {path.name: path.read_bytes() for path in folder.rglob("shards/squares/*.npz")}
+
+
+@pytest.mark.parametrize("requests", [["SIGTERM"], ["SIGHUP"], ["SIGHUP", "SIGTERM"]])
+def test_a_driver_that_is_asked_to_end_ends_its_processes(tmp_path, start, requests):
     hold(tmp_path, 4)
     driver = start(LOCAL)
     wait_for("an item to hold", lambda: 4 in begun(tmp_path))
-    driver.process.terminate()
-    assert driver.process.wait(30) == 128 + signal.SIGTERM
-    assert "stopped: its jobs are cancelled" in driver.said
+    wait_for("the other job's items", lambda: len(finished(tmp_path)) == 2)
+    held, before = workers(tmp_path), finished(tmp_path)
+    assert held
+    for request in requests:
+        driver.process.send_signal(signal.Signals[request])
+    assert driver.process.wait(10) - 128 in {signal.Signals[request] for request in requests}
+    assert "stopped: its jobs are cancelled, 2 of 4 items are kept" in driver.said
+    assert "Traceback" not in driver.said
     assert not workers(tmp_path)
+    assert list((tmp_path / "shards").rglob("*.partial")) == []
+    assert finished(tmp_path) == before
+    release(tmp_path)
+    assert run(tmp_path, LOCAL) == serially(tmp_path)
+    assert begun(tmp_path) == ONCE | {4: 2}
+
+
+def test_a_driver_that_outlives_its_terminal_goes_on():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with ended_by_termination():
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_where_nothing_can_be_written_no_item_is_tried_again(tmp_path, start, workers):
+    values, large = [10**5, 3, 2, 1], 10**5
+    settings = LOCAL | {"workers": workers}
+    driver = start(settings, values=values, largest_file=100_000)
+    assert driver.process.wait(60) == 1
+    *_, line = driver.said.strip().splitlines()
+    assert re.search(r"the last error: OSError: \[Errno 27\] File too large: '.*\.npz' ", line)
+    assert "after 1 failed attempts at value 100000" in line
+    assert begun(tmp_path)[large] == 1
+    assert list((tmp_path / "shards").rglob("*.partial")) == []
+    assert start(settings, values=values).arrays()
+    assert begun(tmp_path)[large] == 2
 
 
 def test_jobs_that_nobody_waits_for_take_no_cores(tmp_path, settings, start):

@@ -177,6 +177,7 @@ def test_what_was_made_cannot_take_the_place_of_the_arrays(tmp_path):
     (tmp_path / "made" / "arrays.npz").touch()
     with pytest.raises(ValueError, match=r"arrays\.npz: expected another name"):
         write(tmp_path / "one", {}, {".": tmp_path / "made"})
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
 def test_a_missing_or_damaged_result_is_one_line(tmp_path):

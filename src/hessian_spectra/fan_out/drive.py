@@ -144,10 +144,14 @@ class Driver:
         silent = [key for key in missing if key not in raised]
         # A job computes its items in order and notes what they raise. So the first one of which
         # nothing is known was under way when the job ended, and the others had not begun.
-        under_way, untouched = silent[:1], silent[1:]
+        lasting = any(map(self._shards.lasts, raised))
+        begun = 0 if lasting else 1
+        under_way, untouched = silent[:begun], silent[begun:]
         for key in raised + under_way:
             self._failures[key] += 1
             self._last_words[key] = self._shards.error(key) or job.last_words
+        if lasting:
+            raise self._error(self._plan.costs.keys() - present)
         if untouched:
             self._queue.appendleft(tuple(untouched))
         # What killed a job goes into one of its own, so that it takes no others with it.

@@ -19,23 +19,39 @@ from hessian_spectra.fan_out.worker import Chunk
 PATIENCE = 5.0
 # Nobody else waits for this machine: its jobs have no time limit, for submitit ten years.
 NO_LIMIT_MINUTES = 10 * 365 * 24 * 60
+# What asks a driver to end: somebody, or the terminal that is closed.
+REQUESTS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def _ignore(number: int, frame: FrameType | None) -> None:
+    """Not SIG_IGN: Python writes a traceback for a signal that is under way when it is set."""
 
 
 def _end(number: int, frame: FrameType | None) -> None:
+    # One is enough: another must not interrupt what ends the processes.
+    for request in REQUESTS:
+        signal.signal(request, _ignore)
     raise SystemExit(128 + number)
 
 
 @contextlib.contextmanager
 def ended_by_termination() -> Iterator[None]:
-    """A block in which a request to end is an exception: the processes end with their driver."""
+    """A block in which a request to end is an exception: the processes end with their driver.
+
+    One that is ignored, as `nohup` ignores the end of the terminal, stays ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _end)
+    before = {request: signal.getsignal(request) for request in REQUESTS}
+    heard = [request for request in REQUESTS if before[request] is not signal.SIG_IGN]
+    for request in heard:
+        signal.signal(request, _end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for request in heard:
+            signal.signal(request, before[request])
 
 
 @contextlib.contextmanager
@@ -47,7 +63,7 @@ def _inherited(variables: Mapping[str, str]) -> Iterator[None]:
     """
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
-    deaf = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    deaf = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, *REQUESTS})
     try:
         yield
     finally:

@@ -1,6 +1,7 @@
 """The folder of a computation: one file of arrays per item, and what became of the failed ones."""
 
 import contextlib
+import errno
 import os
 import shutil
 import traceback
@@ -20,6 +21,8 @@ from hessian_spectra.work import Log, Run
 
 # What the folder of a training's unfinished state ends in.
 UNFINISHED = ".unfinished"
+# A full disk, or one that may not be written to: another attempt would fail as well.
+LASTING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,10 @@ class Shards:
         line = f"{type(error).__name__}: {message}".removesuffix(": ")
         trace = "".join(traceback.format_exception(error))
         write_bytes(self._error(key), f"{line}\n\n{trace}".encode())
+
+    def lasts(self, key: str) -> bool:
+        """Whether what the last attempt at an item raised will come again."""
+        return any(f"[Errno {number}]" in self.error(key) for number in LASTING)
 
     def clear_error(self, key: str) -> None:
         """Forget an attempt at an item, before the next one."""

@@ -91,6 +91,7 @@ class Chunk:
         """Compute all items; one that raises is noted, and the others go on.
 
         Raises:
+            OSError: nothing can be written.
             RuntimeError: the code is another one than when the keys were made.
         """
         shards = Shards(self.folder)
@@ -108,6 +109,8 @@ class Chunk:
                 if type(error).__name__ == "UncompletedJobError":
                     raise  # submitit's word that the job is over, not the item's
                 shards.write_error(key, error)
+                if shards.lasts(key):
+                    raise
 
     def checkpoint(self) -> Any:
         """What submitit puts back into the queue at the time limit: the same job again."""

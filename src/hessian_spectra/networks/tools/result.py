@@ -45,13 +45,18 @@ def write(folder: Path, arrays: Arrays, made: Mapping[str, Path] | None = None) 
     for left in folder.parent.glob(f".{folder.name}.*.partial"):
         shutil.rmtree(left, ignore_errors=True)
     partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
-    for name, source in (made or {}).items():
-        shutil.copytree(source, partial / name, copy_function=_link, dirs_exist_ok=True)
-    if (partial / ARRAYS).exists():
-        raise ValueError(f"{ARRAYS}: expected another name of what a training makes beside arrays")
-    write_arrays(partial / ARRAYS, arrays)
-    shutil.rmtree(folder, ignore_errors=True)
-    os.replace(partial, folder)
+    try:
+        for name, source in (made or {}).items():
+            shutil.copytree(source, partial / name, copy_function=_link, dirs_exist_ok=True)
+        if (partial / ARRAYS).exists():
+            expected = "another name of what a training makes beside arrays"
+            raise ValueError(f"{ARRAYS}: expected {expected}")
+        write_arrays(partial / ARRAYS, arrays)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(partial, folder)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     return Networks(arrays, folder)
 
 
