@@ -23,7 +23,10 @@ def _ledger(reports: Path) -> dict[str, dict[str, Any]]:
 
 
 def _images(reports: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((reports / "figures").glob("*.png"))}
+    """The figures of today's runs and of the recorded ones."""
+    folder = reports / "figures"
+    found = sorted(folder.rglob("*.png"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 def _differences(what: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:

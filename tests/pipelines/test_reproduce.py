@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
@@ -92,11 +91,10 @@ def test_a_stage_runs_when_what_it_needs_is_there(run, jobs):
 
 
 def test_a_stage_that_fails_ends_the_others_at_once(run):
-    began = time.monotonic()
     with pytest.raises(reproduce.Failed):
         run(2, reproduce.items(BEFORE, {"configure"}), BREAKS="numerics@b", LASTS="train@a")
-    assert time.monotonic() - began < 20
     assert run.done == set()
+    assert not psutil.Process().children(recursive=True)
     assert any("numerics@b without []" in line for line in run.said)
     assert not any("killed" in line for line in run.said)
 
