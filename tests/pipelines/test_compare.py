@@ -39,7 +39,7 @@ def test_a_copy_is_the_same(compare):
     assert code == 0
     assert said.splitlines() == [
         "36 claims before, 36 after: 0 differences",
-        "8 figures before, 8 after: 0 differences",
+        "9 figures before, 9 after: 0 differences",
     ]
 
 
