@@ -63,13 +63,12 @@ def write_bytes(path: Path, content: bytes) -> None:
     try:
         partial.write_bytes(content)
         os.replace(partial, path)
-    except BaseException as error:
+    except OSError as error:
+        # Of a full disk it does not say where, else it names the temporary file.
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+    finally:
         with contextlib.suppress(OSError):
             partial.unlink()
-        if isinstance(error, OSError):
-            # Of a full disk it does not say where, else it names the temporary file.
-            error.filename, error.filename2 = str(path), None
-        raise
 
 
 def archive(arrays: Mapping[str, Any]) -> bytes:
