@@ -1,11 +1,12 @@
 """The command that keeps a run: what it writes, and when it refuses."""
 
+import hashlib
 import json
 import os
 
 import pytest
 
-from hessian_spectra.results import digest
+from hessian_spectra.results import digest, read_arrays
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("evidence")]
 
@@ -39,6 +40,22 @@ def test_a_run_is_kept_as_arrays_with_where_it_was_made(workspace):
     assert facts["configuration"]["study"] == digest(facts["study"])
     changed = workspace.changed().split()
     assert changed in (["??", "reports/evidence/"], ["??", f"reports/evidence/{STUDY}/"])
+
+
+def test_what_was_recorded_of_each_network_is_kept_once_for_all_studies(workspace):
+    name = "two-layer-linear"
+    small = ("networks=6", "networks_per_item=4", "sizes=[1,2]", "samples=32", "batch_size=16")
+    settings = [f"networks.{name}.{setting}" for setting in (*small, "width=4", "epochs=5")]
+    workspace.run("python", "-m", "pipelines.evidence", "only=cracking-d33", *settings)
+    folder = workspace.path / "reports" / "evidence"
+    kept = (folder / "networks" / f"{name}.npz").read_bytes()
+    facts = json.loads((folder / "cracking-d33" / "facts.json").read_text())
+    assert facts["networks of this run"] == hashlib.sha256(kept).hexdigest()
+    assert facts["ensemble"]["networks"] == 6
+    arrays = read_arrays(folder / "networks" / f"{name}.npz")
+    assert {"norms", "sharpness"} <= {*arrays}
+    assert 6 in arrays["sharpness"].shape
+    workspace.run("git", "checkout", "--quiet", "reports/evidence")
 
 
 def test_code_that_is_not_committed_is_refused(workspace):
