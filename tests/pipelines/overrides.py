@@ -155,6 +155,15 @@ def _others(value: Any, known: Sequence[Any], draws: random.Random) -> Any:
     return draws.choice(list(known) or [value])
 
 
+def _suits(entries: Mapping[str, tuple[str, Any]]) -> None:
+    """Refuse networks or data that do not suit the study, as ``configure`` does."""
+    study = entries["studies"][1]
+    if "networks" in entries:
+        study.require_networks(entries["networks"][1])
+    if "data" in entries and (form := entries["data"][1].form) is not None:
+        study.require_data(form)
+
+
 class Sampler:
     """Samples overrides of studies and runs them; what was trained once is not trained again.
 
@@ -190,7 +199,7 @@ class Sampler:
     def _accepts(self, override: Override) -> bool:
         try:
             self._entries(override)
-        except schema.ConfigError as error:
+        except ValueError as error:
             if not REFUSAL.search(str(error)):
                 raise AssertionError(f"{override}: refused as {error}") from None
             return False
@@ -203,6 +212,7 @@ class Sampler:
         for field, group in (("ensemble", "networks"), ("data", "data")):
             if name := getattr(found["studies"][1], field, None):
                 found[group] = (name, schema.entry(config, group, name))
+        _suits(found)
         return found
 
     def _setting(self, name: str, draws: random.Random) -> tuple[str, str]:
@@ -293,6 +303,7 @@ class Sampler:
         module = self._module(entries, "figure")
         try:
             figure = module.draw(reading)
+            figure.set_layout_engine("none")  # half of the time, and nothing fails there
             figure.draw_without_rendering()
             texts = [text.get_text() for text in figure.findobj(Text)]
         except Exception as error:

@@ -1,5 +1,8 @@
 """The look that all figures share."""
 
+import itertools
+from collections.abc import Iterator
+from string import ascii_lowercase
 from typing import Any
 
 import matplotlib as mpl
@@ -85,6 +88,18 @@ def panels(
     mpl.rcParams.update(_STYLE)
     figure = Figure(figsize=(width, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, **options)
+
+
+def letters() -> Iterator[str]:
+    """What panels are called, however many there are: a to z, then aa, ab, ..., zz, aaa.
+
+    Example:
+        >>> names = letters()
+        >>> [next(names) for _ in range(28)][-3:]
+        ['z', 'aa', 'ab']
+    """
+    for length in itertools.count(1):
+        yield from map("".join, itertools.product(ascii_lowercase, repeat=length))
 
 
 def letter(axes: Axes, text: str) -> None:

@@ -253,6 +253,7 @@ def test_a_missing_combination_is_named(wide_networks):
         {"sizes": [], "along": "depth"},
         {"quantities": ["alignments"], "depths": [3]},
         {"resamples": 10},
+        {"seed": -1},
         {"confidence": 1.0},
     ],
 )

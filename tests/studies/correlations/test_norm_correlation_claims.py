@@ -95,6 +95,15 @@ def twins(networks):
     return networks | {"norms": norms}
 
 
+def flat():
+    """Deep networks of one and the same sharpness."""
+    return deep() | {"sharpness": np.ones_like(deep()["sharpness"])}
+
+
+def of_relu(networks):
+    return networks | {"activation": np.array("relu")}
+
+
 def driven_where(networks, *, first_if_larger):
     """Networks driven by the first matrix where it is larger, and else by the second, or not."""
     first, second = (driven(networks, "norms", layer, "spectral") for layer in (0, 1))
@@ -118,6 +127,7 @@ def smaller_wide():
         *(correlation(wide(), sizes=[size]) for size in (1, 5)),
         correlation(wide(), norms=["nuclear"], highlighted="nuclear"),
         correlation(wide(), quantities=["products"]),
+        correlation(wide(), target="trace"),
         along_depth(deep()),
     ]
 
@@ -183,8 +193,9 @@ def wide_figures():
             correlation(wide(), quantities=["matrices", "alignments"]),
         ],
     )
-    others = [correlation(networks) for networks in (first, nuclear)]
-    yield about(16, lowered(correlation(frobenius), "mean_correlation"), others, smaller_wide())
+    frobenius_of_relu = lowered(correlation(of_relu(frobenius)), "mean_correlation")
+    others = [correlation(of_relu(networks)) for networks in (first, nuclear)]
+    yield about(16, frobenius_of_relu, others, [*smaller_wide(), correlation(first)])
     trace = {"target": "trace"}
     others = [correlation(networks, **trace) for networks in (nuclear, unrelated(wide()))]
     yield about(26, correlation(frobenius, **trace), others, smaller_wide())
@@ -253,10 +264,11 @@ def test_the_printed_sentence_is_the_opposite_of_ours(planted):
 
 
 def test_the_norm_with_the_smallest_or_largest_correlation_decides():
-    reading = read(driven(wide(), "norms", 1, "nuclear", noise=0.1))
+    networks = driven(wide(), "norms", 1, "nuclear", noise=0.1)
+    reading, of_trace = read(networks), read(networks, target="trace")
     best = reading["mean_best_correlation"]
     for row, name in enumerate(PARAMETRISATIONS):
-        assert functions.all_norms(reading, name, "trained").value == best[row, 0, 1].min()
+        assert functions.all_norms(of_trace, name, "trained").value == best[row, 0, 1].min()
         assert functions.weak_where_similar(reading, name).value == best[row, 2, 0].max()
         assert functions.weak_where_similar(reading, name).value > 0.9
 
@@ -270,7 +282,7 @@ def test_the_weaker_matrix_decides():
 
 
 def test_the_furthest_correlation_decides():
-    reading = read(driven(wide(), "norms", 0, "spectral", noise=0.1))
+    reading = read(of_relu(driven(wide(), "norms", 0, "spectral", noise=0.1)))
     found = functions.spectral_between(reading)
     assert found.value == np.abs(reading["mean_correlation"][:, 0, :, 0, 0] - 0.5).max()
     assert found.low <= found.value <= found.high
@@ -322,7 +334,12 @@ def test_of_several_inputs_the_text_names_mup_alone():
         (
             lambda r: functions.spectral_most(r, "sp", "trained"),
             lambda: read(wide(), sizes=[1]),
-            "has no size at which it is defined",
+            "has no size at which correlations of two norms differ",
+        ),
+        (
+            lambda r: functions.spectral_most(r, "sp", "trained"),
+            lambda: read(wide(), norms=["spectral"]),
+            "has no size at which correlations of two norms differ",
         ),
         (
             lambda r: functions.spectral_most(r, "sp", "trained"),
@@ -337,7 +354,7 @@ def test_of_several_inputs_the_text_names_mup_alone():
         (
             lambda r: functions.alignment_where_similar(r, "sp"),
             lambda: read(wide(), quantities=["matrices", "alignments"]),
-            "does not study alignments, and then matrices",
+            "does not study alignments, then matrices",
         ),
         (
             lambda r: functions.first_matrix_initialisation(r, "ntp"),
@@ -353,17 +370,33 @@ def test_of_several_inputs_the_text_names_mup_alone():
         (
             lambda r: functions.equivalent_at_two_layers(r),
             lambda: Reading(along_depth(deep(), depths=[3], quantities=["matrices", "products"])),
-            "leaves out position 2",
+            "leaves out depth 2",
+        ),
+        (
+            lambda r: functions.products_more(r, "sp", "trained"),
+            lambda: Reading(along_depth(deep(), depths=[2], quantities=["matrices", "products"])),
+            "has no depth at which correlations of two groups of factors differ",
+        ),
+        (
+            lambda r: functions.weak_where_similar(r, "sp"),
+            lambda: read(wide(), target="trace"),
+            "studies the trace instead",
+        ),
+        (
+            lambda r: functions.all_norms(r, "sp", "trained"),
+            lambda: read(wide()),
+            "studies the sharpness instead",
+        ),
+        (functions.spectral_between, lambda: read(wide()), "has no ReLU networks"),
+        (
+            lambda r: functions.correlates(r, "sp", "trained"),
+            lambda: Reading(along_depth(flat())),
+            "has no depth at which one is defined",
         ),
         (
             lambda r: functions.last_most_everywhere(r),
-            lambda: Reading(
-                along_depth(
-                    deep() | {"sharpness": np.ones_like(deep()["sharpness"])},
-                    quantities=["products"],
-                )
-            ),
-            "has no depth at which it is defined",
+            lambda: Reading(along_depth(flat(), quantities=["products"])),
+            "has no depth at which correlations of two factors differ",
         ),
     ],
 )

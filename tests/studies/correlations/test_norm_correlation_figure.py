@@ -72,6 +72,17 @@ def test_every_correlation_is_a_point(wide):
         np.testing.assert_array_equal(drawn(panels[3 * row + 2]), np.sort(lead.ravel()))
 
 
+def test_many_layers_are_lines_along_size_and_along_depth():
+    networks = ensemble(depths=(2, 9), sizes=(1, 3), noise=0.2)
+    along_size = read(networks, depths=[9], norms=["spectral"])
+    for reading, layers in ((along_size, 9), (along_depth(networks, "matrices"), 9)):
+        panel = figure.draw(reading).axes[0]
+        names = [text.get_text() for text in panel.figure.legends[0].get_texts()]
+        assert len([name for name in names if name.startswith("$W")]) == layers
+        r = reading["correlation"][0, :, 0, :, 0]
+        np.testing.assert_array_equal(drawn(panel), np.sort(r[np.isfinite(r)]))
+
+
 @pytest.mark.parametrize("quantities", [("products",), ("matrices", "products")])
 def test_every_layer_is_a_line(deep, quantities):
     reading = along_depth(deep, *quantities)
@@ -131,6 +142,8 @@ def test_the_caption_holds_the_numbers(wide):
     )
     assert f"NTP after training {value:+.2f} [{low:+.2f}, {high:+.2f}]" in text
     assert "over 12 linear networks of width 6 a point; depth 2, D = K = 1, 2, 3, 10" in text
+    relu = read(wide | {"activation": np.array("relu")})
+    assert "over 12 ReLU networks" in figure.caption(relu)
     assert "Of 96 networks 8 were stopped by the epoch limit and 8 diverged" in text
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
-from paired_arrays import CASES, four_relu_layers, sides
+from paired_arrays import CASES, flattened, four_relu_layers, sides
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.correlations.paired_eigenvalues import claims as functions
@@ -153,6 +153,30 @@ def test_the_furthest_point_decides(two_layers):
     assert found == pytest.approx(5)
 
 
+def test_a_network_without_curvature_is_left_out():
+    found = four_relu_layers()
+    without = Reading(flattened(found, [0]))
+    rest = Reading(
+        {
+            side: {name: a if a.ndim < 2 else a[:, 1:] for name, a in arrays.items()}
+            for side, arrays in found.items()
+        }
+    )
+    for measure in (functions.trace, functions.nearly):
+        assert measure(without) == measure(rest)
+    assert functions.no_pair_stands_out(without) == functions.no_pair_stands_out(rest)
+    for case in rest.beyond:
+        expected = functions.closer_than_chance(rest, case)
+        assert functions.closer_than_chance(without, case) == expected
+
+
+def test_networks_with_one_pair_of_eigenvalues_have_no_second_distance():
+    reading = Reading(sides(cases=[ASSUMED], widths=[1, 2], samples=[9, 9], sizes=[1, 2]))
+    assert np.isinf(reading.numerics["distance"][reading["width"] == 1, :, 1]).all()
+    assert functions.second_distance(reading) < 1e-12
+    assert reading.ratios.shape == (2 * 8,)
+
+
 def test_one_input_is_left_out_where_the_pair_is_a_theorem(two_layers):
     distance = two_layers["numerics"]["distance"].copy()
     distance[two_layers["closed_form"]["size"] == 1] = 1e6
@@ -197,12 +221,30 @@ def test_texts_name_the_networks_and_their_cases(two_layers):
             lambda: four_linear_layers(sizes=[6]),
             "this configuration leaves out 2 < D < m − 2",
         ),
+        (
+            functions.no_pair_stands_out,
+            lambda: flattened(four_relu_layers(), slice(None)),
+            "this configuration has no network with two pairs of eigenvalues",
+        ),
+        *(
+            (
+                measure,
+                lambda: flattened(four_relu_layers(), slice(None)),
+                "this configuration has no network with a Hessian other than zero",
+            )
+            for measure in (functions.nearly, lambda r: functions.closer_than_chance(r, CASES[0]))
+        ),
         (functions.width_150, four_relu_layers, "Their Hessians have 45000 to 68000 rows and"),
     ],
 )
 def test_what_a_configuration_leaves_out_is_named(measure, make, message):
     with pytest.raises(NothingToMeasure, match=f"^{message}"):
         measure(Reading(make()))
+
+
+def test_the_width_that_is_not_run_is_one_of_four_relu_layers():
+    for found, count in ((four_relu_layers(), 1), (four_linear_layers(), 0), (sides(), 0)):
+        assert len(list(about(13, found, []).entries(claims, "width_150", found))) == count
 
 
 def test_two_layers_alone_have_a_pair_by_the_theorem():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from paired_arrays import four_relu_layers, sides
+from paired_arrays import CASES, flattened, four_relu_layers, sides
 
 from hessian_spectra.studies.correlations.paired_eigenvalues import figure
 from hessian_spectra.studies.correlations.paired_eigenvalues.reading import Reading
@@ -50,6 +50,32 @@ def test_what_is_not_run_is_said(four_layers):
     assert "The paper's width 150 is not run" in text
     assert "Rings" not in text
     assert len(figure.draw(four_layers).axes) == 4
+
+
+@pytest.mark.parametrize("networks", [[0], slice(None)])
+def test_networks_without_curvature_are_left_out(networks):
+    reading = Reading(flattened(four_relu_layers(), networks))
+    panels = figure.draw(reading).axes
+    lines = [line for line in panels[0].lines if line.get_marker() != "None"]
+    assert bool(lines) == (networks == [0])
+    assert all((line.get_ydata() > 0).all() for line in lines)
+    expected = "second distance is" if networks == [0] else "all Hessians are zero"
+    assert expected in figure.caption(reading)
+
+
+def test_a_second_pair_that_is_not_there_is_not_drawn():
+    reading = Reading(sides(cases=CASES[:1], widths=[1, 2], samples=[9, 9], sizes=[1, 2]))
+    smallest, second = figure.draw(reading).axes[0].lines[:2]
+    assert smallest.get_xdata().tolist() == [1]
+    assert second.get_xdata().tolist() == []
+
+
+def test_there_are_more_panels_than_letters():
+    widths = [2, 3, 4, 5, 6, 7, 8]
+    reading = Reading(sides(widths=widths, samples=[9] * 7, sizes=[2], networks=1))
+    titles = [axes.get_title("left").split()[0] for axes in figure.draw(reading).axes]
+    assert titles[0] == "(a)"
+    assert titles[-3:] == ["(z)", "(aa)", "(ab)"]
 
 
 def test_one_case_alone_is_drawn():

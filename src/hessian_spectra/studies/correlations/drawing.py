@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.correlations.reading import EnsembleReading
+from hessian_spectra.studies.correlations.reading import ACTIVATIONS, EnsembleReading
 
 # How high the strip is that shows how training ended, as a part of the panel.
 STRIP = 0.12
@@ -108,6 +108,12 @@ def outcome_text(reading: EnsembleReading) -> str:
         f"{counts['diverged']} diverged (left out after training); the strip at the foot of the "
         "panels shows their share, its full height standing for all."
     )
+
+
+def networks(reading: EnsembleReading) -> str:
+    """How many networks of which kind there are, as text."""
+    number, width = int(reading["networks"]), int(reading["width"])
+    return f"{number} {ACTIVATIONS[reading.activation]} networks of width {width} a point"
 
 
 def setting(reading: EnsembleReading) -> str:

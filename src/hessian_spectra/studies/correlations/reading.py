@@ -11,6 +11,7 @@ from hessian_spectra.results import StudyArrays
 PARAMETRISATIONS = {"sp": "SP", "mup": "μP", "ntp": "NTP"}
 TIMES = {"initialisation": "at initialisation", "trained": "after training"}
 NORMS = {"spectral": "spectral", "frobenius": "Frobenius", "nuclear": "nuclear"}
+ACTIVATIONS = {"linear": "linear", "relu": "ReLU"}
 
 
 class EnsembleReading(StudyArrays):
@@ -35,6 +36,11 @@ class EnsembleReading(StudyArrays):
         return str(self["along"])
 
     @property
+    def activation(self) -> str:
+        """``linear`` or ``relu``."""
+        return str(self["activation"])
+
+    @property
     def fixed(self) -> int:
         """The depth along size, the size along depth."""
         return int(self["fixed"])
@@ -47,7 +53,8 @@ class EnsembleReading(StudyArrays):
         """
         names = self[axis].tolist()
         if name not in names:
-            raise NothingToMeasure(f"this configuration leaves out {axis} {name}")
+            what = self.along if axis == "position" else axis
+            raise NothingToMeasure(f"this configuration leaves out {what} {name}")
         return int(names.index(name))
 
     def of(self, parametrisation: str, name: str) -> np.ndarray:

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, within
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most, within
 from hessian_spectra.ledger.claims import Case, Claims, Print, over
 from hessian_spectra.studies.correlations.norm_correlation.reading import LAST, Reading
 from hessian_spectra.studies.correlations.reading import (
+    ACTIVATIONS,
     NORMS,
     PARAMETRISATIONS,
     TIMES,
@@ -17,7 +18,7 @@ from hessian_spectra.studies.correlations.reading import (
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
 DEEP = "section 4.2; {artifact}"
 
-POSITIVE = at_least(0.0, "the sign; chance rarely puts the whole 95 % interval on one side of 0")
+POSITIVE = at_least(0.0, "the sign; chance rarely puts the whole interval on one side of 0")
 TAKEN = "a correlation of 0.5 is taken as strong; the paper gives no number"
 STRONGLY = at_least(0.5, TAKEN, source="'strongly' is taken as 0.5")
 WEAKLY = replace(STRONGLY, relation="<=")
@@ -100,7 +101,7 @@ def _words(reading: Reading) -> dict[str, Any]:
 
 
 SIMILAR = {"-similar": ", where both matrices begin with entries of similar magnitude"}
-VALUES = PARAMETRISATIONS | TIMES | NORMS | SIMILAR | {"relu": "ReLU"}
+VALUES = PARAMETRISATIONS | TIMES | NORMS | SIMILAR | ACTIVATIONS
 claims = Claims(Reading, values=VALUES, fields=_words)
 each_one, at_both_times = over("parametrisation"), over("parametrisation", "time")
 
@@ -126,7 +127,7 @@ def spectral_most(reading: Reading, parametrisation: str, time: str) -> Estimate
     matrix by its spectral norm, less the best r by Frobenius or nuclear norm, mean over D > 1 (at
     D = 1 all norms are one); {paired}
     """
-    two_layers = reading.two_layers("matrices")
+    two_layers = reading.two_layers("matrices", target=None)
     return two_layers.mean("best_norm_lead", parametrisation, time, norm="spectral")
 
 
@@ -230,7 +231,7 @@ def frobenius_over(reading: Reading, norm: str, parametrisation: str, time: str)
     correlates more with the {target} than the squared {norm} norm. Statistic: r of the better
     matrix, difference of the two norms, mean over D > 1; {paired}
     """
-    return reading.two_layers("matrices").mean(
+    return reading.two_layers("matrices", target=None).mean(
         "best_norm_difference", parametrisation, time, norm="frobenius", other=norm
     )
 
@@ -241,6 +242,8 @@ def spectral_between(reading: Reading) -> Estimate:
     by 0.25 to 0.75. Statistic: distance from 0.5 of r, mean over D, largest over parametrisations
     and times
     """
+    if reading.activation != "relu":
+        raise NothingToMeasure("this configuration has no ReLU networks")
     mean, cases = reading.two_layers("matrices").mean, at_both_times(reading)
     found = [mean("correlation", **case, layer=1, norm="spectral") for case in cases]
     return max(distance_from(0.5, r) for r in found)
@@ -251,7 +254,7 @@ def all_norms(reading: Reading, parametrisation: str, time: str) -> Estimate:
     """{parametrisation}, {time}: all squared norms correlate strongly with the Hessian's trace.
     Statistic: r of the better matrix, mean over D, of the norm with the smallest
     """
-    return min(reading.two_layers("matrices").by_norm(parametrisation, time))
+    return min(reading.two_layers("matrices", target="trace").by_norm(parametrisation, time))
 
 
 def _where_one_leads(reading: Reading) -> Iterator[Case]:
@@ -316,7 +319,7 @@ def equivalent_at_two_layers(reading: Reading) -> float:
     """In a two-layer network single matrices and products of all but one are the same quantities.
     Statistic: largest difference of their correlations
     """
-    return reading.deep("matrices", "products").two_layer_difference()
+    return reading.deep("matrices", "products", target=None).two_layer_difference()
 
 
 @figures(21, 22).correlation("{artifact}", POSITIVE, each=at_both_times)

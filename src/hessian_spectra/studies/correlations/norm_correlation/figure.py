@@ -1,5 +1,6 @@
 """Correlations of sharpness or trace with norms of matrices, and by how much the best one leads."""
 
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +24,8 @@ WHAT = {
     "products": "squared norms of the products Ŵ_b of all weight matrices but W_b",
     "alignments": "absolute alignments",
 }
-# Line and marker of a factor along size: the alignment, W_1, W_2.
-FACTOR_LOOKS: list[tuple[Any, str]] = [("-", "D"), ("-", "o"), ("--", "s")]
-# Markers of the layers along depth, and the last one's look.
-LAYER_MARKERS = "os^vDPX"
+# Lines of the layers along size, their markers, and the last one's look along depth.
+LAYER_LINES, LAYER_MARKERS = ["-", "--", "-.", ":"], "os^vDPX"
 LAST_LOOK = {"color": style.VERMILION, "marker": "*", "markersize": 7.0, "linewidth": 1.6}
 TOP = 1.04  # of the axis of correlations: room for a marker at 1
 # Which time is which in the panels of differences, and on which side along depth.
@@ -52,15 +51,15 @@ def _series(reading: Reading) -> list[_Series]:
     symbol = SYMBOLS[reading.groups[0]]
     if reading.along == "depth":
         return _by_layer(reading, symbol)
+    looks = zip(reading.layers, cycle(LAYER_LINES), cycle(LAYER_MARKERS), strict=False)
     return [
         _Series(
             f"{symbol.format(layer)}, {NORMS[norm]}" if symbol else f"{NORMS[norm]} alignment",
             layer,
             norm,
-            {"color": COLOURS[norm], "linestyle": line, "marker": marker},
+            {"color": COLOURS[norm], "linestyle": line, "marker": marker if layer else "D"},
         )
-        for layer in reading.layers
-        for line, marker in [FACTOR_LOOKS[layer]]
+        for layer, line, marker in looks
         for norm in reading.norms
     ]
 
@@ -70,7 +69,7 @@ def _by_layer(reading: Reading, symbol: str) -> list[_Series]:
     shades = colormaps["viridis"](np.linspace(0.0, 0.85, max(len(layers) - 1, 1)))
     found = [
         _Series(symbol.format(layer), layer, norm, {"color": shade, "marker": marker})
-        for layer, shade, marker in zip(layers, shades, LAYER_MARKERS, strict=False)
+        for layer, shade, marker in zip(layers, shades, cycle(LAYER_MARKERS), strict=False)
     ]
     return [*found, _Series(f"{symbol.format('B')} (last)", LAST, norm, LAST_LOOK)]
 
@@ -128,7 +127,7 @@ def draw(reading: Reading) -> Figure:
     figure, grid = style.panels(len(names), 3, height=1.75, squeeze=False)
     if len(names) == 1:
         figure.set_figheight(2.5)
-    letters = iter("abcdefghi")
+    letters = style.letters()
     lowest = float(np.nanmin(reading["correlation_low"], initial=0.0))
     for name, panels in zip(names, grid, strict=True):
         *at_times, difference = panels
@@ -174,8 +173,7 @@ def caption(reading: Reading) -> str:
     means = [_mean_text(reading, n, t) for n in reading.parametrisations for t in reading.times]
     return (
         f"Pearson's correlation of the {reading['target']} with {WHAT[reading.groups[0]]}, over "
-        f"{int(reading['networks'])} {reading['activation']} networks of width "
-        f"{int(reading['width'])} a point; {drawing.setting(reading)}. Bands and bars: {level} BCa "
+        f"{drawing.networks(reading)}; {drawing.setting(reading)}. Bands and bars: {level} BCa "
         f"intervals of {int(reading['resamples'])} bootstrap resamples of the networks, "
         f"paired in the right column. Mean of the right column ({plain}) over the horizontal axis: "
         f"{'; '.join(filter(None, means)) or 'not defined'}. {drawing.outcome_text(reading)}"

@@ -11,6 +11,7 @@ from hessian_spectra.studies.correlations.reading import EnsembleReading
 SIMILAR = 1.5
 # Stands for the last layer of each depth.
 LAST = -1
+COMPARED = {"norm": "norms", "group": "groups of factors", "lead": "factors"}  # by a part of a name
 
 
 class Line(NamedTuple):
@@ -49,21 +50,22 @@ class Reading(EnsembleReading):
         """The layers of the first group's factors; 0 is that of the alignment."""
         return [int(layer) for layer in self["layer"][self["group"] == self.groups[0]]]
 
-    def two_layers(self, *groups: str) -> "Reading":
-        """Itself, if it is of two layers over their sizes, of these groups in this order."""
+    def two_layers(self, *groups: str, target: str | None = "sharpness") -> "Reading":
+        """Itself, if of two layers over sizes, of these groups first, held against that target."""
         self.require_two_layers()
-        return self._with(groups)
+        return self._with(groups, target)
 
-    def deep(self, *groups: str) -> "Reading":
-        """Itself, if it is of networks of several depths, of these groups in this order."""
+    def deep(self, *groups: str, target: str | None = "sharpness") -> "Reading":
+        """Itself, if of networks of several depths, of these groups first, against that target."""
         if self.along != "depth":
             raise NothingToMeasure("this configuration is not one of several depths")
-        return self._with(groups)
+        return self._with(groups, target)
 
-    def _with(self, groups: tuple[str, ...]) -> "Reading":
+    def _with(self, groups: tuple[str, ...], target: str | None) -> "Reading":
+        if target not in (None, self["target"]):
+            raise NothingToMeasure(f"this configuration studies the {self['target']} instead")
         if tuple(self.groups[: len(groups)]) != groups:
-            asked = ", and then ".join(groups)
-            raise NothingToMeasure(f"this configuration does not study {asked}")
+            raise NothingToMeasure(f"this configuration does not study {', then '.join(groups)}")
         return self
 
     def _factor(self, layer: int) -> np.ndarray:
@@ -107,7 +109,7 @@ class Reading(EnsembleReading):
         lines = [self.line(statistic, name, time, **of) for name in cases]
         found = [Estimate(*map(float, each)) for _, *line in lines for each in np.transpose(line)]
         if not found:
-            raise NothingToMeasure(f"this configuration has no {self.along} at which it is defined")
+            raise self._undefined(statistic)
         return found
 
     def mean(
@@ -123,8 +125,13 @@ class Reading(EnsembleReading):
         found = self._statistic(f"mean_{statistic}", parametrisation, time, **of)
         mean = Estimate(*found[:, self.place("region", region)].tolist())
         if not np.isfinite(mean.value):
-            raise NothingToMeasure(f"this configuration has no {self.along} at which it is defined")
+            raise self._undefined(statistic)
         return mean
+
+    def _undefined(self, statistic: str) -> NothingToMeasure:
+        compared = [text for part, text in COMPARED.items() if part in statistic]
+        what = f"correlations of two {compared[0]} differ" if compared else "one is defined"
+        return NothingToMeasure(f"this configuration has no {self.along} at which {what}")
 
     def _require_region(self, parametrisation: str, region: str) -> None:
         """The regions of larger first matrices stand for the largest of all where there is none."""

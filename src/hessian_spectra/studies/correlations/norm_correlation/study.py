@@ -58,6 +58,7 @@ class Config(PointsConfig):
         aligned = "alignments" in self.quantities
         require(two_layers or not aligned, "quantities", "alignments at depth 2 only", self.depths)
         require_at_least(100, self, "resamples")
+        require_at_least(0, self, "seed")
         inside = 0 < self.confidence < 1
         require(inside, "confidence", "a number between 0 and 1", self.confidence)
 

@@ -18,6 +18,7 @@ from hessian_spectra.studies.correlations.paired_eigenvalues.reading import (
     LEVEL,
     Reading,
 )
+from hessian_spectra.studies.correlations.reading import ACTIVATIONS
 
 NAMES = {
     "orthogonal-decorrelated": "orthogonal parametrisation, decorrelated data",
@@ -57,9 +58,8 @@ def _place(study: Study) -> str:
 def _words(reading: Reading) -> dict[str, Any]:
     """Fields of all texts: what the networks are, and the cases beyond the assumptions."""
     layers = NUMERALS.get(reading.depth, str(reading.depth))
-    activation = {"linear": "linear", "relu": "ReLU"}[reading.activation]
     return {
-        "networks": f"{layers}-layer {activation}",
+        "networks": f"{layers}-layer {ACTIVATIONS[reading.activation]}",
         "beyond": "; ".join(NAMES[case] for case in reading.beyond) or "none",
     }
 
@@ -114,8 +114,10 @@ def second_distance(reading: Reading) -> float:
     ±‖Vᵀw‖ and zeros.
     """
     assumed = reading.of(ASSUMED)
-    errors = np.abs(assumed.closed_form["distance"] - assumed.numerics["distance"])
-    return assumed.worst(errors[..., 1])
+    exact, found = (side["distance"][..., 1] for side in (assumed.closed_form, assumed.numerics))
+    # Where neither side has a second pair, both are infinite.
+    equal = exact == found
+    return assumed.worst(np.abs(np.where(equal, 0.0, exact) - np.where(equal, 0.0, found)))
 
 
 @figures_3_and_10.trend(
@@ -184,7 +186,12 @@ def eigenvalues_that_occur_once(reading: Reading) -> float:
     return fitting.worst(np.abs(fitting.closed_form["target"] - fitting["single"]))
 
 
-@figure_13.trend(_place, NEARLY, otherwise=FEW)
+def _of_four_relu_layers(reading: Reading) -> Iterator[Case]:
+    if reading.activation == "relu" and reading.depth == 4:
+        yield {}
+
+
+@figure_13.trend(_place, NEARLY, otherwise=FEW, each=_of_four_relu_layers)
 def width_150(reading: Reading) -> float:
     """In four-layer ReLU networks of width 150, too, two eigenvalues sum to nearly tr(H)/D."""
     if 150 not in reading.widths:

@@ -1,6 +1,8 @@
 """How closely two eigenvalues sum to tr(H)/D, the next best two, and what chance would reach."""
 
 import math
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
+from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.correlations.paired_eigenvalues.reading import LEVEL, Reading
+from hessian_spectra.studies.correlations.reading import ACTIVATIONS
 
 PARAMETRISATIONS = {"orthogonal": "orthogonal", "sp": "SP"}
 SMALLEST, SECOND, CHANCE = style.BLUE, style.ORANGE, style.GREEN
@@ -27,15 +31,18 @@ def _band(axes: Axes, sizes: np.ndarray, values: np.ndarray, foot: float, **line
     colour = line["color"]
     axes.fill_between(sizes, low, high, where=shown, color=colour, alpha=0.22, linewidth=0)
     axes.plot(sizes[shown], middle[shown], **line)
-    if not shown.all():
-        below = np.full(np.count_nonzero(~shown), foot)
-        axes.plot(sizes[~shown], below, "v", color=colour, markersize=3.5, clip_on=False)
+    below = middle <= foot
+    if below.any():
+        at = np.full(np.count_nonzero(below), foot)
+        axes.plot(sizes[below], at, "v", color=colour, markersize=3.5, clip_on=False)
 
 
 def _quantiles(values: np.ndarray) -> np.ndarray:
-    """Lower end of the band, median, upper end, ``(3, P)``."""
+    """Lower end of the band, median, upper end, of what is finite, ``(3, P)``."""
     levels = [0.5 - BAND / 2, 0.5, 0.5 + BAND / 2]
-    return np.quantile(values.reshape(len(values), -1), levels, axis=1)
+    rows = [row[np.isfinite(row)] for row in values.reshape(len(values), -1)]
+    nothing = np.full(len(levels), np.nan)
+    return np.stack([np.quantile(row, levels) if len(row) else nothing for row in rows], axis=1)
 
 
 def _foot(panel: Reading) -> float:
@@ -48,23 +55,29 @@ def _foot(panel: Reading) -> float:
 def _draw_panel(axes: Axes, panel: Reading) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
+    sizes = panel["size"]
+    axes.set_xlim(sizes[0] / 1.35, sizes[-1] * 1.35)
+    ticks = [size for size in (1, 3, 10, 30, 100) if sizes[0] <= size <= sizes[-1]]
+    ticks = ticks if len(ticks) > 1 else sizes[:: max(len(sizes) // 4, 1)].tolist()
+    axes.set_xticks(ticks, map(str, ticks))
+    axes.minorticks_off()
+    if not panel.curved.any():
+        return
+    panel = panel.at(panel.curved.any(axis=1), "networks with a Hessian other than zero")
     sizes, foot = panel["size"], _foot(panel)
     smallest, second = np.moveaxis(panel.distances, -1, 0)
     for values, colour, marker in ((smallest, SMALLEST, "o"), (second, SECOND, "s")):
         line = {"color": colour, "marker": marker, "markersize": 2.5, "linewidth": 1.0}
         _band(axes, sizes, values, foot, **line)
-    _band(axes, sizes, panel["chance"], foot, color=CHANCE, linestyle=":")
+    chance = np.where(panel.curved[..., None], panel["chance"], np.nan)
+    _band(axes, sizes, chance, foot, color=CHANCE, linestyle=":")
     mean = np.median(panel.closed_form["mean"], axis=1)
     axes.plot(sizes, mean, color=style.BLACK, linestyle="--", linewidth=0.9)
     known, (_, predicted) = panel.known, np.moveaxis(panel.closed_form["distance"], -1, 0)
     for values in (panel.rounding, predicted) if known.any() else ():
-        level = np.maximum(np.median(values[known], axis=1), foot)
+        level = np.maximum(_quantiles(values[known])[1], foot)
         axes.plot(sizes[known], level, color=style.VERMILION, clip_on=False, **style.EXACT_RING)
     axes.set_ylim(bottom=foot)
-    axes.set_xlim(sizes[0] / 1.35, sizes[-1] * 1.35)
-    ticks = [size for size in (1, 3, 10, 30, 100) if size <= sizes[-1]]
-    axes.set_xticks(ticks, map(str, ticks))
-    axes.minorticks_off()
 
 
 def _legend(figure: Figure, with_prediction: bool) -> None:
@@ -95,7 +108,7 @@ def draw(reading: Reading) -> Figure:
     """One column per parametrisation and kind of data, one row per width."""
     cases, widths = reading.cases, reading.widths
     figure, grid = style.panels(len(widths), len(cases), height=2.1, squeeze=False)
-    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    letters = style.letters()
     for row, width in zip(grid, widths, strict=True):
         for axes, case in zip(row, cases, strict=True):
             _draw_panel(axes, reading.panel(case, width))
@@ -109,27 +122,29 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
-def _case_text(case: str, reading: Reading) -> str:
+def _case_parts(reading: Reading) -> Iterator[str]:
     """What the distances of one case are, beyond one input and with one."""
-    parts = []
-    if (reading["size"] > 1).any():
-        several = reading.of(case, least=2)
-        parts.append(
+    with suppress(NothingToMeasure):
+        several = reading.at(reading["size"] > 1, "D > 1")
+        yield (
             f"the second distance is {np.median(several.ratios):.2g} times the smallest one "
             f"(median), which is beyond chance in {several.beyond_chance.mean():.1%} of the "
             "networks with D > 1"
         )
-    if (reading["size"] == 1).any():
+    with suppress(NothingToMeasure):
         one = reading.at(reading["size"] == 1, "D = 1")
-        parts.append(f"in {one.beyond_chance.mean():.0%} of those with D = 1")
-    return f"{', '.join(_named(case))}: {' and '.join(parts)}."
+        yield f"in {one.beyond_chance.mean():.0%} of those with D = 1"
+
+
+def _case_text(case: str, reading: Reading) -> str:
+    found = " and ".join(_case_parts(reading)) or "all Hessians are zero"
+    return f"{', '.join(_named(case))}: {found}."
 
 
 def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     points, networks, jitters = reading["chance"].shape
-    depth, activation = reading.depth, reading.activation
-    kind = {"linear": "linear", "relu": "ReLU"}[activation]
+    depth, kind = reading.depth, ACTIVATIONS[reading.activation]
     sentences = [
         f"The two pairs of Hessian eigenvalues whose sums are closest to tr(H)/D, at "
         f"initialisation: {kind} networks of {depth} layers with one output, width "
@@ -149,7 +164,7 @@ def caption(reading: Reading) -> str:
             "decorrelated data; there the smallest distance is 0, drawn at the rounding of the "
             "largest eigenvalue, or at the foot of the axis."
         )
-    if activation == "relu" and depth > 2:
+    if kind == "ReLU" and depth > 2:
         sentences.append(
             "The paper's width 150 is not run: no reduction of these Hessians is known, and they "
             "have 45000 rows or more."

@@ -13,13 +13,16 @@ ASSUMED = "orthogonal-decorrelated"  # the theorem's case
 # Jittered spectra that come at least as close, in at most this share of them: hardly chance.
 LEVEL = 0.05
 CONFIDENCE = 2.5758  # standard deviations: 99 %
+FLAT = "this configuration has no network with a Hessian other than zero"
+ONE_PAIR = "this configuration has no network with two pairs of eigenvalues"
 
 
 class Reading(StudyArrays):
     """The distances |λ_i + λ_j − tr(H)/D| of ``P`` points (case, width, D) of ``N`` networks each.
 
     A case is ``<parametrisation>-<data>``. What a configuration leaves out raises
-    ``NothingToMeasure``.
+    ``NothingToMeasure``. A flat network, whose ReLUs are all off and whose Hessian is zero, has no
+    distances.
     """
 
     @property
@@ -83,6 +86,11 @@ class Reading(StudyArrays):
         return self.at(points, f"{case} at width {width}")
 
     @property
+    def curved(self) -> np.ndarray:
+        """The networks that are not flat, ``(P, N)``."""
+        return np.asarray(self["largest"] > 0)
+
+    @property
     def rounding(self) -> np.ndarray:
         """Float64's unit of the largest eigenvalue, ``(P, N)``."""
         return np.asarray(np.finfo(np.float64).eps * self["largest"])
@@ -91,35 +99,42 @@ class Reading(StudyArrays):
     def distances(self) -> np.ndarray:
         """The smallest and the second smallest, no smaller than rounding, ``(P, N, 2)``.
 
-        Neither an axis in logarithms nor a ratio has a place for a distance of zero.
+        Neither an axis in logarithms nor a ratio has a place for a distance of zero. NaN for flat
+        networks, infinite where there is no second pair.
         """
-        return np.maximum(self.numerics["distance"], self.rounding[..., None])
+        found = np.maximum(self.numerics["distance"], self.rounding[..., None])
+        return np.where(self.curved[..., None], found, np.nan)
 
     @property
     def ratios(self) -> np.ndarray:
-        """The second smallest distance over the smallest, ``(P, N)``."""
+        """The second smallest distance over the smallest, ``(k,)`` of those that have both."""
         smallest, second = np.moveaxis(self.distances, -1, 0)
-        return np.asarray(second / smallest)
+        both = np.isfinite(second)
+        if not both.any():
+            raise NothingToMeasure(ONE_PAIR)
+        return np.asarray(second[both] / smallest[both])
 
     @property
     def known(self) -> np.ndarray:
         """The points whose spectrum is known, ``(P,)``."""
-        return np.isfinite(self.closed_form["distance"]).all(axis=(1, 2))
+        return ~np.isnan(self.closed_form["distance"]).any(axis=(1, 2))
 
     @property
     def beyond_chance(self) -> np.ndarray:
-        """Whether few jittered spectra of a network match its best pair, ``(P, N)``."""
-        distance, chance = self.numerics["distance"][..., 0], self["chance"]
+        """Whether few jittered spectra match a network's best pair, ``(k,)`` of those not flat."""
+        if not self.curved.any():
+            raise NothingToMeasure(FLAT)
+        distance, chance = self.numerics["distance"][self.curved, 0], self["chance"][self.curved]
         matched = np.count_nonzero(chance <= distance[..., None], axis=-1)
         return np.asarray((1 + matched) / (1 + chance.shape[-1]) <= LEVEL)
 
     def worst(self, errors: np.ndarray) -> float:
-        """The largest of errors ``(P, N)`` over the network's largest eigenvalue."""
-        return float(np.max(errors / self["largest"]))
+        """The largest of errors ``(P, N)`` over the network's largest eigenvalue, if it has one."""
+        return float(np.max(errors / np.where(self.curved, self["largest"], 1.0)))
 
     def median_ratio(self) -> Estimate:
         """The median ratio of the two distances, between two of the ordered ratios (99 %)."""
-        ratios = np.sort(self.ratios, axis=None)
+        ratios = np.sort(self.ratios)
         half_width = CONFIDENCE * math.sqrt(len(ratios)) / 2
         low = max(math.floor(len(ratios) / 2 - half_width), 0)
         high = min(math.ceil(len(ratios) / 2 + half_width), len(ratios) - 1)
@@ -127,8 +142,11 @@ class Reading(StudyArrays):
 
     def furthest(self) -> float:
         """The median of the smallest distance over tr(H)/D, at the point where it is largest."""
-        relative = self.numerics["distance"][..., 0] / self.numerics["target"]
-        return float(np.median(relative, axis=1).max())
+        if not self.curved.any():
+            raise NothingToMeasure(FLAT)
+        distance, target = self.numerics["distance"][..., 0], self.numerics["target"]
+        rows = zip(distance, target, self.curved, strict=True)
+        return float(max(np.median(d[some] / t[some]) for d, t, some in rows if some.any()))
 
     def share_beyond_chance(self) -> Estimate:
         """The share of networks whose best pair is beyond chance, with Wilson's 99 % interval."""

@@ -40,9 +40,9 @@ def _panel(axes: Axes, reading: Reading, parametrisation: str, time: str) -> Non
 def _vertical_axis(grid: np.ndarray, reading: Reading) -> None:
     """One range and one set of ticks for all panels."""
     extremes = np.stack([reading[f"ratio_{name}"] for name in LOOKS])
-    least, most = float(np.nanmin(extremes)), float(np.nanmax(extremes))
+    least, most = (float(end(extremes, initial=1.0)) for end in (np.nanmin, np.nanmax))
     known = [0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 50, 100]
-    bottom, top = np.log(min(least, 1) / 1.04), np.log(max(most, 1) * 1.04)
+    bottom, top = np.log(least / 1.04), np.log(most * 1.04)
     bottom = drawing.foot(reading, bottom, top)
     for axes in grid.flat:
         axes.set_ylim(np.exp(bottom), np.exp(top))
@@ -55,7 +55,7 @@ def draw(reading: Reading) -> Figure:
     """Medians, central 95 % and the whole range over the networks, at both times."""
     names, times = reading.parametrisations, reading.times
     figure, grid = style.panels(2, len(names), height=2.0, squeeze=False, sharey=True)
-    letters = iter("abcdefghijkl")
+    letters = style.letters()
     for row, time in zip(grid, times, strict=True):
         for axes, name in zip(row, names, strict=True):
             _panel(axes, reading, name, time)
@@ -99,11 +99,11 @@ def caption(reading: Reading) -> str:
         ]
         parts.append(f"{TIMES[time]} {'; '.join(texts)}")
     return (
-        f"The sharpness of {int(reading['networks'])} linear networks of width "
-        f"{int(reading['width'])} a point ({drawing.setting(reading)}) over the largest of the "
-        "layers' terms σ_max²(left product) σ_max²(right product), which D.3.3 derives from a "
-        "block-diagonal Hessian, and over their sum, the largest eigenvalue of the generalised "
-        "Gauss-Newton matrix on whitened inputs; the inputs here are a Gaussian sample, white on "
-        "average only. Medians and ranges over all networks of a parametrisation, maximum and sum: "
+        f"The sharpness of {drawing.networks(reading)} ({drawing.setting(reading)}) over the "
+        "largest of the layers' terms σ_max²(left product) σ_max²(right product), which D.3.3 "
+        "derives from a block-diagonal Hessian, and over their sum, the largest eigenvalue of the "
+        "generalised Gauss-Newton matrix on whitened inputs; the inputs here are a Gaussian "
+        "sample, white on average only. Medians and ranges over all networks of a "
+        "parametrisation, maximum and sum: "
         f"{'. '.join(parts)}. {drawing.outcome_text(reading)}"
     )
