@@ -232,8 +232,12 @@ def _signal(process: subprocess.Popen[str], number: int) -> None:
 
 def environment(jobs: int) -> dict[str, str]:
     """Of the stages that run at once: they share the cores that one of them would have."""
-    shared = {"HESSIAN_SPECTRA_WORKERS": str(max(1, cores() // jobs))}
-    return shared | dict(os.environ)
+    workers = cores() // jobs
+    # A worker of its own would be one more process that first loads torch.
+    shared = {"WORKERS": str(workers)} if workers > 1 else {"CLUSTER": "debug"}
+    named = {f"HESSIAN_SPECTRA_{name}": value for name, value in shared.items()}
+    chosen = any(name.startswith("HESSIAN_SPECTRA_") for name in os.environ)
+    return dict(os.environ) if chosen else named | dict(os.environ)
 
 
 def reproduce(jobs: int) -> None:
