@@ -45,6 +45,18 @@ def test_no_dvc_gets_stages_of_which_one_waits_for_another():
     assert len(reproduce.take(many, 2)) == reproduce.MOST_OTHERWISE
 
 
+def test_stages_that_run_at_once_share_the_cores(monkeypatch):
+    monkeypatch.setattr(reproduce, "cores", lambda: 8)
+    for name in ("CLUSTER", "WORKERS"):
+        monkeypatch.delenv(f"HESSIAN_SPECTRA_{name}", raising=False)
+    assert reproduce.environment(2)["HESSIAN_SPECTRA_WORKERS"] == "4"
+    assert reproduce.environment(8)["HESSIAN_SPECTRA_CLUSTER"] == "debug"
+    monkeypatch.setenv("HESSIAN_SPECTRA_CLUSTER", "slurm")
+    chosen = reproduce.environment(8)
+    assert chosen["HESSIAN_SPECTRA_CLUSTER"] == "slurm"
+    assert "HESSIAN_SPECTRA_WORKERS" not in chosen
+
+
 FAKE = """#!{python}
 import os, pathlib, sys, time
 stages = sys.argv[sys.argv.index("--single-item") + 1:]
