@@ -23,7 +23,7 @@ from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays
 from hessian_spectra.studies.base import EnsembleStudyConfig
 from hessian_spectra.work import FanOut, Live
 from pipelines import inputs, recorded, schema
-from pipelines.stage import Context, Estimated
+from pipelines.stage import Context, Estimated, no_estimate
 
 if TYPE_CHECKING:
     from hessian_spectra.fan_out import Launcher
@@ -118,6 +118,8 @@ def drawn(context: Context) -> list[Drawing]:
         told = inputs.about(schema.plain(context.config), name)
         arrays = _reading(config, name)(all_sides(context, study_of(context)))
         return [_drawing(name, config, arrays, told)]
+    if context.estimate:
+        raise no_estimate("the drawing of a figure")
     told = context.about[name]
     found = [_drawing(name, config, _reading(config, name).read(context.results / name), told)]
     if known := _recorded(name, told):
@@ -189,7 +191,9 @@ def _launcher(context: Context, name: str, work: Any, config: Any, given: Arrays
     from hessian_spectra import fan_out
 
     launcher = fan_out.Launcher(**vars(context.launcher))
-    if context.estimate and isinstance(work, FanOut):
+    if context.estimate:
+        if not isinstance(work, FanOut):
+            raise no_estimate(f"the training of {name}")
         estimate = fan_out.estimate(name, work, config, given, folder=SHARDS, launcher=launcher)
         raise Estimated(str(estimate))
     return launcher
@@ -276,6 +280,8 @@ def evaluate(context: Context, study: Study, side: str, given: Arrays | None = N
     work = getattr(study.module, side, None)
     if work is None:
         raise ValueError(f"only: expected a study with a {side} side, got {study.name!r}")
+    if context.estimate and not isinstance(work, FanOut):
+        raise no_estimate(f"the {side} side of {study.name}")
     arrays = networks_of(context, study) if given is None else given
     if isinstance(work, FanOut):
         return spread(context, study.name, work, study.config, arrays)
@@ -292,4 +298,7 @@ def all_sides(context: Context, study: Study, given: Arrays | None = None) -> di
     """
     given = networks_of(context, study) if given is None else given
     sides = [side for side in SIDES if hasattr(study.module, side)]
+    if context.estimate:
+        # Of what fans out, if there is any.
+        sides.sort(key=lambda side: not isinstance(getattr(study.module, side), FanOut))
     return {side: evaluate(context, study, side, given) for side in sides}

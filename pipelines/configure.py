@@ -12,10 +12,40 @@ from pipelines.stage import INPUTS, PARAMS, Context, run
 
 HEADER = "# Written by the stage `configure` from conf/: change conf/ or use overrides.\n"
 
+REMEDIES = {
+    "only": "name the stage, as in dvc exp run figures@<study>",
+    "side": "name the stage, as in dvc exp run numerics@<study>",
+    "launcher": "set HESSIAN_SPECTRA_WORKERS and HESSIAN_SPECTRA_CLUSTER, or change conf/launcher",
+}
+
 
 def text_of(params: dict[str, Any]) -> str:
     """The content of ``params.yaml`` for a resolved configuration."""
     return HEADER + yaml.safe_dump(params, sort_keys=True, allow_unicode=True)
+
+
+def _of_one_process(config: DictConfig) -> dict[str, Any]:
+    """What says on what one process works and where, by its key."""
+    launcher = config.get("launcher") or {}
+    found = {f"launcher.{name}": launcher[name] for name in launcher}
+    return {"only": config.get("only"), "side": config.get("side")} | found
+
+
+def refuse_ignored(composed: DictConfig, said: DictConfig) -> None:
+    """Refuse what an experiment sets of one process: its stages would not heed it.
+
+    Args:
+        composed: what DVC has composed.
+        said: what conf/ says, with the variables of the environment.
+    """
+    expected = _of_one_process(said)
+    for key, got in _of_one_process(composed).items():
+        if got != expected.get(key):
+            remedy = REMEDIES[key.partition(".")[0]]
+            raise schema.ConfigError(
+                f"{key}: expected {expected.get(key)!r} as conf/ and the environment say, got "
+                f"{got!r}: no stage heeds what an experiment sets of it; {remedy}"
+            )
 
 
 def configure(context: Context) -> None:
@@ -32,7 +62,8 @@ def configure(context: Context) -> None:
         composed.setdefault("only", None)
         source = composed
     try:
-        params = schema.validate(source)
+        refuse_ignored(source, context.config)
+        params = schema.validate(source, stored=True)
     except schema.ConfigError:
         if source is not context.config:
             write_bytes(PARAMS, text_of(schema.validate(context.config)).encode())

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hessian_spectra.results import archive, digest, write_arrays, write_bytes, write_json
-from pipelines import chain
+from pipelines import chain, schema
 from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain
 from pipelines.stage import Context, run
@@ -77,6 +77,7 @@ def evidence(context: Context) -> None:
     if context.locked:
         raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
     commit = _commit()
+    schema.validate(context.config, [context.name])
     study = chain.study_of(context)
     name, config = study.name, chain.raw_study(context)
     given = chain.networks_of(context, study)
@@ -95,4 +96,4 @@ def evidence(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(evidence)
+    run(evidence, estimates=True)

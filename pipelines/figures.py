@@ -17,4 +17,4 @@ def figures(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(figures, inputs.DRAWS)
+    run(figures, inputs.DRAWS, estimates=True)

@@ -3,7 +3,7 @@
 import importlib
 import math
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -240,11 +240,14 @@ def _suits(study: Any, path: str, groups: Mapping[str, Mapping[str, Any]]) -> No
             raise _refused(error, path) from None
 
 
-def validate(config: DictConfig, stored: bool = False) -> dict[str, Any]:
+def validate(
+    config: DictConfig, read: Collection[str | None] | None = None, stored: bool = False
+) -> dict[str, Any]:
     """Check the whole configuration and resolve its interpolations.
 
     Args:
         config: the configuration.
+        read: the studies that are checked against their networks and data as well, if not all.
         stored: whether all data sets are going to be read, so that a place for them is needed.
 
     Returns:
@@ -268,7 +271,9 @@ def validate(config: DictConfig, stored: bool = False) -> dict[str, Any]:
                 f"for the data set {name}, got null; add data.root=<folder>"
             )
     for name in config.studies:
-        _suits(entry(config, "studies", name), f"studies.{name}", groups)
+        study = entry(config, "studies", name)
+        if read is None or name in read:
+            _suits(study, f"studies.{name}", groups)
     resolved = plain(config)
     # They say what one process works on, and where: not what the experiment is.
     del resolved["only"], resolved["side"], resolved["launcher"]

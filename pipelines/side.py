@@ -13,4 +13,4 @@ def side(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(side, inputs.COMPUTES)
+    run(side, inputs.COMPUTES, estimates=True)

@@ -1,7 +1,6 @@
 """What all entry points share: Hydra, the keys they may read, errors in one line."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,14 +11,12 @@ from typing import Any
 import hydra
 import yaml
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from hessian_spectra.results import SIDES, digest
 from pipelines import inputs, schema
+from pipelines.messages import CONF, is_mendable, kind, one_line
 
-CONF = Path(__file__).resolve().parent.parent / "conf"
 RESULTS = Path("results")
 REPORTS = Path("reports")
 INPUTS = RESULTS / "inputs"
@@ -30,12 +27,14 @@ ESTIMATE = "--estimate"
 # A file system's limit for one name is 255 bytes.
 LONGEST_NAME = 200
 
-# What the user can mend: a wrong value, a missing file.
-MENDABLE = (HydraException, OmegaConfBaseException, ValueError, FileNotFoundError)
-
 
 class Estimated(Exception):  # noqa: N818 - it ends a run early, and is no error
     """Only an estimate of the time was asked for; the message is the estimate."""
+
+
+def no_estimate(got: str) -> ValueError:
+    """The error of asking for an estimate where there is none, said before anything is computed."""
+    return ValueError(f"{ESTIMATE}: expected a computation that fans out, got {got}")
 
 
 @dataclass(frozen=True)
@@ -124,6 +123,9 @@ def _context(config: DictConfig, reads: str, estimate: bool) -> Context:
         found = inputs.read(INPUTS, reads, config.only)
         given, about = read_only(found["settings"]), found.get("about", {})
         return Context(given, *asked, True, RESULTS, REPORTS, launcher, estimate, about)
+    if reads:
+        # All of it: an override that this run does not read would else go unnoticed.
+        schema.validate(config, [config.only])
     directory = RESULTS / "runs" / _run_name(run.job.override_dirname, config.only)
     return Context(config, *asked, False, directory, directory, launcher, estimate)
 
@@ -135,35 +137,14 @@ def _run_name(overrides: str, only: str | None) -> str:
     return f"only={only},overrides={digest(overrides)}"
 
 
-def _known_keys(path: str) -> str:
-    """The keys beside a mistyped one, for the message about it."""
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        config = hydra.compose("config")
-    parent = config
-    for part in path.split(".")[:-1]:
-        if part not in parent or not OmegaConf.is_dict(parent[part]):
-            break
-        parent = parent[part]
-    return ", ".join(sorted(map(str, parent)))
-
-
-def _one_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if mistyped := re.match(r"Could not override '([^']+)'", lines[0] if lines else ""):
-        path = mistyped[1]
-        return f"unknown key {path!r}: expected one of {_known_keys(path)}"
-    if isinstance(error, HydraException | OmegaConfBaseException):
-        lines = lines[:1]  # the rest explains Hydra's own syntax
-    return " ".join(lines) or type(error).__name__
-
-
-def run(work: Callable[[Context], None], reads: str = "") -> None:
+def run(work: Callable[[Context], None], reads: str = "", estimates: bool = False) -> None:
     """Run one stage as a Hydra application.
 
     Args:
         work: what the stage does.
         reads: which of the files that ``configure`` writes it reads under DVC; none for a command
             that is no stage.
+        estimates: whether it can say how long it will take.
 
     An error that the user can mend is printed in one line and ends the process with code 2;
     anything else is a defect of ours and keeps its traceback.
@@ -180,26 +161,26 @@ def run(work: Callable[[Context], None], reads: str = "") -> None:
         # Caught here, too: Hydra would put a line of its own before ours.
         try:
             work(_context(config, reads, estimate))
-            if estimate:
-                raise ValueError(
-                    f"{ESTIMATE}: expected a stage that fans out, got one that does not"
-                )
         except Estimated as found:
             print(found)
-        except MENDABLE as error:
-            codes.append(_fail(error))
+        except Exception as error:
+            codes.append(_failed(error))
 
     try:
+        if estimate and not estimates:
+            raise no_estimate(f"the stage {work.__name__}")
         application()
-    except MENDABLE as error:
-        codes.append(_fail(error))
+    except Exception as error:
+        codes.append(_failed(error))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         codes.append(130)
     sys.exit(max(codes))
 
 
-def _fail(error: BaseException) -> int:
-    kind = "config error" if isinstance(error, HydraException | OmegaConfBaseException) else "error"
-    print(f"{kind}: {_one_line(error)}", file=sys.stderr)
+def _failed(error: Exception) -> int:
+    """Print what the user can mend, and give the code to end with; raise anything else."""
+    if not is_mendable(error):
+        raise error
+    print(f"{kind(error)}: {one_line(error)}", file=sys.stderr)
     return 2

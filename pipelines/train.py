@@ -10,4 +10,4 @@ def train(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(train, inputs.COMPUTES)
+    run(train, inputs.COMPUTES, estimates=True)

@@ -1,10 +1,21 @@
 """What a person reads after a mistake: one line, an exit code, and nothing changed."""
 
+import errno
+import os
+import re
 import sys
 
+import hydra
+import numpy as np
 import pytest
+import torch
+import yaml
+from omegaconf import OmegaConf
 
-from pipelines import configure, figures, inputs, side, stage, train
+from hessian_spectra.studies.scalar.data_scale import study as data_scale
+from hessian_spectra.studies.scalar.outlier_pair import study as outlier_pair
+from pipelines import configure, figures, inputs, messages, prepare, schema, side, stage, train
+from pipelines.stage import CONF
 
 STUDY = "studies.cracking-fig7"
 
@@ -15,13 +26,16 @@ def fail(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
 
-    def run(work, reads, *arguments):
+    def run(work, reads, *arguments, estimates=False):
         monkeypatch.setattr(sys, "argv", ["stage", *arguments])
+        before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
         with pytest.raises(SystemExit) as ended:
-            stage.run(work, reads)
+            stage.run(work, reads, estimates)
         assert ended.value.code == 2
-        assert list(tmp_path.iterdir()) == []
+        files = [path for path in tmp_path.rglob("*") if not path.is_dir()]
+        assert {path: path.stat().st_mtime_ns for path in files}.items() <= before.items()
         lines = capsys.readouterr().err.strip().splitlines()
+        lines = [line for line in lines if not re.match(r"[\w-]+: \d+ items, ", line)]
         assert len(lines) == 1, lines
         return lines[0]
 
@@ -54,7 +68,32 @@ def fail(monkeypatch, capsys, tmp_path):
             "studies.cracking-fig4.ensemble=nonsense",
             "error: invalid config at 'studies.cracking-fig4.ensemble': expected one of",
         ),
-        ("scale=huge", "config error: In 'config': Could not find 'scale/huge'"),
+        ("scale=huge", "config error: unknown scale 'huge': expected one of demo, paper"),
+        ("tracking=nosuch", "config error: unknown tracking 'nosuch': expected one of wandb"),
+        ("launcher=x", "config error: unknown launcher 'x': expected one of default"),
+        (
+            "studies=nosuch",
+            "config error: unknown studies 'nosuch': expected one of anon2026data/data-fig1a, ",
+        ),
+        (
+            "scale=demo,paper",
+            "config error: scale: expected one of demo, paper, got 'demo,paper'; "
+            "--multirun takes each in turn",
+        ),
+        (
+            "side=numerics,correlation",
+            "config error: side: expected one of closed_form, numerics, correlation, got ",
+        ),
+        (
+            "studies.data-fig1b.norms=1,2",
+            "config error: studies.data-fig1b.norms: expected one value, got '1,2'; "
+            "--multirun takes each in turn, and [1,2] is a list",
+        ),
+        (
+            "scale=paper",
+            "error: invalid config at 'data.root': expected the folder of mnist, fashion-mnist, "
+            "cifar10 for the data set images, got null; add data.root=<folder>",
+        ),
         (f"{STUDY}.kind=nonsense", f"error: invalid config at '{STUDY}.kind': expected one of"),
         (f"{STUDY}.data=nonsense", f"error: invalid config at '{STUDY}.data': expected one of"),
         (f"+{STUDY}.extra=1", f"error: invalid config at '{STUDY}.extra': Key 'extra' not in"),
@@ -116,3 +155,169 @@ def test_a_stage_before_configure_is_refused(fail):
     )
     path = "results/inputs/cracking-fig7/computes.json"
     assert line == f"error: {path} is missing: run dvc repro configure"
+
+
+def test_several_names_for_one_are_refused_with_those_that_exist(fail):
+    line = fail(figures.figures, inputs.DRAWS, "only=cracking-fig7,data-fig2")
+    assert line.startswith("config error: only: expected one of closed-form-identities, ")
+    assert all(f", {name}, " in line for name in ("cracking-fig4", "two-layer-relu", "wedge"))
+    assert line.endswith("got 'cracking-fig7,data-fig2'; --multirun takes each in turn")
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "studies.cracking-fig8.width=-3",
+        "networks.deep-relu.epochs=0",
+    ],
+)
+def test_an_override_that_a_direct_run_does_not_read_is_checked(fail, override):
+    line = fail(figures.figures, inputs.DRAWS, "only=cracking-fig7", override)
+    assert line.startswith(f"error: invalid config at '{override.partition('=')[0]}': expected ")
+
+
+def test_a_direct_run_refuses_a_point_that_its_ensemble_lacks(fail):
+    arguments = ["only=cracking-fig4", "studies.cracking-fig4.parametrisations=[spp]"]
+    line = fail(figures.figures, inputs.DRAWS, *arguments)
+    path = "studies.cracking-fig4.parametrisations"
+    assert line.startswith(f"error: invalid config at '{path}': expected some of two-layer-linear")
+
+
+SAID = {"only": None, "side": None, "launcher": {"workers": 0, "minutes": 240, "options": {}}}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected", "remedy"),
+    [
+        ("only", "cracking-fig7", None, "name the stage, as in dvc exp run figures@<study>"),
+        ("side", "numerics", None, "name the stage, as in dvc exp run numerics@<study>"),
+        ("launcher.workers", 7, 0, "set HESSIAN_SPECTRA_WORKERS and HESSIAN_SPECTRA_CLUSTER, or"),
+        ("launcher.options", {"mem": "4GB"}, {}, "set HESSIAN_SPECTRA_WORKERS and HESSIAN_"),
+    ],
+)
+def test_an_experiment_cannot_set_what_no_stage_heeds(key, value, expected, remedy):
+    said, composed = OmegaConf.create(SAID), OmegaConf.create(SAID)
+    configure.refuse_ignored(composed, said)
+    configure.refuse_ignored(OmegaConf.create({"scale": "demo"}), said)
+    OmegaConf.update(composed, key, value)
+    with pytest.raises(schema.ConfigError) as caught:
+        configure.refuse_ignored(composed, said)
+    assert str(caught.value).startswith(
+        f"{key}: expected {expected} as conf/ and the environment say, got {value!r}: no stage "
+        f"heeds what an experiment sets of it; {remedy}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [("only=cracking-fig7", "error: only: expected None as "), ("scale=paper", "add data.root=")],
+)
+def test_a_refused_experiment_leaves_what_conf_says(
+    monkeypatch, capsys, tmp_path, override, message
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DVC_EXP_NAME", "named-pipe")
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        composed = hydra.compose("config", [override])
+    OmegaConf.save(composed, "params.yaml", resolve=True)  # as DVC does
+    monkeypatch.setattr(sys, "argv", ["stage"])
+    with pytest.raises(SystemExit) as ended:
+        stage.run(configure.configure)
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert message in line
+    assert [path.name for path in tmp_path.iterdir()] == ["params.yaml"]
+    params = yaml.safe_load((tmp_path / "params.yaml").read_text())
+    assert params["scale"] == "demo"
+    assert "only" not in params
+
+
+@pytest.mark.parametrize(
+    ("work", "reads", "arguments", "got"),
+    [
+        (configure.configure, "", [], "the stage configure"),
+        (prepare.prepare, "prepare", [], "the stage prepare"),
+        (side.side, inputs.COMPUTES, ["only=cracking-fig7", "side=numerics"], "the numerics side"),
+        (side.side, inputs.COMPUTES, ["only=cracking-fig8", "side=numerics"], "the numerics side"),
+        (train.train, inputs.COMPUTES, ["only=cracking-fig8"], "the training of cracking-fig8"),
+        (figures.figures, inputs.DRAWS, ["only=cracking-fig8"], "the training of cracking-fig8"),
+        (figures.figures, inputs.DRAWS, ["only=cracking-fig7"], "the closed_form side of crack"),
+    ],
+)
+def test_a_stage_without_an_estimate_says_so_before_it_computes(
+    fail, monkeypatch, work, reads, arguments, got
+):
+    def compute(*_):
+        raise AssertionError("it computes")
+
+    monkeypatch.setattr(data_scale, "closed_form", compute)
+    monkeypatch.setattr(outlier_pair, "train", compute)
+    can = reads in (inputs.COMPUTES, inputs.DRAWS)
+    line = fail(work, reads, *arguments, "--estimate", estimates=can)
+    assert line.startswith(f"error: --estimate: expected a computation that fans out, got {got}")
+
+
+def test_a_width_that_does_not_fit_in_the_memory_is_one_line(fail, monkeypatch):
+    monkeypatch.setenv("HESSIAN_SPECTRA_CLUSTER", "debug")
+    # More than the addresses of any process.
+    arguments = ["only=two-layer-linear", f"networks.two-layer-linear.width={10**15}"]
+    line = fail(train.train, inputs.COMPUTES, *arguments)
+    assert re.fullmatch(r"error: not enough memory: allocate \d{16,} bytes; .* smaller sizes", line)
+
+
+@pytest.mark.parametrize(
+    ("raised", "line"),
+    [
+        (lambda: np.zeros((10**7, 10**7)), r"not enough memory: allocate 728\. TiB for an array "),
+        (lambda: np.zeros(10**19), "Maximum allowed dimension exceeded$"),
+        (lambda: bytearray(10**16), "not enough memory; choose smaller sizes$"),
+        (lambda: torch.zeros(10**10, 10**10), "not enough memory; choose smaller sizes$"),
+    ],
+)
+def test_too_little_memory_is_one_line(raised, line):
+    with pytest.raises((MemoryError, ValueError, RuntimeError)) as caught:
+        raised()
+    assert messages.is_mendable(caught.value)
+    assert re.match(line, messages.one_line(caught.value))
+
+
+def test_an_error_of_ours_keeps_its_traceback(monkeypatch, tmp_path):
+    def work(context):
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["stage"])
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        stage.run(work)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "No space left on device; free some space and run it again"),
+        (errno.EROFS, "Read-only file system; work in a folder that can be written to"),
+        (errno.EACCES, "Permission denied; see who may read and write there"),
+    ],
+)
+def test_an_error_of_the_file_system_is_one_line(number, said):
+    error = OSError(number, os.strerror(number), "results/a.npz")
+    assert messages.is_mendable(error)
+    assert messages.one_line(error) == f"results/a.npz: {said}"
+
+
+def test_a_file_that_cannot_be_written_is_one_line_and_nothing_is_left(fail, monkeypatch):
+    def replace(source, target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), source, None, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    line = fail(side.side, inputs.COMPUTES, "only=cracking-fig7", "side=closed_form")
+    path, _, said = line.removeprefix("error: ").partition(": ")
+    assert path.endswith("cracking-fig7/closed_form.npz")
+    assert said == "No space left on device; free some space and run it again"
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(fail, tmp_path):
+    (tmp_path / "results").write_text("a file")
+    line = fail(side.side, inputs.COMPUTES, "only=cracking-fig7", "side=closed_form")
+    assert line.startswith("error: results/runs")
+    assert line.endswith(": Not a directory")

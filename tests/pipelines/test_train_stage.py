@@ -32,7 +32,8 @@ def run(monkeypatch, tmp_path):
         monkeypatch.setenv("HESSIAN_SPECTRA_CLUSTER", cluster)
         monkeypatch.setattr(sys, "argv", ["stage", *SMALL, *arguments])
         with pytest.raises(SystemExit) as ended:
-            stage.run(getattr(module, module.__name__.rpartition(".")[2]), inputs.COMPUTES)
+            work = getattr(module, module.__name__.rpartition(".")[2])
+            stage.run(work, inputs.COMPUTES, estimates=True)
         return ended.value.code
 
     return call

@@ -1,0 +1,108 @@
+"""What a person reads of an error that can be mended: one line that says what to change."""
+
+import errno
+import re
+from pathlib import Path
+
+import hydra
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from hessian_spectra.results import SIDES
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
+
+# A wrong value, a missing file, a full disk, too little memory.
+MENDABLE = (HydraException, OmegaConfBaseException, ValueError, OSError, MemoryError)
+# What torch says, in errors of no class of their own, of sizes that do not fit in the memory.
+NO_MEMORY = re.compile(r"allocate memory|out of memory|Storage size calculation overflowed")
+SIZE = re.compile(r"tried to allocate [\d.]+ \w+|allocate [\d.]+ \w+ for an array with shape .*")
+
+ADVICE = {
+    errno.ENOSPC: "free some space and run it again",
+    errno.EDQUOT: "free some space and run it again",
+    errno.EROFS: "work in a folder that can be written to",
+    errno.EACCES: "see who may read and write there",
+    errno.EPERM: "see who may read and write there",
+}
+
+
+def is_mendable(error: BaseException) -> bool:
+    """Whether the user can mend it; anything else is a defect of ours."""
+    return isinstance(error, MENDABLE) or _lacks_memory(error)
+
+
+def kind(error: BaseException) -> str:
+    """What the line begins with."""
+    composing = isinstance(error, HydraException | OmegaConfBaseException)
+    return "config error" if composing else "error"
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error in one line."""
+    text = str(error)
+    if _lacks_memory(error):
+        return f"not enough memory{_size(text)}; choose smaller sizes"
+    if isinstance(error, OSError) and error.errno is not None:
+        advice = ADVICE.get(error.errno)
+        said = ": ".join(map(str, filter(None, [error.filename, error.strerror])))
+        return f"{said}; {advice}" if advice else said
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        return _about_overrides(text)
+    return " ".join(text.split()) or type(error).__name__
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    told = isinstance(error, RuntimeError) and NO_MEMORY.search(str(error))
+    return bool(told) or isinstance(error, MemoryError)
+
+
+def _size(text: str) -> str:
+    found = SIZE.search(text)
+    return f": {found[0].removeprefix('tried to ')}" if found else ""
+
+
+def _about_overrides(text: str) -> str:
+    """What Hydra says of overrides, and what there is to choose from instead of its own syntax."""
+    if mistyped := re.match(r"Could not override '([^']+)'", text):
+        path = mistyped[1]
+        return f"unknown key {path!r}: expected one of {', '.join(_keys_beside(path))}"
+    if missing := re.search(r"Could not (?:find|load) '(\w+)/([^']+)'", text):
+        group, name = missing[1], missing[2]
+        return f"unknown {group} {name!r}: expected one of {', '.join(_choices(group))}"
+    if several := re.match(r"Ambiguous value for argument '([^=]+)=(.*)'", text):
+        key, value = several[1], several[2]
+        expected = f"one of {', '.join(known)}" if (known := _choices(key)) else "one value"
+        else_ = "--multirun takes each in turn" + ("" if known else f", and [{value}] is a list")
+        return f"{key}: expected {expected}, got {value!r}; {else_}"
+    return text.strip().splitlines()[0]
+
+
+def _composed() -> dict[str, object]:
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        found = OmegaConf.to_container(hydra.compose("config"))
+    assert isinstance(found, dict)
+    return {str(key): value for key, value in found.items()}
+
+
+def _keys_beside(path: str) -> list[str]:
+    """The keys beside a mistyped one."""
+    found: object = _composed()
+    for part in path.split(".")[:-1]:
+        if not isinstance(found, dict) or not isinstance(found.get(part), dict):
+            break
+        found = found[part]
+    assert isinstance(found, dict)
+    return sorted(map(str, found))
+
+
+def _choices(key: str) -> list[str]:
+    """What a key that takes one of several names may be."""
+    if key == "side":
+        return list(SIDES)
+    if key == "only":
+        names = ("data", "networks", "studies")
+        return sorted(file.stem for name in names for file in (CONF / name).rglob("*.yaml"))
+    group = CONF / key
+    return sorted(f.relative_to(group).with_suffix("").as_posix() for f in group.rglob("*.yaml"))
