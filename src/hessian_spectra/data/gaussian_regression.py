@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hessian_spectra.data.base import OFFLINE, SizedConfig, Storage
 from hessian_spectra.data.tools.draws import gaussian
 from hessian_spectra.results import Arrays
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require_scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +21,7 @@ class Config(SizedConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive = math.isfinite(self.input_variance) and self.input_variance > 0
-        require(positive, "input_variance", "a positive number", self.input_variance)
+        require_scale(self, "input_variance")
 
 
 def make(config: Config, storage: Storage = OFFLINE) -> Arrays:

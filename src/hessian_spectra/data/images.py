@@ -15,6 +15,14 @@ from hessian_spectra.validation import require
 
 NAMES = ("digits", *_torchvision.CLASSES)
 SPLITS = ("train", "test")
+# How many labels each of these has, and how many images each split.
+LABELS = 10
+SIZES = {
+    "digits": {"train": 1797},
+    "mnist": {"train": 60000, "test": 10000},
+    "fashion-mnist": {"train": 60000, "test": 10000},
+    "cifar10": {"train": 50000, "test": 10000},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +57,8 @@ class Config(DataConfig):
         names = [name_of(source) for source in self.sources]
         require(len(set(names)) == len(names), "sources", "different names", self.sources)
         require(self.split in SPLITS, "split", f"one of {', '.join(SPLITS)}", self.split)
+        there = self.split == "train" or "digits" not in self.sources
+        require(there, "split", "train, as digits come without a test split", self.split)
         kept = {label for label in self.classes if label != -1}
         require(
             kept == set(range(len(kept))) and (len(kept) > 0 or not self.classes),
@@ -56,12 +66,16 @@ class Config(DataConfig):
             "classes 0 to K - 1, all of them, or -1",
             self.classes,
         )
+        fits = not self.classes or len(self.classes) >= LABELS or not {*self.sources} & {*NAMES}
+        require(fits, "classes", f"one for each of {LABELS} labels, or none", self.classes)
         require(self.per_class >= 0, "per_class", "0 (all) or more", self.per_class)
 
     @property
     def form(self) -> Form:
-        """Images; how many there are, their files say."""
-        return Form(IMAGES)
+        """Images, and the fewest that a source has, unless only the files say."""
+        sizes = [SIZES[source][self.split] for source in self.sources if source in SIZES]
+        cut = self.classes or self.per_class or len(sizes) < len(self.sources)
+        return Form(IMAGES, () if cut else (min(sizes),))
 
     @property
     def stored(self) -> list[str]:
@@ -123,7 +137,6 @@ def _digits(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.n
     # Imported here: scikit-learn takes a second to load, and only this function needs it.
     from sklearn.datasets import load_digits
 
-    require(split == "train", "split", "train, as digits come without a test split", split)
     digits = load_digits()
     return digits.images.astype(np.uint8)[..., np.newaxis], digits.target.astype(np.int64)
 

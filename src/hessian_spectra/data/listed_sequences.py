@@ -8,7 +8,7 @@ import numpy as np
 
 from hessian_spectra.data.base import OFFLINE, SCALAR_TOKENS, DataConfig, Form, Storage
 from hessian_spectra.results import Arrays
-from hessian_spectra.validation import require
+from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,10 @@ class Config(DataConfig):
             "finite numbers as tokens",
             self.sequences,
         )
+        largest = max(abs(token) for sequence in self.sequences for token in sequence)
+        expected = f"a largest token from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g} in size"
+        fits = SMALLEST_SCALE <= largest <= LARGEST_SCALE
+        require(fits, "sequences", expected, self.sequences)
 
     @property
     def form(self) -> Form:

@@ -1,6 +1,5 @@
 """A wedge: a target that is linear on either side of zero, with two different slopes."""
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +8,7 @@ from hessian_spectra.data.base import OFFLINE, SizedConfig, Storage
 from hessian_spectra.data.tools.draws import gaussian
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require
+from hessian_spectra.validation import LARGEST_SCALE, require, require_scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +29,11 @@ class Config(SizedConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive = math.isfinite(self.half_width) and self.half_width > 0
-        require(positive, "half_width", "a positive number", self.half_width)
+        require_scale(self, "half_width")
+        largest = f"at most {LARGEST_SCALE:g} in size"
         for field in ("slope_plus", "slope_minus"):
-            require(math.isfinite(getattr(self, field)), field, "a number", getattr(self, field))
+            slope = getattr(self, field)
+            require(abs(slope) <= LARGEST_SCALE, field, f"a number, {largest}", slope)
         # With opposite slopes E[yx] = 0 and a linear network would have nothing to learn.
         require(
             self.slope_plus + self.slope_minus != 0,
@@ -41,7 +41,7 @@ class Config(SizedConfig):
             "a slope other than -slope_plus",
             self.slope_minus,
         )
-        require(math.isfinite(self.noise) and self.noise >= 0, "noise", "at least 0", self.noise)
+        require(0 <= self.noise <= LARGEST_SCALE, "noise", f"at least 0, {largest}", self.noise)
 
 
 def make(config: Config, storage: Storage = OFFLINE) -> Arrays:

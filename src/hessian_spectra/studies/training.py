@@ -13,7 +13,7 @@ from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.training import Trajectory
-from hessian_spectra.validation import require_at_least, require_positive
+from hessian_spectra.validation import require, require_at_least, require_positive, require_scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,8 @@ class TrainingConfig(DataStudyConfig):
     numeric_every: int
 
     def __post_init__(self) -> None:
-        require_positive(self, "initial_scale", "learning_rate")
+        require_scale(self, "initial_scale")
+        require_positive(self, "learning_rate")
         require_at_least(1, self, "steps", "numeric_every")
 
 
@@ -53,6 +54,7 @@ class HiddenLayerConfig(TrainingConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_at_least(1, self, "width", "record_every")
+        require_dense(2 * self.width, "width")
 
     def initial_weights(self, *inputs: int, scale: float | None = None) -> Tensor:
         """V and w, Gaussian with the initial scale over √m as standard deviation.
@@ -68,6 +70,12 @@ class HiddenLayerConfig(TrainingConfig):
         draws = generator(self.seed, "weights")
         normal = torch.randn(2, *inputs, self.width, generator=draws, dtype=torch.float64)
         return scale / math.sqrt(self.width) * normal
+
+
+def require_dense(parameters: int, field: str) -> None:
+    """Refuse a setting that makes networks too large for a whole numerical spectrum."""
+    expected = f"at most {cv.DENSE_LIMIT} parameters for the whole spectrum"
+    require(parameters <= cv.DENSE_LIMIT, field, expected, parameters)
 
 
 def recorded(trajectory: Trajectory) -> Arrays:
@@ -86,7 +94,9 @@ def recorded(trajectory: Trajectory) -> Arrays:
     }
 
 
-def numeric_spectrum(model: nn.Module, x: Tensor, y: Tensor, per: str = "sample") -> np.ndarray:
+def numeric_spectrum(
+    model: nn.Module, x: Tensor, y: Tensor, per: str = "sample", check: bool = True
+) -> np.ndarray:
     """All eigenvalues of the automatically differentiated Hessian, ascending, ``(p,)``.
 
     Args:
@@ -94,6 +104,7 @@ def numeric_spectrum(model: nn.Module, x: Tensor, y: Tensor, per: str = "sample"
         x: its inputs.
         y: the targets.
         per: what half the squared error is averaged over, ``sample`` or ``element``.
+        check: whether the Hessian checks itself, see :func:`hessian_spectra.curvature.hessian`.
     """
     problem = cv.Problem(model, HalfSquaredError(per), [(x, y)])
-    return cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy()
+    return cv.dense_spectrum(cv.hessian(problem, check=check)).eigenvalues.numpy()

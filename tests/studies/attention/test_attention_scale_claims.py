@@ -90,7 +90,7 @@ def test_a_massive_activation_lets_the_bulk_grow_first():
 
 def test_what_is_left_out_says_so():
     reading = Reading(scale_sides(points=2, numeric_points=2, dense_points=0))
-    with pytest.raises(NothingToMeasure, match=r"^this configuration computes no whole spectrum"):
+    with pytest.raises(NothingToMeasure, match=r"^this configuration has no whole spectrum"):
         spectrum(reading)
     with pytest.raises(NothingToMeasure, match=r"^this configuration leaves out the sweep depth$"):
         reading.sweep("depth")

@@ -52,7 +52,8 @@ def test_repeating_eigenvalues_are_read_once_each():
                 "first": first,
                 "copies": copies,
                 "outlier_share": np.array(0.5),
-            }
+            },
+            "closed_form": {"numeric_bulk": np.array([[-1.0, 0.5]])},
         }
     )
     assert [values.tolist() for values in reading.repeated] == [[-1.0, 0.5]]

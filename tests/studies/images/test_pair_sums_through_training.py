@@ -168,9 +168,10 @@ def test_epochs_are_gathered_by_network():
         ({"depth": 3}, r"depth: expected 2: equation \(15\) is about two layers, got 3"),
         ({"narrow": -1}, "narrow: expected a width, or 0 for none, got -1"),
         ({"top": 0}, "top: expected at least 1, got 0"),
-        ({"tolerance": 0.0}, "tolerance: expected a positive number, got 0.0"),
+        ({"tolerance": 0.0}, "tolerance: expected a number from 1e-12 to 1e-06, got 0.0"),
         ({"width": 0}, "width: expected at least 1, got 0"),
-        ({"input_scale": 0.0}, "input_scale: expected a positive number, got 0.0"),
+        ({"tolerance": 1e-3}, "tolerance: expected a number from 1e-12"),
+        ({"input_scale": 0.0}, "input_scale: expected a positive number from 1e-06"),
         ({"replicates": 0}, "replicates: expected at least 1, got 0"),
     ],
 )

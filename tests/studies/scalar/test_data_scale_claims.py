@@ -4,6 +4,7 @@ import pytest
 from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
 from data_scale_sides import both, sample
 
+from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.ledger.claims import Study
 from hessian_spectra.studies.scalar.data_scale.claims import claims
 from hessian_spectra.studies.scalar.data_scale.reading import Reading
@@ -21,7 +22,7 @@ def correlated():
 @pytest.fixture(scope="module")
 def planted(correlated):
     # Targets that dominate small weights: λ_1 is about |E[yx]|, which grows with σ_x.
-    strong = both(sample(correlation=50.0), variance_times_fan_in=1e-6)
+    strong = both(sample(correlation=50.0), variance_times_fan_in=1e-2)
     about = {"paper": "singh2026cracking", "artifact": "Figure 7"}
     spectra = {"second_scaled/eigenvalues": lambda values: 1.001 * values}
     shifted = {"second_fixed/eigenvalues": lambda values: values + 1.0}
@@ -67,6 +68,22 @@ def test_errors_are_as_large_as_what_was_planted(correlated):
     found = measured(changed(correlated, "numerics", **wrong))
     assert found["spectrum"].measure() > 1e-4
     assert found["trace"].measure() == pytest.approx(1e-3, rel=1e-6)
+
+
+def test_a_trace_that_is_rounding_is_not_measured(correlated):
+    """Beside E[yx] of small weights the trace is the difference of large eigenvalues."""
+    small = both(sample(correlation=50.0), variance_times_fan_in=1e-6)
+    with pytest.raises(NothingToMeasure, match="no network whose trace stands out"):
+        measured(small)["trace"].measure()
+    # A network of which it can be told is measured all the same.
+    mixed = changed(correlated, "closed_form", squared_norms=lambda norms: norms * [1, 1e-12])
+    assert measured(mixed)["trace"].measure() < 1e-12
+
+
+def test_a_bulk_that_is_rounding_is_not_measured(correlated):
+    bulk = {"first_scaled/eigenvalues": lambda values: values * [[1e-9, 1, 1e-9, 1]]}
+    with pytest.raises(NothingToMeasure, match="bulk below 1e-6 of λ_1"):
+        measured(changed(correlated, "numerics", **bulk))["proportional"].measure()
 
 
 def test_the_exponent_is_that_of_the_scale_or_of_its_root(planted):

@@ -61,9 +61,11 @@ def test_a_sign_that_no_network_has_is_named():
         ({"without_signal": -1}, "without_signal: expected at least 0, got -1"),
         ({"width": -2}, "width: expected at least 1, got -2"),
         ({"solution": [2.0, 0.5]}, r"solution: expected two numbers, the smaller one first"),
-        ({"solution": [0.0, 0.5]}, r"solution: expected positive numbers, got \[0.0, 0.5\]"),
+        ({"solution": [0.0, 0.5]}, "solution: expected numbers from 1e-06"),
+        ({"solution": [1.0, 2e6]}, "solution: expected numbers from 1e-06"),
+        ({"ratio": [-2e6, 1.0]}, "ratio: expected numbers from -1e"),
         ({"ratio": [0.5]}, r"ratio: expected two numbers, the smaller one first, got \[0.5\]"),
-        ({"weight_scale": [-1.0, 1.0]}, "weight_scale: expected positive numbers"),
+        ({"weight_scale": [-1.0, 1.0]}, "weight_scale: expected numbers from 1e-06"),
         ({"weight_scale": [1.0, float("inf")]}, "weight_scale: expected two numbers"),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_run_that_diverges_keeps_what_it_had():
         ({"steps": 0}, "steps: expected at least 1"),
         ({"record_every": 0}, "record_every: expected at least 1"),
         ({"numeric_every": 0}, "numeric_every: expected at least 1"),
-        ({"initial_scale": -1.0}, "initial_scale: expected a positive number, got -1.0"),
+        ({"initial_scale": -1.0}, "initial_scale: expected a positive number from 1e-06"),
         ({"learning_rate": 0.0}, "learning_rate: expected a positive number"),
     ],
 )

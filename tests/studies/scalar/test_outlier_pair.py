@@ -72,12 +72,46 @@ def test_width_one_has_a_pair_and_no_bulk():
     assert run.select("bulk").shape == (6, 0)
 
 
-def test_a_relu_network_without_positive_units_is_named():
-    settings = config(width=2, networks=["relu"], steps=1)
-    trained = study.train(settings, wedge())
-    trained["relu/v"] = -np.abs(trained["relu/v"])
-    with pytest.raises(ValueError, match=r"seed: expected a hidden unit with v > 0 .* at step 0"):
-        study.closed_form(settings, trained)
+def test_a_relu_network_is_followed_until_its_positive_cell_is_empty():
+    data = wedge()
+    # Large steps towards targets that fall take v of the positive units below zero.
+    falling = {"x": data["x"], "y": -0.5 * data["x"]}
+    changes = {"width": 4, "steps": 40, "learning_rate": 0.3, "seed": 8}
+    settings = config(networks=["relu", "linear"], **changes)
+    trained = study.train(settings, falling)
+    end = int(trained["relu/emptied_at"])
+    assert 0 < end == trained["relu/step"][-1] + 1
+    assert (trained["relu/v"] > 0).any(axis=1).all()
+    assert "linear/emptied_at" not in trained
+    run = Reading(
+        {
+            "closed_form": study.closed_form(settings, trained),
+            "numerics": study.numerics(settings, trained),
+        }
+    ).runs["relu"]
+    assert run.emptied_at == end
+    assert run.errors().max() < 1e-10
+    assert len(run.steps) == end
+    assert run.pair.shape == (end, 2)
+
+
+def test_a_relu_network_needs_inputs_that_it_sees():
+    data = wedge()
+    hidden = {"x": -np.abs(data["x"]), "y": data["y"]}
+    with pytest.raises(ValueError, match="data: expected a sample with x > 0 .*, got 'test'"):
+        study.train(config(), hidden)
+    assert len(study.train(config(networks=["linear"], steps=1), hidden)["linear/step"]) == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_relu_network_without_positive_units_is_refused(seed):
+    """Of width 1 every other seed draws none."""
+    drawn = config(width=1, networks=["linear"], seed=seed).initial_weights()
+    if drawn[0] > 0:
+        config(width=1, seed=seed)
+    else:
+        with pytest.raises(ValueError, match=rf"seed: expected one that draws .*, got {seed}"):
+            config(width=1, seed=seed)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +127,7 @@ def test_a_relu_network_without_positive_units_is_named():
         ({"high_learning_rate": -1.0}, "high_learning_rate: expected a positive number, or 0"),
         ({"high_momentum": 1.0}, "high_momentum: expected"),
         ({"high_initial_scale": 0.0}, "high_initial_scale: expected a positive number"),
+        ({"width": 3000}, "width: expected at most 5000 parameters .*, got 6000"),
         ({"steps": 0}, "steps: expected at least 1, got 0"),
         ({"record_every": 0}, "record_every: expected at least 1"),
         ({"numeric_every": 0}, "numeric_every: expected at least 1"),

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from hessian_spectra.data.base import Form
 from hessian_spectra.data.tools.reduction import reduce_regression
 from hessian_spectra.data.tools.whitening import PrincipalComponents, principal_components
 from hessian_spectra.models import balanced_weights, kaiming_uniform
@@ -27,7 +28,13 @@ from hessian_spectra.training import (
     SampleObjective,
     full_batch_descent,
 )
-from hessian_spectra.validation import require
+from hessian_spectra.validation import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    require,
+    require_positive,
+    require_scale,
+)
 from hessian_spectra.work import FanOut, Item, Run
 
 # What is done to the inputs, how the weights are drawn, and the activation of the hidden layers.
@@ -91,14 +98,24 @@ class ImageNetworksConfig(Settings):
         require(self.replicates >= 1, "replicates", "at least 1", self.replicates)
         require(self.depth >= 2, "depth", "at least 2 layers", self.depth)
         require(self.width >= 1, "width", "at least 1", self.width)
-        require(self.input_scale > 0, "input_scale", "a positive number", self.input_scale)
+        require_scale(self, "input_scale")
         ends = list(self.initial_range)
         ordered = len(ends) == 2 and 0 <= ends[0] <= ends[-1]
         require(ordered, "initial_range", "two numbers, 0 <= smallest <= largest", ends)
-        require(self.learning_rate > 0, "learning_rate", "a positive number", self.learning_rate)
+        # Layers of zeros have no gradient to learn from.
+        fits = SMALLEST_SCALE <= ends[1] <= LARGEST_SCALE
+        expected = f"a largest number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+        require(fits, "initial_range", expected, ends)
+        require_positive(self, "learning_rate")
         require(self.epochs >= 1, "epochs", "at least 1", self.epochs)
         known = self.precision in PRECISIONS
         require(known, "precision", " or ".join(PRECISIONS), self.precision)
+
+
+def require_images(samples: int, form: Form) -> None:
+    """Refuse subsets of more images than there are, where the data's settings say how many."""
+    for count in form.shape:
+        require(samples <= count, "samples", f"at most {count}, all images", samples)
 
 
 def sources(data: Arrays) -> list[str]:

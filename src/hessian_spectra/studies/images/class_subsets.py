@@ -7,9 +7,15 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from hessian_spectra.data.base import IMAGES
+from hessian_spectra.data.base import IMAGES, Form
 from hessian_spectra.data.tools.subsets import imbalanced_subset, share_range
-from hessian_spectra.networks.tools.images import CASES, ImageNetworksConfig, network_item, sources
+from hessian_spectra.networks.tools.images import (
+    CASES,
+    ImageNetworksConfig,
+    network_item,
+    require_images,
+    sources,
+)
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
@@ -46,6 +52,11 @@ class ClassSubsetsConfig(ImageNetworksConfig, DataStudyConfig):
         require(all(n >= 1 for n in sizes), "other_samples", "numbers of at least 1", sizes)
         require_once(self, "cases", "shares", "other_samples")
 
+    def require_data(self, form: Form) -> None:
+        """Refuse data of anything but images, or of fewer than a subset has."""
+        super().require_data(form)
+        require_images(self.samples, form)
+
 
 class Point(NamedTuple):
     """A network to train."""
@@ -74,8 +85,8 @@ def points(config: ClassSubsetsConfig, data: Arrays) -> list[Point]:
         ]
         if not any(samples == config.samples for samples, _ in chosen):
             raise ValueError(
-                f"shares: {source} has {available} images of its classes, not enough for any of "
-                f"the shares {list(config.shares)} of {config.samples}; take fewer samples"
+                f"shares: expected one of {config.samples} samples for which {source}, with "
+                f"{available} images of its classes, has enough, got {list(config.shares)}"
             )
         found += [
             Point(source, case, samples, share, replicate)

@@ -75,7 +75,8 @@ def measure_top(network: Arrays, epoch: int, top: int, tolerance: float) -> Arra
     Returns:
         ``epoch``, ``hessian`` and ``ggn`` (k,), ascending, and the residuals of each.
     """
-    values, residuals = _top(network, "linear", top, tolerance)
+    parameters = sum(array[0].size for n, array in network.items() if n.startswith("weights "))
+    values, residuals = _top(network, "linear", min(top, parameters), tolerance)
     found = {f"{name}_residual": array for name, array in residuals.items()}
     return {"epoch": np.array(epoch)} | values | found
 

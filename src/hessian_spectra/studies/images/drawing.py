@@ -16,6 +16,7 @@ from hessian_spectra.drawing import style
 from hessian_spectra.studies.images.reading import TrainedNetwork
 
 NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST"}
+PARTS = {"raw": "raw inputs", "kaiming": "Kaiming initialisation", "tanh": "Tanh layers"}
 
 
 def image_set(source: str) -> str:
@@ -26,6 +27,17 @@ def image_set(source: str) -> str:
         ('Fashion-MNIST', 'CIFAR-10', 'my-own')
     """
     return "CIFAR-10" if source.startswith("cifar10") else NAMES.get(source, source)
+
+
+def case_name(case: str) -> str:
+    """A case by what it lacks of the theory's assumptions.
+
+    Example:
+        >>> case_name("raw-kaiming-linear"), case_name("whitened-balanced-linear")
+        ('raw inputs, Kaiming initialisation', 'whitened, balanced, linear')
+    """
+    changed = [PARTS[part] for part in case.split("-") if part in PARTS]
+    return ", ".join(changed) or "whitened, balanced, linear"
 
 
 def mark(
@@ -48,6 +60,12 @@ def plain_logarithm(axes: Axes) -> None:
 def entry(label: str, **look: Any) -> Line2D:
     """A line or marker of a legend."""
     return Line2D([], [], **look, label=label)
+
+
+def by_columns(*columns: Sequence[Line2D]) -> list[Line2D]:
+    """The entries of a legend whose columns have different lengths."""
+    length, empty = max(map(len, columns)), entry(" ", linestyle="none")
+    return [handle for one in columns for handle in [*one, *[empty] * (length - len(one))]]
 
 
 def titles(sets: Iterable[str]) -> list[str]:

@@ -40,7 +40,7 @@ class TrainedNetwork(StudyArrays):
     @property
     def relative_excess(self) -> np.ndarray:
         """The same relative to the start's, ``(t,)``."""
-        return np.asarray(self.excess_loss / self.excess_loss[0])
+        return quotient(self.excess_loss, self.excess_loss[0])
 
     @property
     def early(self) -> np.ndarray:
@@ -57,7 +57,7 @@ class TrainedNetwork(StudyArrays):
         later[0] = False
         if not later.any():
             raise NothingToMeasure("this configuration records no early epoch beside the start")
-        return float(values[later].min() / values[0] - 1)
+        return float(quotient(values[later].min(), values[0]) - 1)
 
 
 Network = TypeVar("Network", bound=TrainedNetwork)
@@ -107,6 +107,30 @@ def _by_number(arrays: Arrays) -> dict[int, Arrays]:
         number, _, field = name.partition("/")
         found.setdefault(int(number), {})[field] = array
     return found
+
+
+def mean_at_each(places: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The places, ascending, and the mean of the finite values at each, ``(places,)`` both.
+
+    Example:
+        >>> places, means = mean_at_each(np.array([2, 1, 2]), np.array([3.0, np.nan, 5.0]))
+        >>> places.tolist(), means.tolist()
+        ([2], [4.0])
+    """
+    found = {at: values[(places == at) & np.isfinite(values)] for at in np.unique(places)}
+    found = {at: chosen for at, chosen in found.items() if chosen.size}
+    return np.array(list(found)), np.array([chosen.mean() for chosen in found.values()])
+
+
+def quotient(over: np.ndarray | float, under: np.ndarray | float) -> np.ndarray:
+    """One array over another, NaN where that is zero.
+
+    Example:
+        >>> quotient(np.array([1.0, 2.0]), np.array([2.0, 0.0])).tolist()
+        [0.5, nan]
+    """
+    nothing = np.full(np.broadcast_shapes(np.shape(over), np.shape(under)), np.nan)
+    return np.divide(over, under, out=nothing, where=np.asarray(under) != 0)
 
 
 def worst(values: Iterable[float]) -> float:

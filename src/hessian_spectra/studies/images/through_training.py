@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from hessian_spectra.data.base import IMAGES
+from hessian_spectra.data.base import IMAGES, Form
 from hessian_spectra.networks.tools.images import (
     ImageNetworksConfig,
     joined,
     network_item,
+    require_images,
     sources,
     split,
 )
@@ -43,6 +44,11 @@ class ThroughTrainingConfig(ImageNetworksConfig, DataStudyConfig):
         known = self.initialisation in ("balanced", "kaiming")
         require(known, "initialisation", "balanced or kaiming", self.initialisation)
         require(self.recorded >= 1, "recorded", "at least 1", self.recorded)
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data of anything but images, or of fewer than a subset has."""
+        super().require_data(form)
+        require_images(self.samples, form)
 
 
 def recorded_epochs(config: ThroughTrainingConfig) -> list[int]:

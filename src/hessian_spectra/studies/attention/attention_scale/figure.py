@@ -13,6 +13,8 @@ from hessian_spectra.drawing import style
 from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.attention.attention_scale.reading import Reading, Sweep
 
+# A larger condition number is infinite, to float64.
+SINGULAR = 1e18
 SMALL: dict[str, Any] = {"markersize": 3}
 OUTLIERS = tuple(style.COLOURS[f"outlier {k}"] for k in (1, 2, 3))
 
@@ -105,13 +107,17 @@ def _draw_condition(column: Any, reading: Reading, *names: str) -> None:
         along, index = sweep[PANELS[name].along], sweep["index"]
         exact, numeric = (side["condition_number"] for side in (sweep.closed_form, sweep.numerics))
         bound = sweep["condition_bound"]
-        finite = np.isfinite(exact) & np.isfinite(bound)
+        # Those of a Hessian that is singular within float64 are left out.
+        shown = (exact < SINGULAR) & (bound < SINGULAR)
+        measured = shown[index] & (numeric < SINGULAR)
+        number, numeric = exact[index][measured], numeric[measured]
+        points = along[index][measured]
         look = style.NUMERIC | SMALL | {"marker": marker, "color": colour}
-        main.semilogy(along[index], numeric, **look)
-        main.semilogy(along[finite], exact[finite], color=colour, **style.EXACT)
-        main.semilogy(along[finite], bound[finite], color=colour, linestyle=":")
+        main.semilogy(points, numeric, **look)
+        main.semilogy(along[shown], exact[shown], color=colour, **style.EXACT)
+        main.semilogy(along[shown], bound[shown], color=colour, linestyle=":")
         error.semilogy(
-            along[index], visible(np.abs(numeric / exact[index] - 1)), linestyle="none",
+            points, visible(np.abs(numeric / number - 1)), linestyle="none",
             marker=marker, markersize=2.5, color=colour,
         )  # fmt: skip
         handles.append(Line2D([], [], color=colour, label=PANELS[name].condition))

@@ -9,6 +9,12 @@ from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.statistics import rank_correlation
 
+# Eigenvalues that are closer than this share of the largest are not told apart numerically; the
+# search for those that repeat ends at 1e-12.
+APART = 1e-10
+# Up to this condition number the smallest eigenvalue is known to 1e-6 of itself.
+RESOLVED = 1e9
+
 
 class Sweep(StudyArrays):
     """The arrays of one sweep: ``s`` networks, ``n`` of them with numerical eigenvalues.
@@ -43,16 +49,34 @@ class Sweep(StudyArrays):
         chosen = np.isfinite(values) & (repeated == (kind == "bulk"))
         return [row[mask] for row, mask in zip(values, chosen, strict=True)]
 
-    def part_error(self, kind: str) -> np.ndarray:
-        """Error of the outliers, or of the bulk, relative to the largest eigenvalue, ``(n,)``."""
-        errors = []
+    def part_errors(self, kind: str) -> np.ndarray:
+        """Error of the outliers, or of the bulk, relative to the largest eigenvalue.
+
+        Returns:
+            One for each numerical point at which all five eigenvalues can be told from each other.
+        """
+        closed = self["eigenvalues"][self["index"]]
+        apart = np.diff(closed).min(axis=-1) > APART * np.abs(closed).max(axis=-1)
         largest = np.nanmax(np.abs(self["values"]), axis=-1)
-        for exact, found, top in zip(
-            self.select(kind)[self["index"]], self.numerical(kind), largest, strict=True
-        ):
-            scale = np.abs(found).max() / top
-            errors.append(distinct_error(exact, found) * scale)
-        return np.array(errors)
+        found = zip(self.select(kind)[self["index"]], self.numerical(kind), largest, strict=True)
+        return np.array(
+            [
+                distinct_error(exact, numeric) * (np.abs(numeric).max() / top)
+                for (exact, numeric, top), kept in zip(found, apart, strict=True)
+                if kept
+            ]
+        )
+
+    def excess_of_bound(self) -> np.ndarray:
+        """By how much the bound exceeds the numerical condition number, relatively.
+
+        Returns:
+            One for each numerical point at which the condition number is known to enough digits.
+        """
+        number, index = self.numerics["condition_number"], self["index"]
+        largest = np.maximum(self.condition_number, self["condition_bound"])[index]
+        kept = np.maximum(number, largest) < RESOLVED
+        return np.asarray(self["condition_bound"][index][kept] / number[kept] - 1)
 
     @property
     def distinct_error(self) -> np.ndarray:
@@ -102,22 +126,36 @@ class Reading(StudyArrays):
         """All of them."""
         return map(self.sweep, self["sweep"].tolist())
 
-    def worst(self, error: Callable[[Sweep], float]) -> float:
-        """The largest value that an error has in one of the sweeps."""
-        return max(float(error(sweep)) for sweep in self.sweeps())
+    def worst(self, errors: Callable[[Sweep], float | np.ndarray], what: str = "sweep") -> float:
+        """The largest value that an error has in one of the sweeps.
+
+        Args:
+            errors: of a sweep, one or several.
+            what: of what they are, for the message.
+
+        Raises:
+            NothingToMeasure: there is none.
+        """
+        found = np.concatenate([np.ravel(errors(sweep)) for sweep in self.sweeps()])
+        if not found.size:
+            raise NothingToMeasure(f"this configuration has no {what}")
+        return float(found.max())
+
+    def along(self, sweep: str, quantity: str) -> np.ndarray:
+        """One of a sweep's properties at all its points.
+
+        Raises:
+            NothingToMeasure: it is not a positive number everywhere.
+        """
+        found = self.sweep(sweep)
+        values = getattr(found, quantity, None)
+        values = found[quantity] if values is None else values
+        if not (np.isfinite(values) & (values > 0)).all():
+            raise NothingToMeasure(
+                f"in this configuration the bulk vanishes within float64 along the sweep {sweep}"
+            )
+        return np.asarray(values)
 
     def trend(self, sweep: str, quantity: str) -> float:
         """Rank correlation of one of a sweep's properties with what is varied in it."""
-        found = self.sweep(sweep)
-        return rank_correlation(found["varied"], getattr(found, quantity))
-
-    def dense_error(self) -> float:
-        """The largest error of a whole spectrum.
-
-        Raises:
-            NothingToMeasure: no spectrum is known as a whole.
-        """
-        errors = np.concatenate([sweep.dense_error for sweep in self.sweeps()])
-        if not errors.size:
-            raise NothingToMeasure("this configuration computes no whole spectrum numerically")
-        return float(errors.max())
+        return rank_correlation(self.sweep(sweep)["varied"], self.along(sweep, quantity))

@@ -15,7 +15,8 @@ from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require, require_at_least, require_positive
+from hessian_spectra.studies.training import require_dense
+from hessian_spectra.validation import require, require_at_least, require_scale
 
 # What each sweep varies; the last one is the third on sequences with a massive first token.
 SWEEPS = ("query_key", "value", "sink", "massive_sink")
@@ -52,9 +53,8 @@ class Config(DataStudyConfig):
     def __post_init__(self) -> None:
         # A bulk eigenvalue occurs d_K − 1 times, and the bulk is found as what repeats.
         require_at_least(3, self, "key_dimension")
-        require_positive(
-            self, "weight_norm", "smallest_norm", "massive_activation", "largest_sink_bias"
-        )
+        require_scale(self, "weight_norm", "smallest_norm", "largest_norm")
+        require_scale(self, "massive_activation", "largest_sink_bias")
         require_at_least(2, self, "points")
         require(
             self.largest_norm > self.smallest_norm,
@@ -74,6 +74,8 @@ class Config(DataStudyConfig):
             f"from 0 to numeric_points = {self.numeric_points}",
             self.dense_points,
         )
+        if self.dense_points:
+            require_dense(2 * self.key_dimension + 1, "key_dimension")
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,9 @@ def _distinct(spectrum: Spectrum) -> Arrays:
 
 def _condition_number(eigenvalues: np.ndarray) -> np.ndarray:
     sizes = np.abs(eigenvalues)
-    return np.array(sizes.max() / sizes.min() if sizes.min() > 0 else np.inf)
+    # Beyond the quotient of the largest and the smallest float64 there is none.
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.array(sizes.max() / sizes.min())
 
 
 def numerics(config: Config, networks: Arrays) -> Arrays:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_spectra.agreement import EXACT
-from hessian_spectra.ledger.bounds import at_least, at_most, within
+from hessian_spectra.ledger.bounds import NothingToMeasure, at_least, at_most, within
 from hessian_spectra.ledger.claims import Claims
 from hessian_spectra.statistics import rank_correlation
 from hessian_spectra.studies.attention.attention_sinks.reading import Reading
@@ -34,7 +34,7 @@ def bulk(reading: Reading) -> float:
     """The eigenvalues that repeat are ± the singular values of the loss's derivative by W_Q W_Kᵀ
     (value: largest difference, relative to the largest eigenvalue).
     """
-    return float(reading.bulk_error.max())
+    return float(reading.where_resolved(reading.bulk_error).max())
 
 
 @extension.identity(
@@ -46,7 +46,7 @@ def bulk_multiplicity(reading: Reading) -> float:
     number of eigenvalues that repeat otherwise).
     """
     otherwise = reading.numerics["copies"] != reading.closed_form["copies"]
-    return float(np.count_nonzero(reading.repeats & otherwise))
+    return float(np.count_nonzero(reading.where_resolved(reading.repeats & otherwise)))
 
 
 @figure_9.trend(SHOWN, at_most(-1.0, FEW, tolerance=0.1, source=CAPTION))
@@ -82,6 +82,8 @@ def bulk_shrinks_in_replicates(reading: Reading) -> float:
     is smaller at the largest sink than without).
     """
     bulk = reading["replicate_bulk"]
+    if not bulk.any():
+        raise NothingToMeasure("in this configuration the replicates have no bulk but zeros")
     return float(np.mean(bulk[:, -1] < bulk[:, 0]))
 
 

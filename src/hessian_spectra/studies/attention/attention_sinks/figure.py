@@ -30,7 +30,7 @@ def _draw_bulk(axes: Axes, reading: Reading) -> None:
         Line2D([], [], label="numerical, repeated", **look),
     ]
     axes.legend(handles=handles, loc="upper right", handlelength=1.2, borderaxespad=0.2)
-    top = 1e3 * np.abs(reading["bulk"]).max()
+    top = 1e3 * np.abs(reading["bulk"]).max() or 1.0
     axes.set_ylim(-1.1 * top, 1.6 * top)
 
 
@@ -57,7 +57,9 @@ def _draw_replicates(axes: Axes, reading: Reading) -> None:
         (reading["replicate_largest"], style.COLOURS["outlier 1"], "o", "largest eigenvalue"),
         (reading["replicate_bulk"], style.COLOURS["bulk"], "s", "mean bulk magnitude"),
     ):
-        ratio = (values / values[:, :1]).T
+        start = np.broadcast_to(values[:, :1], values.shape)
+        nothing = np.full(values.shape, np.nan)
+        ratio = np.divide(values, start, out=nothing, where=start != 0).T
         axes.semilogy(
             attention.T, ratio, color=colour, marker=marker, markersize=2, linewidth=0.7,
             label=[label] + [""] * (ratio.shape[1] - 1),
@@ -68,8 +70,9 @@ def _draw_replicates(axes: Axes, reading: Reading) -> None:
 
 
 def _draw_error(axes: Axes, reading: Reading) -> None:
-    error = visible(reading.bulk_error)
-    axes.semilogy(reading.attention, error, ".", color=style.COLOURS["error"])
+    error = visible(reading.bulk_error[reading.resolved])
+    attention = reading.attention[reading.resolved]
+    axes.semilogy(attention, error, ".", color=style.COLOURS["error"])
     error_axis(axes)
     axes.set_ylabel("relative error of\nthe bulk's closed form")
 
@@ -97,10 +100,12 @@ def caption(reading: Reading) -> str:
     bulk = np.abs(reading["numeric_bulk"]).mean(axis=1)
     mean = reading.largest_outliers.mean(axis=1)
     copies = int(reading.closed_form["copies"])
+    errors = reading.bulk_error[reading.resolved]
+    largest = f"at most {errors.max():.1e}" if errors.size else "unknown, as rounding hides it"
     return (
         f"Eigenvalues of a self-attention layer with vector tokens ({p} parameters) against the "
         "strength of an attention sink, a bias on the scores of the first token. (a) The bulk: "
-        f"{len(reading.repeated[0])} values, each occurring {copies} times; "
+        f"{2 * d} values, each occurring {copies} times; "
         "lines: closed form (± the singular values of the loss's derivative by the product of "
         "query and key weights), points: numerical eigenvalues that repeat. (b) The largest of "
         f"those that do not; for small query and key weights they stand in groups of {d}, one for "
@@ -109,6 +114,5 @@ def caption(reading: Reading) -> str:
         f"goes from {bulk[0]:.2g} to {bulk[-1]:.2g}, the mean of the outliers shown from "
         f"{mean[0]:.2g} to {mean[-1]:.2g}. (c) The same for {len(reading['replicate_bulk'])} "
         "other networks, each with another token as the sink. (d) Largest error of the bulk's "
-        f"closed form, relative to the largest eigenvalue: at most {reading.bulk_error.max():.1e} "
-        f"(dashed: {EXACT:.0e})."
+        f"closed form, relative to the largest eigenvalue: {largest} (dashed: {EXACT:.0e})."
     )

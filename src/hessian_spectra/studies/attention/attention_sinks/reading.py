@@ -3,7 +3,12 @@
 import numpy as np
 
 from hessian_spectra.agreement import distinct_error
+from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
+
+# Shares of the largest eigenvalue: two that are closer than the first are equal but for rounding,
+# and two that are further apart than the second are not.
+EQUAL, APART = 1e-13, 1e-9
 
 
 class Reading(StudyArrays):
@@ -19,6 +24,33 @@ class Reading(StudyArrays):
         return [row[chosen] for row, chosen in zip(self["eigenvalues"], mask, strict=True)]
 
     @property
+    def resolved(self) -> np.ndarray:
+        """At which sinks it can be told which numerical eigenvalues repeat, ``(n,)``.
+
+        Where the attention is nearly all on one token, or the weights are small, eigenvalues come
+        so close to each other, and the bulk to zero, that rounding decides.
+        """
+        spectra, bulk = self["eigenvalues"], self["numeric_bulk"]
+        largest = np.abs(spectra).max(axis=1, keepdims=True)
+        gaps = np.diff(spectra) / largest
+        clear = ((gaps < EQUAL) | (gaps > APART)).all(axis=1)
+        apart = (np.diff(bulk) > APART * largest).all(axis=1)
+        return np.asarray(clear & apart & (np.abs(bulk) > APART * largest).all(axis=1))
+
+    def where_resolved(self, values: np.ndarray) -> np.ndarray:
+        """What is measured of the eigenvalues that repeat, at the sinks at which that can be told.
+
+        Raises:
+            NothingToMeasure: at none.
+        """
+        if not self.resolved.any():
+            raise NothingToMeasure(
+                "this configuration has no sink at which float64 tells the bulk's values from each "
+                "other, from zero and from the outliers"
+            )
+        return np.asarray(values[self.resolved])
+
+    @property
     def repeats(self) -> np.ndarray:
         """Which numerical eigenvalues occur more than once, ``(n, p)``."""
         return self.numerics["copies"] > 1
@@ -30,23 +62,35 @@ class Reading(StudyArrays):
 
     @property
     def bulk_error(self) -> np.ndarray:
-        """Error of the bulk relative to the largest eigenvalue, ``(n,)``."""
-        errors = []
-        for exact, bulk, spectrum in zip(
-            self["numeric_bulk"], self.repeated, self["eigenvalues"], strict=True
-        ):
-            share = np.abs(bulk).max() / np.abs(spectrum).max()
-            errors.append(distinct_error(exact, bulk) * share)
-        return np.array(errors)
+        """Error of the bulk relative to the largest eigenvalue, ``(n,)``, NaN if not resolved."""
+        errors = np.full(len(self.attention), np.nan)
+        for sink in np.flatnonzero(self.resolved):
+            bulk = self.repeated[sink]
+            share = np.abs(bulk).max() / np.abs(self["eigenvalues"][sink]).max()
+            errors[sink] = distinct_error(self["numeric_bulk"][sink], bulk) * share
+        return errors
 
     @property
     def mean_bulk(self) -> np.ndarray:
-        """Mean magnitude of the numerical eigenvalues that repeat, ``(n,)``."""
-        return np.array([np.abs(values).mean() for values in self._chosen(self.repeats)])
+        """Mean magnitude of the numerical eigenvalues that repeat, ``(n,)``; elsewhere of theory's.
+
+        Raises:
+            NothingToMeasure: the bulk is zero at the first sink.
+        """
+        found = np.abs(self["numeric_bulk"]).mean(axis=1)
+        chosen = self._chosen(self.repeats)
+        for sink in np.flatnonzero(self.resolved):
+            found[sink] = np.abs(chosen[sink]).mean()
+        if found[0] == 0:
+            raise NothingToMeasure("in this configuration the bulk is zero without a sink")
+        return found
 
     @property
     def largest_outliers(self) -> np.ndarray:
-        """The largest share of the eigenvalues that do not repeat, ascending, ``(n, c)``."""
-        single = self._chosen(~self.repeats)
+        """The largest share of the eigenvalues that do not repeat, ascending, ``(n, c)``.
+
+        Of all eigenvalues, where it cannot be told which of them repeat.
+        """
+        single = self._chosen(~self.repeats | ~self.resolved[:, None])
         count = max(1, round(float(self["outlier_share"]) * min(map(len, single))))
         return np.array([row[-count:] for row in single])

@@ -17,7 +17,8 @@ from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require, require_at_least, require_positive
+from hessian_spectra.studies.training import require_dense
+from hessian_spectra.validation import require, require_at_least
 
 # Eigenvalues closer than this share of the largest are the same; round-off is below 1e-14.
 SAME = 1e-11
@@ -51,7 +52,10 @@ class Config(DataStudyConfig):
     def __post_init__(self) -> None:
         require_at_least(1, self, "key_dimension", "replicates")
         require_at_least(2, self, "points")
-        require_positive(self, "value_norm", "query_key_norm")
+        # Outside, eigenvalues that differ in exact numbers are equal in float64.
+        for field, least in (("value_norm", 1e-3), ("query_key_norm", 1e-2)):
+            norm = getattr(self, field)
+            require(least <= norm <= 1e3, field, f"a number from {least:g} to 1000", norm)
         biases = list(self.sink_biases)
         require(
             len(biases) >= 2
@@ -72,6 +76,7 @@ class Config(DataStudyConfig):
         least = 2 * form.shape[2] + 1
         expected = f"at least 2 d + 1 = {least} for a bulk"
         require(self.key_dimension >= least, "key_dimension", expected, self.key_dimension)
+        require_dense(form.shape[2] * (form.shape[2] + 2 * self.key_dimension), "key_dimension")
 
 
 @dataclass(frozen=True)

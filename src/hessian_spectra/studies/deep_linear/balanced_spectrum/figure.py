@@ -13,6 +13,8 @@ from hessian_spectra.drawing.errors import FLOOR, visible
 from hessian_spectra.studies.deep_linear.balanced_spectrum.reading import Network, Reading
 
 LETTERS = string.ascii_lowercase
+# More would be too narrow; the rest are measured all the same.
+MOST_NETWORKS = 5
 CORRECTED: dict[str, Any] = {"color": style.BLUE, "linewidth": 1.3}
 PRINTED: dict[str, Any] = {"color": style.VERMILION, "linewidth": 1.3, "linestyle": (0, (4, 1.5))}
 # The marks of the errors.
@@ -123,7 +125,7 @@ def _unfitted_column(grid: np.ndarray, network: Network) -> None:
 
 def draw(reading: Reading) -> Figure:
     """Spectra in descending order and their errors: each network, then one with a loss above 0."""
-    networks = reading.networks
+    networks = reading.networks[:MOST_NETWORKS]
     figure, grid = style.panels(
         2, len(networks) + 1, height=2.0, sharex="col", sharey="row", squeeze=False
     )
@@ -145,7 +147,7 @@ def caption(reading: Reading) -> str:
         f"(in print: at most {network.printed_count}); error "
         f"{network.error('labels_exact', 'hessian_exact'):.1e} of the largest eigenvalue, with the "
         f"printed indices {network.error('printed_exact', 'hessian_exact'):.1e}"
-        for letter, network in zip(LETTERS, reading.networks, strict=False)
+        for letter, network in zip(LETTERS[:MOST_NETWORKS], reading.networks, strict=False)
     ]
     first = reading.networks[0]
     error, printed = (

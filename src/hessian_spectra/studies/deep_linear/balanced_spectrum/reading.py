@@ -15,6 +15,10 @@ ZERO = 1e-13
 # Within this of each other, relative to the largest, eigenvalues belong to one eigenspace.
 CLOSE = 1e-6
 
+# The largest error, relative to the largest eigenvalue, that the rounding of the labels may cause
+# where eigenvalues are compared with those that the labels give.
+MAGNIFIED = 1e-9
+
 LABELS = ("exact", "least_squares", "unfitted")
 
 
@@ -56,6 +60,21 @@ class Network(StudyArrays):
     def beyond_print(self) -> int:
         """By how many they exceed the count in print."""
         return max(0, self._nonzero - self.printed_count)
+
+    @property
+    def magnified(self) -> float:
+        """What the rounding of the labels makes of their smallest singular value's eigenvalues.
+
+        The labels' singular values σ have an error of ε times the largest, σ_1, and an eigenvalue
+        that goes with σ^{2/L} one of ε (σ/σ_1)^{2/L − 1}. That quotient follows from the smallest
+        eigenvalue that is not zero, (σ/σ_1)^{2(1 − 1/L)} of the largest.
+        """
+        depth = len(self.sizes) - 1
+        if depth <= 2:
+            return float(np.finfo(float).eps)
+        spectrum = self["from_weights"]
+        smallest = max(float(spectrum[-self.count] / spectrum[-1]), np.finfo(float).tiny)
+        return float(np.finfo(float).eps * smallest ** ((2 - depth) / (2 * depth - 2)))
 
     def error(self, exact: str, numeric: str) -> float:
         """The error of a whole spectrum, relative to its largest eigenvalue.
@@ -104,6 +123,23 @@ class Reading(StudyArrays):
         """All networks."""
         numbers = sorted(int(name.split("/")[0]) for name in self.closed_form if "/sizes" in name)
         return [self.part(str(number), Network) for number in numbers]
+
+    @cached_property
+    def with_clear_labels(self) -> "Reading":
+        """The networks whose labels tell all their singular values.
+
+        Raises:
+            NothingToMeasure: there is none.
+        """
+        found = [network for network in self.networks if network.magnified <= MAGNIFIED]
+        if not found:
+            raise NothingToMeasure(
+                "this configuration has no network whose labels tell its smallest singular values: "
+                "their powers with the depth are lost in rounding"
+            )
+        reading = Reading(self.sides, self._folder)
+        reading.networks = found
+        return reading
 
     @property
     def with_narrowest_ends(self) -> list[Network]:

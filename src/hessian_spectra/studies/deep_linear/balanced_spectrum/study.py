@@ -25,7 +25,7 @@ from hessian_spectra.models import HalfSquaredError, Perceptron, balanced_weight
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require, require_once, require_positive
+from hessian_spectra.validation import require, require_once, require_scale
 
 # Largest residual of an eigenpair of Lanczos' method, relative to the largest eigenvalue.
 TOLERANCE = 1e-8
@@ -50,7 +50,11 @@ class Config(DataStudyConfig):
     top: int
 
     def __post_init__(self) -> None:
-        require_positive(self, "input_scale", "residual")
+        require_scale(self, "input_scale", "residual")
+        # Beyond, the rounding of the residual covers what the inputs explain.
+        largest_residual = 1e4 * self.input_scale
+        expected = f"at most 10000 input_scale = {largest_residual:g}"
+        require(self.residual <= largest_residual, "residual", expected, self.residual)
         networks = [list(sizes) for sizes in self.architectures]
         shaped = len(networks) > 0 and all(len(s) >= 2 and min(s) >= 1 for s in networks)
         expected = "one or more lists of two or more widths, each at least 1"

@@ -7,6 +7,7 @@ Balanced networks of random widths and singular values are drawn for every depth
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -20,7 +21,13 @@ from hessian_spectra.models import HalfSquaredError, Perceptron, balanced_weight
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require, require_at_least, require_positive
+from hessian_spectra.validation import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    require,
+    require_at_least,
+    require_scale,
+)
 
 # Largest residual of the largest eigenvalue, relative; its own error is about its square.
 TOLERANCE = 1e-6
@@ -50,13 +57,15 @@ class Config(DataStudyConfig):
 
     def __post_init__(self) -> None:
         norms = list(self.norms)
-        require_positive(self, "input_scale")
+        require_scale(self, "input_scale")
         require_at_least(2, self, "largest_depth", "contour_points")
         require_at_least(1, self, "smallest_width")
-        positive = len(norms) >= 2 and all(math.isfinite(s) and s > 0 for s in norms)
-        ascending = all(np.diff(norms) > 0)
-        expected = "two or more positive numbers, ascending"
-        require(positive and ascending, "norms", expected, norms)
+        positive = all(SMALLEST_SCALE <= norm <= LARGEST_SCALE for norm in norms)
+        # Nearer ones do not tell the exponent between them.
+        apart = len(norms) >= 2 and all(a * 1.01 <= b for a, b in pairwise(norms))
+        expected = "two or more positive numbers, ascending in steps of at least 1 %"
+        expected += f", from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+        require(positive and apart, "norms", expected, norms)
         expected = f"at least smallest_width = {self.smallest_width}"
         fits = self.largest_width >= self.smallest_width
         require(fits, "largest_width", expected, self.largest_width)

@@ -6,7 +6,7 @@ from hessian_spectra.ledger.bounds import at_least, at_most, within
 from hessian_spectra.ledger.claims import Claims, Print
 from hessian_spectra.statistics import rank_correlation
 from hessian_spectra.studies.images.class_shares.reading import Reading
-from hessian_spectra.studies.images.reading import least, worst
+from hessian_spectra.studies.images.reading import least, quotient, worst
 
 BALANCED = "whitened-balanced-linear"
 RAW, KAIMING, TANH = "raw-balanced-linear", "whitened-kaiming-linear", "whitened-balanced-tanh"
@@ -233,7 +233,7 @@ def raw_first_layer(reading: Reading) -> float:
     inputs. Statistic: its part in the sharpness, the smallest
     """
     raw = reading.case(RAW)
-    return least(raw["first_layer"] / raw["ggn"])
+    return least(quotient(raw["first_layer"], raw["ggn"]))
 
 
 @figure_2.value(
@@ -250,7 +250,7 @@ def raw_still_learning(reading: Reading) -> float:
     """
     whitened = reading.case(KAIMING).trained.excess_loss
     raw = reading.case(RAW).trained.excess_loss
-    return least(raw[subset] / whitened[subset] for subset in raw if subset in whitened)
+    return least(quotient(raw[subset], whitened[subset]) for subset in raw if subset in whitened)
 
 
 # From Kaiming's initialisation.
@@ -291,7 +291,7 @@ def kaiming_unbalanced(reading: Reading) -> float:
     two defects ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F, relative to ‖W_l‖_F²
     """
     before, after = reading.case(KAIMING).trained["defect"].T
-    return least(after / before)
+    return least(quotient(after, before))
 
 
 @figure_2.identity(

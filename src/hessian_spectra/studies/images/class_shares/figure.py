@@ -16,7 +16,14 @@ from matplotlib.ticker import FixedLocator
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.images.class_shares.reading import Reading
-from hessian_spectra.studies.images.drawing import entry, image_set, mark, plain_logarithm
+from hessian_spectra.studies.images.drawing import (
+    by_columns,
+    case_name,
+    entry,
+    image_set,
+    mark,
+    plain_logarithm,
+)
 
 # A value of each network, from some of them.
 Quantity = Callable[[Reading], np.ndarray]
@@ -24,7 +31,6 @@ Quantity = Callable[[Reading], np.ndarray]
 # One look for one image set, by the order in which they come.
 SETS = ((style.BLUE, "o"), (style.VERMILION, "s"), (style.GREEN, "^"), (style.PURPLE, "D"))
 CASES = (style.ORANGE, style.SKY, style.PURPLE, style.GREY)
-PARTS = {"raw": "raw inputs", "kaiming": "Kaiming initialisation", "tanh": "Tanh layers"}
 SHARE = r"share of the largest class $\alpha_{\max}$"
 SHARPNESS = r"sharpness $\lambda_{\max}$"
 RATIO = "sharpness / eq. (14)"
@@ -37,19 +43,10 @@ RESIDUAL: dict[str, Any] = {"color": style.BLACK, "linewidth": 0.8, "linestyle":
 SMALLEST = 1e-9
 
 
-def _case_name(case: str) -> str:
-    changed = [PARTS[part] for part in case.split("-") if part in PARTS]
-    return ", ".join(changed) or "whitened, balanced, linear"
-
-
 def _image_sets(reading: Reading) -> Iterator[tuple[str, Reading, str, str]]:
     """The name, the networks, the colour and the marker of each image set."""
     for place, (source, networks) in enumerate(reading.by("source").items()):
         yield image_set(source), networks, *SETS[place % len(SETS)]
-
-
-def _names(reading: Reading) -> str:
-    return ", ".join(name for name, *_ in _image_sets(reading))
 
 
 def _set_handles(reading: Reading) -> list[Line2D]:
@@ -168,7 +165,7 @@ def _case_panel(axes: Axes, reading: Reading, one: Reading) -> None:
     elif np.isfinite(one["first_layer"]).any():
         _lines(axes, one, itemgetter("first_layer"), linewidth=1, linestyle="--")
     _points(axes, one, itemgetter("sharpness"))
-    if np.nanmax(np.abs(np.log(one.ratio)), initial=0) > np.log(3):
+    if np.abs(np.log(one.ratio[one.converged])).max(initial=0) > np.log(3):
         plain_logarithm(axes)
     else:
         axes.set_ylim(bottom=0)
@@ -179,26 +176,29 @@ def _case_panel(axes: Axes, reading: Reading, one: Reading) -> None:
 
 def _several_cases(reading: Reading) -> Figure:
     cases = reading.main.by("case")
-    figure, grid = style.panels(2, max(3, len(cases)), height=2.3)
+    columns = min(max(3, len(cases)), 4)
+    figure, grid = style.panels(-(-len(cases) // columns) + 1, columns, height=2.3)
     letters = iter("abcdefghijklmnopqrst")
-    for axes, (case, one) in zip(grid[0], cases.items(), strict=False):
+    panels, bottom = grid[:-1].ravel(), grid[-1]
+    for axes, (case, one) in zip(panels, cases.items(), strict=False):
         _case_panel(axes, reading, one)
-        style.letter(axes, f"({next(letters)}) {_case_name(case)}")
-    grid[0, 0].set_ylabel(SHARPNESS)
+        style.letter(axes, f"({next(letters)}) {case_name(case)}")
+    for axes in grid[:-1, 0]:
+        axes.set_ylabel(SHARPNESS)
     quantities: tuple[tuple[Quantity, str, str], ...] = (
         (attrgetter("ratio"), "all, over eq. (14)", RATIO),
         (attrgetter("defect"), "balance of the layers", "defect of balancedness"),
         (attrgetter("gauss_newton_error"), "Gauss-Newton matrix", "relative error"),
     )
-    for axes, (quantity, title, label) in zip(grid[1], quantities, strict=False):
+    for axes, (quantity, title, label) in zip(bottom, quantities, strict=False):
         for place, one in enumerate(cases.values()):
             _points(axes, one, quantity, color=CASES[place % len(CASES)])
         axes.set_yscale("log")
         axes.set_ylabel(label)
         style.letter(axes, f"({next(letters)}) {title}")
-    plain_logarithm(grid[1, 0])
-    grid[1, 0].axhline(1, **EQUATION)
-    for axes in (*grid[0, len(cases) :], *grid[1, len(quantities) :]):
+    plain_logarithm(bottom[0])
+    bottom[0].axhline(1, **EQUATION)
+    for axes in (*panels[len(cases) :], *bottom[len(quantities) :]):
         axes.set_visible(False)
     figure.legend(handles=_several_handles(reading), loc="outside upper center", ncols=3)
     return figure
@@ -213,22 +213,26 @@ def _several_handles(reading: Reading) -> list[Line2D]:
         entry("first layer (raw inputs)", color=style.GREY, linestyle="--"),
     ]
     cases = [
-        entry(f"{_case_name(case)} (bottom)", **GREY | {"color": CASES[place % len(CASES)]})
+        entry(f"{case_name(case)} (bottom)", **GREY | {"color": CASES[place % len(CASES)]})
         for place, case in enumerate(reading.by("case"))
     ]
-    columns = [formulas, _set_handles(reading), cases]
-    length = max(map(len, columns))
-    empty = entry(" ", linestyle="none")
-    return [handle for one in columns for handle in one + [empty] * (length - len(one))]
+    return by_columns(formulas, _set_handles(reading), cases)
 
 
 def draw(reading: Reading) -> Figure:
     """One case with its numbers of samples and errors, or several cases side by side."""
+    if not reading.converged.any():
+        figure, axes = style.panels(1, 1, height=2.45)
+        _label_curve(axes, reading)
+        axes.set(xlabel=SHARE, ylabel=SHARPNESS, title="eq. (14); no network has a sharpness")
+        return figure
     return (_several_cases if len(reading.by("case")) > 1 else _one_case)(reading)
 
 
 def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
+    if not reading.converged.any():
+        return f"Eq. (14). {reading.diverged} of {len(reading)} networks diverged; none is left."
     text = (_several_caption if len(reading.by("case")) > 1 else _one_caption)(reading)
     if reading.diverged:
         return f"{text} {reading.diverged} of {len(reading)} networks diverged and are left out."
@@ -237,42 +241,42 @@ def caption(reading: Reading) -> str:
 
 def _one_caption(reading: Reading) -> str:
     (case,) = reading.by("case")
-    groups = {"where the inputs fit all labels": reading.fitted}
-    groups["where they do not"] = ~reading.fitted
+    labels, fit = reading.error("labels"), reading.error("fit")
     errors = " and ".join(
-        f"{np.nanmax(reading.error('labels')[rows]):.1e} {where}"
-        for where, rows in groups.items()
-        if rows.any()
+        f"{labels[rows & reading.converged].max():.1e} {where}"
+        for where, rows in (
+            ("where the inputs fit all labels", reading.fitted),
+            ("where they do not", ~reading.fitted),
+        )
+        if (rows & reading.converged).any()
     )
+    least = f"; that of least squares {np.nanmax(fit):.1e}" if np.isfinite(fit).any() else ""
     return (
-        f"Largest Hessian eigenvalue of trained networks ({_case_name(case)}) on "
-        f"subsets of {_names(reading)} in which one class has a given share. (a), (b) "
-        "Markers: measured, each network; black: eq. (14), from the labels alone; thin lines: the "
-        "same from the part of the labels that the inputs fit. (c) The numbers of samples "
-        f"{', '.join(map(str, reading.by_size))}: filled where the inputs fit all labels. Line: "
-        "the share with the lowest mean; which shares there are depends on how many images the "
-        f"class has. (d) The largest relative error of eq. (14) is {errors}; that of least squares "
-        f"{np.nanmax(reading.error('fit')):.1e}. Dashed: the largest residual of the numerical "
-        "eigenvalues, whose error is of the order of its square."
+        f"Largest Hessian eigenvalue of trained networks ({case_name(case)}) on "
+        f"subsets of {', '.join(map(image_set, reading.by('source')))} in which one class has a "
+        "given share. (a), (b) Markers: measured, each network; black: eq. (14), from the labels "
+        "alone; thin lines: the same from the part of the labels that the inputs fit. (c) The "
+        f"numbers of samples {', '.join(map(str, reading.by_size))}: filled where the inputs fit "
+        "all labels. Line: the share with the lowest mean; which shares there are depends on how "
+        f"many images the class has. (d) The largest relative error of eq. (14) is {errors}"
+        f"{least}. Dashed: the largest residual of the numerical eigenvalues, whose error is of "
+        "the order of its square."
     )
 
 
 def _several_caption(reading: Reading) -> str:
-    parts = []
-    for case, networks in reading.main.by("case").items():
-        one = networks.rows(np.isfinite(networks.ratio))
-        if len(one):
-            parts.append(
-                f"{_case_name(case)} {one.ratio.min():.2f} to {one.ratio.max():.2f} times "
-                f"eq. (14), defect at most {one.defect.max():.1e}"
-            )
+    parts = [
+        f"{case_name(case)} {one.ratio.min():.2f} to {one.ratio.max():.2f} times eq. (14), defect "
+        f"at most {one.defect.max():.1e}"
+        for case, one in reading.main.rows(reading.main.converged).by("case").items()
+    ]
     return (
         f"Largest Hessian eigenvalue of trained networks on {reading.own_size} images of "
-        f"{_names(reading)}, where one assumption of the theory is dropped at a time. Top: "
-        "markers, each network; black, eq. (14); where inputs are whitened and layers linear also "
-        "the least-squares solution with balanced layers and the bound (6) at the trained weights; "
-        "for raw inputs the first layer's part, their largest second moment times "
-        f"σ_max²(W_L ... W_2). Bottom, after training: {'; '.join(parts)}. The Gauss-Newton matrix "
-        "alone has the Hessian's largest eigenvalue to "
-        f"{np.nanmax(reading.gauss_newton_error):.1e}."
+        f"{', '.join(map(image_set, reading.by('source')))}, where one assumption of the "
+        "theory is dropped at a time. Top: markers, each network; black, eq. (14); where inputs "
+        "are whitened and layers linear also the least-squares solution with balanced layers and "
+        "the bound (6) at the trained weights; for raw inputs the first layer's part, their "
+        "largest second moment times σ_max²(W_L ... W_2). Bottom, after training: "
+        f"{'; '.join(parts)}. The Gauss-Newton matrix alone has the Hessian's largest eigenvalue "
+        f"to {np.nanmax(reading.gauss_newton_error):.1e}."
     )

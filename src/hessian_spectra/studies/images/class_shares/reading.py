@@ -10,10 +10,10 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.images.reading import mean_at_each, quotient
 
 # A least-squares loss below this is rounding: the inputs fit all labels.
 FITTED = 1e-12
-SIDES = ("closed_form", "numerics")
 
 
 class Series(NamedTuple):
@@ -36,7 +36,8 @@ class Reading(StudyArrays):
     def rows(self, chosen: np.ndarray) -> "Reading":
         """The same of some networks, which ``chosen`` (N,) marks."""
         sides = {
-            side: {name: array[chosen] for name, array in self.side(side).items()} for side in SIDES
+            side: {name: array[chosen] for name, array in arrays.items()}
+            for side, arrays in self.sides.items()
         }
         return Reading(sides, self._folder)
 
@@ -74,18 +75,22 @@ class Reading(StudyArrays):
         return int((self["diverged_at"] >= 0).sum())
 
     @property
+    def converged(self) -> np.ndarray:
+        """Whether a network has a sharpness: it did not diverge, nor vanish, ``(N,)``."""
+        return np.asarray(self["sharpness"] > 0)
+
+    @property
     def trained(self) -> "Reading":
         """Networks whose training did not diverge.
 
         Raises:
             NothingToMeasure: there is none.
         """
-        found = np.isfinite(self["sharpness"])
-        if not found.any():
+        if not self.converged.any():
             raise NothingToMeasure(
                 "this configuration has no networks of that kind whose training did not diverge"
             )
-        return self.rows(found)
+        return self.rows(self.converged)
 
     def case(self, name: str) -> "Reading":
         """The networks of a case."""
@@ -98,17 +103,17 @@ class Reading(StudyArrays):
 
     def error(self, formula: str) -> np.ndarray:
         """The size of the relative deviation from a formula, ``(N,)``."""
-        return np.asarray(np.abs(self["sharpness"] / self[formula] - 1))
+        return np.asarray(np.abs(quotient(self["sharpness"], self[formula]) - 1))
 
     @property
     def gauss_newton_error(self) -> np.ndarray:
         """The size of the relative difference of the Gauss-Newton matrix's sharpness, ``(N,)``."""
-        return np.asarray(np.abs(self["ggn"] / self["sharpness"] - 1))
+        return np.asarray(np.abs(quotient(self["ggn"], self["sharpness"]) - 1))
 
     @property
     def defect(self) -> np.ndarray:
         """The defect of balancedness after training, ``(N,)``."""
-        return np.asarray(np.where(np.isfinite(self["sharpness"]), self["defect"][:, 1], np.nan))
+        return np.asarray(np.where(self.converged, self["defect"][:, 1], np.nan))
 
     @property
     def excess_loss(self) -> dict[tuple[object, ...], float]:
@@ -119,12 +124,7 @@ class Reading(StudyArrays):
 
     def mean_at_shares(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The shares, ascending, and the mean of the finite values at each, ``(shares,)`` both."""
-        found = {
-            share: values[(self["share"] == share) & np.isfinite(values)]
-            for share in np.unique(self["share"])
-        }
-        found = {share: at for share, at in found.items() if at.size}
-        return np.array(list(found)), np.array([at.mean() for at in found.values()])
+        return mean_at_each(self["share"], values)
 
     def series(self, case: str) -> list[Series]:
         """How the sharpness depends on the share, for each image set with two shares or more.

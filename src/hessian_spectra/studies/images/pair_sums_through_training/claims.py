@@ -9,7 +9,7 @@ from hessian_spectra.ledger.bounds import at_most, equal_to, within
 from hessian_spectra.ledger.claims import Claims, Print
 from hessian_spectra.statistics import rank_correlation
 from hessian_spectra.studies.images.pair_sums_through_training.reading import Indices, Reading
-from hessian_spectra.studies.images.reading import GROWTH
+from hessian_spectra.studies.images.reading import GROWTH, quotient, worst
 
 TEXT = "Appendix B, text on Figure 4"
 PRINTED_INDICES = "i ∈ [min{d_0, d_1}] and j ∈ [min{d_1, d_2}]"
@@ -141,7 +141,7 @@ def error_trend(reading: Reading) -> float:
     correlation with the epoch of the error, the mean over the top eigenvalues of |eq. 15 − λ| / λ
     of the Hessian, of the paper's width and the image set where it is largest
     """
-    return max(
+    return worst(
         rank_correlation(network.epoch.astype(float), network.error) for network in reading.widest
     )
 
@@ -156,7 +156,7 @@ def error_ratio(reading: Reading) -> float:
     start, of the paper's width and the image set where it is largest; the error is the mean over
     the top eigenvalues of |eq. 15 − λ| / λ of the Hessian
     """
-    return max(float(network.error[-1] / network.error[0]) for network in reading.widest)
+    return worst(quotient(network.error[-1], network.error[0]) for network in reading.widest)
 
 
 @figure_4.value(
@@ -169,7 +169,7 @@ def last_error(reading: Reading) -> float:
     error, the mean over the top eigenvalues of |eq. 15 − λ| / λ of the Hessian, of the paper's
     width and the image set where it is largest
     """
-    return max(float(network.error[-1]) for network in reading.widest)
+    return worst(network.error[-1] for network in reading.widest)
 
 
 @figure_4.value(
@@ -248,7 +248,7 @@ def norm_falls_early(reading: Reading) -> float:
     training can remove is still there, relative to the start, less 1, of the network where it falls
     least
     """
-    return max(network.early_fall(network["trace"]) for network in reading.networks)
+    return worst(network.early_fall(network["trace"]) for network in reading.networks)
 
 
 @figure_4.trend("text below eq. (11)", FALLS, otherwise=GROWTH)
@@ -257,4 +257,4 @@ def sharpness_falls_early(reading: Reading) -> float:
     while more than half of the loss that training can remove is still there, relative to the start,
     less 1, of the network where it falls least
     """
-    return max(network.early_fall(network.sharpness) for network in reading.networks)
+    return worst(network.early_fall(network.sharpness) for network in reading.networks)

@@ -19,6 +19,7 @@ from hessian_spectra.studies.images.pair_sums_through_training.reading import (
     Network,
     Reading,
 )
+from hessian_spectra.studies.images.reading import quotient
 
 LOOKS: dict[Indices, dict[str, Any]] = {
     "printed": {"color": style.VERMILION, "marker": "s", "markersize": 6, "markerfacecolor": "w"},
@@ -39,16 +40,16 @@ def _draw_hessian(axes: Axes, network: Network) -> None:
     """Mean and range of the errors over the eigenvalues."""
     for indices, look in LOOKS.items():
         error = _percent(network, indices, "hessian")
-        ends = error.min(axis=1), error.max(axis=1)
+        ends = np.nanmin(error, axis=1), np.nanmax(error, axis=1)
         axes.fill_between(network.epoch, *ends, color=look["color"], alpha=0.18, linewidth=0)
-        axes.plot(network.epoch, error.mean(axis=1), linewidth=1.2, **look)
-    bound = 100 * network.residual_bound / network["hessian"].min(axis=1)
+        axes.plot(network.epoch, np.nanmean(error, axis=1), linewidth=1.2, **look)
+    bound = 100 * quotient(network.residual_bound, network["hessian"].min(axis=1))
     axes.plot(network.epoch, bound, **BOUND)
 
 
 def _draw_gauss_newton(axes: Axes, network: Network) -> None:
     for indices, look in LOOKS.items():
-        error = _percent(network, indices, "ggn").max(axis=1)
+        error = np.nanmax(_percent(network, indices, "ggn"), axis=1)
         axes.plot(network.epoch, error, linewidth=1.0, **look)
 
 
@@ -80,7 +81,7 @@ def _draw_width(hessian: Axes, gauss_newton: Axes, networks: list[Network]) -> N
     for network in networks:
         _draw_hessian(hessian, network)
         _draw_gauss_newton(gauss_newton, network)
-    lowest = min(_percent(n, indices, "hessian").min() for n in networks for indices in LOOKS)
+    lowest = min(np.nanmin(_percent(n, name, "hessian")) for n in networks for name in LOOKS)
     _decades(hessian, max(float(lowest), 1e-6) / 2, 200.0, 1)
     _decades(gauss_newton, SMALLEST / 3, 500.0, 7)
     _counts(hessian, networks[-1])
@@ -106,7 +107,7 @@ def draw(reading: Reading) -> Figure:
 
 def _numbers(network: Network) -> str:
     """What the caption says of one network."""
-    errors = {name: 100 * network.errors(name, "hessian").mean(axis=1) for name in LOOKS}
+    errors = {name: 100 * network.mean_errors(name) for name in LOOKS}
     return (
         f"width {network.width} from {errors['corrected'][0]:.2g} % to "
         f"{errors['corrected'][-1]:.2g} % (in print {errors['printed'][-1]:.2g} %), with "
@@ -123,7 +124,7 @@ def caption(reading: Reading) -> str:
         f"{title}: {'; '.join(map(_numbers, networks))}"
         for title, networks in zip(titles(sets), sets.values(), strict=True)
     ]
-    solver = 100 * max(float(n.errors("corrected", "ggn").max()) for n in reading.networks)
+    solver = 100 * max(float(np.nanmax(n.errors("corrected", "ggn"))) for n in reading.networks)
     return (
         f"Error of eq. (15) in the {reading.top} largest Hessian eigenvalues of two-layer "
         "linear networks on whitened images through training: mean (line) and range (band) over "

@@ -5,7 +5,10 @@ from typing import Literal
 import numpy as np
 
 from hessian_spectra.agreement import spectrum_error
-from hessian_spectra.studies.images.reading import ThroughTraining, TrainedNetwork
+from hessian_spectra.studies.images.reading import ThroughTraining, TrainedNetwork, quotient
+
+# Relative to the largest eigenvalue: an eigenvalue below is zero but for rounding.
+ZERO = 1e-12
 
 # Equation (15) with its indices as printed and corrected; the matrices that it is compared with.
 Indices = Literal["printed", "corrected"]
@@ -56,13 +59,19 @@ class Network(TrainedNetwork):
         return np.asarray(self.input_scale * np.sqrt(2 * self.excess_loss))
 
     def errors(self, indices: Indices, matrix: Matrix) -> np.ndarray:
-        """|eq. (15) − λ_k| / λ_k of each of the top eigenvalues, ``(t, k)``."""
-        return np.asarray(np.abs(self[indices] / self[matrix] - 1))
+        """|eq. (15) − λ_k| / λ_k of each of the top eigenvalues, ``(t, k)``; NaN where λ_k is 0."""
+        sizes = np.abs(self[matrix])
+        zero = sizes <= ZERO * sizes.max(axis=1, keepdims=True)
+        return np.asarray(np.abs(quotient(self[indices], np.where(zero, 0, self[matrix])) - 1))
+
+    def mean_errors(self, indices: Indices) -> np.ndarray:
+        """Their mean over the Hessian's top eigenvalues that are not 0, ``(t,)``."""
+        return np.asarray(np.nanmean(self.errors(indices, "hessian"), axis=1))
 
     @property
     def error(self) -> np.ndarray:
-        """The mean of the corrected sums' errors over the Hessian's top eigenvalues, ``(t,)``."""
-        return np.asarray(self.errors("corrected", "hessian").mean(axis=1))
+        """The mean of the corrected sums' errors, ``(t,)``."""
+        return self.mean_errors("corrected")
 
     def gauss_newton_error(self, indices: Indices) -> float:
         """The largest error against the Gauss-Newton matrix, over its largest eigenvalue."""

@@ -45,7 +45,9 @@ class Config(ThroughTrainingConfig):
         require(self.depth == 2, "depth", "2: equation (15) is about two layers", self.depth)
         require(self.narrow >= 0, "narrow", "a width, or 0 for none", self.narrow)
         require(self.top >= 1, "top", "at least 1", self.top)
-        require(self.tolerance > 0, "tolerance", "a positive number", self.tolerance)
+        # What the claims allow the solver, and what rounding lets it reach.
+        fits = 1e-12 <= self.tolerance <= 1e-6
+        require(fits, "tolerance", "a number from 1e-12 to 1e-06", self.tolerance)
 
 
 def _widths(config: Config) -> list[int]:
@@ -60,10 +62,10 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
 
     Returns:
         For each network ``<number>/printed`` and ``<number>/corrected`` (t, k), the k largest
-        eigenvalues, ascending; ``<number>/printed_sum`` and ``<number>/corrected_sum`` (t,) of all
-        of them, and ``<number>/trace`` (t,) by eq. (11); ``printed_count`` and
-        ``corrected_count`` (t,), how many are positive; ``spectral_norms`` (t, 2) of both layers;
-        ``width``; and what :func:`facts` says.
+        eigenvalues, ascending, all if there are fewer; ``<number>/printed_sum`` and
+        ``<number>/corrected_sum`` (t,) of all of them, and ``<number>/trace`` (t,) by eq. (11);
+        ``printed_count`` and ``corrected_count`` (t,), how many are positive; ``spectral_norms``
+        (t, 2) of both layers; ``width``; and what :func:`facts` says.
     """
     return joined([_theory(config, network) for network in split(networks)])
 
@@ -90,8 +92,9 @@ def _theory(config: Config, network: Arrays) -> Arrays:
             )
             eigenvalues = spectrum.eigenvalues.numpy()
             # In print a narrow network has fewer of them than are asked for.
-            missing = max(0, config.top - len(eigenvalues))
-            row[indices] = np.pad(eigenvalues, (missing, 0))[-config.top :]
+            top = min(config.top, first.numel() + last.numel())
+            missing = max(0, top - len(eigenvalues))
+            row[indices] = np.pad(eigenvalues, (missing, 0))[-top:]
             row[f"{indices}_sum"] = eigenvalues.sum()
             row[f"{indices}_count"] = np.array((eigenvalues > 0).sum())
         for name, value in row.items():

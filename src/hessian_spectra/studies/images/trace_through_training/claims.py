@@ -4,7 +4,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import at_most, equal_to, within
 from hessian_spectra.ledger.claims import Claims
-from hessian_spectra.studies.images.reading import GROWTH
+from hessian_spectra.studies.images.reading import GROWTH, worst
 from hessian_spectra.studies.images.trace_through_training.reading import (
     Reading,
     root_mean_square,
@@ -39,7 +39,7 @@ def trace(reading: Reading) -> float:
     epoch. Statistic: root mean square over the epochs of their difference in standard errors, of
     the network for which it is furthest from 1
     """
-    spreads = [root_mean_square(network.standardised) for network in reading.networks]
+    spreads = [root_mean_square(standardised([network])) for network in reading.networks]
     return max(spreads, key=lambda spread: abs(spread - 1))
 
 
@@ -76,9 +76,8 @@ def early(reading: Reading) -> float:
     largest difference in standard errors at epochs at which more than half of the loss that
     training can remove is still there
     """
-    return max(
-        float(np.abs(network.standardised[network.early]).max()) for network in reading.networks
-    )
+    found = [network.standardised[network.early] for network in reading.networks]
+    return worst(np.abs(np.concatenate(found)))
 
 
 @figure_3.trend("text below eq. (11)", FALLS, otherwise=GROWTH)
@@ -87,4 +86,4 @@ def falls_early(reading: Reading) -> float:
     eq. (7) while more than half of the loss that training can remove is still there, relative to
     the start, less 1, of the image set where it falls least
     """
-    return max(network.early_fall(network.trace) for network in reading.networks)
+    return worst(network.early_fall(network.trace) for network in reading.networks)

@@ -1,5 +1,6 @@
 """The trace of the Hessian through training: random probes, and equation (7) on top."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
+from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.images.drawing import columns, entry, finish, titles
+from hessian_spectra.studies.images.reading import quotient
 from hessian_spectra.studies.images.trace_through_training.reading import (
     Network,
     Reading,
@@ -47,13 +50,18 @@ def _draw_loss(axes: Axes, network: Network) -> None:
     axes.set_ylim(bottom=0)
 
 
+def _largest(arrays: Iterable[np.ndarray]) -> float:
+    """The largest size of the numbers in some arrays, 0 if there is none."""
+    return max(float(np.nanmax(np.abs(array), initial=0.0)) for array in arrays)
+
+
 def _draw_differences(axes: Axes, networks: list[Network]) -> None:
     look = POINT | {"color": style.COLOURS["error"]}
     for network in networks:
         axes.plot(network.epoch, network.standardised, **look)
     axes.axhspan(-BAND, BAND, color=style.GREY, alpha=0.2, linewidth=0)
     axes.axhline(0, **EQUATION)
-    limit = max(3.0, 1.1 * float(np.abs(standardised(networks)).max()))
+    limit = max(3.0, 1.1 * _largest(network.standardised for network in networks))
     axes.set_ylim(-limit, limit)
 
 
@@ -78,13 +86,20 @@ def draw(reading: Reading) -> Figure:
 
 def _numbers(networks: list[Network]) -> str:
     """Those of one image set; trace and loss are its first network's."""
-    first, errors = networks[0], standardised(networks)
+    first = networks[0]
     trace, loss = first.trace, first["loss"]
     lowest = int(trace.argmin())
+    try:
+        errors = standardised(networks)
+        text = (
+            f"root mean square of the {len(errors)} differences {root_mean_square(errors):.2f} "
+            f"standard errors, largest {np.abs(errors).max():.1f}"
+        )
+    except NothingToMeasure as missing:
+        text = str(missing)
     return (
-        f"{int(first['samples'])} images of {int(first['rank'])} independent features: root mean "
-        f"square of the {len(errors)} differences {root_mean_square(errors):.2f} standard errors, "
-        f"largest {np.abs(errors).max():.1f}; the trace goes from {trace[0]:.0f} to "
+        f"{int(first['samples'])} images of {int(first['rank'])} independent features: {text}; "
+        f"the trace goes from {trace[0]:.0f} to "
         f"{trace[lowest]:.0f} at epoch {int(first.epoch[lowest])} and to {trace[-1]:.0f}, the loss "
         f"from {loss[0]:.2f} to {loss[-1]:.3f}"
     )
@@ -94,7 +109,7 @@ def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     sets = reading.image_sets
     texts = map("{}, {}".format, titles(sets), map(_numbers, sets.values()))
-    share = max(float((one["standard_error"] / one.estimate).max()) for one in reading.networks)
+    share = _largest(quotient(one["standard_error"], one.estimate) for one in reading.networks)
     return (
         "Trace of the Hessian of deep linear networks on whitened images at epochs of their "
         "training, by Hutchinson's method (points; bars: one standard error, at most "

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from hessian_spectra.studies.images.reading import ThroughTraining, TrainedNetwork
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.studies.images.reading import ThroughTraining, TrainedNetwork, quotient
 
 
 class Network(TrainedNetwork):
@@ -20,8 +21,8 @@ class Network(TrainedNetwork):
 
     @property
     def standardised(self) -> np.ndarray:
-        """(Hutchinson − equation (7)) / standard error, ``(t,)``."""
-        return np.asarray((self.estimate - self.trace) / self["standard_error"])
+        """(Hutchinson − equation (7)) / standard error, ``(t,)``; NaN without an error."""
+        return quotient(self.estimate - self.trace, self["standard_error"])
 
 
 class Reading(ThroughTraining[Network]):
@@ -31,8 +32,16 @@ class Reading(ThroughTraining[Network]):
 
 
 def standardised(networks: list[Network]) -> np.ndarray:
-    """The differences in standard errors at all epochs of some networks."""
-    return np.concatenate([network.standardised for network in networks])
+    """The differences in standard errors at all epochs of some networks, where there is an error.
+
+    Raises:
+        NothingToMeasure: nowhere.
+    """
+    found = np.concatenate([network.standardised for network in networks])
+    found = found[np.isfinite(found)]
+    if not found.size:
+        raise NothingToMeasure("in this configuration all random probes give the same trace")
+    return found
 
 
 def root_mean_square(differences: np.ndarray) -> float:

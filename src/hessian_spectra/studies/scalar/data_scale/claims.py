@@ -5,7 +5,7 @@ import numpy as np
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import at_least, within
 from hessian_spectra.ledger.claims import Claims, Print
-from hessian_spectra.studies.scalar.data_scale.reading import NETWORKS, TARGETS, Reading, Spectra
+from hessian_spectra.studies.scalar.data_scale.reading import NETWORKS, Reading, Spectra
 
 ROUND_OFF = "float64 leaves about 1e-15 of the largest eigenvalue; 1e-10 is our bound for exact"
 THEOREM = {"singh2026cracking": "Theorem 3.1", "singh2024closed": "Theorem 1"}
@@ -58,13 +58,7 @@ def structure(reading: Reading) -> float:
 @claims.identity(TRACE, within(EXACT, ROUND_OFF))
 def trace(reading: Reading) -> float:
     """The trace is σ_x²(‖w‖² + ‖v‖²), proportional to σ_x² whatever the targets"""
-    ratios = [
-        reading.spectra(network, targets).numerics["eigenvalues"].sum(axis=1)
-        / (reading.moments * norms)
-        for network, norms in zip(NETWORKS, reading["squared_norms"], strict=True)
-        for targets in TARGETS
-    ]
-    return float(np.abs(np.array(ratios) - 1).max())
+    return reading.trace_error()
 
 
 def _with_fixed_targets(reading: Reading) -> float:
@@ -87,7 +81,7 @@ def proportional(reading: Reading) -> float:
     """If the targets are scaled along with the inputs (or E[yx] = 0), λ/σ_x² of the large outlier
     and of the bulk is the same at every scale
     """
-    return reading.largest_departure("scaled")
+    return reading.proportional_departure()
 
 
 @drawn.trend(

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.studies.scalar.spectra import SpectraReading
 
@@ -15,6 +16,9 @@ TARGETS = ("fixed", "scaled")
 Group = Literal["bulk", "outlier 1", "outlier 2"]
 # What would be proportional to σ_x²; λ_2 is small and changes its sign.
 PROPORTIONAL: tuple[Group, ...] = ("bulk", "outlier 1")
+# The least share of λ_1 that a bulk may have for its own digits to count, and the least share of
+# the sum of all |λ| that a trace may have.
+LEAST_BULK, LEAST_TRACE = 1e-6, 1e-5
 
 
 class Spectra(SpectraReading):
@@ -75,6 +79,44 @@ class Reading(StudyArrays):
         values = [self.spectra(n, targets).group(name, numeric=numeric)[:, 0] for n in NETWORKS]
         slopes = np.array(values) / self.moments
         return np.asarray(np.abs(slopes / slopes[:, -1:] - 1).max(axis=0))
+
+    def trace_error(self) -> float:
+        """The largest relative error of the trace σ_x²(‖w‖² + ‖v‖²), of all spectra.
+
+        Raises:
+            NothingToMeasure: each trace is the small difference of large eigenvalues.
+        """
+        errors = []
+        for (network, _), spectra in self._spectra.items():
+            trace = self.moments * self["squared_norms"][NETWORKS.index(network)]
+            numeric = spectra.numerics["eigenvalues"]
+            kept = trace > LEAST_TRACE * np.abs(numeric).sum(axis=1)
+            errors.append(np.abs((numeric.sum(axis=1) / trace - 1)[kept]))
+        found = np.concatenate(errors)
+        if not found.size:
+            raise NothingToMeasure(
+                "this configuration has no network whose trace stands out of the rounding of its "
+                "eigenvalues: the weights are too small beside E[yx]"
+            )
+        return float(found.max())
+
+    def proportional_departure(self) -> float:
+        """The largest departure with targets scaled along.
+
+        Raises:
+            NothingToMeasure: rounding hides how a bulk scales.
+        """
+        for network in NETWORKS:
+            bulk, large = (
+                np.abs(self.spectra(network, "scaled").group(name, numeric=True)[:, -1])
+                for name in PROPORTIONAL
+            )
+            if not (bulk > LEAST_BULK * large).all():
+                raise NothingToMeasure(
+                    "this configuration has a bulk below 1e-6 of λ_1, whose rounding hides how it "
+                    "scales"
+                )
+        return self.largest_departure("scaled")
 
     def largest_departure(self, targets: str) -> float:
         """The largest departure from proportionality of the numerical λ_1 and bulk."""

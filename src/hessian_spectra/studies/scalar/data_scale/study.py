@@ -21,8 +21,8 @@ from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.studies.scalar.data_scale.reading import TARGETS
-from hessian_spectra.studies.training import numeric_spectrum
-from hessian_spectra.validation import require_at_least, require_positive
+from hessian_spectra.studies.training import numeric_spectrum, require_dense
+from hessian_spectra.validation import require_at_least, require_scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,8 @@ class Config(DataStudyConfig):
     def __post_init__(self) -> None:
         # A single hidden unit has no bulk.
         require_at_least(2, self, "width", "second_width", "scales")
-        require_positive(self, "variance_times_fan_in", "largest_second_moment")
+        require_dense(2 * max(self.width, self.second_width), "width")
+        require_scale(self, "variance_times_fan_in", "largest_second_moment")
 
 
 def second_moments(config: Config) -> np.ndarray:

@@ -9,14 +9,14 @@ from torch import Tensor, nn
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.data.base import ONE_FEATURE
+from hessian_spectra.data.base import ONE_FEATURE, Form
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.studies.training import HiddenLayerConfig, recorded
 from hessian_spectra.training import descend, follow, stochastic_gradient_descent
-from hessian_spectra.validation import require, require_at_least, require_positive
+from hessian_spectra.validation import require, require_at_least, require_positive, require_scale
 from hessian_spectra.work import KEEPS_NOTHING, Run
 
 # The corollary covers the first; those up to weight decay combine gradients and iterates linearly,
@@ -60,9 +60,16 @@ class Config(HiddenLayerConfig):
         super().__post_init__()
         expected = "at least 2 (a network of width 1 has no bulk)"
         require(self.width >= 2, "width", expected, self.width)
-        require_positive(self, "weight_decay", "adam_learning_rate", "velocity_scale")
+        require_positive(self, "weight_decay", "adam_learning_rate")
+        require_scale(self, "velocity_scale")
         require(0 < self.momentum < 1, "momentum", "a number in (0, 1)", self.momentum)
         require_at_least(1, self, "batch_size")
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data with fewer samples than a batch."""
+        super().require_data(form)
+        expected = f"at most the {form.shape[0]} samples of {self.data}"
+        require(self.batch_size <= form.shape[0], "batch_size", expected, self.batch_size)
 
 
 def _optimizer(config: Config, name: str, model: nn.Module) -> torch.optim.Optimizer:

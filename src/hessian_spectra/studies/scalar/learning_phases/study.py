@@ -13,8 +13,13 @@ from hessian_spectra.models import TwoLayerLinear
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.studies.training import numeric_spectrum
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.studies.training import numeric_spectrum, require_dense
+from hessian_spectra.validation import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    require,
+    require_at_least,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +46,15 @@ class Config(DataStudyConfig):
 
     def __post_init__(self) -> None:
         require_at_least(1, self, "instances", "width")
+        require_dense(2 * self.width, "width")
         require_at_least(0, self, "without_signal")
         for name in ("solution", "ratio", "weight_scale"):
             bounds = list(getattr(self, name))
             ordered = len(bounds) == 2 and all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]
             require(ordered, name, "two numbers, the smaller one first", bounds)
-            if name != "ratio":
-                require(bounds[0] > 0, name, "positive numbers", bounds)
+            smallest = -LARGEST_SCALE if name == "ratio" else SMALLEST_SCALE
+            fits = smallest <= bounds[0] and bounds[1] <= LARGEST_SCALE
+            require(fits, name, f"numbers from {smallest:g} to {LARGEST_SCALE:g}", bounds)
 
 
 @dataclass(frozen=True)

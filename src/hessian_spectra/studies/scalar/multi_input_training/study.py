@@ -8,10 +8,15 @@ import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra.data.base import SEVERAL_FEATURES
+from hessian_spectra.data.base import SEVERAL_FEATURES, Form
 from hessian_spectra.models import HalfSquaredError, MultiInputLinear
 from hessian_spectra.results import Arrays, stacked
-from hessian_spectra.studies.training import HiddenLayerConfig, numeric_spectrum, recorded
+from hessian_spectra.studies.training import (
+    HiddenLayerConfig,
+    numeric_spectrum,
+    recorded,
+    require_dense,
+)
 from hessian_spectra.training import gradient_descent
 from hessian_spectra.validation import require
 from hessian_spectra.work import KEEPS_NOTHING, Run
@@ -22,6 +27,11 @@ class Config(HiddenLayerConfig):
     """Settings of the multi-input training study; ``width`` is that for each input coordinate."""
 
     takes = SEVERAL_FEATURES
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data with one feature, or with more than a whole spectrum bears."""
+        super().require_data(form)
+        require_dense(2 * self.width * form.shape[1], "width")
 
 
 def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:

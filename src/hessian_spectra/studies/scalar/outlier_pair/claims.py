@@ -49,9 +49,8 @@ def spectrum(reading: Reading) -> float:
 def pair_sum(reading: Reading) -> float:
     """The two outliers sum to the trace (for ReLU: of the cell's block) at every step."""
 
-    def error(run: Training) -> float:
-        pair, trace = run.numeric_pair, run.at_numeric_steps("trace")
-        return float((np.abs(pair.sum(axis=1) - trace) / pair[:, 0]).max())
+    def error(run: Training) -> np.ndarray:
+        return run.errors_of_pair(run.numeric_pair.sum(axis=1) - run.at_numeric_steps("trace"))
 
     return reading.largest(error)
 
@@ -60,11 +59,11 @@ def pair_sum(reading: Reading) -> float:
 def pair_product(reading: Reading) -> float:
     """−λ₁ λ₂ = (⟨w, v⟩ E[x²] − E[yx]) (3 ⟨w, v⟩ E[x²] − E[yx]) at every step."""
 
-    def error(run: Training) -> float:
-        pair, moment = run.numeric_pair, run["moment"]
+    def error(run: Training) -> np.ndarray:
+        moment = run["moment"]
         fit = run.at_numeric_steps("alignment") * run["second_moment"]
         product = (fit - moment) * (3 * fit - moment)
-        return float((np.abs(pair.prod(axis=1) + product) / pair[:, 0] ** 2).max())
+        return run.errors_of_pair(run.numeric_pair.prod(axis=1) + product, power=2)
 
     return reading.largest(error)
 
@@ -115,10 +114,11 @@ def phases(reading: Reading) -> float:
     """
 
     def violations(run: Training) -> int:
-        large, small = run.numeric_pair.T
+        small = run.numeric_pair[:, 1]
         late = run.at_numeric_steps("phase") == "late"
-        # The numerical eigenvalues carry an error of about 1e-15 of the largest.
-        resolved = np.abs(small) > RESOLVED * large
+        # The numerical eigenvalues carry an error of about 1e-15 of the largest of all.
+        largest = np.abs(run.numerics["eigenvalues"]).max(axis=1)
+        resolved = np.abs(small) > RESOLVED * largest
         return int(np.count_nonzero(resolved & (late != (small > 0))))
 
     return float(sum(violations(run) for run in reading.runs.values()))

@@ -136,6 +136,8 @@ def _told(name: str, run: Training) -> list[str]:
             "Hidden units enter or leave the positive cell, and the curves may jump, at step "
             f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}."
         )
+    if run.emptied_at is not None:
+        found.append(f"From step {run.emptied_at} on no hidden unit is in the positive cell.")
     if run.diverged_at is not None:
         found.append(f"It diverged at step {run.diverged_at}.")
     return found

@@ -12,6 +12,10 @@ from hessian_spectra.studies.trajectory import Trajectory
 # Below this share of the large outlier the small one is round-off, and its sign means nothing.
 RESOLVED = 1e-12
 
+# A ReLU network's other cell may have eigenvalues so much larger that the pair drowns in their
+# rounding: below this share of the largest it is left out.
+LOST = 1e-4
+
 # How many of the last resolved steps tell from which side the small outlier reaches zero: more than
 # two half periods of the oscillation that momentum 0.9 makes.
 LAST = 20
@@ -36,6 +40,12 @@ class Training(Trajectory):
     def numeric_pair(self) -> np.ndarray:
         """The numerical eigenvalues at the pair's places in the spectrum, ``(s, 2)``."""
         return self.select_numeric("outlier", self._cell)[:, ::-1]
+
+    def errors_of_pair(self, differences: np.ndarray, power: int = 1) -> np.ndarray:
+        """Differences ``(s,)`` relative to a power of λ₁, where that is not lost in rounding."""
+        large = self.numeric_pair[:, 0]
+        kept = large > LOST * np.abs(self.numerics["eigenvalues"]).max(axis=1)
+        return np.asarray(np.abs(differences[kept]) / large[kept] ** power)
 
     @property
     def large(self) -> np.ndarray:
@@ -63,6 +73,11 @@ class Training(Trajectory):
         return 2 * (1 + float(self["momentum"])) / float(self["learning_rate"])
 
     @property
+    def emptied_at(self) -> int | None:
+        """The step from which on a ReLU network has no pair; ``None`` if it always has one."""
+        return int(self["emptied_at"]) if "emptied_at" in self else None
+
+    @property
     def exceeds_limit(self) -> bool:
         """Whether the sharpness is anywhere above the limit of stability."""
         return bool(self.large.max() > self.stability_limit)
@@ -76,9 +91,19 @@ class Reading(StudyArrays):
         """All runs."""
         return {name: self.part(name, Training) for name in self["runs"].tolist()}
 
-    def largest(self, quantity: Callable[[Training], float]) -> float:
-        """The largest value that a quantity has for one of the runs."""
-        return float(max(quantity(run) for run in self.runs.values()))
+    def largest(self, quantity: Callable[[Training], float | np.ndarray]) -> float:
+        """The largest value that a quantity has for one of the runs.
+
+        Raises:
+            NothingToMeasure: it has none.
+        """
+        values = np.concatenate([np.ravel(quantity(run)) for run in self.runs.values()])
+        if not values.size:
+            raise NothingToMeasure(
+                "this configuration has no step at which the pair stands out of the rounding of "
+                "larger eigenvalues"
+            )
+        return float(values.max())
 
     @property
     def ordinary(self) -> list[Training]:

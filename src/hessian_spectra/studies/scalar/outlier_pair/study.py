@@ -14,7 +14,7 @@ from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReL
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.training import HiddenLayerConfig, numeric_spectrum, recorded
 from hessian_spectra.training import descend, follow, stochastic_gradient_descent
-from hessian_spectra.validation import require, require_different, require_positive
+from hessian_spectra.validation import require, require_different, require_scale
 from hessian_spectra.work import KEEPS_NOTHING, Run
 
 NETWORKS: Mapping[str, type[nn.Module]] = {"linear": TwoLayerLinear, "relu": TwoLayerReLU}
@@ -66,7 +66,9 @@ class Config(HiddenLayerConfig):
         high = self.high_learning_rate
         require(high >= 0, "high_learning_rate", "a positive number, or 0 for none", high)
         require(0 <= self.high_momentum < 1, "high_momentum", "in [0, 1)", self.high_momentum)
-        require_positive(self, "high_initial_scale")
+        require_scale(self, "high_initial_scale")
+        drawn = "relu" not in self.networks or bool((self.initial_weights()[0] > 0).any())
+        require(drawn, "seed", "one that draws a hidden unit with v > 0 of this width", self.seed)
 
     def runs(self) -> dict[str, Variant]:
         """The runs by their names."""
@@ -86,13 +88,17 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
 
     Returns:
         ``x``, ``y``, the names of the ``runs``, and for each ``<run>/step`` (r,), ``loss`` (r,),
-        ``v`` and ``w`` (r, m), ``learning_rate``, ``momentum``, ``diverged_at`` (-1 for never).
+        ``v`` and ``w`` (r, m), ``learning_rate``, ``momentum``, ``diverged_at`` (-1 for never), and
+        ``emptied_at`` if that happened, see :func:`_before_empty`.
 
     Raises:
-        ValueError: the data set has more than one feature, or a run starts with an infinite loss.
+        ValueError: the data set has more than one feature, or none with x > 0 for a ReLU network,
+            or a run starts with an infinite loss.
     """
     x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
     require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
+    seen = "relu" not in config.networks or bool((x > 0).any())
+    require(seen, "data", "a sample with x > 0 for the ReLU network", config.data)
     descents = {}
     for name, planned in config.runs().items():
         v, w = config.initial_weights(scale=planned.initial_scale)
@@ -111,10 +117,26 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
         )
     arrays: Arrays = {"x": data["x"], "y": data["y"], "runs": np.array(list(descents))}
     for name, trajectory in follow(descents, run.log).items():
-        arrays |= {f"{name}/{key}": array for key, array in recorded(trajectory).items()}
+        kept = recorded(trajectory)
+        if config.runs()[name].network == "relu":
+            kept = _before_empty(kept)
+        arrays |= {f"{name}/{key}": array for key, array in kept.items()}
         arrays[f"{name}/learning_rate"] = np.array(config.runs()[name].learning_rate)
         arrays[f"{name}/momentum"] = np.array(config.runs()[name].momentum)
     return arrays
+
+
+def _before_empty(kept: Arrays) -> Arrays:
+    """What was recorded of a ReLU network while it had a hidden unit with v > 0.
+
+    Without one it has no pair; ``emptied_at`` is the first recorded step at which it had none.
+    """
+    empty = ~(kept["v"] > 0).any(axis=1)
+    if not empty.any():
+        return kept
+    end = int(empty.argmax())
+    cut = {name: array[:end] if array.ndim else array for name, array in kept.items()}
+    return cut | {"emptied_at": np.array(kept["step"][end])}
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:
@@ -130,23 +152,16 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         ``phase`` (r,) of learning; ``alignment`` (r,) ⟨w, v⟩; ``units`` (r,), the hidden units
         behind the pair; ``squared_norm`` (r, 2) of v and w; ``second_moment`` E[x²] and ``moment``
         E[yx]; and what ``train`` said about the run.
-
-    Raises:
-        ValueError: at some step no hidden unit is left in the positive cell.
     """
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
     arrays: Arrays = {"runs": networks["runs"]}
     for name in networks["runs"].tolist():
         network = config.runs()[name].network
-        for key in ("step", "loss", "learning_rate", "momentum", "diverged_at"):
-            arrays[f"{name}/{key}"] = networks[f"{name}/{key}"]
-        weights = zip(
-            networks[f"{name}/step"].tolist(),
-            torch.from_numpy(networks[f"{name}/v"]),
-            torch.from_numpy(networks[f"{name}/w"]),
-            strict=True,
-        )
-        rows = [_at_step(network, step, v, w, x, y) for step, v, w in weights]
+        for key in ("step", "loss", "learning_rate", "momentum", "diverged_at", "emptied_at"):
+            if f"{name}/{key}" in networks:
+                arrays[f"{name}/{key}"] = networks[f"{name}/{key}"]
+        weights = (torch.from_numpy(networks[f"{name}/{key}"]) for key in "vw")
+        rows = [_at_step(network, v, w, x, y) for v, w in zip(*weights, strict=True)]
         arrays |= stacked(rows, f"{name}/")
         arrays[f"{name}/pair_cell"] = np.array(PAIR_CELLS[network])
         chosen = x > 0 if network == "relu" else torch.ones_like(x, dtype=torch.bool)
@@ -155,16 +170,11 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     return arrays
 
 
-def _at_step(network: str, step: int, v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Arrays:
+def _at_step(network: str, v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Arrays:
     """The closed form of one network, and the positive cell's part of it for ReLU."""
     if network == "relu":
         spectrum = cf.two_layer_relu(w, v, x, y)
         w, v, y, x = w[v > 0], v[v > 0], y * (x > 0), x * (x > 0)
-        if len(v) == 0:
-            raise ValueError(
-                f"seed: expected a hidden unit with v > 0 at every step, got none at step {step}; "
-                "take another seed, more width or a lower learning rate"
-            )
     else:
         spectrum = cf.two_layer_linear(w, v, x, y)
     second_moment, moment, alignment = torch.mean(x * x), torch.mean(y * x), torch.dot(w, v)

@@ -17,7 +17,8 @@ from hessian_spectra.models import HalfSquaredError, TwoLayerReLU, standard_para
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.validation import require, require_at_least, require_positive
+from hessian_spectra.studies.training import require_dense
+from hessian_spectra.validation import require, require_at_least, require_scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,8 @@ class Config(DataStudyConfig):
 
     def __post_init__(self) -> None:
         require_at_least(1, self, "width")
-        require_positive(self, "variance_times_fan_in")
+        require_dense(2 * self.width, "width")
+        require_scale(self, "variance_times_fan_in")
         require(
             0 <= self.positive_units <= self.width,
             "positive_units",
