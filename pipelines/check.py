@@ -3,7 +3,7 @@
 from hessian_spectra.ledger.evaluation import broken
 from hessian_spectra.ledger.record import read_claims
 from hessian_spectra.results import write_bytes
-from pipelines.stage import Context, run
+from pipelines.stage import Context, main
 
 
 def check(context: Context) -> None:
@@ -20,4 +20,4 @@ def check(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(check, "check")
+    main(check, "check")

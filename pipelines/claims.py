@@ -7,7 +7,7 @@ from hessian_spectra.ledger.totals import metrics, summary
 from hessian_spectra.results import write_bytes, write_json
 from pipelines import chain
 from pipelines.schema import plain
-from pipelines.stage import Context, run
+from pipelines.stage import Context, main
 
 
 def claims(context: Context) -> None:
@@ -21,4 +21,4 @@ def claims(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(claims, "claims")
+    main(claims, "claims")

@@ -8,7 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hessian_spectra.results import write_bytes
 from pipelines import inputs, schema
-from pipelines.stage import INPUTS, PARAMS, Context, run
+from pipelines.stage import INPUTS, PARAMS, Context, main
 
 HEADER = "# Written by the stage `configure` from conf/: change conf/ or use overrides.\n"
 
@@ -73,4 +73,4 @@ def configure(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(configure)
+    main(configure)

@@ -4,7 +4,7 @@ from hessian_spectra import tracking
 from hessian_spectra.results import write_json
 from pipelines import chain
 from pipelines.schema import plain
-from pipelines.stage import Context, run
+from pipelines.stage import Context, main
 
 
 def dashboard(context: Context) -> None:
@@ -24,4 +24,4 @@ def dashboard(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(dashboard, "dashboard")
+    main(dashboard, "dashboard")

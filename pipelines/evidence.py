@@ -15,7 +15,7 @@ from hessian_spectra.results import archive, digest, write_arrays, write_bytes, 
 from pipelines import chain, schema
 from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain
-from pipelines.stage import Context, run
+from pipelines.stage import Context, main
 
 # What is recorded of each network is kept up to this size, in bytes.
 SMALL = 8 * 2**20
@@ -96,4 +96,4 @@ def evidence(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(evidence, estimates=True)
+    main(evidence, estimates=True)

@@ -2,7 +2,7 @@
 
 from hessian_spectra.drawing.save import save
 from pipelines import chain, inputs
-from pipelines.stage import Context, run
+from pipelines.stage import Context, main
 
 
 def figures(context: Context) -> None:
@@ -17,4 +17,4 @@ def figures(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(figures, inputs.DRAWS, estimates=True)
+    main(figures, inputs.DRAWS, estimates=True)

@@ -2,7 +2,7 @@
 
 from hessian_spectra.results import write_arrays
 from pipelines.schema import entry, module_of, storage_of
-from pipelines.stage import Context, run
+from pipelines.stage import Context, main
 
 
 def prepare(context: Context) -> None:
@@ -16,4 +16,4 @@ def prepare(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(prepare, "prepare")
+    main(prepare, "prepare")

@@ -1,7 +1,7 @@
 """Command publish: make the W&B workspace and report with one group of panels per paper."""
 
 from hessian_spectra import tracking
-from pipelines.stage import REPORTS, Context, run
+from pipelines.stage import REPORTS, Context, main
 
 
 def publish(context: Context) -> None:
@@ -11,4 +11,4 @@ def publish(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(publish)
+    main(publish)

@@ -2,7 +2,7 @@
 
 from hessian_spectra.report import build
 from hessian_spectra.results import write_bytes
-from pipelines.stage import Context, run
+from pipelines.stage import Context, main
 
 
 def report(context: Context) -> None:
@@ -11,4 +11,4 @@ def report(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(report, "report")
+    main(report, "report")

@@ -2,7 +2,7 @@
 
 from hessian_spectra.results import write_arrays
 from pipelines import chain, inputs
-from pipelines.stage import Context, run
+from pipelines.stage import Context, main
 
 
 def side(context: Context) -> None:
@@ -13,4 +13,4 @@ def side(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(side, inputs.COMPUTES, estimates=True)
+    main(side, inputs.COMPUTES, estimates=True)

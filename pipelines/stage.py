@@ -1,5 +1,7 @@
 """What all entry points share: Hydra, the keys they may read, errors in one line."""
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -184,3 +186,19 @@ def _failed(error: Exception) -> int:
         raise error
     print(f"{kind(error)}: {one_line(error)}", file=sys.stderr)
     return 2
+
+
+def main(work: Callable[[Context], None], reads: str = "", estimates: bool = False) -> None:
+    """:func:`run` in a process of its own, which does no more than it must before and after.
+
+    The pipeline starts some hundred processes. To look for garbage while torch is imported, and to
+    take all its modules down at the end, takes more than half a second in each.
+    """
+    gc.set_threshold(100_000, 20, 20)
+    try:
+        run(work, reads, estimates)
+    except SystemExit as ended:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(ended.code if isinstance(ended.code, int) else 1)

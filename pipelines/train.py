@@ -1,7 +1,7 @@
 """Stage train: train networks once and keep what they recorded on the way."""
 
 from pipelines import chain, inputs
-from pipelines.stage import Context, run
+from pipelines.stage import Context, main
 
 
 def train(context: Context) -> None:
@@ -10,4 +10,4 @@ def train(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(train, inputs.COMPUTES, estimates=True)
+    main(train, inputs.COMPUTES, estimates=True)

@@ -5,7 +5,7 @@ DVC skips stages that are up to date, so that a run which was made offline would
 
 from hessian_spectra import tracking
 from pipelines.chain import WANDB
-from pipelines.stage import Context, run
+from pipelines.stage import Context, main
 
 
 def upload(context: Context) -> None:
@@ -14,4 +14,4 @@ def upload(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    run(upload)
+    main(upload)
