@@ -60,7 +60,7 @@ def _lacks_memory(error: BaseException) -> bool:
 
 def _size(text: str) -> str:
     found = SIZE.search(text)
-    return f": {found[0].removeprefix('tried to ')}" if found else ""
+    return f" to {found[0].removeprefix('tried to ')}" if found else ""
 
 
 def _about_overrides(text: str) -> str:

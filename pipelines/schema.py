@@ -16,6 +16,8 @@ from hessian_spectra.data.base import Storage
 from hessian_spectra.results import digest
 from hessian_spectra.validation import require
 
+# Whole numbers have 64 bits.
+LARGEST = 2**63 - 1
 MODES = ("offline", "online", "disabled")
 
 
@@ -90,9 +92,11 @@ def plain(config: DictConfig) -> dict[str, Any]:
 
 
 def _require_finite(value: Any, path: str) -> None:
-    """Refuse numbers that are none, wherever they stand: JSON has no word for them."""
+    """Refuse numbers that are none, wherever they stand, and those that no array holds."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"invalid config at '{path}': expected a finite number, got {value}")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise ConfigError(f"invalid config at '{path}': expected at most {LARGEST}, got {value}")
     if isinstance(value, dict):
         for key, entry in value.items():
             _require_finite(entry, f"{path}.{key}".strip("."))

@@ -262,13 +262,18 @@ def test_a_width_that_does_not_fit_in_the_memory_is_one_line(fail, monkeypatch):
     # More than the addresses of any process.
     arguments = ["only=two-layer-linear", f"networks.two-layer-linear.width={10**15}"]
     line = fail(train.train, inputs.COMPUTES, *arguments)
-    assert re.fullmatch(r"error: not enough memory: allocate \d{16,} bytes; .* smaller sizes", line)
+    assert re.fullmatch(
+        r"error: not enough memory to allocate \d{16,} bytes; .* smaller sizes", line
+    )
 
 
 @pytest.mark.parametrize(
     ("raised", "line"),
     [
-        (lambda: np.zeros((10**7, 10**7)), r"not enough memory: allocate 728\. TiB for an array "),
+        (
+            lambda: np.zeros((10**7, 10**7)),
+            r"not enough memory to allocate 728\. TiB for an array ",
+        ),
         (lambda: np.zeros(10**19), "Maximum allowed dimension exceeded$"),
         (lambda: bytearray(10**16), "not enough memory; choose smaller sizes$"),
         (lambda: torch.zeros(10**10, 10**10), "not enough memory; choose smaller sizes$"),

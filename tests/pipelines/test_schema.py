@@ -67,6 +67,10 @@ def test_the_configuration_fits(scale):
             "'data.sets.reversal.sequences[0][1]': expected a finite number, got inf",
         ),
         (
+            f"studies.cracking-fig8.steps={2**63}",
+            f"'studies.cracking-fig8.steps': expected at most {2**63 - 1}, got {2**63}",
+        ),
+        (
             "studies.cracking-fig8.learning_rate='inf'",
             "'studies.cracking-fig8.learning_rate': expected a finite number, got inf",
         ),

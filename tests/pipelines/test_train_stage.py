@@ -1,5 +1,6 @@
 """The stage that fans out: its estimate, its shards, and that where it runs changes nothing."""
 
+import re
 import sys
 
 import numpy as np
@@ -31,8 +32,8 @@ def run(monkeypatch, tmp_path):
     def call(module, *arguments, cluster="debug"):
         monkeypatch.setenv("HESSIAN_SPECTRA_CLUSTER", cluster)
         monkeypatch.setattr(sys, "argv", ["stage", *SMALL, *arguments])
+        work = getattr(module, module.__name__.rpartition(".")[2])
         with pytest.raises(SystemExit) as ended:
-            work = getattr(module, module.__name__.rpartition(".")[2])
             stage.run(work, inputs.COMPUTES, estimates=True)
         return ended.value.code
 
@@ -84,6 +85,14 @@ def test_an_unknown_launcher_is_refused_in_one_line(run, tmp_path, capsys):
     assert run(train, f"only={NAME}", cluster="cloud") == 2
     line = capsys.readouterr().err
     assert line == "error: cluster: expected one of debug, local, slurm, got 'cloud'\n"
+    assert list(tmp_path.rglob("*.npz")) == []
+
+
+def test_networks_that_do_not_fit_in_the_memory_of_a_worker_are_one_line(run, tmp_path, capsys):
+    arguments = [f"only={NAME}", f"{NETWORKS}.width={10**15}", "launcher.retries=0"]
+    assert run(train, *arguments, cluster="local") == 2
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
+    assert re.search(r"4 of 4 items are missing after .* allocate memory: you tried to ", line)
     assert list(tmp_path.rglob("*.npz")) == []
 
 
