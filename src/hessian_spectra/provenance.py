@@ -87,7 +87,7 @@ def _tell(node: Any, docstrings: bool, write: Callable[[str], None]) -> None:
         return
     kind = type(node)
     write(f"{kind.__name__}(")
-    for name in _told(kind):
+    for name in _told(kind):  # type: ignore[arg-type]
         value = getattr(node, name, None)
         if isinstance(value, list):
             if entries := _entries(node, name, docstrings):

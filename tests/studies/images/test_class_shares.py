@@ -126,7 +126,8 @@ def test_shares_that_cannot_be_had_are_left_out(data):
 
 
 def test_an_image_set_without_any_share_is_an_error(data):
-    with pytest.raises(ValueError, match=r"shares: expected .* \[40, 20, 20\] images .* got \[0.9\]"):
+    message = r"shares: expected .* \[40, 20, 20\] images .* got \[0.9\]"
+    with pytest.raises(ValueError, match=message):
         class_subsets.points(config(samples=60, shares=[0.9]), data)
 
 

@@ -98,7 +98,7 @@ def test_a_relu_network_is_followed_until_its_positive_cell_is_empty():
 def test_a_relu_network_needs_inputs_that_it_sees():
     data = wedge()
     hidden = {"x": -np.abs(data["x"]), "y": data["y"]}
-    with pytest.raises(ValueError, match="data: expected a sample with x > 0 .*, got 'test'"):
+    with pytest.raises(ValueError, match=r"data: expected a sample with x > 0 .*, got 'test'"):
         study.train(config(), hidden)
     assert len(study.train(config(networks=["linear"], steps=1), hidden)["linear/step"]) == 2
 

@@ -133,7 +133,7 @@ def quotient(over: np.ndarray | float, under: np.ndarray | float) -> np.ndarray:
     return np.divide(over, under, out=nothing, where=np.asarray(under) != 0)
 
 
-def worst(values: Iterable[float]) -> float:
+def worst(values: Iterable[float | np.ndarray]) -> float:
     """The largest finite value.
 
     Raises:
@@ -142,7 +142,7 @@ def worst(values: Iterable[float]) -> float:
     return max(_finite(values))
 
 
-def least(values: Iterable[float]) -> float:
+def least(values: Iterable[float | np.ndarray]) -> float:
     """The smallest finite value.
 
     Raises:
@@ -151,7 +151,7 @@ def least(values: Iterable[float]) -> float:
     return min(_finite(values))
 
 
-def _finite(values: Iterable[float]) -> list[float]:
+def _finite(values: Iterable[float | np.ndarray]) -> list[float]:
     found = [float(value) for value in values if np.isfinite(value)]
     if not found:
         raise NothingToMeasure("this configuration has no networks of which that can be said")

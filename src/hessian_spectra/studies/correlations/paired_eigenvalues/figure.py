@@ -63,7 +63,9 @@ def _draw_panel(axes: Axes, panel: Reading) -> None:
     axes.minorticks_off()
     if not panel.curved.any():
         return
-    panel = panel.at(panel.curved.any(axis=1), "networks with a Hessian other than zero")
+    panel = panel.at(
+        np.asarray(panel.curved.any(axis=1)), "networks with a Hessian other than zero"
+    )
     sizes, foot = panel["size"], _foot(panel)
     smallest, second = np.moveaxis(panel.distances, -1, 0)
     for values, colour, marker in ((smallest, SMALLEST, "o"), (second, SECOND, "s")):
