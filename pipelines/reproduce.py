@@ -17,11 +17,13 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
+from hessian_spectra.fan_out.local import ended_by_termination
 from hessian_spectra.work import cores
 
 LOCK = Path("dvc.lock")
@@ -62,7 +64,12 @@ def _dvc(*arguments: str) -> str:
 
 
 def _repro(*targets: str) -> None:
-    code = subprocess.run(("dvc", "--wait-for-lock", "repro", *targets), check=False).returncode
+    command = ("dvc", "--wait-for-lock", "repro", *targets)
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        code = process.wait()
+    finally:
+        _end([process])
     if code:
         raise Failed(code)
 
@@ -214,20 +221,20 @@ class Runner:
     def _stop(self) -> None:
         """End what still runs: each stage keeps what is finished."""
         self._stopping = True
-        for number, patience in ((signal.SIGINT, PATIENCE), (signal.SIGKILL, PATIENCE)):
-            for process in self._running:
-                _signal(process, number)
-            for process in list(self._running):
-                try:
-                    process.wait(patience)
-                    del self._running[process]
-                except subprocess.TimeoutExpired:
-                    continue
+        _end(self._running)
+        self._running.clear()
 
 
-def _signal(process: subprocess.Popen[str], number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, number)
+def _end(processes: Iterable[subprocess.Popen[Any]]) -> None:
+    """End processes, each with its session, if they run: first they are asked to."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        living = [process for process in processes if process.poll() is None]
+        for process in living:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+        for process in living:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE)
 
 
 def environment(jobs: int) -> dict[str, str]:
@@ -266,7 +273,8 @@ def _jobs() -> int:
 
 if __name__ == "__main__":
     try:
-        reproduce(_jobs())
+        with ended_by_termination():
+            reproduce(_jobs())
     except Failed as failed:
         sys.exit(failed.code)
     except KeyboardInterrupt:

@@ -5,12 +5,13 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import psutil
 import pytest
 
 from pipelines import reproduce
-from tests.pipelines.workspace import environment
+from tests.pipelines.workspace import ROOT, environment
 
 pytestmark = [pytest.mark.xdist_group("reproduce")]
 
@@ -109,6 +110,50 @@ def test_a_stage_that_fails_ends_the_others_at_once(run):
     assert not psutil.Process().children(recursive=True)
     assert any("numerics@b without []" in line for line in run.said)
     assert not any("killed" in line for line in run.said)
+
+
+ASKED = """#!{python}
+import json, pathlib, subprocess, sys
+if "status" in sys.argv:
+    print(json.dumps({{"numerics@b": []}}))
+elif "dag" in sys.argv:
+    print('"configure" -> "prepare";', '"prepare" -> "numerics@b";', sep="\\n")
+else:
+    stage = subprocess.Popen(["sleep", "100"])
+    pathlib.Path("stage").write_text(str(stage.pid))
+    stage.wait()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_who_is_asked_to_end_ends_the_stages(tmp_path, jobs, number):
+    (tmp_path / "dvc").write_text(ASKED.format(python=sys.executable))
+    (tmp_path / "dvc").chmod(0o755)
+    variables = environment() | {"PYTHONPATH": str(ROOT)}
+    variables["PATH"] = f"{tmp_path}:{variables['PATH']}"
+    command = [sys.executable, "-m", "pipelines.reproduce", "--jobs", jobs]
+    driver = subprocess.Popen(command, cwd=tmp_path, env=variables, stderr=subprocess.DEVNULL)
+    with driver:
+        wait_for(lambda: (tmp_path / "stage").exists() and (tmp_path / "stage").read_text())
+        driver.send_signal(number)
+        assert driver.wait(20) == 128 + number
+    stage = int((tmp_path / "stage").read_text())
+    wait_for(lambda: not runs(stage))
+
+
+def runs(process):
+    try:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def wait_for(happened):
+    until = time.monotonic() + 20
+    while not happened():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_a_lock_that_was_cut_off_is_taken_back(tmp_path, monkeypatch, capsys):
