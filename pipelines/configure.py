@@ -41,9 +41,10 @@ def refuse_ignored(composed: DictConfig, said: DictConfig) -> None:
     expected = _of_one_process(said)
     for key, got in _of_one_process(composed).items():
         if got != expected.get(key):
-            remedy = REMEDIES[key.partition(".")[0]]
+            remedy, shown = REMEDIES[key.partition(".")[0]], expected.get(key)
+            shown = "null" if shown is None else shown
             raise schema.ConfigError(
-                f"{key}: expected {expected.get(key)!r} as conf/ and the environment say, got "
+                f"{key}: expected {shown} as conf/ and the environment say, got "
                 f"{got!r}: no stage heeds what an experiment sets of it; {remedy}"
             )
 

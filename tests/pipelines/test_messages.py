@@ -189,8 +189,8 @@ SAID = {"only": None, "side": None, "launcher": {"workers": 0, "minutes": 240, "
 @pytest.mark.parametrize(
     ("key", "value", "expected", "remedy"),
     [
-        ("only", "cracking-fig7", None, "name the stage, as in dvc exp run figures@<study>"),
-        ("side", "numerics", None, "name the stage, as in dvc exp run numerics@<study>"),
+        ("only", "cracking-fig7", "null", "name the stage, as in dvc exp run figures@<study>"),
+        ("side", "numerics", "null", "name the stage, as in dvc exp run numerics@<study>"),
         ("launcher.workers", 7, 0, "set HESSIAN_SPECTRA_WORKERS and HESSIAN_SPECTRA_CLUSTER, or"),
         ("launcher.options", {"mem": "4GB"}, {}, "set HESSIAN_SPECTRA_WORKERS and HESSIAN_"),
     ],
@@ -210,7 +210,7 @@ def test_an_experiment_cannot_set_what_no_stage_heeds(key, value, expected, reme
 
 @pytest.mark.parametrize(
     ("override", "message"),
-    [("only=cracking-fig7", "error: only: expected None as "), ("scale=paper", "add data.root=")],
+    [("only=cracking-fig7", "error: only: expected null as "), ("scale=paper", "add data.root=")],
 )
 def test_a_refused_experiment_leaves_what_conf_says(
     monkeypatch, capsys, tmp_path, override, message
