@@ -46,7 +46,7 @@ def mark(
     """Ticks at fixed places alone, with a text each."""
     axis.set_major_locator(FixedLocator([*ticks]))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda place, _: text(place)))
+    axis.set_major_formatter(FuncFormatter(lambda place, _: text(float(place))))
 
 
 def plain_logarithm(axes: Axes) -> None:
