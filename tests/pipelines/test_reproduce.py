@@ -133,13 +133,21 @@ def test_who_is_asked_to_end_ends_the_stages(tmp_path, jobs, number):
     variables = environment() | {"PYTHONPATH": str(ROOT)}
     variables["PATH"] = f"{tmp_path}:{variables['PATH']}"
     command = [sys.executable, "-m", "pipelines.reproduce", "--jobs", jobs]
-    driver = subprocess.Popen(command, cwd=tmp_path, env=variables, stderr=subprocess.DEVNULL)
+    driver = subprocess.Popen(
+        command, cwd=tmp_path, env=variables, stderr=subprocess.DEVNULL, preexec_fn=heard
+    )
     with driver:
         wait_for(lambda: (tmp_path / "stage").exists() and (tmp_path / "stage").read_text())
         driver.send_signal(number)
         assert driver.wait(20) == 128 + number
     stage = int((tmp_path / "stage").read_text())
     wait_for(lambda: not runs(stage))
+
+
+def heard():
+    """Under nohup, or in the background of a shell, the tests would pass on their deafness."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def runs(process):
