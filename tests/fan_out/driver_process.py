@@ -67,6 +67,7 @@ def workers(folder: Path) -> set[int]:
 def main(call: dict[str, Any]) -> None:
     # As in a terminal, also where the tests run in the background, whose processes ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if "source" in call:
         sys.path.insert(0, call["source"])
     import fan_out_items
