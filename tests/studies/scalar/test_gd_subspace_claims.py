@@ -34,26 +34,22 @@ def departed(sides, name):
     return changed(sides, side, **{array: lambda values: values + shift})
 
 
-def planted_for(sides, fails):
-    return [
-        Planted(
-            paper="singh2026cracking",
-            artifact="Corollary 3.1",
-            holds=sides,
-            fails=fails,
-            reduced=[gd_subspace_sides(width=2, steps=1), gd_subspace_sides(steps=1)],
-        )
-    ]
+@pytest.fixture(scope="module")
+def planted_for(sides):
+    """What is planted for a claim, with what is to fail."""
+    reduced = [gd_subspace_sides(width=2, steps=1), gd_subspace_sides(steps=1)]
+    about = {"paper": "singh2026cracking", "artifact": "Corollary 3.1"}
+    return lambda *fails: [Planted(**about, holds=sides, fails=fails, reduced=reduced)]
 
 
 @pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, sides):
-    holds_and_fails(claims, planted_for(sides, [departed(sides, name)]), name)
+def test_a_claim_holds_and_fails(name, sides, planted_for):
+    holds_and_fails(claims, planted_for(departed(sides, name)), name)
 
 
 @pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, sides):
-    bears_a_missing_case(claims, planted_for(sides, []), name)
+def test_a_claim_bears_a_missing_case(name, planted_for):
+    bears_a_missing_case(claims, planted_for(), name)
 
 
 @pytest.mark.parametrize("optimizer", ["heavy_ball", "nesterov", "sgd", "weight_decay"])
@@ -61,10 +57,9 @@ def test_a_claim_bears_a_missing_case(name, sides):
     ("name", "array"),
     [("iterates_orthogonal_extended", "iterate"), ("bulk_constant_extended", "rotation")],
 )
-def test_the_extension_is_about_each_of_its_optimizers(optimizer, name, array, sides):
+def test_the_extension_is_about_each_of_its_optimizers(optimizer, name, array, sides, planted_for):
     far = {f"{optimizer}/{array}": lambda values: values + 1e-6}
-    fails = [changed(sides, "closed_form", **far)]
-    holds_and_fails(claims, planted_for(sides, fails), name)
+    holds_and_fails(claims, planted_for(changed(sides, "closed_form", **far)), name)
 
 
 def test_nothing_resolved_is_not_a_success(sides):
