@@ -13,15 +13,17 @@ repro: $(VENV)/ready
 	@sed -n 's/^\*\*\(.* claims: .*\)\*\*$$/\1/p' reports/claims.md
 	@echo 'Now open reports/index.html'
 
+# The tests of a file run in one process, so that what they share is made once.
+PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder
 test: $(VENV)/ready
-	pytest -n 2 --dist loadgroup
+	$(PYTEST)
 
 # The numerical tests on another processor, as it were: older instructions, which round otherwise.
 NUMERICAL := closed_form curvature data models networks studies training \
   $(addprefix test_,$(addsuffix .py,agreement matrix_products results seeding spectrum statistics))
 test-portable: $(VENV)/ready
 	MKL_CBWR=COMPATIBLE ATEN_CPU_CAPABILITY=default OPENBLAS_CORETYPE=Nehalem \
-	  pytest -n 2 --dist loadgroup $(NUMERICAL:%=tests/%)
+	  $(PYTEST) $(NUMERICAL:%=tests/%)
 
 lint: $(VENV)/ready
 	ruff check .
