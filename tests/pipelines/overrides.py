@@ -22,6 +22,7 @@ from omegaconf import DictConfig, OmegaConf
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.ledger.claims import Entry, Study
 from hessian_spectra.results import SIDES, digest
+from hessian_spectra.validation import require
 from pipelines import schema
 from tests.pipelines.workspace import ROOT
 
@@ -166,8 +167,11 @@ def _suits(entries: Mapping[str, tuple[str, Any]]) -> None:
     study = entries["studies"][1]
     if "networks" in entries:
         study.require_networks(entries["networks"][1])
-    if "data" in entries and (form := entries["data"][1].form) is not None:
-        study.require_data(form)
+    if "data" in entries:
+        data = entries["data"][1]
+        require(not data.stored, "root", f"the folder of {', '.join(data.stored)}", None)
+        if data.form is not None:
+            study.require_data(data.form)
 
 
 class Sampler:
