@@ -197,6 +197,7 @@ class Runner:
             text=True,
             env=self._environment,
             start_new_session=True,
+            preexec_fn=_heed,
         )
         self._running[process] = batch
         threading.Thread(target=self._follow, args=(process, batch), daemon=True).start()
