@@ -65,7 +65,7 @@ def _dvc(*arguments: str) -> str:
 
 def _repro(*targets: str) -> None:
     command = ("dvc", "--wait-for-lock", "repro", *targets)
-    process = subprocess.Popen(command, start_new_session=True)
+    process = subprocess.Popen(command, start_new_session=True, preexec_fn=_heed)
     try:
         code = process.wait()
     finally:
@@ -224,6 +224,11 @@ class Runner:
         self._stopping = True
         _end(self._running)
         self._running.clear()
+
+
+def _heed() -> None:
+    """Heed a request to stop, also of a driver in the background of a shell, which ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _end(processes: Iterable[subprocess.Popen[Any]]) -> None:
