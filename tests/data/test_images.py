@@ -124,6 +124,8 @@ def test_random_labels_of_fewer_images_are_the_same_ones():
         ({"split": "validation"}, "split: expected one of train, test, got 'validation'"),
         ({"classes": [0, 2]}, r"classes: expected classes 0 to K - 1, all of them, or -1, got .*"),
         ({"classes": [-2, 0]}, "classes: expected .*"),
+        ({"classes": [0, 1]}, "classes: expected one for each of 10 labels, or none, got .*"),
+        ({"split": "test"}, "split: expected train, as digits come without a test split, got .*"),
         ({"classes": [-1, -1]}, "classes: expected .*"),
         ({"per_class": -1}, r"per_class: expected 0 \(all\) or more, got -1"),
     ],
@@ -131,6 +133,21 @@ def test_random_labels_of_fewer_images_are_the_same_ones():
 def test_bad_settings_are_refused_in_one_line(change, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         config(**change)
+
+
+@pytest.mark.parametrize(
+    ("change", "shape"),
+    [
+        ({}, (1797,)),
+        ({"sources": ["mnist", "cifar10"]}, (50000,)),
+        ({"sources": ["mnist", "cifar10"], "split": "test"}, (10000,)),
+        ({"sources": ["digits", "own.npz"]}, ()),
+        ({"classes": [0] * 5 + [-1] * 5}, ()),
+        ({"per_class": 3}, ()),
+    ],
+)
+def test_settings_tell_how_many_images_there_are(change, shape):
+    assert config(**change).form.shape == shape
 
 
 def test_nothing_but_the_digits_is_made_without_a_root():

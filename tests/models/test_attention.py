@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.func import functional_call, grad, jvp
 
+from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention, VectorSelfAttention
 
 
@@ -81,6 +82,19 @@ def test_the_sink_draws_attention_to_the_first_token(layer, inputs):
 def test_parameters_come_as_value_query_key(layer, names):
     assert [name for name, _ in layer.named_parameters()] == names
     assert all(weights.dtype == torch.float64 for weights in layer.parameters())
+
+
+def test_nearly_one_hot_attention_keeps_the_digits_of_its_derivatives():
+    """Summing the tokens themselves would lose those of 1 - attention, six of them here."""
+    value, query, key = (torch.tensor(w, dtype=torch.float64) for w in (5737.4, [8.9163], [1.0992]))
+    layer = SelfAttention(value, query, key)
+    x = torch.tensor([[-1.85, -3.32]], dtype=torch.float64)
+    assert 1 - layer.attention(x).detach().max() < 1e-10
+    problem = cv.Problem(layer, HalfSquaredError("element"), [(x, x.flip(1))])
+    found = cv.dense_spectrum(cv.hessian(problem, check=False)).eigenvalues
+    # By differences of the loss with 60 digits.
+    true = [-0.1273030850810253, -0.0001385227967551164, 11.022399999987321]
+    torch.testing.assert_close(found, torch.tensor(true, dtype=torch.float64), rtol=0, atol=1e-12)
 
 
 # Forward mode loads torch's own scripted derivatives, which warn of their age.

@@ -148,6 +148,15 @@ def test_data_of_another_form_than_a_study_takes_are_refused(changed, override, 
         ("data.sets.gaussian-features.size=20", "data': expected at least "),
         ("data.sets.gaussian-inputs.features=2", "architectures': expected at most 2 inputs"),
         ("studies.data-fig1b.largest_width=3000", "largest_width': expected at most the "),
+        ("data.sets.wedge.size=10", "gd-subspace.batch_size': expected at most the 10 samples of"),
+        ("studies.diabetes-multi-input.width=251", "width': expected at most 5000 parameters for"),
+        ("studies.cracking-fig9.key_dimension=300", "key_dimension': expected at most 5000 param"),
+        ("studies.data-fig3.samples=1798", "samples': expected at most 1797, all images, got 1798"),
+        ("studies.data-fig2.samples=1798", "samples': expected at most 1797, all images, got 1798"),
+        (
+            "data.sets.gaussian-regression.size=34",
+            "data': expected at least 35 samples in gaussian",
+        ),
     ],
 )
 def test_data_too_small_for_a_study_are_refused(changed, override, message):

@@ -54,7 +54,13 @@ class SelfAttention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs ``(batch, length)`` for sequences ``(batch, length)``."""
-        return self.w_value * (self.attention(x) @ x[..., None])[..., 0]
+        attention = self.attention(x)
+        # Mean distances from the token that gets most attention. Where it gets nearly all, the
+        # derivative of a softmax times the tokens themselves is a difference of nearly equal
+        # numbers, of which as many digits are lost as 1 - attention is small.
+        most = x.gather(1, attention.detach().argmax(dim=-1))
+        away = (attention * (x[:, None, :] - most[:, :, None])).sum(dim=-1)
+        return self.w_value * (most + away)
 
 
 class VectorSelfAttention(nn.Module):

@@ -211,8 +211,8 @@ def gradient_descent(
 def _trajectory(name: str, records: list[Record], diverged_at: int | None) -> Trajectory:
     if not records:
         raise ValueError(
-            f"{name}: expected a finite loss below {LOSS_LIMIT:g} before the first step; "
-            "scale the data or the initial weights down"
+            f"{name}: expected a finite loss below {LOSS_LIMIT:g} before the first step, got a "
+            "larger one: scale the data or the initial weights down"
         )
     return Trajectory(
         steps=torch.tensor([record.step for record in records]),

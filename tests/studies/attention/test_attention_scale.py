@@ -93,6 +93,9 @@ def test_the_same_settings_give_the_same_numbers():
     [
         {"key_dimension": 2},
         {"weight_norm": 0.0},
+        {"largest_norm": 2e6},
+        {"massive_activation": 1e-7},
+        {"key_dimension": 2500},
         {"smallest_norm": -1.0},
         {"largest_norm": 0.1},
         {"largest_sink_bias": 0.0},

@@ -111,6 +111,8 @@ def test_figure_shows_every_positive_eigenvalue(reading):
     [
         {"input_scale": 0.0},
         {"residual": float("nan")},
+        {"input_scale": 1e7},
+        {"input_scale": 1e-3, "residual": 20.0},
         {"architectures": []},
         {"architectures": [[3]]},
         {"architectures": [[3, 0, 3]]},
@@ -120,8 +122,27 @@ def test_figure_shows_every_positive_eigenvalue(reading):
     ],
 )
 def test_bad_settings_are_refused_in_one_line(change):
-    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
+    with pytest.raises(ValueError, match=f"^{list(change)[-1]}: expected .*, got .*$"):
         config(**change)
+
+
+def test_figure_shows_three_networks_and_leaves_the_rest_to_the_claims():
+    many = Reading(both(architectures=[[3, 2], [2, 2], [3, 3, 3], [3, 2, 3]], top=2))
+    assert len(many.networks) == 4
+    assert len(draw(many).axes) == 2 * 4
+    assert "(d) " not in caption(many)
+
+
+def test_labels_that_are_lost_in_rounding_are_left_out():
+    """At depth 24 the smallest singular values have 24th powers below the rounding of the rest."""
+    deep, shallow = [5] * 25, [4, 4, 4]
+    one = Reading(both(architectures=[deep], top=2))
+    assert one.networks[0].magnified > 1e-8
+    with pytest.raises(NothingToMeasure, match="no network whose labels tell its smallest"):
+        one.with_clear_labels  # noqa: B018
+    two = Reading(both(architectures=[deep, shallow], top=2))
+    assert [network.sizes for network in two.with_clear_labels.networks] == [shallow]
+    assert two.networks[1].magnified < 1e-15
 
 
 def test_data_that_do_not_fit_are_refused_in_one_line():

@@ -98,6 +98,9 @@ def whole_samples(data, network, settings):
         ({"samples": 0}, "samples: expected at least 1"),
         ({"depth": 1}, "depth: expected at least 2 layers"),
         ({"initial_range": [0.7, 0.3]}, "initial_range: expected two numbers"),
+        ({"initial_range": [0.0, 0.0]}, "initial_range: expected a largest number from 1e-06"),
+        ({"initial_range": [0.1, 2e6]}, "initial_range: expected a largest number from 1e-06"),
+        ({"input_scale": 2e6}, "input_scale: expected a positive number from 1e-06"),
         ({"precision": "float16"}, "precision: expected float32 or float64"),
     ],
 )

@@ -117,6 +117,40 @@ def test_the_caption_measures():
 
 
 @pytest.mark.parametrize("cases", [[BALANCED], ABLATIONS])
+def test_without_any_network_the_curve_is_left(cases):
+    closed_form, numerics = arrays(cases)
+    closed_form["diverged_at"][:] = 7
+    for array in numerics.values():
+        array[:] = np.nan
+    (axes,) = draw(closed_form, numerics).axes
+    assert axes.get_title() == "eq. (14); no network has a sharpness"
+    count = len(closed_form["share"])
+    assert f"{count} of {count} networks diverged" in caption_of(closed_form, numerics)
+
+
+def test_networks_whose_weights_vanished_have_no_ratio():
+    closed_form, numerics = arrays(ABLATIONS)
+    numerics["sharpness"][::2] = numerics["ggn"][::2] = 0.0
+    assert draw(closed_form, numerics).axes
+    assert "nan" not in caption_of(closed_form, numerics)
+
+
+def test_a_case_without_least_squares_has_a_caption():
+    text = caption_of(*arrays(ABLATIONS[-1:]))
+    assert "where they do not" in text
+    assert "that of least squares" not in text
+
+
+def test_many_cases_stand_in_rows_of_three():
+    cases = [f"{x}-{w}-{phi}" for x in ("whitened", "raw") for w in ("balanced", "kaiming")
+             for phi in ("linear", "tanh")]  # fmt: skip
+    axes = draw(*arrays(cases, replicates=1)).axes
+    assert len(axes) == 12
+    assert [one.get_visible() for one in axes] == [True] * 8 + [False] + [True] * 3
+    assert axes[-1].get_title(loc="left") == "(k) Gauss-Newton matrix"
+
+
+@pytest.mark.parametrize("cases", [[BALANCED], ABLATIONS])
 def test_networks_that_all_diverged_are_a_figure_too(cases):
     closed_form, numerics = arrays(cases, (5000, 500))
     gone = closed_form["source"] == SOURCES[1]

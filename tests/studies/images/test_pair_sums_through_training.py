@@ -84,6 +84,28 @@ def test_the_print_may_name_fewer_than_are_asked_for():
     assert (narrow["printed"][:, 2:] > 0).all()
 
 
+def test_all_eigenvalues_are_taken_where_there_are_fewer_than_asked_for():
+    settings = config(top=50, width=3, narrow=1, epochs=30, recorded=1)
+    networks = study.train(settings, SETS)
+    reading = Reading(
+        {
+            "closed_form": study.closed_form(settings, networks),
+            "numerics": study.numerics(settings, networks),
+        }
+    )
+    parameters = {3: 3 * (RANK + CLASSES), 1: RANK + CLASSES}
+    for network in reading.networks:
+        assert network["hessian"].shape == (2, parameters[network.width])
+        assert network.gauss_newton_error("corrected") < 1e-10
+        # Of those that are zero there is no relative error, and the mean is of the others.
+        errors = network.errors("corrected", "ggn")
+        zero = network["corrected"] == 0
+        assert np.isnan(errors[zero]).all()
+        assert np.isfinite(network.error).all()
+    assert len(figure.draw(reading).axes) == 8
+    assert "nan" not in figure.caption(reading)
+
+
 def test_both_widths_see_the_same_samples(trained):
     wide, narrow = split(trained)[:2]
     np.testing.assert_array_equal(wide["target"], narrow["target"])

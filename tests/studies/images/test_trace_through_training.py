@@ -192,6 +192,14 @@ def test_the_figure_shows_every_network(sides):
     assert "(b) second, 20 images of 8 independent features" in figure.caption(reading)
 
 
+def test_the_figure_does_without_errors(sides):
+    closed_form, numerics = sides
+    exact = {name: 0 * a if "standard_error" in name else a for name, a in numerics.items()}
+    reading = Reading({"closed_form": closed_form, "numerics": exact})
+    assert len(figure.draw(reading).axes) == 3 * 2
+    assert "all random probes give the same trace" in figure.caption(reading)
+
+
 def test_classes_are_all_there(trained):
     for network in split(trained):
         assert network["target"].shape == (CLASSES, 8)

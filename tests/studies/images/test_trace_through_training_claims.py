@@ -107,6 +107,23 @@ def test_a_fall_after_the_early_epochs_does_not_count():
     assert value == pytest.approx(0.1)
 
 
+def test_without_a_standard_error_nothing_is_compared():
+    """Where all probes give the same trace, as of a diagonal Hessian."""
+    exact = traces()
+    for number in range(2):
+        exact = replaced(exact, number, "numerics", standard_error=np.zeros(len(EPOCHS)))
+    for name in ("trace", "no_bias"):
+        with pytest.raises(NothingToMeasure, match="all random probes give the same trace"):
+            measured(name, exact)
+    with pytest.raises(NothingToMeasure, match="no networks of which that can be said"):
+        measured("early", exact)
+    # An epoch without an error leaves the others.
+    one = np.append(0.0, 0.01 * traces()[0]["closed_form"]["trace"][1:])
+    assert measured(
+        "trace", replaced(traces(), 0, "numerics", standard_error=one)
+    ) == pytest.approx(1)
+
+
 def test_without_early_epochs_nothing_is_measured():
     sudden = np.array([1.0] + [FLOOR] * (len(EPOCHS) - 1))
     with pytest.raises(NothingToMeasure, match="no early epoch beside the start"):

@@ -1,7 +1,6 @@
 """What figures of image networks share: names of image sets, and columns of epochs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -75,7 +74,8 @@ def titles(sets: Iterable[str]) -> list[str]:
         >>> titles(["mnist", "my-own"])
         ['(a) MNIST', '(b) my-own']
     """
-    return [f"({ascii_lowercase[place]}) {image_set(s)}" for place, s in enumerate(sets)]
+    letters = zip(style.letters(), sets, strict=False)
+    return [f"({letter}) {image_set(source)}" for letter, source in letters]
 
 
 def columns(
@@ -95,7 +95,8 @@ def columns(
         len(ratios),
         len(sets),
         height=height,
-        width=min(style.FULL_WIDTH, 2.25 * len(sets) + 2.0),
+        # More than four would be too narrow on a page; the figure is wider for them.
+        width=max(min(style.FULL_WIDTH, 2.25 * len(sets) + 2.0), 1.6 * len(sets)),
         sharex="col",
         squeeze=False,
         height_ratios=ratios,

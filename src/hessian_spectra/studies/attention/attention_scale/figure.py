@@ -116,6 +116,8 @@ def _draw_condition(column: Any, reading: Reading, *names: str) -> None:
         main.semilogy(points, numeric, **look)
         main.semilogy(along[shown], exact[shown], color=colour, **style.EXACT)
         main.semilogy(along[shown], bound[shown], color=colour, linestyle=":")
+        if not shown.any():  # an axis in the logarithm needs numbers
+            main.semilogy(along, np.ones(len(along)), alpha=0)
         error.semilogy(
             points, visible(np.abs(numeric / number - 1)), linestyle="none",
             marker=marker, markersize=2.5, color=colour,

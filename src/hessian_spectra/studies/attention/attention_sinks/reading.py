@@ -7,8 +7,9 @@ from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
 
 # Shares of the largest eigenvalue: two that are closer than the first are equal but for rounding,
-# and two that are further apart than the second are not.
-EQUAL, APART = 1e-13, 1e-9
+# two that are further apart than the second are not, and a bulk below the third is too small to be
+# told from outliers that go to zero with it.
+EQUAL, APART, FAINT = 1e-13, 1e-9, 1e-6
 
 
 class Reading(StudyArrays):
@@ -35,7 +36,7 @@ class Reading(StudyArrays):
         gaps = np.diff(spectra) / largest
         clear = ((gaps < EQUAL) | (gaps > APART)).all(axis=1)
         apart = (np.diff(bulk) > APART * largest).all(axis=1)
-        return np.asarray(clear & apart & (np.abs(bulk) > APART * largest).all(axis=1))
+        return np.asarray(clear & apart & (np.abs(bulk) > FAINT * largest).all(axis=1))
 
     def where_resolved(self, values: np.ndarray) -> np.ndarray:
         """What is measured of the eigenvalues that repeat, at the sinks at which that can be told.

@@ -14,7 +14,7 @@ from hessian_spectra.studies.deep_linear.balanced_spectrum.reading import Networ
 
 LETTERS = string.ascii_lowercase
 # More would be too narrow; the rest are measured all the same.
-MOST_NETWORKS = 5
+MOST_NETWORKS = 3
 CORRECTED: dict[str, Any] = {"color": style.BLUE, "linewidth": 1.3}
 PRINTED: dict[str, Any] = {"color": style.VERMILION, "linewidth": 1.3, "linestyle": (0, (4, 1.5))}
 # The marks of the errors.

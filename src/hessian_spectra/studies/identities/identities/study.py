@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from hessian_spectra import curvature as cv
-from hessian_spectra.data.base import ONE_FEATURE
+from hessian_spectra.data.base import ONE_FEATURE, Form
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.studies.identities.identities.attention import theorems as attention
@@ -55,6 +55,16 @@ class Config(DataStudyConfig):
         require(self.instances >= 6, "instances", "at least 6", self.instances)
         require(2 <= self.width <= 50, "width", "2 to 50", self.width)
         require(self.points >= 2, "points", "at least 2", self.points)
+
+    def require_data(self, form: Form) -> None:
+        """Refuse other data than one feature, and too few for inputs of full rank."""
+        super().require_data(form)
+        # A slice takes the samples over and over: of D columns at least n/D rows are different, and
+        # deep networks have up to two thirds of the width, and one, as inputs.
+        columns = max(4, 2 * self.width // 3 + 1)
+        least = columns * (columns + 2)
+        expected = f"at least {least} samples in {self.data} for networks of width {self.width}"
+        require(form.shape[0] >= least, "data", expected, form.shape[0])
 
 
 def drawn(config: Config, data: Arrays) -> Iterator[tuple[str, Theorem, list[Instance]]]:

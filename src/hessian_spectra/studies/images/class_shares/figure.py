@@ -176,8 +176,7 @@ def _case_panel(axes: Axes, reading: Reading, one: Reading) -> None:
 
 def _several_cases(reading: Reading) -> Figure:
     cases = reading.main.by("case")
-    columns = min(max(3, len(cases)), 4)
-    figure, grid = style.panels(-(-len(cases) // columns) + 1, columns, height=2.3)
+    figure, grid = style.panels(-(-len(cases) // 3) + 1, 3, height=2.3)
     letters = iter("abcdefghijklmnopqrst")
     panels, bottom = grid[:-1].ravel(), grid[-1]
     for axes, (case, one) in zip(panels, cases.items(), strict=False):

@@ -138,6 +138,10 @@ class RowwiseAttention(SelfAttention):
         alignment = self.w_query @ self.w_key / len(self.w_key) ** 0.5
         return torch.tanh(x[:, :, None] * x[:, None, :] * alignment)
 
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs ``(batch, length)``: sums of tokens, as the weights do not make means of them."""
+        return self.w_value * (self.attention(x) @ x[..., None])[..., 0]
+
 
 def rowwise(instance: Instance) -> Quantities:
     """Theorem 3.5 with tanh of each score."""
