@@ -1,7 +1,9 @@
-"""How the configurations of studies and data sets refuse a bad value."""
+"""How a bad value of a configuration, or a package that is absent, is refused in one line."""
 
+import importlib
 import math
 from collections.abc import Callable, Collection, Sequence
+from types import ModuleType
 from typing import Any
 
 # Eigenvalues are products of a few of such numbers and differences of these products: beyond, they
@@ -74,3 +76,33 @@ def require_different_numbers(smallest: int, settings: Any, *fields: str) -> Non
         return bool(values) and min(values) >= smallest and len(set(values)) == len(values)
 
     _require_each(settings, fields, fits, f"different numbers of at least {smallest}")
+
+
+def optional_import(name: str, extra: str) -> ModuleType:
+    """The module of this name, from a package that only an extra of this library installs.
+
+    Call it in the function that needs the module, so that all else works without the package.
+
+    Args:
+        name: the module, with its dots if it has any; the result is this module, not its package.
+        extra: the extra that brings it, as in ``pip install "hessian-spectra[extra]"``.
+
+    Raises:
+        ModuleNotFoundError: the package is not installed; the one line says what installs it. An
+            error within an installed package is raised as it is.
+
+    Example:
+        >>> optional_import("json.decoder", "figures").__name__
+        'json.decoder'
+        >>> optional_import("no_such_package", "figures")
+        Traceback (most recent call last):
+        ModuleNotFoundError: this needs no_such_package: pip install "hessian-spectra[figures]"
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        package = name.partition(".")[0]
+        if error.name != package:
+            raise
+        message = f'this needs {package}: pip install "hessian-spectra[{extra}]"'
+        raise ModuleNotFoundError(message, name=package) from None
