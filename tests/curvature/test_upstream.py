@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.operators import right_gradient
+from hessian_spectra.curvature.curvlinops_operators import right_gradient
 
 from . import oracles
 from .cases import Case, normal
