@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import ArrayLike, read
-from hessian_spectra.closed_form.assumptions import require
+from hessian_spectra.closed_form.assumptions import Assumption
 
 Layers = Sequence[ArrayLike] | Tensor | np.ndarray
 
@@ -63,10 +63,10 @@ def unbalance(layers: Sequence[Tensor]) -> float:
     return max((float(defect) for defect in defects), default=0.0) / size if size > 0 else 0.0
 
 
-def require_whitened(moments: Tensor, tolerance: float, source: str) -> None:
-    """Refuse inputs whose second moments are not a multiple of the identity."""
-    advice = "whiten x, leaving out directions without variance, or pass check=False"
-    require("x xᵀ / n = σ² I", off_identity(moments), tolerance, source, advice)
+def whitened(moments: Tensor, tolerance: float) -> Assumption:
+    """The second moments of the inputs are a multiple of the identity."""
+    advice = "whiten x, leaving out directions without variance"
+    return Assumption("x xᵀ / n = σ² I", off_identity(moments), tolerance, advice)
 
 
 def off_identity(moments: Tensor) -> float:

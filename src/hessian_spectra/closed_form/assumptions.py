@@ -1,5 +1,8 @@
 """What happens when the inputs break the assumption of a theorem."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 # A violation up to this comes from rounding. A formula that ignores it is off by no more, relative
 # to the largest eigenvalue, than the rounding of the Hessian's own entries in a large network.
 ROUNDING = 1e-13
@@ -49,11 +52,39 @@ def tolerance_of(is_double: bool) -> float:
     return 1e-8 if is_double else 1e-4
 
 
-def require(assumption: str, violation: float, tolerance: float, source: str, advice: str) -> None:
-    """Refuse inputs that break an assumption.
+@dataclass(frozen=True)
+class Assumption:
+    """One assumption of a theorem, measured on some inputs.
+
+    Args:
+        formula: what is assumed, for example ``E[x] = 0``.
+        violation: how far the inputs are from it, on the scale of ``tolerance``.
+        tolerance: the largest violation that is let through.
+        advice: what the caller can do.
+
+    Example:
+        >>> Assumption("E[x] = 0", 0.5, 1e-8, "centre x").holds
+        False
+    """
+
+    formula: str
+    violation: float
+    tolerance: float
+    advice: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the violation is within the tolerance; one that is not a number never is."""
+        return self.violation <= self.tolerance
+
+
+def require(assumptions: Iterable[Assumption], source: str) -> None:
+    """Refuse inputs that break an assumption of a closed form, which ``check=False`` would pass.
 
     Raises:
-        AssumptionError: ``violation`` exceeds ``tolerance`` or is not a number.
+        AssumptionError: the first one that does not hold.
     """
-    if not violation <= tolerance:
-        raise AssumptionError(assumption, violation, tolerance, source, advice)
+    for one in assumptions:
+        if not one.holds:
+            advice = f"{one.advice}, or pass check=False"
+            raise AssumptionError(one.formula, one.violation, one.tolerance, source, advice)

@@ -22,11 +22,16 @@ from hessian_spectra.closed_form._layers import (
     off_identity,
     prefixes_and_suffixes,
     read_layers,
-    require_whitened,
     unbalance,
+    whitened,
 )
 from hessian_spectra.closed_form._pairs import rank_of, spectrum_of_pairs
-from hessian_spectra.closed_form.assumptions import ROUNDING, require, tolerance_of
+from hessian_spectra.closed_form.assumptions import (
+    ROUNDING,
+    Assumption,
+    require,
+    tolerance_of,
+)
 from hessian_spectra.spectrum import Spectrum
 
 
@@ -94,7 +99,9 @@ def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = Tr
     power = 2 * (scale * (depth - 1) + of_inputs)
     moments = x @ x.T / x.shape[1]
     if check:
-        _require_assumptions(layers, moments, tolerance_of(exact))
+        equation = 15 if depth == 2 else 9
+        source = f"The spectrum of a deep linear network (anon2026data, eq. {equation})"
+        require(whitened_and_balanced(layers, moments, tolerance_of(exact)), source)
     aligned = align(layers) if off_identity(moments) <= ROUNDING else None
     if aligned is None:
         return _reduced_spectrum(layers, x, power)
@@ -170,14 +177,16 @@ def pair_eigenvalues(
     )
 
 
-def _require_assumptions(layers: Sequence[Tensor], moments: Tensor, tolerance: float) -> None:
-    """Refuse inputs that are not whitened, and more than two layers that are not balanced."""
-    equation = 15 if len(layers) == 2 else 9
-    source = f"The spectrum of a deep linear network (anon2026data, eq. {equation})"
-    require_whitened(moments, tolerance, source)
+def whitened_and_balanced(
+    layers: Sequence[Tensor], moments: Tensor, tolerance: float
+) -> list[Assumption]:
+    """The inputs are whitened, and more than two layers balanced."""
+    found = [whitened(moments, tolerance)]
     if len(layers) > 2:
-        advice = "start from balanced weights and small steps, or pass check=False"
-        require("W_l W_lᵀ = W_{l+1}ᵀ W_{l+1}", unbalance(layers), tolerance, source, advice)
+        advice = "start from balanced weights and small steps"
+        formula = "W_l W_lᵀ = W_{l+1}ᵀ W_{l+1}"
+        found.append(Assumption(formula, unbalance(layers), tolerance, advice))
+    return found
 
 
 def _pair_spectrum(aligned: AlignedLayers, moments: Tensor, power: int) -> Spectrum:

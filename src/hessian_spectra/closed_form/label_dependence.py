@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, finite, is_double, read
-from hessian_spectra.closed_form._layers import require_whitened
-from hessian_spectra.closed_form.assumptions import tolerance_of
+from hessian_spectra.closed_form._layers import whitened
+from hessian_spectra.closed_form.assumptions import require, tolerance_of
 
 
 def sharpness_from_labels(
@@ -109,7 +109,7 @@ def least_squares_singular_values(
         raise ValueError("x: expected inputs that are not all 0")
     if check:
         source = "The least-squares solution (anon2026data, eq. 12)"
-        require_whitened(second_moments, tolerance_of(exact), source)
+        require([whitened(second_moments, tolerance_of(exact))], source)
     return torch.linalg.svdvals(y @ x.T / (x.shape[1] * sigma_squared)) ** (1 / depth)
 
 

@@ -5,12 +5,11 @@ from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import ArrayLike, is_double, read
 from hessian_spectra.closed_form._network import Network
-from hessian_spectra.closed_form.assumptions import require, tolerance_of
+from hessian_spectra.closed_form.assumptions import Assumption, require, tolerance_of
 from hessian_spectra.spectrum import Spectrum
 
 _SHAPES = {"w": "m", "v": "m", "b": "m", "x": "n", "y": "n"}
 _SOURCE = "Theorem B.1 (singh2026cracking, eq. 77 to 99)"
-_ADVICE = "standardise x (subtract its mean, divide by its root mean square), or pass check=False"
 
 
 def linear_with_bias(
@@ -58,7 +57,7 @@ def linear_with_bias(
     exact = is_double(w, v, b, x, y)
     w, v, b, x, y = read(_SHAPES, w=w, v=v, b=b, x=x, y=y)
     if check:
-        _require_standardised(x, tolerance_of(exact))
+        require(standardised(x, tolerance_of(exact)), _SOURCE)
     inputs = torch.stack([x, torch.ones_like(x)], dim=1)  # (n, 2)
     network = Network.of(w, torch.stack([v, b], dim=1), inputs, y)
     return network.spectrum("closed form, Theorem B.1", _second_layer_first)
@@ -87,7 +86,7 @@ def bias_sextic(
     exact = is_double(w, v, b, x, y)
     w, v, b, x, y = read(_SHAPES, w=w, v=v, b=b, x=x, y=y)
     if check:
-        _require_standardised(x, tolerance_of(exact))
+        require(standardised(x, tolerance_of(exact)), _SOURCE)
     residual = (w @ v) * x + w @ b - y
     dx, d = (x * residual).mean(), residual.mean()
     w2, v2, b2, vb, wv, wb = w @ w, v @ v, b @ b, v @ b, w @ v, w @ b
@@ -109,11 +108,14 @@ def bias_sextic(
     )
 
 
-def _require_standardised(x: Tensor, tolerance: float) -> None:
-    """Refuse inputs without zero mean and unit second moment."""
+def standardised(x: Tensor, tolerance: float) -> list[Assumption]:
+    """The inputs have zero mean and unit second moment."""
     mean, moment = float(x.mean()), float((x * x).mean())
-    require("mean(x) = 0", abs(mean), tolerance, _SOURCE, _ADVICE)
-    require("mean(x²) = 1", abs(moment - 1), tolerance, _SOURCE, _ADVICE)
+    advice = "standardise x (subtract its mean, divide by its root mean square)"
+    return [
+        Assumption("mean(x) = 0", abs(mean), tolerance, advice),
+        Assumption("mean(x²) = 1", abs(moment - 1), tolerance, advice),
+    ]
 
 
 def _second_layer_first(slots: Tensor) -> Tensor:

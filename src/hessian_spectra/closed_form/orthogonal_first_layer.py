@@ -9,7 +9,7 @@ from hessian_spectra.closed_form._blocks import pair_from_numbers
 from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, is_double, read
 from hessian_spectra.closed_form._layers import off_identity
 from hessian_spectra.closed_form._network import Network, triple_matrix
-from hessian_spectra.closed_form.assumptions import require, tolerance_of
+from hessian_spectra.closed_form.assumptions import Assumption, require, tolerance_of
 from hessian_spectra.spectrum import Spectrum
 
 _SOURCE = "The orthogonal first layer (conjectured in singh2026cracking, Section 4.1)"
@@ -68,7 +68,7 @@ def orthogonal_first_layer(
     exact = is_double(w, V, x, y)
     w, V, x, y = read({"w": "m", "V": "mD", "x": "nD", "y": "n"}, w=w, V=V, x=x, y=y)
     if check:
-        _require_orthogonal(V, x, y, tolerance_of(exact))
+        require(_assumptions(V, x, y, tolerance_of(exact)), _SOURCE)
     network = Network.of(w, V, x, y)
     return network.spectrum("closed form, orthogonal first layer", _first_layer_by_rows)
 
@@ -128,20 +128,28 @@ def pair_and_triple(
     return PairAndTriple(pair, triple.flip(-1))
 
 
-def _require_orthogonal(V: Tensor, x: Tensor, y: Tensor, tolerance: float) -> None:
-    """Refuse a first layer without orthogonal columns of one norm, or data that is not whitened."""
-    V = V / V.abs().max().clamp(min=torch.finfo(V.dtype).tiny)
-    advice = "take V from a QR factorisation, or pass check=False"
-    require("VᵀV = c I", off_identity(V.T @ V), tolerance, _SOURCE, advice)
+def _assumptions(V: Tensor, x: Tensor, y: Tensor, tolerance: float) -> list[Assumption]:
+    """The first layer has orthogonal columns of one norm, and the data is whitened."""
     identity = torch.eye(V.shape[1], dtype=V.dtype, device=V.device)
     violation = float((x.T @ x / len(x) - identity).abs().max())
-    advice = "whiten x (mean(x xᵀ) = I), or pass check=False"
-    require("mean(x xᵀ) = I", violation, tolerance, _SOURCE, advice)
+    whitened = Assumption("mean(x xᵀ) = I", violation, tolerance, "whiten x (mean(x xᵀ) = I)")
+    return [orthogonal_columns(V, tolerance), whitened, uncorrelated(x, y, tolerance)]
+
+
+def orthogonal_columns(V: Tensor, tolerance: float) -> Assumption:
+    """The columns are orthogonal and of one norm."""
+    V = V / V.abs().max().clamp(min=torch.finfo(V.dtype).tiny)
+    advice = "take V from a QR factorisation"
+    return Assumption("VᵀV = c I", off_identity(V.T @ V), tolerance, advice)
+
+
+def uncorrelated(x: Tensor, y: Tensor, tolerance: float) -> Assumption:
+    """The targets are uncorrelated with inputs of unit size."""
     y = y / y.abs().max().clamp(min=torch.finfo(y.dtype).tiny)
     size = y.square().mean().sqrt().clamp(min=torch.finfo(y.dtype).tiny)
     violation = float((x.T @ y / len(y)).abs().max() / size)
-    advice = "project the targets off the inputs, or pass check=False"
-    require("mean(y x) = 0", violation, tolerance, _SOURCE, advice)
+    advice = "project the targets off the inputs"
+    return Assumption("mean(y x) = 0", violation, tolerance, advice)
 
 
 def _first_layer_by_rows(slots: Tensor) -> Tensor:
