@@ -1,5 +1,6 @@
 """Numerical curvature: operators, eigen-solvers, traces and spectral densities."""
 
+from hessian_spectra.curvature.composition import Operator, as_operator, block_diagonal
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_matrix, dense_spectrum
 from hessian_spectra.curvature.density import SpectralDensity, spectral_density
 from hessian_spectra.curvature.distinct import DistinctEigenvalues, distinct_eigenvalues
@@ -24,6 +25,7 @@ __all__ = [
     "DENSE_LIMIT",
     "BlockBounds",
     "DistinctEigenvalues",
+    "Operator",
     "OperatorError",
     "Problem",
     "SecondMoments",
@@ -32,7 +34,9 @@ __all__ = [
     "SymmetricOperator",
     "TraceEstimate",
     "WeightStatistics",
+    "as_operator",
     "block_bounds",
+    "block_diagonal",
     "dense_matrix",
     "dense_spectrum",
     "distinct_eigenvalues",

@@ -2,31 +2,37 @@
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from hessian_spectra.curvature.interface import require_vectors
+from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.validation import optional_import
 
 
 @contextmanager
-def _without_deprecations() -> Iterator[None]:
+def without_deprecations() -> Iterator[None]:
     """The imports of curvlinops and torch's forward mode use torch.jit.script, which warns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
 
 
-def _curvlinops() -> ModuleType:
-    """The library, loaded at first use, because that takes seconds."""
-    with _without_deprecations():
-        import curvlinops.hessian
-    return curvlinops
+def load_curvlinops(module: str = "curvlinops") -> ModuleType:
+    """The library or a module of it, loaded at first use, because that takes seconds.
+
+    Raises:
+        ModuleNotFoundError: it is not installed.
+    """
+    with without_deprecations():
+        return optional_import(module, "curvlinops")
 
 
 @contextmanager
@@ -37,7 +43,7 @@ def right_gradient() -> Iterator[None]:
     for the affine weight of a layer norm and for a batch norm in training mode; of ``grad`` it
     gives the right ones.
     """
-    module = _curvlinops().hessian
+    module: Any = load_curvlinops("curvlinops.hessian")
     released = module.jacrev
     module.jacrev = torch.func.grad
     try:
@@ -63,7 +69,7 @@ class _SquaredError(nn.Module):
         return squares.mean() if self.reduction == "mean" else squares.sum()
 
 
-class CurvlinopsOperator:
+class CurvlinopsOperator(Operator):
     """A curvlinops operator over the batches of a problem, weighted as the problem weighs them.
 
     Args:
@@ -78,21 +84,17 @@ class CurvlinopsOperator:
     def __init__(self, problem: Problem, kind: str, backend: str = "curvlinops") -> None:
         if backend != "curvlinops":
             raise ValueError(f"backend: expected 'autograd' or 'curvlinops', got {backend!r}")
+        super().__init__(problem.size, problem.dtype, problem.device)
         self.problem = problem
-        self.shape = (problem.size, problem.size)
-        self.dtype = problem.dtype
-        self.device = problem.device
         loss = problem.loss
         self._loss = _SquaredError(loss.reduction) if isinstance(loss, nn.MSELoss) else loss
-        self._kind = getattr(_curvlinops(), kind)
+        self._kind = getattr(load_curvlinops(), kind)
         self._model = copy.deepcopy(problem.model)
         available = dict(self._model.named_parameters())
         self._parameters = [available[name] for name in problem.names]
 
-    def __matmul__(self, vectors: Tensor) -> Tensor:
-        """The product with a vector ``(p,)`` or with each column of a matrix ``(p, k)``."""
-        require_vectors(self, vectors)
-        total = torch.zeros_like(vectors)
+    def _matmat(self, columns: Tensor) -> Tensor:
+        total = torch.zeros_like(columns)
         for inputs, targets, weight in self.problem.batches():
             # One operator a batch: curvlinops weighs batches by samples alone.
             operator = self._kind(
@@ -103,6 +105,28 @@ class CurvlinopsOperator:
                 check_deterministic=False,
                 num_data=len(inputs),
             )
-            with right_gradient(), _without_deprecations(), sdpa_kernel(SDPBackend.MATH):
-                total.add_((operator @ vectors).detach(), alpha=weight)
+            with right_gradient(), without_deprecations(), sdpa_kernel(SDPBackend.MATH):
+                total.add_((operator @ columns).detach(), alpha=weight)
         return total
+
+
+def for_curvlinops(operator: Operator, shapes: Sequence[Sequence[int]] | None) -> Any:
+    """What :meth:`Operator.to_curvlinops` returns."""
+    p = operator.shape[0]
+    spaces = [(p,)] if shapes is None else [tuple(shape) for shape in shapes]
+    if sum(prod(space) for space in spaces) != p:
+        raise ValueError(f"shapes: expected p = {p} numbers together, got {spaces}")
+
+    # The base class is there once curvlinops is.
+    class SymmetricPyTorchLinearOperator(
+        load_curvlinops("curvlinops._torch_base").PyTorchLinearOperator
+    ):
+        SELF_ADJOINT = True
+        dtype, device = operator.dtype, operator.device
+
+        def _matmat(self, X: list[Tensor]) -> list[Tensor]:
+            columns = torch.cat([piece.reshape(-1, piece.shape[-1]) for piece in X])
+            pieces = (operator @ columns).split([prod(space) for space in spaces])
+            return [piece.view(like.shape) for piece, like in zip(pieces, X, strict=True)]
+
+    return SymmetricPyTorchLinearOperator(spaces, spaces)

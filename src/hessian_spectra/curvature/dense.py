@@ -39,13 +39,22 @@ def dense_matrix(operator: SymmetricOperator) -> Tensor:
     matrix = operator @ torch.eye(p, dtype=operator.dtype, device=operator.device)
     if not torch.isfinite(matrix).all():
         raise OperatorError("operator: a product with a unit vector is not finite")
+    require_symmetric(matrix)
+    return (matrix + matrix.T) / 2
+
+
+def require_symmetric(matrix: Tensor) -> None:
+    """Refuse a dense matrix that is asymmetric beyond rounding.
+
+    Raises:
+        OperatorError: ``‖A − Aᵀ‖_F`` is not small beside ``‖A‖_F``.
+    """
     asymmetry = float((matrix - matrix.T).norm())
     if asymmetry > _ASYMMETRY[matrix.dtype] * float(matrix.norm()):
         raise OperatorError(
             f"operator: expected a symmetric matrix, got ‖A − Aᵀ‖ = "
             f"{asymmetry / float(matrix.norm()):.1e} ‖A‖"
         )
-    return (matrix + matrix.T) / 2
 
 
 def dense_spectrum(operator: SymmetricOperator) -> Spectrum:

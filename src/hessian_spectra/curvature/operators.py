@@ -31,6 +31,7 @@ def hessian(
         ValueError: ``backend`` is another word.
 
     Example:
+        >>> import torch
         >>> from torch import nn
         >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
         >>> x = torch.tensor([[1.0], [3.0]], dtype=torch.float64)
@@ -54,6 +55,7 @@ def ggn(problem: Problem, *, backend: str = "autograd", check: bool = True) -> S
     Args and errors are those of :func:`hessian`; the check is with differences of the outputs.
 
     Example:
+        >>> import torch
         >>> from torch import nn
         >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
         >>> x = torch.tensor([[1.0], [3.0]], dtype=torch.float64)

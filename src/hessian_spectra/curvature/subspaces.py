@@ -28,12 +28,21 @@ def subspace_overlap(U: Tensor, V: Tensor) -> float:
             f"expected two bases of one shape (p, k) with k ≤ p, "
             f"got {tuple(U.shape)} and {tuple(V.shape)}"
         )
-    for name, basis in (("U", U), ("V", V)):
-        gram = basis.T @ basis
-        error = float((gram - torch.eye(len(gram), dtype=gram.dtype, device=gram.device)).norm())
-        # Rounding of k² dot products; a forgotten normalisation is far above.
-        if not error <= 1e3 * len(gram) * torch.finfo(gram.dtype).eps:
-            raise ValueError(
-                f"{name}: expected orthonormal columns, got ‖{name}ᵀ{name} − I‖ = {error:.1e}"
-            )
+    require_orthonormal("U", U)
+    require_orthonormal("V", V)
     return float((U.T @ V).square().sum()) / U.shape[1]
+
+
+def require_orthonormal(name: str, basis: Tensor) -> None:
+    """Refuse a matrix ``(p, k)`` whose columns are not orthonormal.
+
+    Raises:
+        ValueError: ``‖UᵀU − I‖_F`` is beyond rounding.
+    """
+    gram = basis.T @ basis
+    error = float((gram - torch.eye(len(gram), dtype=gram.dtype, device=gram.device)).norm())
+    # Rounding of k² dot products; a forgotten normalisation is far above.
+    if not error <= 1e3 * len(gram) * torch.finfo(gram.dtype).eps:
+        raise ValueError(
+            f"{name}: expected orthonormal columns, got ‖{name}ᵀ{name} − I‖ = {error:.1e}"
+        )
