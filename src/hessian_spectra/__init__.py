@@ -1,1 +1,30 @@
 """Exact and numerical spectra of neural-network Hessians."""
+
+import importlib
+from typing import Any
+
+# What a user's own network needs; the rest of the packages make the papers' figures. They are
+# loaded at first use, since torch takes seconds, and are no imports that the digest of a study's
+# code would follow.
+_ROOMS = (
+    "closed_form",
+    "curvature",
+    "models",
+    "results",
+    "seeding",
+    "spectrum",
+    "statistics",
+    "training",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name == "__version__":
+        return importlib.import_module(f"{__name__}._version").__version__
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ROOMS, "__version__"})

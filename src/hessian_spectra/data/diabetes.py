@@ -13,7 +13,7 @@ from hessian_spectra.data.base import (
     Storage,
 )
 from hessian_spectra.results import Arrays
-from hessian_spectra.validation import require
+from hessian_spectra.validation import optional_import, require
 
 FEATURES = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
 
@@ -60,9 +60,8 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
         (442, 10)
     """
     # Imported here: scikit-learn takes a second to load, and only this function needs it.
-    from sklearn.datasets import load_diabetes
-
-    inputs, targets = load_diabetes(return_X_y=True, scaled=False)
+    datasets = optional_import("sklearn.datasets", "pipeline")
+    inputs, targets = datasets.load_diabetes(return_X_y=True, scaled=False)
     x = _standardised(inputs.astype(np.float64))
     if config.feature != "all":
         x = np.ascontiguousarray(x[:, FEATURES.index(config.feature)])

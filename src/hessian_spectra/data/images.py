@@ -11,7 +11,7 @@ from hessian_spectra.data.base import IMAGES, OFFLINE, DataConfig, Form, Storage
 from hessian_spectra.data.tools import _archive, _torchvision
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require
+from hessian_spectra.validation import optional_import, require
 
 NAMES = ("digits", *_torchvision.CLASSES)
 SPLITS = ("train", "test")
@@ -135,9 +135,7 @@ def _loader(source: str) -> Callable[[str, str, Storage], tuple[np.ndarray, np.n
 
 def _digits(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:
     # Imported here: scikit-learn takes a second to load, and only this function needs it.
-    from sklearn.datasets import load_digits
-
-    digits = load_digits()
+    digits = optional_import("sklearn.datasets", "pipeline").load_digits()
     return digits.images.astype(np.uint8)[..., np.newaxis], digits.target.astype(np.int64)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from hessian_spectra.data.base import Storage
 from hessian_spectra.results import write_bytes
+from hessian_spectra.validation import optional_import
 
 # Names in configurations, and torchvision's classes.
 CLASSES = {"mnist": "MNIST", "fashion-mnist": "FashionMNIST", "cifar10": "CIFAR10"}
@@ -39,8 +40,7 @@ def load(name: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarra
         ValueError: a file has another checksum, cannot be read, or cannot be fetched or kept.
     """
     # Imported here: it takes a second to load, and most data sets do without.
-    from torchvision import datasets
-
+    datasets = optional_import("torchvision.datasets", "pipeline")
     published = getattr(datasets, CLASSES[name])
     if storage.root is None:
         raise FileNotFoundError(
