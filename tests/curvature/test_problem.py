@@ -5,42 +5,32 @@ import torch
 from torch import nn
 
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.network import FixedNetwork
 from hessian_spectra.models import HalfSquaredError
 
 from .cases import CASES, cases, classes, normal
 
-X, Y = normal(5, 3), normal(5, 2)
+X, Y, MEAN = normal(5, 3), normal(5, 2), nn.MSELoss()
 
 
 def linear() -> nn.Module:
     return nn.Linear(3, 2).double()
 
 
-def problem(model=None, loss=None, data=None, parameters=None) -> cv.Problem:
-    return cv.Problem(
-        linear() if model is None else model,
-        nn.MSELoss() if loss is None else loss,
-        [(X, Y)] if data is None else data,
-        parameters,
-    )
+def problem(model=None, loss=MEAN, data=((X, Y),), parameters=None, **others) -> cv.Problem:
+    return cv.Problem(linear() if model is None else model, loss, data, parameters, **others)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_batches_add_up_to_the_loss_over_all_data(case):
-    network = FixedNetwork(cv.Problem(case.model(), case.loss, case.data))
-    total = sum(
-        weight * network.loss(network.parameters, inputs, targets)
-        for inputs, targets, weight in network.problem.batches()
-    )
-    torch.testing.assert_close(total, case.value(case.model()), rtol=1e-13, atol=1e-15)
+    at = cv.Problem(case.model(), case.loss, case.data)
+    assert at.value() == pytest.approx(case.value(case.model()).item(), rel=1e-13, abs=1e-15)
 
 
 def test_weights_follow_what_the_loss_divides_by():
     def weights(loss, *targets):
         outputs = [normal(len(y), 3) for y in targets]
         at = problem(nn.Linear(3, 3).double(), loss, list(zip(outputs, targets, strict=True)))
-        return [weight for _, _, weight in at.batches()]
+        return [weight for _, weight in at.batches()]
 
     assert weights(nn.MSELoss(), normal(1, 3), normal(3, 3)) == [0.25, 0.75]
     assert weights(nn.MSELoss(reduction="sum"), normal(1, 3), normal(3, 3)) == [1.0, 1.0]
@@ -53,7 +43,8 @@ def test_weights_follow_what_the_loss_divides_by():
     probabilities = torch.full((2, 3, 4), 1 / 3).double()
     assert weights(heavy, probabilities, probabilities[:1]) == [2 / 3, 1 / 3]
     # One target of probabilities without batches.
-    assert weights(nn.L1Loss(), normal(2, 3), normal(2, 3)) == [0.5, 0.5]
+    assert weights(nn.L1Loss(), normal(2, 3), normal(3, 3, seed=1)) == [0.4, 0.6]
+    assert weights(nn.L1Loss(reduction="sum"), normal(2, 3), normal(3, 3, seed=1)) == [1.0, 1.0]
 
 
 def test_the_sizes_and_names_of_the_parameters():
@@ -87,21 +78,29 @@ def test_frozen_parameters_do_not_count():
         ({"data": [(X, Y / 0)]}, "expected finite targets"),
         ({"data": [(X.float(), Y)]}, "expected inputs of the parameters' type torch.float64"),
         ({"data": [(X, Y.float())]}, "expected targets of the parameters' type torch.float64"),
-        ({"data": [(X.to("meta"), Y)]}, "expected inputs on the parameters' device cpu"),
+        ({"data": [(X.to("meta"), Y)]}, "expected tensors with values, got one on meta"),
         ({"parameters": ["wieght"]}, r"there is no 'wieght'; available are \['bias', 'weight'\]"),
         ({"parameters": ["bias", "bias"]}, "expected each name once"),
         ({"parameters": []}, "got none"),
         ({"loss": nn.MSELoss(reduction="none")}, "expected reduction 'mean' or 'sum', got 'none'"),
-        ({"loss": nn.Identity()}, "got None from Identity"),
         ({"model": linear().half()}, "expected float32 or float64, got 'weight' of torch.float16"),
         (
             {"model": nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 2).double())},
             "expected one dtype and device, got torch.float32 on cpu and '1.weight'",
         ),
-        (
-            {"loss": nn.L1Loss(), "data": [(X[:2], Y[:2]), (X[2:], Y[2:])]},
-            "how L1Loss takes its mean over unequal batches is not known",
-        ),
+        ({"loss": None, "loss_fn": None}, "expected one of loss .* got neither"),
+        ({"loss_fn": lambda model, batch: 0}, "got both"),
+        ({"data": None}, "got NoneType"),
+        ({"data": [{"x": X}]}, "batch 0: expected a pair of tensors .* got dict; .*loss_fn="),
+        ({"weights": "mean"}, "weights: expected 'sum', numbers or a function, got 'mean'"),
+        ({"weights": [1.0, 2.0]}, "weights: expected one for each of 1 batches, got 2"),
+        ({"weights": [-1.0]}, r"expected finite numbers of at least 0, got \[-1.0\]"),
+        ({"parameters": "wei*t2"}, "there is no 'wei"),
+        ({"parameters": nn.Linear(1, 1)}, "expected a module of the model"),
+        ({"parameters": lambda name, parameter: False}, "got none"),
+        ({"model": nn.LazyLinear(2)}, "'weight' has no values yet; call the model on a batch"),
+        ({"memory": 10}, "memory: expected at least .* which one sample takes, got 10"),
+        ({"memory": 10, "weights": [1.0]}, "memory: .*give weights as a function"),
         (
             {"loss": nn.CrossEntropyLoss(), "data": [(X, torch.full((5,), -100))]},
             "the loss counts no target",
@@ -130,7 +129,7 @@ def test_data_that_can_be_read_once_is_refused():
 def test_a_loader_will_do():
     pairs = torch.utils.data.TensorDataset(X, Y)
     at = problem(data=torch.utils.data.DataLoader(pairs, batch_size=2))
-    assert [weight for _, _, weight in at.batches()] == [0.4, 0.4, 0.2]
+    assert [weight for _, weight in at.batches()] == [0.4, 0.4, 0.2]
     expected = cv.dense_matrix(cv.hessian(problem()))
     torch.testing.assert_close(cv.dense_matrix(cv.hessian(at)), expected)
 

@@ -9,7 +9,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.self_check import check_gauss_newton, check_hessian
 from hessian_spectra.models import HalfSquaredError, TwoLayerReLU
 
-from .cases import CASES, built, cases, classes, draws, normal
+from .cases import CASES, CURVED, built, cases, classes, draws, normal
 
 CHECKS = {cv.hessian: check_hessian, cv.ggn: check_gauss_newton}
 X, Y, LABELS = normal(30, 3), normal(30, 3, seed=1), classes(30)
@@ -31,8 +31,11 @@ class Changed:
         return self.operator @ vector + self.addition(vector)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+@pytest.mark.parametrize(
+    ("operator", "case"),
+    [*((cv.hessian, case) for case in CASES), *((cv.ggn, case) for case in CURVED)],
+    ids=lambda part: getattr(part, "name", None),
+)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_right_operators_pass(case, operator, dtype):
     data = [

@@ -75,32 +75,32 @@ class CurvlinopsOperator(Operator):
     Args:
         problem: network, loss and data. The network is copied.
         kind: the name of curvlinops' class.
-        backend: what the caller asked for, to refuse unknown words.
 
     Raises:
-        ValueError: ``backend`` is not ``"curvlinops"``.
+        ValueError: the problem has a loss function of model and batch.
     """
 
-    def __init__(self, problem: Problem, kind: str, backend: str = "curvlinops") -> None:
-        if backend != "curvlinops":
-            raise ValueError(f"backend: expected 'autograd' or 'curvlinops', got {backend!r}")
+    def __init__(self, problem: Problem, kind: str) -> None:
+        if problem.loss is None:
+            raise ValueError("backend: curvlinops takes a loss of outputs and targets, no loss_fn")
         super().__init__(problem.size, problem.dtype, problem.device)
         self.problem = problem
-        loss = problem.loss
-        self._loss = _SquaredError(loss.reduction) if isinstance(loss, nn.MSELoss) else loss
+        self._network = problem.fixed()
         self._kind = getattr(load_curvlinops(), kind)
-        self._model = copy.deepcopy(problem.model)
-        available = dict(self._model.named_parameters())
-        self._parameters = [available[name] for name in problem.names]
 
     def _matmat(self, columns: Tensor) -> Tensor:
         total = torch.zeros_like(columns)
-        for inputs, targets, weight in self.problem.batches():
+        # A copy for each call: curvlinops replaces the parameters of a module that is used twice.
+        network = copy.deepcopy(self._network)
+        loss = network.loss
+        if isinstance(loss, nn.MSELoss):
+            loss = _SquaredError(loss.reduction)
+        for (inputs, targets), weight in self.problem.batches():
             # One operator a batch: curvlinops weighs batches by samples alone.
             operator = self._kind(
-                self._model,
-                self._loss,
-                self._parameters,
+                network.model,
+                loss,
+                network.parameters,
                 [(inputs, targets)],
                 check_deterministic=False,
                 num_data=len(inputs),

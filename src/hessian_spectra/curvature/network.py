@@ -1,94 +1,202 @@
 """A network and its loss, held at the values they had when an operator was built."""
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.batches import Batch, cast
+from hessian_spectra.curvature.interface import OperatorError
+from hessian_spectra.curvature.selection import named_parameters
 
 # Broadcasting outputs (n, 1) against targets (n,) gives these losses a wrong value, not an error.
 _ELEMENTWISE = (nn.MSELoss, nn.BCEWithLogitsLoss)
 
 
-class FixedNetwork:
-    """A private copy of a problem's parameters and buffers, so that training may go on elsewhere.
+@contextmanager
+def undisturbed(device: torch.device) -> Iterator[None]:
+    """Leave the random numbers of the user's program as they are.
+
+    Dropout and the order of a shuffled loader draw from torch's global generators.
+    """
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        yield
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A network, and how the loss of a batch comes from it.
 
     Args:
-        problem: the problem whose network, loss and data are meant.
-        dtype: floating-point type to compute in; the problem's own by default.
+        model: the network, without ``torch.compile`` around it.
+        loss: a map from outputs and targets of a pair to a scalar, or ``None``.
+        loss_fn: a map from the model and a batch to a scalar, with or without outputs, or ``None``.
+        names: of the parameters that vary.
     """
 
-    def __init__(self, problem: Problem, dtype: torch.dtype | None = None) -> None:
-        self.problem = problem
-        self.dtype = dtype or problem.dtype
-        state = {
-            name: self._cast(tensor)
-            for name, tensor in (
-                *problem.model.named_parameters(),
-                *problem.model.named_buffers(),
-            )
-        }
-        self.parameters = [state.pop(name).requires_grad_() for name in problem.names]
-        self._fixed = state
-        self._loss_state = {
-            name: self._cast(tensor)
-            for name, tensor in (*problem.loss.named_parameters(), *problem.loss.named_buffers())
-        }
+    model: nn.Module
+    loss: Callable[..., Any] | None
+    loss_fn: Callable[..., Any] | None
+    names: tuple[str, ...]
 
-    def _cast(self, tensor: Tensor) -> Tensor:
-        dtype = self.dtype if tensor.is_floating_point() else tensor.dtype
-        return tensor.detach().to(dtype, copy=True)
 
-    def outputs(self, parameters: Sequence[Tensor], inputs: Tensor) -> Tensor:
-        """The network's outputs for one batch."""
-        state = {**self._fixed, **dict(zip(self.problem.names, parameters, strict=True))}
-        if inputs.is_floating_point():
-            inputs = inputs.to(self.dtype)
-        # The fused attention kernels cannot be differentiated twice; this one is the same function.
-        with sdpa_kernel(SDPBackend.MATH):
-            return functional_call(self.problem.model, state, (inputs,))
+class FixedNetwork:
+    """A private copy of network and loss: what is done to it, the user's own do not notice.
 
-    def loss_of_outputs(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """The loss of one batch, given the outputs.
+    Model and loss are copied together, so that a loss that holds the model's parameters (weight
+    decay, say) holds those of the copy.
+
+    Args:
+        objective: network and loss.
+        dtype: floating-point type to compute in; the parameters' own by default.
+
+    Raises:
+        ValueError: the model or the loss cannot be copied.
+    """
+
+    def __init__(self, objective: Objective, dtype: torch.dtype | None = None) -> None:
+        self._objective = objective
+        self._originals = {id(tensor) for tensor in objective.model.parameters()}
+        self.model, self.loss, self._loss_fn = _private(objective)
+        available = named_parameters(self.model)
+        self.dtype = dtype or available[objective.names[0]].dtype
+        self._convert = self.dtype != available[objective.names[0]].dtype
+        if self._convert:
+            for module in (self.model, self.loss, self._loss_fn):
+                if isinstance(module, nn.Module):
+                    module.to(self.dtype)
+            available = named_parameters(self.model)
+        self.model.requires_grad_(False)
+        self.parameters = [available[name].requires_grad_() for name in objective.names]
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """The loss of one batch, and the outputs that it is a function of, where they are known.
 
         Raises:
-            ValueError: outputs and targets of an elementwise loss differ in shape.
+            ValueError: outputs and targets of an elementwise loss differ in shape, or the loss is
+                no scalar.
+            OperatorError: the loss does not depend on the parameters, or reaches those of the
+                user's own model.
         """
-        if targets.is_floating_point():
-            targets = targets.to(self.dtype)
-        loss = self.problem.loss
-        if isinstance(loss, _ELEMENTWISE) and outputs.shape != targets.shape:
+        if self._convert:
+            batch = cast(batch, self.dtype)
+        # The fused attention kernels cannot be differentiated twice; this one is the same function.
+        with sdpa_kernel(SDPBackend.MATH):
+            if self._loss_fn is not None:
+                loss, outputs = _loss_and_outputs(self._loss_fn(self.model, batch))
+            else:
+                inputs, targets = batch
+                outputs = self.model(inputs)
+                loss = self._of_outputs(outputs, targets)
+        if not isinstance(loss, Tensor) or loss.numel() != 1:
+            raise ValueError(f"loss: expected a scalar tensor, got {_described(loss)}")
+        if torch.is_grad_enabled():
+            self._require_own_parameters(loss)
+        return loss.reshape(()), outputs
+
+    def _of_outputs(self, outputs: Any, targets: Any) -> Any:
+        assert self.loss is not None
+        if not isinstance(outputs, Tensor) and type(self.loss).__module__.startswith("torch.nn"):
             raise ValueError(
-                f"{type(loss).__name__}: expected outputs and targets of one shape, "
+                f"model: expected outputs that are a tensor, got {type(outputs).__name__}; say how "
+                "the loss comes from them with loss_fn=lambda model, batch: ..."
+            )
+        if isinstance(self.loss, _ELEMENTWISE) and outputs.shape != targets.shape:
+            raise ValueError(
+                f"{type(self.loss).__name__}: expected outputs and targets of one shape, "
                 f"got {tuple(outputs.shape)} and {tuple(targets.shape)}"
             )
-        return functional_call(loss, self._loss_state, (outputs, targets))
+        return self.loss(outputs, targets)
 
-    def loss(self, parameters: Sequence[Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
-        """The loss of one batch."""
-        return self.loss_of_outputs(self.outputs(parameters, inputs), targets)
+    def _require_own_parameters(self, loss: Tensor) -> None:
+        """Refuse a loss that is constant, or that a closure ties to the user's own parameters."""
+        if not loss.requires_grad:
+            raise OperatorError(
+                "the loss does not depend on the parameters; likely causes: (a) torch.no_grad, "
+                "detach or inference_mode in the model, (b) parameters that the model does not use"
+            )
+        for leaf in leaves(loss):
+            if id(leaf) in self._originals:
+                names = named_parameters(self._objective.model).items()
+                name = next(name for name, found in names if found is leaf)
+                raise OperatorError(
+                    f"the loss reaches {name!r} of the model outside, through a closure, which "
+                    "cannot be copied; let loss_fn(model, batch) use the model that it is given"
+                )
 
-    @torch.enable_grad()
-    def gradient(self, parameters: Sequence[Tensor] | None = None) -> Tensor:
-        """The gradient ``(p,)`` of the loss over all data, in one pass over the batches."""
-        at = self.parameters if parameters is None else parameters
-        leaves = [tensor.detach().requires_grad_() for tensor in at]
-        total = torch.zeros(self.problem.size, dtype=self.dtype, device=self.problem.device)
-        for inputs, targets, weight in self.problem.batches():
-            pieces = first_derivatives(self.loss(leaves, inputs, targets), leaves)
-            total.add_(flatten(pieces), alpha=weight)
-        return total
+    @contextmanager
+    def moved(self, vector: Tensor, step: float) -> Iterator[None]:
+        """While this is on, the parameters are θ + step · vector, ``vector`` of shape ``(p,)``."""
+        before = [parameter.detach().clone() for parameter in self.parameters]
+        pieces = split(vector.to(self.dtype), [parameter.shape for parameter in self.parameters])
+        with torch.no_grad():
+            for parameter, piece in zip(self.parameters, pieces, strict=True):
+                parameter.add_(piece, alpha=step)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for parameter, value in zip(self.parameters, before, strict=True):
+                    parameter.copy_(value)
 
-    def shifted(self, vector: Tensor, step: float) -> list[Tensor]:
-        """The parameters θ + step · vector."""
-        pieces = self.problem.split(vector.to(self.dtype))
-        return [
-            parameter.detach().add(piece, alpha=step)
-            for parameter, piece in zip(self.parameters, pieces, strict=True)
-        ]
+
+def _private(objective: Objective) -> tuple[nn.Module, Any, Any]:
+    """Copies of model, loss and loss function that share what these share."""
+    copies: dict[int, Any] = {}
+    try:
+        for module in objective.model.modules():
+            if hasattr(module, "_orig_mod"):
+                # A compiled module has no second derivatives; the one inside is the same function.
+                copies[id(module)] = copy.deepcopy(module._orig_mod, copies)
+            for value in vars(module).values():
+                # What a hook computes anew at each call, such as a normalised weight.
+                if isinstance(value, Tensor) and not value.is_leaf:
+                    copies[id(value)] = value.detach().clone()
+        parts = (objective.model, objective.loss, objective.loss_fn)
+        return copy.deepcopy(parts, copies)
+    except (TypeError, RuntimeError, AttributeError, NotImplementedError) as error:
+        raise ValueError(
+            "model: expected a network and a loss that copy.deepcopy can copy, got "
+            f"{type(error).__name__}: {str(error).splitlines()[0]}"
+        ) from error
+
+
+def _loss_and_outputs(result: Any) -> tuple[Any, Tensor | None]:
+    """What a loss function gives: a scalar, ``(loss, outputs)``, or an object that has both."""
+    if isinstance(result, tuple) and len(result) == 2 and not hasattr(result, "loss"):
+        return result
+    if hasattr(result, "loss"):
+        if result.loss is None:
+            raise ValueError(
+                "loss_fn: the model's output has no loss; a batch for it needs 'labels'"
+            )
+        return result.loss, getattr(result, "logits", None)
+    return result, None
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"shape {tuple(value.shape)}"
+    return type(value).__name__
+
+
+def leaves(value: Tensor, behind: Tensor | None = None) -> Iterator[Tensor]:
+    """The leaf tensors that a value's graph reaches, other than through the tensor ``behind``."""
+    waiting: list[Any] = [value.grad_fn]
+    seen = {None if behind is None else behind.grad_fn}
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            yield node.variable
+        waiting.extend(following for following, _ in node.next_functions)
 
 
 def first_derivatives(
@@ -103,3 +211,9 @@ def first_derivatives(
 def flatten(pieces: Sequence[Tensor]) -> Tensor:
     """Tensors of the parameters' shapes as one vector ``(p,)``."""
     return torch.cat([piece.reshape(-1) for piece in pieces])
+
+
+def split(vector: Tensor, shapes: Sequence[torch.Size]) -> list[Tensor]:
+    """A vector as tensors of these shapes, one after the other."""
+    pieces = vector.split([shape.numel() for shape in shapes])
+    return [piece.view(shape) for piece, shape in zip(pieces, shapes, strict=True)]

@@ -1,5 +1,8 @@
 """The Hessian and the Gauss-Newton matrix of a problem, as operators."""
 
+from collections.abc import Callable
+from typing import Literal
+
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
 from hessian_spectra.curvature.interface import SymmetricOperator
 from hessian_spectra.curvature.problem import Problem
@@ -7,12 +10,23 @@ from hessian_spectra.curvature.products import (
     DifferentiatedOperator,
     GaussNewtonOperator,
     HessianOperator,
+    require_curved_loss,
 )
-from hessian_spectra.curvature.self_check import check_gauss_newton, check_hessian
+from hessian_spectra.curvature.self_check import (
+    check_gauss_newton,
+    check_hessian,
+    check_repeatable,
+)
+
+Backend = Literal["autograd", "curvlinops"]
+Check = Literal["once", "always", False]
+
+# So many samples tell whether derivatives are right, whatever the size of the batches.
+_SAMPLES = 16
 
 
 def hessian(
-    problem: Problem, *, backend: str = "autograd", check: bool = True
+    problem: Problem, *, backend: Backend = "autograd", check: Check = "once"
 ) -> SymmetricOperator:
     """The Hessian ``H = ∇²L(θ)`` of the loss over all data, ``(p, p)``.
 
@@ -23,12 +37,13 @@ def hessian(
         backend: ``"autograd"`` differentiates the gradient in reverse and keeps its graph where the
             data is one batch; ``"curvlinops"`` is that library's product, with its error for layer
             norms removed, as an independent reference.
-        check: compare the operator with differences of the gradient and test its symmetry, on
-            random directions; costs about as much as 15 gradients.
+        check: compare two passes over the data, then, on a batch's first samples and in float64,
+            the products with differences of the gradient in random directions. ``"once"`` does so
+            for the first operator of a problem, ``"always"`` for each; ``False`` trusts.
 
     Raises:
         OperatorError: the check failed; the message lists likely causes.
-        ValueError: ``backend`` is another word.
+        ValueError: ``backend`` or ``check`` is another word.
 
     Example:
         >>> import torch
@@ -39,20 +54,24 @@ def hessian(
         >>> operator @ torch.ones(1, dtype=torch.float64)  # 2 mean(x²)
         tensor([10.], dtype=torch.float64)
     """
-    operator = _operator(HessianOperator, "HessianLinearOperator", problem, backend)
-    if check:
-        check_hessian(operator, problem)
-    return operator
+    _require_words(backend, check)
+    return _checked(
+        "HessianLinearOperator", HessianOperator, check_hessian, problem, backend, check
+    )
 
 
-def ggn(problem: Problem, *, backend: str = "autograd", check: bool = True) -> SymmetricOperator:
+def ggn(
+    problem: Problem, *, backend: Backend = "autograd", check: Check = "once"
+) -> SymmetricOperator:
     """The generalised Gauss-Newton matrix ``G = Σ_b c_b Jᵀ (∇²_f L_b) J / Σ_b c_b``, ``(p, p)``.
 
     ``J`` is the Jacobian of the outputs ``f`` of batch ``b`` with respect to θ. ``G`` is the
     Hessian of the loss with the network replaced by its linearisation, and is positive
     semi-definite for losses that are convex in the outputs.
 
-    Args and errors are those of :func:`hessian`; the check is with differences of the outputs.
+    Args and errors are those of :func:`hessian`; the check is with differences of the outputs. A
+    loss that is linear in the outputs, or that depends on the parameters beside through them,
+    raises an ``OperatorError`` in any case.
 
     Example:
         >>> import torch
@@ -63,16 +82,38 @@ def ggn(problem: Problem, *, backend: str = "autograd", check: bool = True) -> S
         >>> operator @ torch.ones(1, dtype=torch.float64)
         tensor([10.], dtype=torch.float64)
     """
-    operator = _operator(GaussNewtonOperator, "GGNLinearOperator", problem, backend)
-    if check:
-        check_gauss_newton(operator, problem)
-    return operator
+    _require_words(backend, check)
+    require_curved_loss(problem)
+    return _checked(
+        "GGNLinearOperator", GaussNewtonOperator, check_gauss_newton, problem, backend, check
+    )
 
 
-def _operator(
-    kind: type[DifferentiatedOperator], name: str, problem: Problem, backend: str
+def _require_words(backend: object, check: object) -> None:
+    if backend not in ("autograd", "curvlinops"):
+        raise ValueError(f"backend: expected 'autograd' or 'curvlinops', got {backend!r}")
+    if check is not False and check not in ("once", "always"):
+        raise ValueError(f"check: expected 'once', 'always' or False, got {check!r}")
+
+
+def _checked(
+    name: str,
+    kind: type[DifferentiatedOperator],
+    compare: Callable[[SymmetricOperator, Problem], None],
+    problem: Problem,
+    backend: str,
+    check: Check,
 ) -> SymmetricOperator:
-    """An operator of our own ``kind``, or curvlinops' of that ``name``."""
-    if backend == "autograd":
-        return kind(problem)
-    return CurvlinopsOperator(problem, name, backend)
+    """An operator of our own ``kind``, or curvlinops' of that ``name``, checked where asked for."""
+
+    def build(at: Problem) -> SymmetricOperator:
+        return kind(at) if backend == "autograd" else CurvlinopsOperator(at, name)
+
+    known = f"{name} by {backend}, {'train' if problem.model.training else 'eval'}"
+    if check == "always" or (check == "once" and known not in problem.checked):
+        check_repeatable(problem)
+        sample = problem.sample(_SAMPLES)
+        # Before the graph of the whole is built and kept.
+        compare(build(sample), sample)
+        problem.checked.add(known)
+    return build(problem)

@@ -1,15 +1,43 @@
 """What a curvature matrix belongs to: a network, a loss, data, and the parameters that vary."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import copy
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from hessian_spectra.curvature.weighting import denominator
+from hessian_spectra.curvature.batches import Batch, moved, part, rows, tensors
+from hessian_spectra.curvature.memory import rows_within
+from hessian_spectra.curvature.network import (
+    FixedNetwork,
+    Objective,
+    first_derivatives,
+    flatten,
+    split,
+    undisturbed,
+)
+from hessian_spectra.curvature.selection import (
+    Selection,
+    named_parameters,
+    require_parameter,
+    selected,
+)
+from hessian_spectra.curvature.weighting import (
+    Weighting,
+    Weights,
+    known_weighting,
+    measured_weighting,
+)
+from hessian_spectra.seeding import generator
 
-# Inputs and targets; a loader gives a list of the two.
-Batch = Sequence[Tensor]
+# Relative to a batch's loss: what the order of sums changes.
+_ROUNDING = {torch.float64: 1e-10, torch.float32: 1e-5}
+# How far the parameters go, relative to ‖θ‖, to where no two batches have the same loss.
+_AWAY = 1e-2
 
 
 class Problem:
@@ -17,152 +45,286 @@ class Problem:
 
     ``L_b`` is the loss of batch ``b`` and ``c_b`` the number that its mean divides by (samples,
     elements or counted targets), so that ``L`` is the loss over all data however the batches are
-    cut. For a loss with ``reduction="sum"`` it is ``Σ_b L_b``. θ is the vector ``(p,)`` of the
-    chosen parameters, each flattened row by row, one after the other.
+    cut. For a loss that is a sum it is ``Σ_b L_b``. θ is the vector ``(p,)`` of the chosen
+    parameters, each flattened row by row, one after the other. Nothing of the model is changed, not
+    even for a moment: what is computed is computed with a copy.
 
     Args:
-        model: the network, a map from a batch of inputs to outputs.
-        loss: ``nn.MSELoss``, ``nn.CrossEntropyLoss``, ``nn.BCEWithLogitsLoss``, ``nn.NLLLoss``,
-            ``HalfSquaredError``, or another module from outputs and targets to a scalar with a
-            ``reduction`` of ``"mean"`` or ``"sum"`` (another mean needs batches of one shape).
-            Class scores stand in axis 1, as torch has it: ``(n, C)`` or ``(n, C, length)``.
-        data: a list of ``(inputs, targets)`` batches, or a loader that gives the same batches each
-            time it is iterated.
-        parameters: names of the parameters that vary, in the order wanted; by default all of
-            ``model.named_parameters()`` that require a gradient.
+        model: the network; of a pair it maps inputs to outputs. What it is in (``train()`` or
+            ``eval()``) is differentiated.
+        loss: from outputs and targets of a pair to a scalar. ``nn.MSELoss``,
+            ``nn.CrossEntropyLoss``, ``nn.BCEWithLogitsLoss``, ``nn.NLLLoss`` and
+            ``HalfSquaredError`` say by themselves how batches add up; of another loss it is
+            measured, on each two neighbouring batches joined, or given by ``weights``. Class scores
+            stand in axis 1, as torch has it: ``(n, C)`` or ``(n, C, length)``.
+        data: a list of batches, or a loader that gives the same batches each time it is iterated.
+            They are brought to the parameters' device one after the other.
+        parameters: which parameters vary: names or patterns (``"layers.*.weight"``), modules, or a
+            function of name and parameter; by default all that require a gradient.
+        loss_fn: instead of ``loss``: from the model and a batch of any structure to a scalar, to a
+            pair ``(loss, outputs)``, or to an object with ``loss`` and ``logits`` as Hugging Face's
+            models give it. The outputs are what the Gauss-Newton matrix linearises.
+        weights: ``c_b`` as a function of the batch or one number for each; ``"sum"`` adds the
+            losses up.
+        memory: how many bytes the graph of a batch may take; larger batches are cut.
 
     Raises:
         ValueError: no batch, an empty one, inputs and targets of different lengths, numbers that
             are not finite, mixed types or devices, no such parameter, a frozen one, an iterator
-            that can be read only once, or a batch norm in training mode with several batches.
+            that can be read only once, batches of which it is not known how they add up or which
+            cannot be cut, or a batch norm in training mode with several batches.
 
     Example:
         >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
         >>> x = torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
         >>> problem = Problem(model, nn.MSELoss(), [(x[:1], x[:1]), (x[1:], x[1:])])
-        >>> problem.size, [weight for _, _, weight in problem.batches()]
+        >>> problem.size, [weight for _, weight in problem.batches()]
         (1, [0.3333333333333333, 0.6666666666666666])
+        >>> other = Problem(model, loss_fn=lambda model, batch: (model(batch["x"]) ** 2).mean(),
+        ...                 data=[{"x": x[:1]}, {"x": x[1:]}])
+        >>> [weight for _, weight in other.batches()]
+        [0.3333333333333333, 0.6666666666666666]
     """
 
     def __init__(
         self,
         model: nn.Module,
-        loss: nn.Module,
-        data: Iterable[Batch],
-        parameters: Sequence[str] | None = None,
+        loss: Callable[..., Any] | None = None,
+        data: Iterable[Batch] | None = None,
+        parameters: Selection | None = None,
+        *,
+        loss_fn: Callable[..., Any] | None = None,
+        weights: Weights | None = None,
+        memory: int | None = None,
     ) -> None:
-        self.model = model
+        if (loss is None) == (loss_fn is None):
+            raise ValueError(
+                "expected one of loss (of outputs and targets) and loss_fn (of model and batch), "
+                f"got {'neither' if loss is None else 'both'}"
+            )
+        if data is None or iter(data) is data:
+            raise ValueError(
+                "data: expected a list of batches or a loader that can be iterated again, "
+                f"got {type(data).__name__}; use list(data)"
+            )
+        # A compiled network has no second derivatives; the one inside is the same function.
+        self.model = getattr(model, "_orig_mod", model)
         self.loss = loss
+        self.loss_fn = loss_fn
         self.data = data
-        self.names = _names(model, parameters)
-        chosen = dict(model.named_parameters())
+        self.names = selected(self.model, parameters)
+        chosen = named_parameters(self.model)
         self.shapes = tuple(chosen[name].shape for name in self.names)
         self.size = sum(shape.numel() for shape in self.shapes)
         first = chosen[self.names[0]]
         self.dtype, self.device = first.dtype, first.device
         for name in self.names:
-            _require_parameter(name, chosen[name], self.dtype, self.device)
-        self._total, self.batch_count = self._survey()
-        layers = [
-            name or type(module).__name__
-            for name, module in model.named_modules()
-            if isinstance(module, _BatchNorm) and module.training
-        ]
-        if layers and self.batch_count > 1:
-            raise ValueError(
-                f"model: batch norm in training mode ({', '.join(layers)}) makes each batch "
-                f"another function, so {self.batch_count} have no common loss; call model.eval() "
-                "or give the data as one batch"
-            )
+            require_parameter(name, chosen[name], first)
+        # Which kinds of operators were compared with differences before.
+        self.checked: set[str] = set()
+        self._rows: int | None = None
+        self._numbers = _numbers(weights)
+        with undisturbed(self.device):
+            count = self._survey()
+            known = known_weighting(loss, None if self._numbers else weights)
+            if known is None and not self._numbers and (count > 1 or memory is not None):
+                known = self._measured()
+            self._weighting = known or Weighting(lambda batch: 1.0)
+            if memory is not None:
+                self._rows = self._fitting(memory)
+            self.batch_count, self._total = self._counted()
 
-    def _survey(self) -> tuple[float, int]:
-        """One pass over the data: checks each batch, counts what the loss divides by."""
-        if iter(self.data) is self.data:
-            raise ValueError(
-                "data: expected a list of batches or a loader that can be iterated again, "
-                f"got {type(self.data).__name__}; use list(data)"
-            )
-        total, shapes, known = 0.0, [], True
+    def _survey(self) -> int:
+        """One pass over the data that checks each batch; returns how many there are."""
+        count = 0
         for number, batch in enumerate(self.data):
-            _require_batch(number, batch, self.dtype, self.device)
-            count = denominator(self.loss, batch[1])
-            known = known and count is not None
-            total += 1.0 if count is None else count
-            shapes.append(tuple(batch[1].shape))
-        if not shapes:
+            if self.loss is not None:
+                _require_pair(number, batch, self.dtype)
+            _require_tensors(number, batch)
+            count += 1
+        if not count:
             raise ValueError("data: expected at least one batch (inputs, targets), got none")
-        if self.loss.reduction == "mean" and not known and len(set(shapes)) > 1:
+        if self._numbers and len(self._numbers) != count:
             raise ValueError(
-                f"loss: how {type(self.loss).__name__} takes its mean over unequal batches is not "
-                f"known; give batches of one shape or reduction='sum', got shapes {shapes}"
+                f"weights: expected one for each of {count} batches, got {len(self._numbers)}"
             )
+        return count
+
+    def _measured(self) -> Weighting:
+        """How batches add up, measured near θ, at parameters that fit no batch exactly."""
+        network = self.fixed()
+        length = float(flatten(network.parameters).detach().norm()) or 1.0
+        draw = torch.randn(self.size, generator=generator(0, "weights"), dtype=torch.float64)
+        direction = (draw / draw.norm()).to(self.device)
+
+        def evaluate(batch: Batch) -> float:
+            return float(network.forward(batch)[0])
+
+        with torch.no_grad(), network.moved(direction, _AWAY * length):
+            batches: Iterator[Batch] = (moved(batch, self.device) for batch in self.data)
+            if self._alone():
+                batches = iter(_halves(next(batches)))
+            return measured_weighting(evaluate, batches, _ROUNDING[self.dtype])
+
+    def _alone(self) -> bool:
+        """Whether there is a single batch."""
+        iterator = iter(self.data)
+        next(iterator)
+        return next(iterator, None) is None
+
+    def _fitting(self, memory: int) -> int:
+        """How many samples the largest batch may keep."""
+        if self._numbers:
+            raise ValueError(
+                "memory: batches with a number each cannot be cut; give weights as a function"
+            )
+        first = moved(next(iter(self.data)), self.device)
+        if rows(first) is None:
+            raise ValueError("memory: batches with tensors of different lengths cannot be cut")
+        return rows_within(memory, self.fixed(), first)
+
+    def _counted(self) -> tuple[int, float]:
+        """How many batches count, and what their weights divide by."""
+        counts = [count for _, count in self._pieces()]
+        total = 1.0 if self._weighting.summed else sum(counts)
         if not total > 0:
             raise ValueError(f"data: the loss counts no target, its mean divides by {total}")
-        return total, len(shapes)
+        layers = [
+            name or type(module).__name__
+            for name, module in self.model.named_modules()
+            if isinstance(module, _BatchNorm) and module.training
+        ]
+        if layers and len(counts) > 1:
+            raise ValueError(
+                f"model: batch norm in training mode ({', '.join(layers)}) makes each batch "
+                f"another function, so {len(counts)} have no common loss; call model.eval() "
+                "or give the data as one batch"
+            )
+        return len(counts), total
 
-    def batches(self) -> Iterator[tuple[Tensor, Tensor, float]]:
-        """The batches as ``(inputs, targets, weight)``: the loss is the weighted sum over them."""
-        for inputs, targets in self.data:
-            count = denominator(self.loss, targets)
-            share = (1.0 if count is None else count) / self._total
-            yield inputs, targets, 1.0 if self.loss.reduction == "sum" else share
+    def _pieces(self) -> Iterator[tuple[Batch, float]]:
+        """The batches, cut to the memory, each with its ``c_b``; none that counts nothing."""
+        for number, batch in enumerate(self.data):
+            at = moved(batch, self.device)
+            length = rows(at) if self._rows is not None else None
+            step = length if length is None else self._rows
+            for start in range(0, length or 1, step or 1):
+                piece = at if length is None else part(at, start, start + (step or 1))
+                count = self._numbers[number] if self._numbers else self._weighting.count(piece)
+                if count:
+                    yield piece, count
+
+    def batches(self) -> Iterator[tuple[Batch, float]]:
+        """The batches as ``(batch, weight)``: the loss is the weighted sum over them."""
+        for batch, count in self._pieces():
+            yield batch, count / self._total
+
+    def sample(self, count: int) -> "Problem":
+        """The same problem for a single batch, of about ``count`` samples where it can be cut.
+
+        It is the first batch that counts, or the first samples of it that have a finite loss.
+        """
+        smaller = copy.copy(self)
+        smaller._numbers, smaller._rows = (), None
+        batch, _ = next(self._pieces())
+        length = rows(batch) or 0
+        while count < length:
+            smaller.data = [part(batch, 0, count)]
+            if smaller._is_defined():
+                return smaller
+            count *= 4
+        smaller.data = [batch]
+        smaller.batch_count, smaller._total = smaller._counted()
+        return smaller
+
+    def _is_defined(self) -> bool:
+        """Whether the loss of a part of a batch has a value; of some losses only the whole has."""
+        try:
+            self.batch_count, self._total = self._counted()
+            return math.isfinite(self.value())
+        except (ValueError, RuntimeError, IndexError, TypeError):
+            return False
+
+    def fixed(self, dtype: torch.dtype | None = None) -> FixedNetwork:
+        """A private copy of network and loss with the parameters of this moment."""
+        return FixedNetwork(Objective(self.model, self.loss, self.loss_fn, self.names), dtype)
+
+    def value(self, network: FixedNetwork | None = None) -> float:
+        """The loss over all data, at the parameters of this moment or of a copy."""
+        at = network or self.fixed()
+        with self._undisturbed(network), torch.no_grad():
+            losses = [weight * at.forward(batch)[0].double() for batch, weight in self.batches()]
+        return torch.stack(losses).sum().item()
+
+    @torch.enable_grad()
+    def gradient(self, network: FixedNetwork | None = None) -> Tensor:
+        """The gradient ``(p,)`` of the loss over all data, in one pass over the batches."""
+        at = network or self.fixed()
+        total = torch.zeros(self.size, dtype=at.dtype, device=self.device)
+        with self._undisturbed(network):
+            for batch, weight in self.batches():
+                pieces = first_derivatives(at.forward(batch)[0], at.parameters)
+                total.add_(flatten(pieces), alpha=weight)
+        return total
+
+    def _undisturbed(self, network: FixedNetwork | None) -> AbstractContextManager[None]:
+        """What guards the random numbers, unless a caller with a copy of its own does."""
+        return undisturbed(self.device) if network is None else nullcontext()
 
     def split(self, vector: Tensor) -> list[Tensor]:
         """A vector ``(p,)`` as tensors of the parameters' shapes."""
-        pieces = vector.split([shape.numel() for shape in self.shapes])
-        return [piece.view(shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
+        return split(vector, self.shapes)
 
 
-def _names(model: nn.Module, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the parameters that vary."""
-    available = dict(model.named_parameters())
-    trainable = [name for name, parameter in available.items() if parameter.requires_grad]
-    names = tuple(trainable if wanted is None else wanted)
-    if not names:
-        raise ValueError("parameters: expected at least one that requires a gradient, got none")
-    for name in names:
-        if name not in available:
-            raise ValueError(f"parameters: there is no {name!r}; available are {sorted(available)}")
-        if name not in trainable:
-            raise ValueError(f"parameters: {name!r} is frozen (requires_grad is False)")
-    if len(set(names)) != len(names):
-        raise ValueError(f"parameters: expected each name once, got {list(names)}")
-    return names
+def _numbers(weights: Weights | None) -> tuple[float, ...]:
+    """The weights of batches where they are given as numbers, else none."""
+    if not isinstance(weights, Sequence) or isinstance(weights, str):
+        return ()
+    numbers = tuple(float(weight) for weight in weights)
+    if not all(0 <= number < float("inf") for number in numbers):
+        raise ValueError(f"weights: expected finite numbers of at least 0, got {list(weights)}")
+    return numbers
 
 
-def _require_parameter(
-    name: str, parameter: Tensor, dtype: torch.dtype, device: torch.device
-) -> None:
-    if dtype not in (torch.float32, torch.float64):
-        raise ValueError(f"parameters: expected float32 or float64, got {name!r} of {dtype}")
-    if parameter.dtype != dtype or parameter.device != device:
-        raise ValueError(
-            f"parameters: expected one dtype and device, got {dtype} on {device} and "
-            f"{name!r} of {parameter.dtype} on {parameter.device}"
-        )
-    if not torch.isfinite(parameter).all():
-        raise ValueError(f"parameters: expected finite numbers, got NaN or infinity in {name!r}")
+def _halves(batch: Batch) -> list[Batch]:
+    """A single batch as two, to measure how its parts would add up."""
+    length = rows(batch)
+    if length is None or length < 2:
+        return [batch]
+    return [part(batch, 0, length // 2), part(batch, length // 2, length)]
 
 
-def _require_batch(number: int, batch: Batch, dtype: torch.dtype, device: torch.device) -> None:
+def _require_pair(number: int, batch: Batch, dtype: torch.dtype) -> None:
     where = f"data, batch {number}"
-    if len(batch) != 2 or not all(isinstance(part, Tensor) for part in batch):
-        raise ValueError(f"{where}: expected a pair of tensors (inputs, targets)")
+    if (
+        not isinstance(batch, (tuple, list))
+        or len(batch) != 2
+        or not all(isinstance(part, Tensor) for part in batch)
+    ):
+        raise ValueError(
+            f"{where}: expected a pair of tensors (inputs, targets), got {type(batch).__name__}; "
+            "for any other batch give loss_fn=lambda model, batch: ... instead of a loss"
+        )
     inputs, targets = batch
     if inputs.ndim == 0 or targets.ndim == 0 or len(inputs) == 0 or len(inputs) != len(targets):
         raise ValueError(
             f"{where}: expected as many targets as inputs and at least one, "
             f"got shapes {tuple(inputs.shape)} and {tuple(targets.shape)}"
         )
-    for part, tensor in (("inputs", inputs), ("targets", targets)):
-        if tensor.device != device:
-            raise ValueError(
-                f"{where}: expected {part} on the parameters' device {device}, got {tensor.device}"
-            )
+    for name, tensor in (("inputs", inputs), ("targets", targets)):
         if tensor.is_floating_point():
             if tensor.dtype != dtype:
                 raise ValueError(
-                    f"{where}: expected {part} of the parameters' type {dtype}, got {tensor.dtype}"
+                    f"{where}: expected {name} of the parameters' type {dtype}, got {tensor.dtype}"
                 )
-            if not torch.isfinite(tensor).all():
-                raise ValueError(f"{where}: expected finite {part}, got NaN or infinity")
+            if tensor.device.type != "meta" and not torch.isfinite(tensor).all():
+                raise ValueError(f"{where}: expected finite {name}, got NaN or infinity")
+
+
+def _require_tensors(number: int, batch: Batch) -> None:
+    """Refuse what cannot be brought to the parameters' device."""
+    for tensor in tensors(batch):
+        if tensor.device.type == "meta":
+            raise ValueError(f"data, batch {number}: expected tensors with values, got one on meta")
+        if tensor.is_floating_point() and bool(tensor.isnan().any()):
+            raise ValueError(f"data, batch {number}: expected finite numbers, got NaN")

@@ -8,13 +8,21 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.interface import OperatorError, require_vectors
-from hessian_spectra.curvature.network import FixedNetwork, first_derivatives, flatten
+from hessian_spectra.curvature.network import (
+    first_derivatives,
+    leaves,
+    split,
+    undisturbed,
+)
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
+from hessian_spectra.curvature.selection import grouped
 
-# Multiplies a list of tensors of the parameters' shapes by one batch's matrix.
-Product = Callable[[Sequence[Tensor]], Sequence[Tensor]]
+# Multiplies tensors of the shapes of some parameters, given by their positions, by the block of one
+# batch's matrix that belongs to these.
+Product = Callable[[Sequence[int], Sequence[Tensor]], Sequence[Tensor]]
 
 
 @contextmanager
@@ -44,67 +52,139 @@ class DifferentiatedOperator(ABC):
         problem: network, loss and data. Their values at this moment are copied.
 
     Raises:
-        OperatorError: an operation in the model cannot be differentiated twice.
+        OperatorError: an operation in the model cannot be differentiated twice, or the loss does
+            not depend on the parameters.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.network = FixedNetwork(problem)
+        self.network = problem.fixed()
         self.shape = (problem.size, problem.size)
         self.dtype = problem.dtype
         self.device = problem.device
-        self._kept = list(self._build()) if problem.batch_count == 1 else None
+        # Whether the model computes in a shorter type inside.
+        self.autocast = False
+        with undisturbed(self.device):
+            self._kept = list(self._build()) if problem.batch_count == 1 else None
 
     @abstractmethod
-    def _differentiate(self, inputs: Tensor, targets: Tensor) -> Product:
-        """Build one batch's graph and return the product with its matrix."""
+    def _differentiate(self, batch: Batch) -> Product:
+        """Build one batch's graph and return the product with its matrix, or a block of it."""
 
     def _build(self) -> Iterator[tuple[Product, float]]:
-        for inputs, targets, weight in self.problem.batches():
+        for batch, weight in self.problem.batches():
+            fast = FastSecondDerivatives()
             # The caller may have switched gradients off, and means those of training.
-            with torch.enable_grad(), _explaining_missing_derivatives(), FastSecondDerivatives():
-                product = self._differentiate(inputs, targets)
+            with torch.enable_grad(), _explaining_missing_derivatives(), fast:
+                product = self._differentiate(batch)
+            self.autocast |= fast.autocast
             yield product, weight
 
     def __matmul__(self, vectors: Tensor) -> Tensor:
         """The product with a vector ``(p,)`` or with each column of a matrix ``(p, k)``."""
         require_vectors(self, vectors)
+        return self.blockwise([tuple(range(len(self.problem.names)))], vectors)
+
+    def blockwise(self, blocks: Sequence[tuple[int, ...]], vectors: Tensor) -> Tensor:
+        """The product with the matrix of these diagonal blocks, one after the other.
+
+        Args:
+            blocks: the positions of the parameters of each block.
+            vectors: ``(s,)`` or ``(s, k)`` with ``s`` the size of all blocks together.
+        """
         # Rows are contiguous; the columns of a matrix would be copied piece by piece.
-        rows = vectors.detach().reshape(self.shape[0], -1).T.contiguous()
+        rows = vectors.detach().reshape(len(vectors), -1).T.contiguous()
         total = torch.zeros_like(rows)
-        for product, weight in self._kept or self._build():
-            pairs = zip(rows, total, strict=True)
-            for row, result in tqdm(
-                pairs,
-                total=len(rows),
-                desc="products",
-                # Few products are counted by the solver that asks for them.
-                disable=None if len(rows) > 50 else True,
-                leave=False,
-            ):
-                with _explaining_missing_derivatives():
-                    pieces = product(self.problem.split(row))
-                result.add_(flatten(pieces), alpha=weight)
+        shapes = [self.problem.shapes[at] for block in blocks for at in block]
+        with undisturbed(self.device):
+            for product, weight in self._kept or self._build():
+                for row, result in tqdm(
+                    zip(rows, total, strict=True),
+                    total=len(rows),
+                    desc="products",
+                    # Few products are counted by the solver that asks for them.
+                    disable=None if len(rows) > 50 else True,
+                    leave=False,
+                ):
+                    pieces, sums = iter(split(row, shapes)), iter(split(result, shapes))
+                    for block in blocks:
+                        with _explaining_missing_derivatives():
+                            images = product(block, [next(pieces) for _ in block])
+                        for image in images:
+                            next(sums).add_(image, alpha=weight)
         return total.T.reshape(vectors.shape)
+
+    def block_size(self, block: Sequence[int]) -> int:
+        """How many numbers the parameters at these positions have."""
+        return sum(self.problem.shapes[at].numel() for at in block)
+
+    def blocks(self, by: str = "module") -> dict[str, "BlockOperator"]:
+        """The diagonal blocks of layers or of single parameters, by name.
+
+        All share one graph, and a product with a block takes only the part of it that the block's
+        parameters reach.
+
+        Args:
+            by: ``"module"`` or ``"parameter"``.
+
+        Example:
+            >>> from torch import nn
+            >>> from hessian_spectra.curvature import Problem, hessian
+            >>> model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
+            >>> model[0].weight.data.fill_(2.0), model[1].weight.data.fill_(3.0)
+            (tensor([[2.]]), tensor([[3.]]))
+            >>> x = torch.ones(1, 1)
+            >>> found = hessian(Problem(model, nn.MSELoss(), [(x, x)])).blocks()
+            >>> {name: block @ torch.ones(1) for name, block in found.items()}
+            {'0': tensor([18.]), '1': tensor([8.])}
+        """
+        groups = grouped(self.problem.names, by)
+        return {name: BlockOperator(self, (block,)) for name, block in groups.items()}
+
+    def block_diagonal(self, by: str = "module") -> "BlockOperator":
+        """The matrix with these blocks alone; a product builds each batch's graph once for all.
+
+        Its vectors have the blocks one after the other, which is the order of the parameters where
+        those of a module stand side by side.
+        """
+        return BlockOperator(self, tuple(grouped(self.problem.names, by).values()))
+
+
+class BlockOperator:
+    """The matrix of some diagonal blocks of another, with zeros between them.
+
+    Args:
+        whole: the other matrix.
+        blocks: the positions of each block's parameters among ``whole.problem.names``.
+    """
+
+    def __init__(self, whole: DifferentiatedOperator, blocks: tuple[tuple[int, ...], ...]) -> None:
+        self.whole = whole
+        self.positions = blocks
+        self.names = tuple(whole.problem.names[at] for block in blocks for at in block)
+        size = sum(whole.block_size(block) for block in blocks)
+        self.shape = (size, size)
+        self.dtype = whole.dtype
+        self.device = whole.device
+
+    def __matmul__(self, vectors: Tensor) -> Tensor:
+        """The product with a vector ``(size,)`` or with each column of a matrix ``(size, k)``."""
+        require_vectors(self, vectors)
+        return self.whole.blockwise(self.positions, vectors)
 
 
 class HessianOperator(DifferentiatedOperator):
     """``H = Σ_b c_b ∇²L_b / Σ_b c_b``: the gradient is differentiated once more, in reverse."""
 
-    def _differentiate(self, inputs: Tensor, targets: Tensor) -> Product:
+    def _differentiate(self, batch: Batch) -> Product:
         parameters = self.network.parameters
-        loss = self.network.loss(parameters, inputs, targets)
+        loss, _ = self.network.forward(batch)
         gradient = first_derivatives(loss, parameters, keep_graph=True)
-        # A gradient that is constant in θ has no graph and adds nothing.
-        varying = [piece.requires_grad for piece in gradient]
-        outputs = [piece for piece, varies in zip(gradient, varying, strict=True) if varies]
 
-        def product(vector: Sequence[Tensor]) -> Sequence[Tensor]:
-            if not outputs:
-                return [torch.zeros_like(piece) for piece in vector]
-            weights = [piece for piece, varies in zip(vector, varying, strict=True) if varies]
-            return torch.autograd.grad(
-                outputs, parameters, weights, retain_graph=True, materialize_grads=True
+        def product(block: Sequence[int], vector: Sequence[Tensor]) -> Sequence[Tensor]:
+            # A gradient that is constant in θ has no graph and adds nothing.
+            return _derivatives(
+                [gradient[at] for at in block], [parameters[at] for at in block], vector
             )
 
         return product
@@ -114,33 +194,93 @@ class GaussNewtonOperator(DifferentiatedOperator):
     """``G = Σ_b c_b Jᵀ (∇²_f L_b) J / Σ_b c_b`` with ``J`` the Jacobian of the outputs ``f``.
 
     ``J v`` is the derivative of ``u ↦ Jᵀ u`` along v, so that reverse mode is all it takes.
+
+    Raises:
+        OperatorError: the outputs are not known, the loss is linear in them, or it depends on the
+            parameters beside through them.
     """
 
-    def _differentiate(self, inputs: Tensor, targets: Tensor) -> Product:
+    def _differentiate(self, batch: Batch) -> Product:
         parameters = self.network.parameters
-        outputs = self.network.outputs(parameters, inputs)
-        if not outputs.requires_grad:
-            return lambda vector: [torch.zeros_like(piece) for piece in vector]
-        leaf = outputs.detach().requires_grad_()
-        loss = self.network.loss_of_outputs(leaf, targets)
-        (residual,) = first_derivatives(loss, [leaf], keep_graph=True)
+        loss, outputs = self.network.forward(batch)
+        residual = output_gradient(loss, outputs, parameters)
+        assert outputs is not None
         dummy = torch.zeros_like(outputs, requires_grad=True)
         transposed = torch.autograd.grad(
             outputs, parameters, dummy, create_graph=True, materialize_grads=True
         )
-        varying = [piece.requires_grad for piece in transposed]
-        linear = [piece for piece, varies in zip(transposed, varying, strict=True) if varies]
 
-        def product(vector: Sequence[Tensor]) -> Sequence[Tensor]:
-            weights = [piece for piece, varies in zip(vector, varying, strict=True) if varies]
-            (forward,) = torch.autograd.grad(linear, dummy, weights, retain_graph=True)
-            if not residual.requires_grad:
-                return [torch.zeros_like(piece) for piece in vector]
-            (curved,) = torch.autograd.grad(
-                residual, leaf, forward, retain_graph=True, materialize_grads=True
-            )
+        def product(block: Sequence[int], vector: Sequence[Tensor]) -> Sequence[Tensor]:
+            (forward,) = _derivatives([transposed[at] for at in block], [dummy], vector)
+            (curved,) = _derivatives([residual], [outputs], [forward])
+            chosen = [parameters[at] for at in block]
             return torch.autograd.grad(
-                outputs, parameters, curved, retain_graph=True, materialize_grads=True
+                outputs, chosen, curved, retain_graph=True, materialize_grads=True
             )
 
         return product
+
+
+def output_gradient(loss: Tensor, outputs: Tensor | None, parameters: Sequence[Tensor]) -> Tensor:
+    """The gradient of a loss with respect to the outputs, with its graph.
+
+    Raises:
+        OperatorError: the Gauss-Newton matrix of this loss and these outputs says nothing.
+    """
+    if outputs is None:
+        raise OperatorError(
+            "Gauss-Newton matrix: the outputs that the loss is a function of are not known; let "
+            "loss_fn return the pair (loss, outputs)"
+        )
+    if not outputs.requires_grad:
+        raise OperatorError("Gauss-Newton matrix: the outputs do not depend on the parameters")
+    own = {id(parameter) for parameter in parameters}
+    if any(id(leaf) in own for leaf in leaves(loss, behind=outputs)):
+        raise OperatorError(
+            "Gauss-Newton matrix: the loss depends on the parameters beside through the outputs "
+            "(weight decay, say); take that part out of the loss and add its own Hessian"
+        )
+    residual: Tensor
+    (residual,) = torch.autograd.grad(loss, [outputs], create_graph=True, materialize_grads=True)
+    return residual
+
+
+def require_curved_loss(problem: Problem) -> None:
+    """Refuse a loss without curvature in the outputs, whose Gauss-Newton matrix is zero.
+
+    Raises:
+        OperatorError: the second derivative vanishes at the outputs of all batches.
+    """
+    network = problem.fixed()
+    with torch.enable_grad(), undisturbed(problem.device):
+        for batch, _ in problem.batches():
+            loss, outputs = network.forward(batch)
+            residual = output_gradient(loss, outputs, network.parameters)
+            assert outputs is not None
+            # Not constant, which the softmax of the cross-entropy would map to zero.
+            probe = torch.linspace(1, 2, outputs.numel()).to(outputs).view_as(outputs).square()
+            (curved,) = _derivatives([residual], [outputs], [probe])
+            if bool(curved.any()):
+                return
+    raise OperatorError(
+        "Gauss-Newton matrix: the loss is linear in the outputs, so that it would be zero; for "
+        "LogSoftmax and NLLLoss leave LogSoftmax out and take CrossEntropyLoss; for an absolute or "
+        "hinge loss no Gauss-Newton matrix says anything"
+    )
+
+
+def _derivatives(
+    values: Sequence[Tensor], variables: Sequence[Tensor], weights: Sequence[Tensor]
+) -> Sequence[Tensor]:
+    """The derivatives of weighted values, zero where there is no graph, which is kept."""
+    varying = [
+        (value, weight)
+        for value, weight in zip(values, weights, strict=True)
+        if value.requires_grad
+    ]
+    if not varying:
+        return [torch.zeros_like(variable) for variable in variables]
+    outputs, chosen = zip(*varying, strict=True)
+    return torch.autograd.grad(
+        outputs, variables, chosen, retain_graph=True, materialize_grads=True
+    )

@@ -31,7 +31,14 @@ class FastSecondDerivatives(TorchFunctionMode):
     the matrix products. A layer norm and a softmax keep what their derivatives share. A
     convolution's second derivative uses the kernels of the first, where torch falls back to a slow
     general one. Gradients can then be differentiated once more, in reverse, and no further.
+
+    Under ``torch.autocast`` torch's own layers stay, since they choose the type of each operation;
+    ``autocast`` tells afterwards that this was met.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.autocast = False
 
     def __torch_function__(
         self,
@@ -42,13 +49,20 @@ class FastSecondDerivatives(TorchFunctionMode):
     ) -> Any:
         """Replace the operations of this module, leave all others alone."""
         known = _REPLACEMENTS.get(func) if torch.is_grad_enabled() else None
-        if known is not None:
+        if known is not None and torch.is_autocast_enabled(_device_type(args, kwargs)):
+            self.autocast = True
+        elif known is not None:
             replace, names = known
             settings = {**dict(zip(names, args, strict=False)), **(kwargs or {})}
             result = replace(func, settings) if len(args) <= len(names) else None
             if result is not None:
                 return result
         return func(*args, **(kwargs or {}))
+
+
+def _device_type(args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> str:
+    inputs = args[0] if args else (kwargs or {}).get("input")
+    return inputs.device.type if isinstance(inputs, Tensor) else "cpu"
 
 
 def _activate(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:

@@ -9,8 +9,14 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
+from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
-from hessian_spectra.curvature.network import FixedNetwork, first_derivatives, flatten
+from hessian_spectra.curvature.network import (
+    FixedNetwork,
+    first_derivatives,
+    flatten,
+    undisturbed,
+)
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.seeding import generator
 
@@ -36,6 +42,8 @@ _TOLERANCES = {
     torch.float64: _Tolerances(repeat=1e-10, symmetry=1e-8, difference=1e-5),
     torch.float32: _Tolerances(repeat=1e-4, symmetry=1e-3, difference=1e-3),
 }
+# Operations in bfloat16 keep two to three digits each.
+_AUTOCAST = _Tolerances(repeat=1e-4, symmetry=5e-2, difference=5e-2)
 # Relative to ‖θ‖. Differences are taken in float64, whose rounding allows steps so small that
 # hardly any ReLU of any sample switches on the way (one that does makes the quotient useless);
 # smaller steps follow for the case that one does, and large ones for a model that rounds to a
@@ -46,6 +54,28 @@ _COARSE_STEPS = (3e-3, 1e-2, 1e-3)
 _COARSE_TOLERANCE = 5e-2
 
 
+def check_repeatable(problem: Problem) -> None:
+    """Compare the gradients of two passes over all data.
+
+    Raises:
+        OperatorError: they differ, or are not finite.
+    """
+    network = problem.fixed()
+    with undisturbed(problem.device):
+        gradient, again = problem.gradient(network), problem.gradient(network)
+    if not torch.isfinite(gradient).all():
+        raise OperatorError("the gradient of the loss is not finite at these parameters")
+    length = float(flatten(network.parameters).detach().norm())
+    # At a minimum the gradient is rounding; what cancels there is as large as the loss over θ.
+    size = float(gradient.norm()) + abs(problem.value(network)) / (length or 1.0)
+    change = float((gradient - again).norm())
+    if change > _TOLERANCES[problem.dtype].repeat * size:
+        raise OperatorError(
+            f"two passes over the data give gradients that differ by {change / size:.1e} "
+            f"(relative); {_likely_causes(problem.model)}"
+        )
+
+
 def check_hessian(operator: SymmetricOperator, problem: Problem) -> None:
     """Compare ``H v`` with ``(g(θ + h v) − g(θ − h v)) / 2h``, ``g`` the gradient of the loss.
 
@@ -54,13 +84,15 @@ def check_hessian(operator: SymmetricOperator, problem: Problem) -> None:
         problem: the problem whose Hessian it should be, with the parameters it was built at.
 
     Raises:
-        OperatorError: the gradient differs between passes, a product is not finite, the operator is
-            not symmetric, or it disagrees with the differences.
+        OperatorError: the gradient or a product is not finite, the operator is not symmetric, or it
+            disagrees with the differences.
     """
 
     def differences(network: FixedNetwork, direction: Tensor, step: float) -> Tensor:
-        ahead = network.gradient(network.shifted(direction, step))
-        behind = network.gradient(network.shifted(direction, -step))
+        with network.moved(direction, step):
+            ahead = problem.gradient(network)
+        with network.moved(direction, -step):
+            behind = problem.gradient(network)
         return (ahead - behind) / (2 * step)
 
     _check(operator, problem, "Hessian", "differences of the gradient", differences)
@@ -81,20 +113,26 @@ def check_gauss_newton(operator: SymmetricOperator, problem: Problem) -> None:
 
     def differences(network: FixedNetwork, direction: Tensor, step: float) -> Tensor:
         total = torch.zeros_like(direction)
-        ahead, behind = (network.shifted(direction, sign * step) for sign in (1, -1))
-        for inputs, targets, weight in problem.batches():
-            with torch.no_grad():
-                change = network.outputs(ahead, inputs) - network.outputs(behind, inputs)
-            outputs = network.outputs(network.parameters, inputs)
-            leaf = outputs.detach().requires_grad_()
-            loss = network.loss_of_outputs(leaf, targets)
-            (residual,) = first_derivatives(loss, [leaf], keep_graph=True)
-            (curved,) = first_derivatives((residual * change / (2 * step)).sum(), [leaf])
-            pieces = first_derivatives((outputs * curved).sum(), network.parameters)
+        for batch, weight in problem.batches():
+            with torch.no_grad(), network.moved(direction, step):
+                ahead = _outputs(network, batch)
+            with torch.no_grad(), network.moved(direction, -step):
+                change = (ahead - _outputs(network, batch)) / (2 * step)
+            loss, outputs = network.forward(batch)
+            assert outputs is not None
+            (residual,) = first_derivatives(loss, [outputs], keep_graph=True)
+            (curved,) = first_derivatives((residual * change).sum(), [outputs], keep_graph=True)
+            pieces = first_derivatives((outputs * curved.detach()).sum(), network.parameters)
             total.add_(flatten(pieces), alpha=weight)
         return total
 
     _check(operator, problem, "Gauss-Newton matrix", "differences of the outputs", differences)
+
+
+def _outputs(network: FixedNetwork, batch: Batch) -> Tensor:
+    outputs = network.forward(batch)[1]
+    assert outputs is not None
+    return outputs
 
 
 @torch.enable_grad()
@@ -107,22 +145,17 @@ def _check(
 ) -> None:
     """The checks in the order in which a failure of one would explain those of the next."""
     tolerances = _TOLERANCES[problem.dtype]
+    if getattr(operator, "autocast", False):
+        tolerances = _AUTOCAST
     causes = _likely_causes(problem.model)
-    own = FixedNetwork(problem)
+    own = problem.fixed()
     length = float(flatten(own.parameters).detach().norm()) or 1.0
     directions = [_direction(problem, number) for number in range(2)]
-    products = [operator @ direction for direction in directions]
-    gradient, again = own.gradient(), own.gradient()
+    with undisturbed(problem.device):
+        products = [operator @ direction for direction in directions]
+        gradient = problem.gradient(own)
     if not torch.isfinite(gradient).all():
         raise OperatorError(f"{name}: the gradient of the loss is not finite at these parameters")
-    # At a minimum the gradient is rounding; the sums that cancel there are as large as H θ.
-    size = float(gradient.norm()) + length * float(products[0].nan_to_num().norm())
-    change = float((gradient - again).norm())
-    if change > tolerances.repeat * size:
-        raise OperatorError(
-            f"{name}: two passes over the data give gradients that differ by {change / size:.1e} "
-            f"(relative); {causes}"
-        )
     if not all(bool(torch.isfinite(product).all()) for product in products):
         raise OperatorError(f"{name}: a product with a random vector is not finite")
     asymmetry = _asymmetry(directions, products)
@@ -162,15 +195,15 @@ def _differences_network(
     problem: Problem, tolerances: _Tolerances
 ) -> tuple[FixedNetwork, tuple[float, ...], float]:
     """The network in float64 if it runs there, the steps to try, and the tolerance."""
-    network = FixedNetwork(problem, torch.float64) if problem.device.type != "mps" else None
+    network = problem.fixed(torch.float64) if problem.device.type != "mps" else None
     try:
         if network is not None:
-            network.gradient()
+            problem.gradient(network)
             return network, _STEPS, tolerances.difference
     except RuntimeError:
         # A type that is written into the model; it ran in its own type before.
         pass
-    return FixedNetwork(problem), _COARSE_STEPS, _COARSE_TOLERANCE
+    return problem.fixed(), _COARSE_STEPS, _COARSE_TOLERANCE
 
 
 def _errors(

@@ -1,0 +1,52 @@
+"""How many samples of a batch fit into a given memory."""
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.curvature.batches import Batch, part, rows
+from hessian_spectra.curvature.network import FixedNetwork, first_derivatives
+from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
+
+# A product takes temporary tensors beside the graph, about as much again where layers are alike.
+_BESIDE = 2
+
+
+def graph_bytes(network: FixedNetwork, batch: Batch) -> int:
+    """The bytes that the differentiated graph of a batch keeps, parameters aside."""
+    own = {parameter.untyped_storage().data_ptr() for parameter in network.parameters}
+    kept: dict[int, int] = {}
+
+    def count(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    hooks = torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor)
+    with torch.enable_grad(), FastSecondDerivatives(), hooks:
+        loss, _ = network.forward(batch)
+        first_derivatives(loss, network.parameters, keep_graph=True)
+    return sum(kept.values())
+
+
+def rows_within(memory: int, network: FixedNetwork, batch: Batch) -> int:
+    """How many samples of a batch may be differentiated together.
+
+    Args:
+        memory: bytes that the graph and what a product takes beside it may fill.
+        network: the network that is differentiated.
+        batch: a batch, whose samples are taken to need as much as any.
+
+    Raises:
+        ValueError: a single sample takes more.
+    """
+    length = rows(batch) or 1
+    one = graph_bytes(network, part(batch, 0, 1))
+    few = min(length, 3)
+    each = (graph_bytes(network, part(batch, 0, few)) - one) / (few - 1) if few > 1 else one
+    fixed = max(0.0, one - each)
+    if _BESIDE * one > memory:
+        raise ValueError(
+            f"memory: expected at least {_BESIDE * one} bytes, which one sample takes, got {memory}"
+        )
+    return int((memory / _BESIDE - fixed) / each) if each > 0 else length
