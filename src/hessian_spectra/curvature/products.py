@@ -1,6 +1,6 @@
 """Hessian and Gauss-Newton products by reverse-mode differentiation, with the graph kept."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -9,7 +9,8 @@ from torch import Tensor
 from tqdm import tqdm
 
 from hessian_spectra.curvature.batches import Batch
-from hessian_spectra.curvature.interface import OperatorError, require_vectors
+from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.network import (
     first_derivatives,
     leaves,
@@ -41,7 +42,7 @@ def _explaining_missing_derivatives() -> Iterator[None]:
         ) from error
 
 
-class DifferentiatedOperator(ABC):
+class DifferentiatedOperator(Operator):
     """A symmetric matrix over the parameters that is a weighted sum over batches.
 
     With a single batch the differentiated graph is built once and kept: that takes no more memory
@@ -57,11 +58,9 @@ class DifferentiatedOperator(ABC):
     """
 
     def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.size, problem.dtype, problem.device)
         self.problem = problem
         self.network = problem.fixed()
-        self.shape = (problem.size, problem.size)
-        self.dtype = problem.dtype
-        self.device = problem.device
         # Whether the model computes in a shorter type inside.
         self.autocast = False
         with undisturbed(self.device):
@@ -80,20 +79,18 @@ class DifferentiatedOperator(ABC):
             self.autocast |= fast.autocast
             yield product, weight
 
-    def __matmul__(self, vectors: Tensor) -> Tensor:
-        """The product with a vector ``(p,)`` or with each column of a matrix ``(p, k)``."""
-        require_vectors(self, vectors)
-        return self.blockwise([tuple(range(len(self.problem.names)))], vectors)
+    def _matmat(self, columns: Tensor) -> Tensor:
+        return self.blockwise([tuple(range(len(self.problem.names)))], columns)
 
-    def blockwise(self, blocks: Sequence[tuple[int, ...]], vectors: Tensor) -> Tensor:
+    def blockwise(self, blocks: Sequence[tuple[int, ...]], columns: Tensor) -> Tensor:
         """The product with the matrix of these diagonal blocks, one after the other.
 
         Args:
             blocks: the positions of the parameters of each block.
-            vectors: ``(s,)`` or ``(s, k)`` with ``s`` the size of all blocks together.
+            columns: ``(s, k)`` with ``s`` the size of all blocks together.
         """
         # Rows are contiguous; the columns of a matrix would be copied piece by piece.
-        rows = vectors.detach().reshape(len(vectors), -1).T.contiguous()
+        rows = columns.T.contiguous()
         total = torch.zeros_like(rows)
         shapes = [self.problem.shapes[at] for block in blocks for at in block]
         with undisturbed(self.device):
@@ -112,7 +109,7 @@ class DifferentiatedOperator(ABC):
                             images = product(block, [next(pieces) for _ in block])
                         for image in images:
                             next(sums).add_(image, alpha=weight)
-        return total.T.reshape(vectors.shape)
+        return total.T
 
     def block_size(self, block: Sequence[int]) -> int:
         """How many numbers the parameters at these positions have."""
@@ -150,7 +147,7 @@ class DifferentiatedOperator(ABC):
         return BlockOperator(self, tuple(grouped(self.problem.names, by).values()))
 
 
-class BlockOperator:
+class BlockOperator(Operator):
     """The matrix of some diagonal blocks of another, with zeros between them.
 
     Args:
@@ -159,18 +156,14 @@ class BlockOperator:
     """
 
     def __init__(self, whole: DifferentiatedOperator, blocks: tuple[tuple[int, ...], ...]) -> None:
+        size = sum(whole.block_size(block) for block in blocks)
+        super().__init__(size, whole.dtype, whole.device)
         self.whole = whole
         self.positions = blocks
         self.names = tuple(whole.problem.names[at] for block in blocks for at in block)
-        size = sum(whole.block_size(block) for block in blocks)
-        self.shape = (size, size)
-        self.dtype = whole.dtype
-        self.device = whole.device
 
-    def __matmul__(self, vectors: Tensor) -> Tensor:
-        """The product with a vector ``(size,)`` or with each column of a matrix ``(size, k)``."""
-        require_vectors(self, vectors)
-        return self.whole.blockwise(self.positions, vectors)
+    def _matmat(self, columns: Tensor) -> Tensor:
+        return self.whole.blockwise(self.positions, columns)
 
 
 class HessianOperator(DifferentiatedOperator):
