@@ -118,9 +118,9 @@ def for_curvlinops(operator: Operator, shapes: Sequence[Sequence[int]] | None) -
         raise ValueError(f"shapes: expected p = {p} numbers together, got {spaces}")
 
     # The base class is there once curvlinops is.
-    class SymmetricPyTorchLinearOperator(
-        load_curvlinops("curvlinops._torch_base").PyTorchLinearOperator
-    ):
+    base: Any = load_curvlinops("curvlinops._torch_base").PyTorchLinearOperator
+
+    class SymmetricPyTorchLinearOperator(base):
         SELF_ADJOINT = True
         dtype, device = operator.dtype, operator.device
 
