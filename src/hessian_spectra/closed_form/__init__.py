@@ -35,6 +35,12 @@ from hessian_spectra.closed_form.orthogonal_first_layer import (
     orthogonal_first_layer,
     pair_and_triple,
 )
+from hessian_spectra.closed_form.recognition import (
+    Candidate,
+    NoClosedFormError,
+    candidates,
+    of,
+)
 from hessian_spectra.closed_form.self_attention import (
     AttentionCoefficients,
     AttentionMoments,
@@ -52,8 +58,10 @@ __all__ = [
     "AttentionCoefficients",
     "AttentionMoments",
     "Bounds",
+    "Candidate",
     "DepressedCubic",
     "GradientDescentSubspace",
+    "NoClosedFormError",
     "PairAndTriple",
     "attention_coefficients",
     "attention_cubic",
@@ -64,6 +72,7 @@ __all__ = [
     "attention_spectrum",
     "balancedness_defect",
     "bias_sextic",
+    "candidates",
     "condition_number_bound",
     "deep_linear",
     "deep_linear_bound",
@@ -76,6 +85,7 @@ __all__ = [
     "linear_with_bias",
     "multi_input",
     "multi_output",
+    "of",
     "orthogonal_first_layer",
     "outlier_pair",
     "pair_and_triple",

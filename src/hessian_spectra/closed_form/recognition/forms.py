@@ -1,0 +1,129 @@
+"""What a network is to a theorem: weights, their places among the parameters, and the data.
+
+The *places* of a weight say where its entries stand in the vector ``(p,)`` of the model's own
+parameters. Outputs of the model are ``output_scale`` times those of the form, and the targets of
+the form are divided by it, so that the model's loss is ``output_scale²`` times the form's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One linear layer.
+
+    Args:
+        label: what messages call it.
+        weight: ``(d_l, d_{l-1})``.
+        weight_places: their places, of the same shape.
+        bias: ``(d_l,)``, if there is one.
+        bias_places: their places.
+    """
+
+    label: str
+    weight: Float[Tensor, "after before"]
+    weight_places: Int[Tensor, "after before"]
+    bias: Float[Tensor, " after"] | None = None
+    bias_places: Int[Tensor, " after"] | None = None
+
+
+@dataclass(frozen=True)
+class LayeredNetwork:
+    """Linear layers, one after the other, with ReLUs between some of them.
+
+    Args:
+        layers: the linear layers.
+        activations: for each layer what messages call the ReLU behind it, or ``None``.
+        x: ``(n, d_0)`` inputs.
+        y: ``(n, d_L)`` targets.
+        output_scale: see above.
+    """
+
+    layers: Sequence[Layer]
+    activations: Sequence[str | None]
+    x: Float[Tensor, "n inputs"]
+    y: Float[Tensor, "n outputs"]
+    output_scale: float = 1.0
+
+    @property
+    def samples(self) -> int:
+        """What the loss ``1/(2n) Σ`` of the closed forms divides by."""
+        return len(self.x)
+
+    def with_constant_input(self) -> "LayeredNetwork":
+        """The same network with the first layer's bias as the weights of an input that is 1."""
+        first = self.layers[0]
+        if first.bias is None or first.bias_places is None:
+            return self
+        layer = Layer(
+            first.label,
+            torch.cat([first.weight, first.bias[:, None]], dim=1),
+            torch.cat([first.weight_places, first.bias_places[:, None]], dim=1),
+        )
+        x = torch.cat([self.x, torch.ones_like(self.x[:, :1])], dim=1)
+        layers = [layer, *self.layers[1:]]
+        return LayeredNetwork(layers, self.activations, x, self.y, self.output_scale)
+
+
+@dataclass(frozen=True)
+class SeparateNetworks:
+    """A two-layer network of its own for each input, or for each output.
+
+    Args:
+        of: ``"input"`` or ``"output"``.
+        w: ``(D, m)`` second layers, one row for each.
+        v: ``(D, m)`` first layers.
+        places: of ``v_1, w_1, v_2, w_2, ...``.
+        x: ``(n, D)`` inputs, or ``(n,)`` the common one.
+        y: ``(n,)`` targets, or ``(n, D)`` one for each output.
+    """
+
+    of: str
+    w: Float[Tensor, "D m"]
+    v: Float[Tensor, "D m"]
+    places: Int[Tensor, " p"]
+    x: Float[Tensor, "n ..."]
+    y: Float[Tensor, "n ..."]
+    output_scale: float = 1.0
+
+    @property
+    def samples(self) -> int:
+        """What the loss ``1/(2n) Σ`` of the closed forms divides by."""
+        return len(self.x)
+
+
+@dataclass(frozen=True)
+class AttentionLayer:
+    """Self-attention on sequences of numbers.
+
+    Args:
+        w_value: ``()``.
+        w_query: ``(d_K,)``.
+        w_key: ``(d_K,)``.
+        score_bias: ``(length,)``.
+        places: of ``w_V, w_Q, w_K``.
+        x: ``(batch, length)`` sequences.
+        y: ``(batch, length)`` targets.
+    """
+
+    w_value: Float[Tensor, ""]
+    w_query: Float[Tensor, " d"]
+    w_key: Float[Tensor, " d"]
+    score_bias: Float[Tensor, " length"]
+    places: Int[Tensor, " p"]
+    x: Float[Tensor, "batch length"]
+    y: Float[Tensor, "batch length"]
+    output_scale: float = 1.0
+
+    @property
+    def samples(self) -> int:
+        """What the closed form's loss, half the mean over all tokens, divides by, halved."""
+        return self.x.numel()
+
+
+Form = LayeredNetwork | SeparateNetworks | AttentionLayer

@@ -1,0 +1,209 @@
+"""The closed form of a network as it is: which theorem applies, and what it says."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from hessian_spectra.closed_form._inputs import finite
+from hessian_spectra.closed_form.recognition.forms import Form
+from hessian_spectra.closed_form.recognition.objective import Data, Objective
+from hessian_spectra.closed_form.recognition.reading import (
+    UnknownStructureError,
+    form_of,
+    is_attention,
+    parts_of,
+)
+from hessian_spectra.closed_form.recognition.theorems import THEOREMS, Theorem
+from hessian_spectra.closed_form.recognition.verdicts import (
+    Candidate,
+    NoClosedFormError,
+    verdict,
+)
+from hessian_spectra.models import HalfSquaredError
+from hessian_spectra.seeding import generator
+from hessian_spectra.spectrum import Spectrum
+
+# Residuals that rounding explains; the closed forms themselves are exact to this.
+_EXACT = 1e-10
+# Eigenvectors of so many parameters take 200 MB.
+_MOST_PARAMETERS = 5000
+
+
+def of(
+    model: nn.Module, data: Data, loss: nn.Module | None = None, *, approximate: bool = False
+) -> Spectrum:
+    """The Hessian spectrum of a network by the theorem that applies to it.
+
+    Recognised are, with the shapes that the theorems have,
+
+    * ``nn.Linear`` layers in ``nn.Sequential``, nested or not, ``nn.ReLU`` between two of them, and
+      ``nn.Identity`` and ``nn.Flatten`` beside them: two-layer linear and ReLU networks with one
+      input and one output, those with a bias in the first layer, orthogonal first layers and deep
+      linear networks of any size (with a bias in the first layer as the weights of a constant
+      input);
+    * the networks of :mod:`hessian_spectra.models`: all of these, several inputs or outputs with
+      layers of their own, and self-attention on numbers.
+
+    Everything is computed in float64, also for a network in float32, whose weights are taken as
+    they are. The theorems are about ``1/(2n) Σ (f(x_i) - y_i)²``; another factor of the loss
+    multiplies the spectrum, and ``method`` tells it. A deep linear network's theorem is about the
+    Gauss-Newton matrix, so that the residual must be uncorrelated with the inputs.
+
+    Args:
+        model: the network, all of whose parameters vary. It is copied and left as it is.
+        data: batches ``(inputs, targets)``, which are joined, or one pair of tensors.
+        loss: ``HalfSquaredError`` or ``nn.MSELoss``; by default the papers' own loss, half the
+            squared error, averaged over samples (in self-attention over all tokens).
+        approximate: where no theorem applies, evaluate those whose assumptions alone are broken,
+            measure how far from the network's Hessian each is, and return the nearest. In each
+            eigenspace one random unit vector ``z`` is multiplied by the Hessian, by automatic
+            differentiation: some eigenvalue of the Hessian is within ``‖H z - λ z‖`` of ``λ``. For
+            up to 5000 parameters.
+
+    Returns:
+        The spectrum, with eigenvectors in the order of ``model.named_parameters()``, each parameter
+        row by row; ``method`` names the theorem. An approximate one says so there, has the
+        ``residuals`` ``‖H z - λ z‖ / |λ_max|``, and counts as ``converged`` where they are below
+        1e-10, which is rounding.
+
+    Raises:
+        NoClosedFormError: an :class:`AssumptionError` with a line for each theorem that comes near,
+            on what it assumes and how far that is violated, or on the layer that it has not.
+        ValueError: another loss; frozen parameters; data that does not fit, is empty or not finite;
+            or too many parameters for an approximation.
+
+    Source: the theorems of :mod:`hessian_spectra.closed_form`; what a residual
+    bounds is in Parlett, The Symmetric Eigenvalue Problem, Theorem 4.5.1.
+
+    Example:
+        >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.Linear(2, 1, bias=False))
+        >>> _ = [nn.init.ones_(parameter) for parameter in model.parameters()]
+        >>> x = torch.tensor([[1.0], [-1.0]])
+        >>> s = of(model, (x, x))
+        >>> s.eigenvalues
+        tensor([-1., -1.,  1.,  5.], dtype=torch.float64)
+        >>> s.method
+        'closed form, Theorem 3.1'
+    """
+    try:
+        objective, form = _read(model, data, loss)
+    except UnknownStructureError as error:
+        raise NoClosedFormError([], str(error)) from None
+    found = [_verdict(theorem, form, objective.tolerance) for theorem in THEOREMS]
+    for theorem, candidate in zip(THEOREMS, found, strict=True):
+        if candidate.applies:
+            return _spectrum(theorem, form, objective)
+    pairs = list(zip(THEOREMS, found, strict=True))
+    fitting = [(theorem, candidate) for theorem, candidate in pairs if candidate.fits]
+    if not fitting:
+        near = [candidate for theorem, candidate in pairs if theorem.shape.concerns(form)]
+        raise NoClosedFormError(near, "")
+    if not approximate:
+        advice = "approximate=True evaluates what comes nearest, and measures its error"
+        raise NoClosedFormError([candidate for _, candidate in fitting], advice)
+    return _nearest(fitting, form, objective)
+
+
+def candidates(model: nn.Module, data: Data, loss: nn.Module | None = None) -> list[Candidate]:
+    """Which theorems apply to a network, and why the others do not.
+
+    Args and errors are those of :func:`of`, but for its :class:`NoClosedFormError`: what rules a
+    theorem out is in its record.
+
+    Returns:
+        One record for each theorem.
+
+    Source: the theorems of :mod:`hessian_spectra.closed_form`.
+
+    Example:
+        >>> model = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1, bias=False))
+        >>> x = torch.tensor([[2.0], [0.0]])
+        >>> found = {one.function: one for one in candidates(model, (x, x))}
+        >>> found["linear_with_bias"].assumption, found["linear_with_bias"].violation
+        ('mean(x) = 0', 1.0)
+        >>> found["two_layer_relu"].reason
+        'it has a ReLU between its layers, and the network has none'
+    """
+    try:
+        objective, form = _read(model, data, loss)
+    except UnknownStructureError as error:
+        return [verdict(one.function, one.title, one.paper, str(error)) for one in THEOREMS]
+    return [_verdict(theorem, form, objective.tolerance) for theorem in THEOREMS]
+
+
+def _read(model: nn.Module, data: Data, loss: nn.Module | None) -> tuple[Objective, Form]:
+    attention = is_attention(parts_of(model))
+    loss = loss or HalfSquaredError("element" if attention else "sample")
+    objective = Objective(model, data, loss)
+    return objective, form_of(objective.model, objective.x, objective.y)
+
+
+def _verdict(theorem: Theorem, form: Form, tolerance: float) -> Candidate:
+    found = theorem.shape.misfit(form) or theorem.assumptions(form, tolerance)
+    return verdict(theorem.function, theorem.title, theorem.paper, found)
+
+
+def _spectrum(theorem: Theorem, form: Form, objective: Objective) -> Spectrum:
+    """The closed form of the model's own loss, in the order of its own parameters."""
+    spectrum, places = theorem.spectrum(form), theorem.places(form)
+    basis = spectrum.eigenbasis
+    factor = 2 * form.samples / objective.denominator * form.output_scale**2
+
+    def eigenbasis() -> Tensor:
+        assert basis is not None  # each of these closed forms has one
+        vectors = basis()
+        arranged = torch.empty_like(vectors)
+        arranged[places] = vectors
+        return arranged
+
+    method = spectrum.method
+    if factor != 1:
+        method += f", times {factor:g}: the loss is {objective.loss}"
+    return replace(
+        spectrum, values=finite(spectrum.values * factor), method=method, eigenbasis=eigenbasis
+    )
+
+
+def _nearest(
+    fitting: list[tuple[Theorem, Candidate]], form: Form, objective: Objective
+) -> Spectrum:
+    """The closed form with the smallest error among those whose assumptions are broken."""
+    size = sum(parameter.numel() for parameter in objective.model.parameters())
+    if size > _MOST_PARAMETERS:
+        raise ValueError(
+            f"approximate: expected at most {_MOST_PARAMETERS} parameters, whose eigenvectors are "
+            f"held at once, got {size}"
+        )
+    found = []
+    for theorem, candidate in fitting:
+        spectrum = _spectrum(theorem, form, objective)
+        residuals = _residuals(spectrum, objective)
+        largest = float(residuals.max())
+        method = (
+            f"{spectrum.method}, approximate: {candidate.reason}; largest residual {largest:.2g}"
+        )
+        measured = replace(
+            spectrum, method=method, residuals=residuals, converged=residuals <= _EXACT
+        )
+        found.append((largest, measured))
+    return min(found, key=lambda one: one[0])[1]
+
+
+def _residuals(spectrum: Spectrum, objective: Objective) -> Tensor:
+    """``‖H z - λ z‖ / |λ_max|`` for a random unit vector ``z`` in each eigenspace."""
+    assert spectrum.eigenbasis is not None
+    numbers = generator(0, "probes")
+    blocks = spectrum.eigenbasis().split(list(spectrum.multiplicities), dim=1)
+    held = [group for group, block in enumerate(blocks) if block.shape[1] > 0]
+    vectors = []
+    for group in held:
+        mixture = torch.randn(blocks[group].shape[1], dtype=torch.float64, generator=numbers)
+        mixture = (mixture / mixture.norm()).to(blocks[group].device)
+        vectors.append(blocks[group] @ mixture)
+    residuals = torch.zeros_like(spectrum.values)
+    products = objective.hessian_products(vectors)
+    for group, vector, product in zip(held, vectors, products, strict=True):
+        residuals[group] = (product - spectrum.values[group] * vector).norm()
+    scale = spectrum.values[held].abs().max()
+    return residuals / scale if scale > 0 else residuals

@@ -1,0 +1,149 @@
+"""A network of the user's with its loss and data: checked, copied, and differentiated twice."""
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hessian_spectra.closed_form.assumptions import tolerance_of
+from hessian_spectra.models import HalfSquaredError
+
+# Batches (inputs, targets), or one such pair.
+Data = Iterable[Sequence[Tensor]] | Sequence[Tensor]
+
+_TYPES = (torch.float32, torch.float64)
+
+
+class Objective:
+    """The loss of a network over all its data, as a function of a private float64 copy.
+
+    Args:
+        model: the network; it is copied.
+        data: batches ``(inputs, targets)``, which are joined, or one pair of tensors.
+        loss: the squared error, by ``HalfSquaredError`` or ``nn.MSELoss``.
+
+    Raises:
+        ValueError: another loss, frozen parameters or none, data that does not fit, or numbers that
+            are not finite or not floating-point.
+    """
+
+    def __init__(self, model: nn.Module, data: Data, loss: nn.Module) -> None:
+        first = _require_parameters(model)
+        x, y, given = _joined(data)
+        self.tolerance = tolerance_of(given == first.dtype == torch.float64)
+        self.x, self.y = (part.to(first.device, torch.float64, copy=True) for part in (x, y))
+        self.model = copy.deepcopy(model).double()
+        self.loss = loss
+        self.outputs = self._outputs()
+        self.denominator = _denominator(loss, self.outputs)
+
+    def _outputs(self) -> Tensor:
+        with torch.no_grad():
+            try:
+                outputs = self.model(self.x)
+            except (RuntimeError, ValueError, IndexError) as error:
+                raise ValueError(
+                    f"data: expected inputs that the model takes, got shape {tuple(self.x.shape)} "
+                    f"({error})"
+                ) from None
+        if outputs.shape != self.y.shape:
+            raise ValueError(
+                f"data: expected targets of the outputs' shape {tuple(outputs.shape)}, "
+                f"got {tuple(self.y.shape)}"
+            )
+        return outputs
+
+    @torch.enable_grad()
+    def hessian_products(self, vectors: Sequence[Tensor]) -> list[Tensor]:
+        """``H z`` for each ``z``, by differentiating the gradient."""
+        parameters = list(self.model.parameters())
+        value = self.loss(self.model(self.x), self.y)
+        pieces = torch.autograd.grad(value, parameters, create_graph=True)
+        gradient = torch.cat([piece.flatten() for piece in pieces])
+        products = []
+        for vector in vectors:
+            pieces = torch.autograd.grad(
+                gradient, parameters, vector, retain_graph=True, materialize_grads=True
+            )
+            products.append(torch.cat([piece.flatten() for piece in pieces]))
+        return products
+
+
+def _require_parameters(model: nn.Module) -> Tensor:
+    """Refuse parameters that do not all vary, or of which no float64 copy can be had; the first."""
+    parameters = dict(model.named_parameters())
+    if not parameters:
+        raise ValueError("model: expected parameters, got none")
+    frozen = [name for name, parameter in parameters.items() if not parameter.requires_grad]
+    if frozen:
+        raise ValueError(
+            f"model: expected every parameter to vary, as in the theorems, got frozen ones "
+            f"({', '.join(frozen)})"
+        )
+    devices = {str(parameter.device) for parameter in parameters.values()}
+    if len(devices) > 1:
+        raise ValueError(f"model: expected one device, got {sorted(devices)}")
+    for name, parameter in parameters.items():
+        if parameter.dtype not in _TYPES:
+            raise ValueError(f"model: expected float32 or float64, got {name} of {parameter.dtype}")
+        if not bool(torch.isfinite(parameter).all()):
+            raise ValueError(f"model: expected finite numbers, got NaN or infinity in {name}")
+    return next(iter(parameters.values()))
+
+
+def _joined(data: Data) -> tuple[Tensor, Tensor, torch.dtype]:
+    """All inputs and all targets, and the smaller of their types."""
+    batches: list[Any] = [data] if _is_pair(data) else list(data)
+    if not batches:
+        raise ValueError("data: expected at least one batch (inputs, targets), got none")
+    for number, batch in enumerate(batches):
+        if not _is_pair(batch):
+            raise ValueError(f"data, batch {number}: expected a pair of tensors (inputs, targets)")
+        _require_batch(f"data, batch {number}", *batch)
+    types = {part.dtype for batch in batches for part in batch}
+    try:
+        x, y = (
+            torch.cat([part.detach() for part in parts]) for parts in zip(*batches, strict=True)
+        )
+    except (RuntimeError, TypeError):
+        shapes = [tuple(tuple(part.shape) for part in batch) for batch in batches]
+        raise ValueError(
+            f"data: expected batches that can be joined to one, got shapes {shapes[:4]}"
+        ) from None
+    return x, y, torch.float32 if torch.float32 in types else torch.float64
+
+
+def _is_pair(batch: object) -> bool:
+    return (
+        isinstance(batch, list | tuple)
+        and len(batch) == 2
+        and all(isinstance(part, Tensor) for part in batch)
+    )
+
+
+def _require_batch(where: str, x: Tensor, y: Tensor) -> None:
+    if x.ndim == 0 or y.ndim == 0 or min(x.numel(), y.numel()) == 0:
+        raise ValueError(
+            f"{where}: expected at least one sample, got shapes {tuple(x.shape)} and "
+            f"{tuple(y.shape)}"
+        )
+    for name, part in (("inputs", x), ("targets", y)):
+        if part.dtype not in _TYPES:
+            raise ValueError(f"{where}: expected {name} in float32 or float64, got {part.dtype}")
+        if not bool(torch.isfinite(part).all()):
+            raise ValueError(f"{where}: expected finite {name}, got NaN or infinity")
+
+
+def _denominator(loss: nn.Module, outputs: Tensor) -> float:
+    """The ``N`` of the loss ``1/N Σ (f - y)²``."""
+    forward = type(loss).forward
+    if forward is HalfSquaredError.forward:
+        return 2.0 * (len(outputs) if loss.per == "sample" else outputs.numel())
+    if forward is nn.MSELoss.forward and loss.reduction in ("mean", "sum"):
+        return float(outputs.numel()) if loss.reduction == "mean" else 1.0
+    raise ValueError(
+        f"loss: expected HalfSquaredError or nn.MSELoss, whose Hessian the theorems give, got "
+        f"{loss}"
+    )

@@ -1,0 +1,310 @@
+"""The theorems, each with the forms that it is about, its assumptions and its parameter order."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.closed_form._layers import prefixes_and_suffixes, whitened
+from hessian_spectra.closed_form.assumptions import Assumption
+from hessian_spectra.closed_form.deep_linear import deep_linear, whitened_and_balanced
+from hessian_spectra.closed_form.linear_with_bias import linear_with_bias, standardised
+from hessian_spectra.closed_form.multi_input import multi_input
+from hessian_spectra.closed_form.multi_output import multi_output
+from hessian_spectra.closed_form.orthogonal_first_layer import (
+    orthogonal_columns,
+    orthogonal_first_layer,
+    uncorrelated,
+)
+from hessian_spectra.closed_form.recognition.forms import (
+    AttentionLayer,
+    Form,
+    LayeredNetwork,
+    SeparateNetworks,
+)
+from hessian_spectra.closed_form.self_attention import self_attention
+from hessian_spectra.closed_form.two_layer_linear import two_layer_linear
+from hessian_spectra.closed_form.two_layer_relu import two_layer_relu
+from hessian_spectra.spectrum import Spectrum
+
+# Relative to the sharpness: what the Hessian may differ from the Gauss-Newton matrix.
+_GAUSS_NEWTON = 1e-10
+
+
+@dataclass(frozen=True)
+class LayeredShape:
+    """Which layers a theorem about :class:`LayeredNetwork` is about.
+
+    Args:
+        depth: number of layers; ``None`` for any.
+        inputs: of the network; ``None`` for any number.
+        outputs: likewise.
+        bias: whether the first layer has one; ``None`` for either.
+        relu: whether ReLUs stand between the layers.
+    """
+
+    depth: int | None = 2
+    inputs: int | None = None
+    outputs: int | None = 1
+    bias: bool | None = False
+    relu: bool = False
+
+    def concerns(self, form: Form) -> bool:
+        """Whether the network is layered, with ReLUs as the theorem has them or without."""
+        return isinstance(form, LayeredNetwork) and any(form.activations) == self.relu
+
+    def misfit(self, form: Form) -> str | None:
+        """What of the network the theorem has not; ``None`` if it fits."""
+        if not isinstance(form, LayeredNetwork):
+            return f"it is about layers one after the other, not {_kind(form)}"
+        relus = [name for name in form.activations if name]
+        if relus and not self.relu:
+            return f"it has no activation, and {relus[0]} is one"
+        if self.relu and not relus:
+            return "it has a ReLU between its layers, and the network has none"
+        if form.activations[-1]:
+            return f"it has no activation behind the last layer, and {form.activations[-1]} is one"
+        first, last = form.layers[0], form.layers[-1]
+        if self.depth is not None and len(form.layers) < self.depth:
+            return f"it has {self.depth} layers, and {last.label} is the only one"
+        if self.depth is not None and len(form.layers) > self.depth:
+            return f"it has {self.depth} layers, and {form.layers[self.depth].label} is one more"
+        if self.inputs is not None and first.weight.shape[1] != self.inputs:
+            return f"it has {self.inputs} input, and {first.label} has {first.weight.shape[1]}"
+        if self.outputs is not None and len(last.weight) != self.outputs:
+            return f"it has {self.outputs} output, and {last.label} has {len(last.weight)}"
+        if self.bias and first.bias is None:
+            return f"it has a bias in the first layer, and {first.label} has none"
+        later = [layer.label for layer in form.layers[1:] if layer.bias is not None]
+        if self.bias is False and first.bias is not None:
+            return f"it has no bias, and {first.label} has one"
+        return f"it has no bias behind the first layer, and {later[0]} has one" if later else None
+
+
+@dataclass(frozen=True)
+class KindOfForm:
+    """A theorem about one of the other forms."""
+
+    kind: str
+
+    def concerns(self, form: Form) -> bool:
+        """Whether the network is of that kind."""
+        return _kind(form) == self.kind
+
+    def misfit(self, form: Form) -> str | None:
+        """What of the network the theorem has not; ``None`` if it fits."""
+        return None if self.concerns(form) else f"it is about {self.kind}, not {_kind(form)}"
+
+
+def _kind(form: Form) -> str:
+    if isinstance(form, SeparateNetworks):
+        return f"separate networks for each {form.of}"
+    return "self-attention" if isinstance(form, AttentionLayer) else "layers one after the other"
+
+
+def _nothing(form: Form, tolerance: float) -> list[Assumption]:
+    return []
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem and how it is applied.
+
+    Args:
+        function: the name of its closed form.
+        title: what messages call it.
+        paper: the key of its paper.
+        shape: which networks it is about.
+        spectrum: the closed form of a network that fits, without checks of what it assumes.
+        places: where its parameters stand among the model's.
+        assumptions: what it assumes beyond the shape, measured with a tolerance for rounding.
+    """
+
+    function: str
+    title: str
+    paper: str
+    shape: LayeredShape | KindOfForm
+    spectrum: Callable[..., Spectrum]
+    places: Callable[..., Tensor]
+    assumptions: Callable[..., Sequence[Assumption]] = field(default=_nothing)
+
+
+def _scalar(closed_form: Callable[..., Spectrum]) -> Callable[[LayeredNetwork], Spectrum]:
+    """A closed form of two layers with one input and one output."""
+
+    def spectrum(form: LayeredNetwork) -> Spectrum:
+        first, second = form.layers
+        return closed_form(second.weight[0], first.weight[:, 0], form.x[:, 0], form.y[:, 0])
+
+    return spectrum
+
+
+def _layer_after_layer(form: LayeredNetwork) -> Tensor:
+    layers = form.with_constant_input().layers
+    return torch.cat([layer.weight_places.flatten() for layer in layers])
+
+
+def _with_bias(form: LayeredNetwork) -> Spectrum:
+    first, second = form.with_constant_input().layers
+    v, b = first.weight.T
+    return linear_with_bias(second.weight[0], v, b, form.x[:, 0], form.y[:, 0], check=False)
+
+
+def _second_layer_first(form: LayeredNetwork) -> Tensor:
+    first, second = form.with_constant_input().layers
+    return torch.cat([second.weight_places[0], *first.weight_places.T])
+
+
+def _standardised(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
+    return standardised(form.x[:, 0], tolerance)
+
+
+def _orthogonal(form: LayeredNetwork) -> Spectrum:
+    form = form.with_constant_input()
+    first, second = form.layers
+    return orthogonal_first_layer(second.weight[0], first.weight, form.x, form.y[:, 0], check=False)
+
+
+def _orthogonal_and_whitened(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
+    """The theorem's own, for inputs in any unit: ``x`` and ``y`` times ``a`` make it ``a² H``."""
+    form = form.with_constant_input()
+    size = form.x.square().mean().sqrt().clamp(min=torch.finfo(form.x.dtype).tiny)
+    return [
+        orthogonal_columns(form.layers[0].weight, tolerance),
+        whitened(_moments(form.x), tolerance),
+        uncorrelated(form.x / size, form.y[:, 0], tolerance),
+    ]
+
+
+def _deep(form: LayeredNetwork) -> Spectrum:
+    form = form.with_constant_input()
+    return deep_linear([layer.weight for layer in form.layers], form.x.T, form.y.T, check=False)
+
+
+def _whitened_balanced_and_fitted(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
+    form = form.with_constant_input()
+    layers, moments = [layer.weight for layer in form.layers], _moments(form.x)
+    assumptions = whitened_and_balanced(layers, moments, tolerance)
+    if len(layers) > 1:
+        violation = _residual_curvature(layers, form.x, form.y)
+        advice = "train on to the least-squares solution"
+        formula = "mean((f(x) - y) xᵀ) = 0"
+        assumptions.append(Assumption(formula, violation, _GAUSS_NEWTON, advice))
+    return assumptions
+
+
+def _moments(x: Tensor) -> Tensor:
+    return x.T @ x / len(x)
+
+
+def _residual_curvature(layers: Sequence[Tensor], x: Tensor, y: Tensor) -> float:
+    """A bound on what the Hessian differs from the Gauss-Newton matrix, relative to its sharpness.
+
+    With ``R = mean((f - y) xᵀ)`` the block of layers ``k < l`` of the difference is no larger than
+    ``‖R‖`` times the norms of all other layers, and there are ``L - 1`` blocks in each row. The
+    sharpness is at least that of any one layer, ``‖S_l‖² ‖P_l Σ P_lᵀ‖``.
+    """
+    before, after = prefixes_and_suffixes(layers)
+    residual = x @ (layers[-1] @ before[-1]).T - y
+    samples = torch.linalg.qr(x / len(x) ** 0.5, mode="r").R.T  # with the moments of all
+    norms = [_norm(layer) for layer in layers]
+    others = max(
+        math.prod(norm for layer, norm in enumerate(norms) if layer not in pair)
+        for pair in combinations(range(len(layers)), 2)
+    )
+    difference = (len(layers) - 1) * _norm(residual.T @ x / len(x)) * others
+    sharpness = max(
+        _norm(s) ** 2 * _norm(p @ samples) ** 2 for p, s in zip(before, after, strict=True)
+    )
+    if difference == 0:
+        return 0.0
+    return difference / sharpness if sharpness > 0 else math.inf
+
+
+def _norm(matrix: Tensor) -> float:
+    return float(torch.linalg.matrix_norm(matrix, 2))
+
+
+def _attention(form: AttentionLayer) -> Spectrum:
+    return self_attention(
+        form.w_value, form.w_query, form.w_key, form.x, form.y, score_bias=form.score_bias
+    )
+
+
+def _own_places(form: SeparateNetworks | AttentionLayer) -> Tensor:
+    return form.places
+
+
+# The first one that applies is taken: those that say most about the eigenvalues stand first.
+THEOREMS = (
+    Theorem(
+        "two_layer_linear",
+        "Theorem 3.1, the two-layer linear network",
+        "singh2026cracking",
+        LayeredShape(inputs=1),
+        _scalar(two_layer_linear),
+        _layer_after_layer,
+    ),
+    Theorem(
+        "two_layer_relu",
+        "Theorem 3.4, the two-layer ReLU network",
+        "singh2026cracking",
+        LayeredShape(inputs=1, relu=True),
+        _scalar(two_layer_relu),
+        _layer_after_layer,
+    ),
+    Theorem(
+        "linear_with_bias",
+        "Theorem B.1, the two-layer linear network with bias",
+        "singh2026cracking",
+        LayeredShape(inputs=1, bias=True),
+        _with_bias,
+        _second_layer_first,
+        _standardised,
+    ),
+    Theorem(
+        "multi_input",
+        "Corollary B.1, several inputs",
+        "singh2026cracking",
+        KindOfForm("separate networks for each input"),
+        lambda form: multi_input(form.w, form.v, form.x, form.y),
+        _own_places,
+    ),
+    Theorem(
+        "multi_output",
+        "Corollary B.2, several outputs",
+        "singh2026cracking",
+        KindOfForm("separate networks for each output"),
+        lambda form: multi_output(form.w, form.v, form.x, form.y),
+        _own_places,
+    ),
+    Theorem(
+        "orthogonal_first_layer",
+        "Section 4.1, the orthogonal first layer",
+        "singh2026cracking",
+        LayeredShape(bias=None),
+        _orthogonal,
+        _layer_after_layer,
+        _orthogonal_and_whitened,
+    ),
+    Theorem(
+        "self_attention",
+        "Theorem 3.5, self-attention",
+        "singh2026cracking",
+        KindOfForm("self-attention"),
+        _attention,
+        _own_places,
+    ),
+    Theorem(
+        "deep_linear",
+        "eq. (9) and (15), the deep linear network",
+        "anon2026data",
+        LayeredShape(depth=None, outputs=None, bias=None),
+        _deep,
+        _layer_after_layer,
+        _whitened_balanced_and_fitted,
+    ),
+)

@@ -1,0 +1,427 @@
+"""The closed form of a network as it is, against the Hessian of its own loss."""
+
+import pickle
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra import models
+from hessian_spectra.spectrum import Spectrum
+
+from .deep_networks import normal
+from .recognition_cases import FAMILIES, LOSSES, Example, edges, example, linear
+
+# Relative to the largest eigenvalue, like that of the closed forms themselves.
+TOLERANCE = 1e-10
+
+EDGES = edges()
+families = pytest.mark.parametrize("family", FAMILIES)
+
+
+def check(found: Spectrum, hessian: torch.Tensor) -> None:
+    """All eigenvalues and, as an orthonormal basis, all eigenvectors."""
+    p = len(hessian)
+    truth = torch.linalg.eigvalsh(hessian)
+    size = float(truth.abs().max())
+    values, vectors = found.eigenvalues, found.eigenvectors()
+    assert values.shape == (p,)
+    assert float((values - truth).abs().max()) <= TOLERANCE * size
+    assert float((vectors.T @ vectors - torch.eye(p).double()).abs().max()) <= TOLERANCE
+    assert float((hessian @ vectors - vectors * values).abs().max()) <= TOLERANCE * size
+
+
+def applied(made: Example, loss: nn.Module | None = None) -> str:
+    """The theorem that is taken: the first one that applies."""
+    found = cf.candidates(made.model, (made.x, made.y), loss)
+    return next(one.function for one in found if one.applies)
+
+
+@families
+@settings(deadline=None, max_examples=10, derandomize=True, database=None)
+@given(seed=st.integers(0, 2**32), name=st.sampled_from(sorted(LOSSES)), cut=st.integers(1, 5))
+def test_random_network(family, seed, name, cut):
+    made, loss = example(family, seed), LOSSES[name]
+    batches = [
+        (x, y)
+        for x, y in zip(made.x.tensor_split([cut]), made.y.tensor_split([cut]), strict=True)
+        if len(x) > 0
+    ]
+    check(cf.of(made.model, batches, loss), made.hessian(loss))
+
+
+@families
+def test_the_theorem_is_the_one_that_is_meant(family):
+    assert {applied(example(family, seed)) for seed in range(3)} == {example(family).function}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edge_case(name):
+    made = EDGES[name]
+    check(cf.of(made.model, (made.x, made.y)), made.hessian())
+    assert applied(made) == made.function
+
+
+@families
+def test_the_parameters_come_in_the_order_of_a_problem(family):
+    made = example(family, 1)
+    problem = cv.Problem(made.model, made.default, [(made.x, made.y)])
+    check(cf.of(made.model, (made.x, made.y)), cv.dense_matrix(cv.hessian(problem)))
+
+
+@families
+def test_a_float32_network_is_taken_as_it_is(family):
+    made = example(family, 2)
+    made.model.float()
+    single = replace(made, x=made.x.float(), y=made.y.float())
+    # Least-squares solutions do not survive the rounding.
+    loose = made.function == "deep_linear" and len(list(made.model.parameters())) > 2
+    found = cf.of(single.model, (single.x, single.y), approximate=loose)
+    assert found.eigenvalues.dtype == torch.float64
+    if not loose:
+        check(found, single.hessian())
+
+
+def test_method_names_the_theorem_and_the_factor():
+    made = example("sequential_linear")
+    assert cf.of(made.model, (made.x, made.y)).method == "closed form, Theorem 3.1"
+    found = cf.of(made.model, (made.x, made.y), nn.MSELoss())
+    assert found.method == "closed form, Theorem 3.1, times 2: the loss is MSELoss()"
+
+
+def test_a_loss_that_merely_inherits_is_known():
+    class Named(nn.MSELoss):
+        pass
+
+    made = example("sequential_linear")
+    check(cf.of(made.model, (made.x, made.y), Named()), made.hessian(nn.MSELoss()))
+
+
+def moved(made: Example, **changes) -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+    made = replace(made, **changes)
+    return made.model, (made.x, made.y)
+
+
+def violations():
+    """For each assumption: the theorem, its formula, how far it is violated, and a network."""
+    bias = example("sequential_bias", 4)
+    orthogonal = example("own_orthogonal", 4)
+    tilted = example("own_orthogonal", 4)
+    with torch.no_grad():
+        tilted.model.V[0] *= 1.5
+    random = torch.Generator().manual_seed(8)
+    deep = [normal(random, 3, 3) for _ in range(3)]
+    crooked = nn.Sequential(*map(linear, deep))
+    x = 5**0.5 * torch.linalg.qr(normal(random, 5, 3)).Q
+    fitted = crooked(x).detach()
+    stretched = x * torch.tensor([1.0, 1.0, 2.0]).double()
+    two = nn.Sequential(linear(deep[0]), linear(deep[1]))
+    return {
+        "mean(x) = 0": ("linear_with_bias", 0.25, moved(bias, x=bias.x + 0.25)),
+        "mean(x²) = 1": ("linear_with_bias", 1.25, moved(bias, x=1.5 * bias.x)),
+        "VᵀV = c I": ("orthogonal_first_layer", None, moved(tilted)),
+        "x xᵀ / n = σ² I": ("deep_linear", 1.0, (two, (stretched, two(stretched).detach()))),
+        "mean(y x) = 0": (
+            "orthogonal_first_layer",
+            None,
+            moved(orthogonal, y=orthogonal.y + orthogonal.x[:, 0]),
+        ),
+        "W_l W_lᵀ = W_{l+1}ᵀ W_{l+1}": ("deep_linear", None, (crooked, (x, fitted))),
+        "mean((f(x) - y) xᵀ) = 0": ("deep_linear", None, (two, (x, two(x).detach() + 0.1 * x))),
+    }
+
+
+VIOLATIONS = violations()
+
+
+@pytest.mark.parametrize("formula", VIOLATIONS)
+def test_a_broken_assumption_is_named_and_measured(formula):
+    function, size, (model, data) = VIOLATIONS[formula]
+    with pytest.raises(cf.AssumptionError) as caught:
+        cf.of(model, data)
+    (candidate,) = [one for one in caught.value.candidates if one.function == function]
+    assert not candidate.applies
+    assert candidate.violation > candidate.tolerance
+    assert f"{formula} is violated by " in candidate.reason
+    if size is not None:
+        assert candidate.assumption == formula
+        assert candidate.violation == pytest.approx(size)
+    message = str(caught.value)
+    assert f"- {candidate.line}" in message.splitlines()[1:]
+    assert candidate.advice in message
+    assert message.endswith("approximate=True evaluates what comes nearest, and measures its error")
+
+
+@pytest.mark.parametrize("formula", VIOLATIONS)
+def test_an_approximate_spectrum_knows_its_error(formula):
+    _, _, (model, (x, y)) = VIOLATIONS[formula]
+    found = cf.of(model, (x, y), approximate=True)
+    hessian = Example("", model, x, y).hessian()
+    truth = torch.linalg.eigvalsh(hessian)
+    scale = found.values.abs().max()
+    for value, count, residual in zip(
+        found.values, found.multiplicities, found.residuals, strict=True
+    ):
+        assert count == 0 or (truth - value).abs().min() <= residual * scale + 1e-13 * scale
+    assert torch.equal(found.converged, found.residuals <= TOLERANCE)
+    assert formula in found.method
+    assert f"largest residual {float(found.residuals.max()):.2g}" in found.method
+    # What depends on no assumption but in its form is exact, and says so.
+    assert bool(found.converged.all()) == (formula != "mean((f(x) - y) xᵀ) = 0")
+    if bool(found.converged.all()):
+        check(found, hessian)
+
+
+def test_residuals_are_those_of_the_eigenvectors():
+    """Where an eigenspace has one dimension, there is no choice of the vector."""
+    _, _, (model, (x, y)) = VIOLATIONS["mean((f(x) - y) xᵀ) = 0"]
+    found = cf.of(model, (x, y), approximate=True)
+    hessian, vectors = Example("", model, x, y).hessian(), found.eigenvectors()
+    expected = (hessian @ vectors - vectors * found.eigenvalues).norm(dim=0)
+    single = [group for group, count in enumerate(found.multiplicities) if count == 1]
+    assert len(single) == 9
+    for group in single:
+        place = int((found.eigenvalues - found.values[group]).abs().argmin())
+        measured = found.residuals[group] * found.values.abs().max()
+        torch.testing.assert_close(measured, expected[place])
+
+
+def test_the_bound_on_the_residual_curvature_holds():
+    """The violation bounds what the eigenvalues differ from the Hessian's, relative to the top."""
+    for seed in range(5):
+        made = example("sequential_deep", seed)
+        if len(made.model) == 1:
+            continue
+        off = replace(made, y=made.y + 0.03 * made.x[:, :1])
+        (found,) = [
+            one for one in cf.candidates(off.model, (off.x, off.y)) if one.function == "deep_linear"
+        ]
+        assert found.assumption == "mean((f(x) - y) xᵀ) = 0"
+        truth = torch.linalg.eigvalsh(off.hessian())
+        theorem = cf.of(made.model, (made.x, made.y)).eigenvalues
+        error = (truth - theorem).abs().max() / theorem.max()
+        assert 0 < error <= found.violation
+
+
+def structures():
+    """What is wrong with each network, and the line that says so."""
+    a = {"dtype": torch.float64, "bias": False}
+    shared = nn.Linear(1, 1, **a)
+    hooked = nn.Sequential(nn.Linear(1, 2, **a), nn.Linear(2, 1, **a))
+    hooked[0].register_forward_hook(lambda module, inputs, output: 2 * output)
+    normed = nn.Sequential(
+        nn.utils.parametrizations.weight_norm(nn.Linear(1, 2, **a)), nn.Linear(2, 1, **a)
+    )
+    x, y = torch.ones(4, 1).double(), torch.ones(4, 1).double()
+    images, flat = torch.ones(4, 1, 2, 2).double(), torch.ones(4, 1).double()
+    conv = nn.Sequential(nn.Conv2d(1, 1, 2, **a), nn.Flatten(), nn.Linear(1, 1, **a))
+    joining = nn.Sequential(nn.Linear(1, 2, **a), nn.Flatten(), nn.Linear(4, 1, **a))
+    attention = models.VectorSelfAttention(*(torch.eye(2) for _ in range(3)))
+    own = models.TwoLayerLinear(torch.ones(2), torch.ones(2))
+    beside = nn.Sequential(nn.Linear(1, 1, **a), nn.Flatten(0), own)
+    tanh = models.Perceptron([x[:1], x[:1]], [1.0, 1.0], "tanh")
+    void = models.Perceptron([x[:1], x[:1]], [1.0, 0.0], "relu")
+    tokens = torch.ones(4, 3, 2).double()
+
+    def layers(*parts):
+        made = [p if isinstance(p, nn.Module) else nn.Linear(*p, **a) for p in parts]
+        return nn.Sequential(*made)
+
+    return {
+        "GELU": (layers((1, 2), nn.GELU(), (2, 1)), x, y, "layer '1' (GELU) has no closed form"),
+        "conv": (conv, images, flat, "layer '0' (Conv2d) has no closed form"),
+        "own class": (nn.Bilinear(1, 1, 1), x, y, "the model (Bilinear) has no closed form"),
+        "parametrised": (normed, x, y, "layer '0' (ParametrizedLinear) has no closed form"),
+        "hook": (hooked, x, y, "layer '0' (Linear) has a hook on its forward"),
+        "shared": (
+            nn.Sequential(shared, shared), x, y,
+            "layer '1' (Linear) shares parameters with layer '0' (Linear)",
+        ),
+        "no parameters": (nn.Sequential(nn.ReLU()), x, y, "the model has no parameters"),
+        "joined samples": (
+            joining, torch.ones(4, 2, 1).double(), y,
+            "layer '1' (Flatten) joins samples between linear layers",
+        ),
+        "beside another": (
+            beside, x, y[:, 0],
+            "layer '0' (Linear) stands beside layer '2' (TwoLayerLinear), which is all of a",
+        ),
+        "tanh": (tanh, x, y, "the activation 'tanh', which has no closed form"),
+        "multiplier": (void, x, y, "a multiplier of 0, which makes all outputs 0"),
+        "vector tokens": (attention, tokens, tokens, "tokens of 2 entries, and the theorem"),
+        "three layers": (
+            layers((1, 2), nn.ReLU(), (2, 2), nn.ReLU(), (2, 1)), x, y,
+            "Theorem 3.4, the two-layer ReLU network (singh2026cracking): it has 2 layers, and "
+            "layer '4' (Linear) is one more",
+        ),
+        "one layer": (
+            layers((1, 1), nn.ReLU()), x, y,
+            "it has no activation behind the last layer, and layer '1' (ReLU) is one",
+        ),
+        "two inputs": (
+            layers((2, 3), nn.ReLU(), (3, 1)), torch.ones(4, 2).double(), y,
+            "it has 1 input, and layer '0' (Linear) has 2",
+        ),
+        "two outputs": (
+            layers((1, 3), nn.ReLU(), (3, 2)), x, torch.ones(4, 2).double(),
+            "it has 1 output, and layer '2' (Linear) has 2",
+        ),
+        "ReLU with bias": (
+            nn.Sequential(linear(x[:2], x[:2, 0]), nn.ReLU(), linear(x[:2].T)), x, y,
+            "it has no bias, and layer '0' (Linear) has one",
+        ),
+        "output bias": (
+            nn.Sequential(linear(x[:2]), linear(x[:2].T, x[:1, 0])), x, y,
+            "it has no bias behind the first layer, and layer '1' (Linear) has one",
+        ),
+    }  # fmt: skip
+
+
+STRUCTURES = structures()
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("approximate", [False, True])
+def test_a_layer_that_no_theorem_has_is_named(name, approximate):
+    model, x, y, line = STRUCTURES[name]
+    with pytest.raises(cf.AssumptionError) as caught:
+        cf.of(model, (x, y), approximate=approximate)
+    assert line in str(caught.value)
+    assert "approximate" not in str(caught.value)
+    assert caught.value.violation == float("inf")
+    found = cf.candidates(model, (x, y))
+    assert not any(one.applies or one.fits for one in found)
+    assert any(one.reason in line or line in one.line for one in found)
+
+
+def test_a_candidate_for_each_theorem():
+    found = cf.candidates(*moved(example("sequential_bias", 4)))
+    functions = [
+        "two_layer_linear", "two_layer_relu", "linear_with_bias", "multi_input", "multi_output",
+        "orthogonal_first_layer", "self_attention", "deep_linear",
+    ]  # fmt: skip
+    assert [one.function for one in found] == functions
+    assert all(callable(getattr(cf, one.function)) for one in found)
+    reasons = {one.function: one.reason for one in found}
+    assert reasons["linear_with_bias"] == "all assumptions hold"
+    assert reasons["two_layer_linear"] == "it has no bias, and layer '0' (Linear) has one"
+    assert reasons["self_attention"] == (
+        "it is about self-attention, not layers one after the other"
+    )
+    made = example("own_attention")
+    reasons = {one.function: one.reason for one in cf.candidates(made.model, (made.x, made.y))}
+    assert reasons["two_layer_relu"] == (
+        "it is about layers one after the other, not self-attention"
+    )
+
+
+def test_the_error_survives_pickling():
+    for model, data in (VIOLATIONS["mean(x) = 0"][2], moved(example("sequential_bias", 4))):
+        loss = nn.MSELoss()
+        if data[0].mean().abs() < 0.1:
+            model = nn.Sequential(model, nn.GELU())
+        with pytest.raises(cf.NoClosedFormError) as caught:
+            cf.of(model, data, loss)
+        copy = pickle.loads(pickle.dumps(caught.value))
+        assert str(copy) == str(caught.value)
+        assert copy.violation == caught.value.violation
+
+
+def refused(message, model, data, loss=None, **keywords):
+    with pytest.raises(ValueError, match=message) as caught:
+        cf.of(model, data, loss, **keywords)
+    assert "\n" not in str(caught.value)
+    assert not isinstance(caught.value, cf.AssumptionError)
+
+
+def test_bad_arguments_are_refused_in_one_line():
+    made = example("sequential_linear", 1)
+    model, x, y = made.model, made.x, made.y
+    n = len(x)
+    refused(
+        "loss: expected HalfSquaredError or nn.MSELoss, .* got L1Loss", model, (x, y), nn.L1Loss()
+    )
+    refused("loss: expected .* got MSELoss", model, (x, y), nn.MSELoss(reduction="none"))
+    refused("data: expected at least one batch", model, [])
+    refused("data, batch 1: expected a pair of tensors", model, [(x, y), (x, y, y)])
+    refused("batch 0: expected at least one sample, got shapes", model, (x[:0], y[:0]))
+    refused("expected inputs in float32 or float64, got torch.int64", model, (x.long(), y))
+    refused("expected finite targets", model, (x, y / 0))
+    refused(r"inputs that the model takes, got shape .*, 3\)", model, (x.expand(-1, 3), y))
+    refused(rf"outputs' shape \({n}, 1\), got \({n},\)", model, (x, y[:, 0]))
+    refused("batches that can be joined", model, [(x, y), (x[:, 0], y)])
+    refused("float32 or float64, got 0.weight of torch.float16", model.half(), (x, y))
+    model.double()[0].weight.requires_grad_(False)
+    refused(r"every parameter to vary, .* got frozen ones \(0.weight\)", model, (x, y))
+    model[0].weight.requires_grad_(True).data[0] = float("nan")
+    refused("got NaN or infinity in 0.weight", model, (x, y))
+    wide = nn.Sequential(nn.Linear(1, 2000, dtype=torch.float64), linear(torch.ones(1, 2000)))
+    refused("at most 5000 parameters, .* got 6000", wide, (x, y), approximate=True)
+
+
+def state_of(model, data):
+    """Everything of a model, its data and the random numbers that could be changed."""
+    named = dict(model.named_parameters())
+    return (
+        {name: (id(p), p.requires_grad, p.detach().clone()) for name, p in named.items()},
+        {name: (id(p.grad), p.grad.clone()) for name, p in named.items()},
+        [module.training for module in model.modules()],
+        [(id(part), part.clone()) for part in data],
+        torch.get_rng_state(),
+    )
+
+
+@pytest.mark.parametrize("formula", [*VIOLATIONS, "an inplace ReLU"])
+def test_nothing_of_the_users_is_changed(formula):
+    if formula in VIOLATIONS:
+        _, _, (model, data) = VIOLATIONS[formula]
+    else:
+        model, data = moved(example("sequential_relu", 2))
+        model[1] = nn.ReLU(inplace=True)
+        model = nn.Sequential(nn.ReLU(inplace=True), model)
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    model.eval()
+    before = state_of(model, data)
+    cf.candidates(model, data)
+    cf.of(model, data, approximate=True).eigenvectors()
+    torch.testing.assert_close(state_of(model, data), before, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_the_spectrum_outlives_the_training(approximate):
+    """Eigenvectors are built later, of the weights as they were."""
+    made = example("sequential_bias", 5)
+    data = (made.x + (0.1 if approximate else 0.0), made.y)
+    hessian = replace(made, x=data[0]).hessian()
+    found = cf.of(made.model, data, approximate=approximate)
+    with torch.no_grad():
+        for tensor in (*made.model.parameters(), *data):
+            tensor.mul_(-3)
+    check(found, hessian)
+
+
+@families
+def test_nothing_is_made_on_the_default_device(family):
+    made = example(family, 3)
+    with torch.device("meta"):
+        found = cf.of(made.model, (made.x, made.y))
+        assert found.eigenvalues.is_cpu
+        assert found.eigenvectors().is_cpu
+
+
+@families
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_network_on_the_gpu(family):
+    made = example(family, 3)
+    truth = made.hessian()
+    found = cf.of(made.model.cuda(), (made.x, made.y))
+    assert found.eigenvalues.is_cuda
+    vectors = found.eigenvectors().cpu()
+    error = (truth @ vectors - vectors * found.eigenvalues.cpu()).abs().max()
+    assert float(error) <= TOLERANCE * torch.linalg.eigvalsh(truth).abs().max()
