@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
@@ -337,6 +338,30 @@ def refused(message, model, data, loss=None, **keywords):
         cf.of(model, data, loss, **keywords)
     assert "\n" not in str(caught.value)
     assert not isinstance(caught.value, cf.AssumptionError)
+
+
+def test_a_candidate_says_that_the_loss_or_a_frozen_parameter_is_in_the_way():
+    model, data = moved(example("sequential_linear", 1))
+    with pytest.raises(ValueError, match="loss: expected HalfSquaredError") as caught:
+        cf.of(model, data, nn.CrossEntropyLoss())
+    found = cf.candidates(model, data, nn.CrossEntropyLoss())
+    assert {one.reason for one in found} == {str(caught.value)}
+    model[0].weight.requires_grad_(False)
+    assert {one.fits for one in cf.candidates(model, data)} == {False}
+
+
+def test_a_compiled_network_is_the_one_inside():
+    made = example("sequential_relu", 1)
+    check(cf.of(torch.compile(made.model), (made.x, made.y)), made.hessian())
+
+
+def test_a_loader_is_read_without_drawing_random_numbers():
+    made = example("sequential_linear", 5)
+    assert len(made.x) == 5
+    loader = DataLoader(TensorDataset(made.x, made.y), batch_size=2)
+    before = torch.get_rng_state()
+    check(cf.of(made.model, loader), made.hessian())
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_bad_arguments_are_refused_in_one_line():

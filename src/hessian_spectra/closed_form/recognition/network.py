@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from hessian_spectra.closed_form._inputs import finite
 from hessian_spectra.closed_form.recognition.forms import Form
-from hessian_spectra.closed_form.recognition.objective import Data, Objective
+from hessian_spectra.closed_form.recognition.objective import Data, NotCoveredError, Objective
 from hessian_spectra.closed_form.recognition.reading import (
     UnknownStructureError,
     form_of,
@@ -64,8 +64,8 @@ def of(
     Returns:
         The spectrum, with eigenvectors in the order of ``model.named_parameters()``, each parameter
         row by row; ``method`` names the theorem. An approximate one says so there, has the
-        ``residuals`` ``‖H z - λ z‖ / |λ_max|``, and counts as ``converged`` where they are below
-        1e-10, which is rounding.
+        ``residuals`` ``‖H z - λ z‖ / |λ_max|`` (not divided where all λ are 0), and counts as
+        ``converged`` where they are below 1e-10, which is rounding.
 
     Raises:
         NoClosedFormError: an :class:`AssumptionError` with a line for each theorem that comes near,
@@ -108,11 +108,14 @@ def of(
 def candidates(model: nn.Module, data: Data, loss: nn.Module | None = None) -> list[Candidate]:
     """Which theorems apply to a network, and why the others do not.
 
-    Args and errors are those of :func:`of`, but for its :class:`NoClosedFormError`: what rules a
-    theorem out is in its record.
+    Args are those of :func:`of`. What rules theorems out is in their records, also if it is another
+    loss, a frozen parameter or an unknown layer.
 
     Returns:
         One record for each theorem.
+
+    Raises:
+        ValueError: data that does not fit the network, is empty or not finite.
 
     Source: the theorems of :mod:`hessian_spectra.closed_form`.
 
@@ -127,12 +130,14 @@ def candidates(model: nn.Module, data: Data, loss: nn.Module | None = None) -> l
     """
     try:
         objective, form = _read(model, data, loss)
-    except UnknownStructureError as error:
+    except (UnknownStructureError, NotCoveredError) as error:
         return [verdict(one.function, one.title, one.paper, str(error)) for one in THEOREMS]
     return [_verdict(theorem, form, objective.tolerance) for theorem in THEOREMS]
 
 
 def _read(model: nn.Module, data: Data, loss: nn.Module | None) -> tuple[Objective, Form]:
+    # A compiled network has no second derivatives; the one inside is the same function.
+    model = getattr(model, "_orig_mod", model)
     attention = is_attention(parts_of(model))
     loss = loss or HalfSquaredError("element" if attention else "sample")
     objective = Objective(model, data, loss)

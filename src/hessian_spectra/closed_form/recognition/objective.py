@@ -16,6 +16,10 @@ Data = Iterable[Sequence[Tensor]] | Sequence[Tensor]
 _TYPES = (torch.float32, torch.float64)
 
 
+class NotCoveredError(ValueError):
+    """The theorems are about another loss, or about all parameters at once."""
+
+
 class Objective:
     """The loss of a network over all its data, as a function of a private float64 copy.
 
@@ -25,11 +29,13 @@ class Objective:
         loss: the squared error, by ``HalfSquaredError`` or ``nn.MSELoss``.
 
     Raises:
-        ValueError: another loss, frozen parameters or none, data that does not fit, or numbers that
-            are not finite or not floating-point.
+        NotCoveredError: another loss, or frozen parameters.
+        ValueError: data that does not fit, parameters on several devices, or numbers that are not
+            finite or not floating-point.
     """
 
     def __init__(self, model: nn.Module, data: Data, loss: nn.Module) -> None:
+        _require_squared_error(loss)
         first = _require_parameters(model)
         x, y, given = _joined(data)
         self.tolerance = tolerance_of(given == first.dtype == torch.float64)
@@ -74,11 +80,9 @@ class Objective:
 def _require_parameters(model: nn.Module) -> Tensor:
     """Refuse parameters that do not all vary, or of which no float64 copy can be had; the first."""
     parameters = dict(model.named_parameters())
-    if not parameters:
-        raise ValueError("model: expected parameters, got none")
     frozen = [name for name, parameter in parameters.items() if not parameter.requires_grad]
     if frozen:
-        raise ValueError(
+        raise NotCoveredError(
             f"model: expected every parameter to vary, as in the theorems, got frozen ones "
             f"({', '.join(frozen)})"
         )
@@ -95,7 +99,8 @@ def _require_parameters(model: nn.Module) -> Tensor:
 
 def _joined(data: Data) -> tuple[Tensor, Tensor, torch.dtype]:
     """All inputs and all targets, and the smaller of their types."""
-    batches: list[Any] = [data] if _is_pair(data) else list(data)
+    with torch.random.fork_rng(devices=[]):  # a loader draws a seed whenever it is iterated
+        batches: list[Any] = [data] if _is_pair(data) else list(data)
     if not batches:
         raise ValueError("data: expected at least one batch (inputs, targets), got none")
     for number, batch in enumerate(batches):
@@ -136,14 +141,18 @@ def _require_batch(where: str, x: Tensor, y: Tensor) -> None:
             raise ValueError(f"{where}: expected finite {name}, got NaN or infinity")
 
 
+def _require_squared_error(loss: nn.Module) -> None:
+    known = (HalfSquaredError.forward, nn.MSELoss.forward)
+    reduction = getattr(loss, "reduction", None)
+    if type(loss).forward not in known or reduction not in ("mean", "sum"):
+        raise NotCoveredError(
+            "loss: expected HalfSquaredError or nn.MSELoss, whose Hessian the theorems give, got "
+            f"{loss}"
+        )
+
+
 def _denominator(loss: nn.Module, outputs: Tensor) -> float:
     """The ``N`` of the loss ``1/N Σ (f - y)²``."""
-    forward = type(loss).forward
-    if forward is HalfSquaredError.forward:
+    if isinstance(loss, HalfSquaredError):
         return 2.0 * (len(outputs) if loss.per == "sample" else outputs.numel())
-    if forward is nn.MSELoss.forward and loss.reduction in ("mean", "sum"):
-        return float(outputs.numel()) if loss.reduction == "mean" else 1.0
-    raise ValueError(
-        f"loss: expected HalfSquaredError or nn.MSELoss, whose Hessian the theorems give, got "
-        f"{loss}"
-    )
+    return float(outputs.numel()) if loss.reduction == "mean" else 1.0
