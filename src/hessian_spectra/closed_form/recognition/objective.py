@@ -11,7 +11,7 @@ from hessian_spectra.closed_form.assumptions import tolerance_of
 from hessian_spectra.models import HalfSquaredError
 
 # Batches (inputs, targets), or one such pair.
-Data = Iterable[Sequence[Tensor]] | Sequence[Tensor]
+Data = Iterable[Any]
 
 _TYPES = (torch.float32, torch.float64)
 
