@@ -3,6 +3,7 @@
 from hessian_spectra.curvature.composition import Operator, as_operator, block_diagonal
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_matrix, dense_spectrum
 from hessian_spectra.curvature.density import SpectralDensity, spectral_density
+from hessian_spectra.curvature.diagonals import DiagonalEstimate, diagonal
 from hessian_spectra.curvature.distinct import DistinctEigenvalues, distinct_eigenvalues
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
 from hessian_spectra.curvature.ensemble import (
@@ -15,7 +16,10 @@ from hessian_spectra.curvature.ensemble import (
     sharpness,
     weight_statistics,
 )
+from hessian_spectra.curvature.fisher import ekfac, fisher, kfac
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.curvature.inverses import inverse
+from hessian_spectra.curvature.jacobians import jacobian
 from hessian_spectra.curvature.operators import ggn, hessian
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.subspaces import subspace_overlap
@@ -24,6 +28,7 @@ from hessian_spectra.curvature.traces import TraceEstimate, trace
 __all__ = [
     "DENSE_LIMIT",
     "BlockBounds",
+    "DiagonalEstimate",
     "DistinctEigenvalues",
     "Operator",
     "OperatorError",
@@ -39,10 +44,16 @@ __all__ = [
     "block_diagonal",
     "dense_matrix",
     "dense_spectrum",
+    "diagonal",
     "distinct_eigenvalues",
+    "ekfac",
+    "fisher",
     "ggn",
     "hessian",
     "hessian_trace",
+    "inverse",
+    "jacobian",
+    "kfac",
     "sharpness",
     "spectral_density",
     "subspace_overlap",

@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from types import ModuleType
@@ -15,6 +15,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.validation import optional_import
+
+_DIFFERENTIATE_THE_LOSS = ("HessianLinearOperator", "GGNLinearOperator")
 
 
 @contextmanager
@@ -75,27 +77,43 @@ class CurvlinopsOperator(Operator):
     Args:
         problem: network, loss and data. The network is copied.
         kind: the name of curvlinops' class.
+        options: further arguments of that class for each batch, by its number.
 
     Raises:
-        ValueError: the problem has a loss function of model and batch.
+        ValueError: the problem has a loss function of model and batch, or a loss that does not say
+            whether it is a mean or a sum.
+        ModuleNotFoundError: curvlinops is not installed.
     """
 
-    def __init__(self, problem: Problem, kind: str) -> None:
-        if problem.loss is None:
-            raise ValueError("backend: curvlinops takes a loss of outputs and targets, no loss_fn")
+    def __init__(
+        self,
+        problem: Problem,
+        kind: str,
+        options: Callable[[int], dict[str, Any]] = lambda number: {},
+    ) -> None:
+        require_pairs(problem, "backend")
+        loss = problem.loss
+        if getattr(loss, "reduction", None) not in ("mean", "sum"):
+            raise ValueError(
+                "backend: curvlinops takes a loss with reduction 'mean' or 'sum', got "
+                f"{getattr(loss, '__name__', type(loss).__name__)}"
+            )
         super().__init__(problem.size, problem.dtype, problem.device)
         self.problem = problem
         self._network = problem.fixed()
         self._kind = getattr(load_curvlinops(), kind)
+        self._options = options
+        # Fisher matrices look at the type of the loss, the others differentiate it.
+        self._differentiates = kind in _DIFFERENTIATE_THE_LOSS
 
     def _matmat(self, columns: Tensor) -> Tensor:
         total = torch.zeros_like(columns)
         # A copy for each call: curvlinops replaces the parameters of a module that is used twice.
         network = copy.deepcopy(self._network)
         loss = network.loss
-        if isinstance(loss, nn.MSELoss):
+        if isinstance(loss, nn.MSELoss) and self._differentiates:
             loss = _SquaredError(loss.reduction)
-        for (inputs, targets), weight in self.problem.batches():
+        for number, ((inputs, targets), weight) in enumerate(self.problem.batches()):
             # One operator a batch: curvlinops weighs batches by samples alone.
             operator = self._kind(
                 network.model,
@@ -104,10 +122,21 @@ class CurvlinopsOperator(Operator):
                 [(inputs, targets)],
                 check_deterministic=False,
                 num_data=len(inputs),
+                **self._options(number),
             )
             with right_gradient(), without_deprecations(), sdpa_kernel(SDPBackend.MATH):
                 total.add_((operator @ columns).detach(), alpha=weight)
         return total
+
+
+def require_pairs(problem: Problem, what: str) -> None:
+    """Refuse a loss function of model and batch, which curvlinops does not know.
+
+    Raises:
+        ValueError: the problem has one.
+    """
+    if problem.loss is None:
+        raise ValueError(f"{what}: curvlinops takes a loss of outputs and targets, no loss_fn")
 
 
 def for_curvlinops(operator: Operator, shapes: Sequence[Sequence[int]] | None) -> Any:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
+from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
 from hessian_spectra.curvature.interface import SymmetricOperator
 from hessian_spectra.curvature.problem import Problem
@@ -25,9 +26,7 @@ Check = Literal["once", "always", False]
 _SAMPLES = 16
 
 
-def hessian(
-    problem: Problem, *, backend: Backend = "autograd", check: Check = "once"
-) -> SymmetricOperator:
+def hessian(problem: Problem, *, backend: Backend = "autograd", check: Check = "once") -> Operator:
     """The Hessian ``H = ∇²L(θ)`` of the loss over all data, ``(p, p)``.
 
     The operator belongs to the parameters' values at this moment; training may go on.
@@ -60,9 +59,7 @@ def hessian(
     )
 
 
-def ggn(
-    problem: Problem, *, backend: Backend = "autograd", check: Check = "once"
-) -> SymmetricOperator:
+def ggn(problem: Problem, *, backend: Backend = "autograd", check: Check = "once") -> Operator:
     """The generalised Gauss-Newton matrix ``G = Σ_b c_b Jᵀ (∇²_f L_b) J / Σ_b c_b``, ``(p, p)``.
 
     ``J`` is the Jacobian of the outputs ``f`` of batch ``b`` with respect to θ. ``G`` is the
@@ -103,10 +100,10 @@ def _checked(
     problem: Problem,
     backend: str,
     check: Check,
-) -> SymmetricOperator:
+) -> Operator:
     """An operator of our own ``kind``, or curvlinops' of that ``name``, checked where asked for."""
 
-    def build(at: Problem) -> SymmetricOperator:
+    def build(at: Problem) -> Operator:
         return kind(at) if backend == "autograd" else CurvlinopsOperator(at, name)
 
     known = f"{name} by {backend}, {'train' if problem.model.training else 'eval'}"
