@@ -72,6 +72,10 @@ class FixedNetwork:
                     module.to(self.dtype)
             available = named_parameters(self.model)
         self.model.requires_grad_(False)
+        for module in self.model.modules():
+            if isinstance(module, nn.Embedding):
+                # Torch gives this row no gradient, though the loss depends on it as on others.
+                module.padding_idx = None
         self.parameters = [available[name].requires_grad_() for name in objective.names]
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:

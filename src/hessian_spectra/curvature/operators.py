@@ -6,6 +6,7 @@ from typing import Literal
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
 from hessian_spectra.curvature.interface import SymmetricOperator
+from hessian_spectra.curvature.network import undisturbed
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.products import (
     DifferentiatedOperator,
@@ -106,11 +107,12 @@ def _checked(
     def build(at: Problem) -> Operator:
         return kind(at) if backend == "autograd" else CurvlinopsOperator(at, name)
 
-    known = f"{name} by {backend}, {'train' if problem.model.training else 'eval'}"
-    if check == "always" or (check == "once" and known not in problem.checked):
-        check_repeatable(problem)
-        sample = problem.sample(_SAMPLES)
-        # Before the graph of the whole is built and kept.
-        compare(build(sample), sample)
-        problem.checked.add(known)
-    return build(problem)
+    with undisturbed(problem.device):
+        known = f"{name} by {backend}, {'train' if problem.model.training else 'eval'}"
+        if check == "always" or (check == "once" and known not in problem.checked):
+            check_repeatable(problem)
+            sample = problem.sample(_SAMPLES)
+            # Before the graph of the whole is built and kept.
+            compare(build(sample), sample)
+            problem.checked.add(known)
+        return build(problem)

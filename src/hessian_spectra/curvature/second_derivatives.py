@@ -30,7 +30,8 @@ class FastSecondDerivatives(TorchFunctionMode):
     than a tensor of zeros that all that follows would carry along. A linear layer adds up within
     the matrix products. A layer norm and a softmax keep what their derivatives share. A
     convolution's second derivative uses the kernels of the first, where torch falls back to a slow
-    general one. Gradients can then be differentiated once more, in reverse, and no further.
+    general one. A weight norm gets the right one, where torch has a wrong one. Gradients can then
+    be differentiated once more, in reverse, and no further.
 
     Under ``torch.autocast`` torch's own layers stay, since they choose the type of each operation;
     ``autocast`` tells afterwards that this was met.
@@ -120,6 +121,12 @@ def _convolve(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
     return outputs if bias is None else outputs + bias.view(-1, *(1,) * dimensions)
 
 
+def _normalise_weight(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
+    # Torch's fused form has a wrong second derivative.
+    direction, length = settings["v"], settings["g"]
+    return direction * (length / torch.norm_except_dim(direction, 2, settings.get("dim", 0)))
+
+
 _GEOMETRY = (("stride", 1), ("padding", 0), ("dilation", 1))
 _ONE = ("input",)
 _CONVOLUTION = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
@@ -136,6 +143,7 @@ _REPLACEMENTS: dict[Callable[..., Any], tuple[Replacement, tuple[str, ...]]] = {
     Tensor.softmax: (_soften, ("input", "dim", "dtype")),
     functional.linear: (_map_linearly, ("input", "weight", "bias")),
     functional.layer_norm: (_normalise, ("input", "normalized_shape", "weight", "bias", "eps")),
+    torch._weight_norm: (_normalise_weight, ("v", "g", "dim")),
     functional.conv1d: (_convolve, _CONVOLUTION),
     functional.conv2d: (_convolve, _CONVOLUTION),
     functional.conv3d: (_convolve, _CONVOLUTION),
