@@ -124,11 +124,13 @@ class LinearWithBias(ClosedForm):
 
     def case(self, w: Tensor, v: Tensor, b: Tensor, x: Tensor, y: Tensor, **keywords: Any) -> Case:
         def loss(theta: Tensor) -> Tensor:
-            second, first, bias = theta.reshape(3, -1)
-            return half_mean_square((second @ first) * x + second @ bias - y)
+            second, first, bias = theta[: 3 * len(w)].reshape(3, -1)
+            outputs = (second @ first) * x + second @ bias + theta[3 * len(w) :].sum()
+            return half_mean_square(outputs - y)
 
         arguments = {"w": w, "v": v, "b": b, "x": x, "y": y}
-        return Case(arguments, torch.cat([w, v, b]), loss, keywords)
+        last = [keywords["output_bias"][None]] if "output_bias" in keywords else []
+        return Case(arguments, torch.cat([w, v, b, *last]), loss, keywords)
 
     def draw(self, draws: Draws) -> Case:
         w, v, b = (draws.weights * draws.normal("m") for _ in range(3))

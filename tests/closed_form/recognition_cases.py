@@ -115,6 +115,14 @@ def sequential_bias(random: Random) -> Example:
     return Example("linear_with_bias", model, *standardised(random))
 
 
+def sequential_biases(random: Random) -> Example:
+    """As ``nn.Linear`` has them by default."""
+    v, w = two_layers(random)
+    first = linear(v[:, None], normal(random, len(v)))
+    model = nn.Sequential(first, linear(w[None], normal(random, 1)))
+    return Example("linear_with_bias", model, *standardised(random))
+
+
 def uncorrelated_targets(random: Random, x: Tensor) -> Tensor:
     """``(n,)`` targets that no linear function of the inputs, ``(n, D)``, fits at all."""
     y = normal(random, len(x))
@@ -245,6 +253,7 @@ FAMILIES: dict[str, Make] = {
         nested_linear,
         sequential_relu,
         sequential_bias,
+        sequential_biases,
         sequential_orthogonal,
         sequential_orthogonal_bias,
         sequential_deep,

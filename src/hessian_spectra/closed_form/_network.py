@@ -4,7 +4,8 @@
 couples the columns of ``V`` to ``w`` through the residual covariance ``r = mean(x (f - y))``, ``S =
 mean(x xᵀ)``, and ``u_d`` holds ``w`` in the place of column ``d`` and ``V_d`` in the place of
 ``w``. Rotating the inputs so that ``r = ρ e_1`` leaves the sectors ``+ρ``, ``-ρ`` and, ``D - 1``
-times, 0. This holds for any weights and data. Under the assumptions of
+times, 0. An output bias is one more direction, on which the residual does not act, with a gradient
+of 1. All this holds for any weights and data. Under the assumptions of
 :mod:`.orthogonal_first_layer` the small matrix falls apart further.
 """
 
@@ -18,7 +19,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from hessian_spectra.closed_form._blocks import stable_pair
-from hessian_spectra.closed_form._inputs import finite, norm, normalise, times_power_of_two
+from hessian_spectra.closed_form._inputs import (
+    exponent,
+    finite,
+    norm,
+    normalise,
+    times_power_of_two,
+)
 from hessian_spectra.closed_form._reduction import Reduction, Sector
 from hessian_spectra.closed_form.assumptions import ROUNDING
 from hessian_spectra.spectrum import Spectrum
@@ -34,6 +41,7 @@ class Network:
         moments: ``(D, D)`` mean of ``x xᵀ``.
         residual_covariance: ``(D,)`` mean of ``x (f(x) - y)``.
         power: the Hessian is ``2**power`` times the scaled one.
+        mean: ``(D,)`` mean of ``x``, for a network with an output bias; else ``None``.
     """
 
     w: Float[Tensor, " m"]
@@ -41,6 +49,7 @@ class Network:
     moments: Float[Tensor, "D D"]
     residual_covariance: Float[Tensor, " D"]
     power: int
+    mean: Float[Tensor, " D"] | None = None
 
     @classmethod
     def of(
@@ -49,11 +58,18 @@ class Network:
         V: Float[Tensor, "m D"],
         x: Float[Tensor, "n D"],
         y: Float[Tensor, " n"],
+        output_bias: Float[Tensor, ""] | None = None,
     ) -> "Network":
         """The network on inputs and targets, of which none is scaled yet."""
-        (w, V), x, y, power = normalise([w, V], x, y)
+        parameters = [w, V]
+        if output_bias is not None:
+            y = y - output_bias
+            # A weight of the size 1/x counts, too: the derivative by the output bias is 1.
+            parameters.append(times_power_of_two(torch.ones_like(w[:1]), -(exponent(x) or 0)))
+        (w, V, *_), x, y, power = normalise(parameters, x, y)
         residual_covariance = x.T @ (x @ (V.T @ w) - y) / len(x)
-        return cls(w, V, x.T @ x / len(x), residual_covariance, power)
+        mean = None if output_bias is None else x.mean(0)
+        return cls(w, V, x.T @ x / len(x), residual_covariance, power, mean)
 
     @cached_property
     def rotation(self) -> Float[Tensor, "D D"]:
@@ -74,7 +90,10 @@ class Network:
         return norm(self.residual_covariance)
 
     def reduction(self) -> Reduction:
-        """The sectors in the order ``+ρ``, ``-ρ``, 0, ...; columns of ``V`` rotated, then ``w``."""
+        """The sectors in the order ``+ρ``, ``-ρ``, 0, ...
+
+        The parameters are the columns of ``V``, rotated, then ``w``, then the output bias.
+        """
         (m, inputs), root = self.V.shape, math.sqrt(0.5)
         rotation = self.rotation
         along = torch.zeros_like(self.rotated)
@@ -88,16 +107,28 @@ class Network:
         ]
         zero = torch.zeros_like(self.residual)
         sectors += [Sector(zero, self.w[:, None], [d], [(d * m, 1.0)]) for d in range(1, inputs)]
-        return Reduction(sectors, rotation.T @ self.moments @ rotation)
+        coupling = rotation.T @ self.moments @ rotation
+        if self.mean is not None:
+            unit = times_power_of_two(torch.ones_like(self.w[:1, None]), -(self.power // 2))
+            sectors.append(Sector(zero, unit, [inputs], [(last + m, 1.0)]))
+            mean = (rotation.T @ self.mean)[:, None]
+            coupling = torch.cat(
+                [torch.cat([coupling, mean], 1), torch.cat([mean.T, torch.ones_like(unit)], 1)]
+            )
+        return Reduction(sectors, coupling)
 
     def is_orthogonal(self) -> bool:
-        """Whether ``VᵀV = ν² I``, ``S = s I`` and ``Vᵀw`` is parallel to ``r``, up to rounding."""
+        """Whether ``VᵀV = ν² I``, ``S = s I`` and ``Vᵀw`` is parallel to ``r``, up to rounding.
+
+        And whether there is no output bias, which couples with what is left.
+        """
         m, inputs = self.V.shape
         gram = self.rotated.T @ self.rotated
         alignment = self.rotated.T @ self.w
         size = gram.diagonal().mean() + self.w @ self.w
         return bool(
-            m >= inputs
+            self.mean is None
+            and m >= inputs
             and (_off_identity(gram) <= ROUNDING * size).all()
             and (_off_identity(self.moments) <= ROUNDING * self.moments.diagonal().mean()).all()
             and (alignment[1:].abs() <= ROUNDING * size).all()
@@ -128,7 +159,7 @@ class Network:
         Args:
             method: the theorem's name.
             arrange: turns eigenvectors ``(D + 1, m, p)``, first the columns of ``V``, then ``w``,
-                into ``(p, p)`` in the order of the parameters.
+                into ``(p, p)`` in the order of the parameters, before the output bias.
         """
         values, multiplicities, cells = self.outliers()
         (m, inputs), reduction = self.V.shape, self.reduction()
@@ -136,9 +167,11 @@ class Network:
         rest = torch.stack([self.residual, -self.residual, torch.zeros_like(self.residual)])
 
         def eigenbasis() -> Tensor:
-            slots = reduction.eigenbasis().reshape(inputs + 1, m, -1)
+            vectors = reduction.eigenbasis()
+            slots = vectors[: (inputs + 1) * m].reshape(inputs + 1, m, -1)
             columns = torch.einsum("de,emp->dmp", self.rotation, slots[:inputs])
-            return arrange(torch.cat([columns, slots[inputs:]]))
+            arranged = arrange(torch.cat([columns, slots[inputs:]]))
+            return torch.cat([arranged, vectors[(inputs + 1) * m :]])
 
         return Spectrum(
             values=finite(times_power_of_two(torch.cat([values, rest]), self.power)),

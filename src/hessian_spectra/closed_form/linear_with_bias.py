@@ -13,7 +13,14 @@ _SOURCE = "Theorem B.1 (singh2026cracking, eq. 77 to 99)"
 
 
 def linear_with_bias(
-    w: ArrayLike, v: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike, *, check: bool = True
+    w: ArrayLike,
+    v: ArrayLike,
+    b: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    output_bias: ArrayLike | None = None,
+    check: bool = True,
 ) -> Spectrum:
     """Hessian spectrum of ``f(x) = wᵀ(v x + b)`` under the loss ``1/(2n) Σ (f(x_i) - y_i)²``.
 
@@ -28,25 +35,30 @@ def linear_with_bias(
     triple, and their cells say so; :func:`pair_and_triple` gives these as functions of four
     numbers.
 
+    With an output bias ``c``, ``f(x) = wᵀ(v x + b) + c``, bulk and zeros stay as they are, and the
+    outliers are the six eigenvalues of a ``6 x 6`` matrix.
+
     Args:
         w: ``(m,)`` second layer.
         v: ``(m,)`` first layer.
         b: ``(m,)`` bias of the first layer.
         x: ``(n,)`` inputs with zero mean and unit second moment.
         y: ``(n,)`` targets.
+        output_bias: ``c``, a parameter, too; by default there is none.
         check: whether to refuse other inputs. The eigenvalues are exact for any ``x``: the small
             matrix then carries its moments, but the sextic is no longer the paper's.
 
     Returns:
-        The spectrum in the parameter order ``(w, v, b)``; kinds ``"outlier"`` (cells ``"pair"``,
-        ``"triple"`` or ``""``), ``"bulk"`` and ``"zero"``.
+        The spectrum in the parameter order ``(w, v, b)``, then ``c``; kinds ``"outlier"`` (cells
+        ``"pair"``, ``"triple"`` or ``""``), ``"bulk"`` and ``"zero"``.
 
     Raises:
         AssumptionError: the inputs are not standardised; tolerance 1e-8 (float32: 1e-4).
         ValueError: bad shape or type, empty or not finite data, or a Hessian beyond float64.
 
     Source: singh2026cracking, Theorem B.1; singh2024closed, Theorem 6. In the sextic's ``λ⁴`` the
-    print has ``(‖b‖ + ‖w‖²)`` for ``(‖b‖² + ‖w‖²)``; (97) has the wrong sign.
+    print has ``(‖b‖ + ‖w‖²)`` for ``(‖b‖² + ‖w‖²)``; (97) has the wrong sign. The output bias is an
+    extension.
 
     Example:
         >>> w, v, b = [2.0, 0.0], [1.0, 0.0], [0.0, 1.0]
@@ -54,12 +66,14 @@ def linear_with_bias(
         >>> [round(value, 12) + 0.0 for value in s.eigenvalues.tolist()]
         [0.0, 0.0, 0.0, 0.0, 5.0, 5.0]
     """
-    exact = is_double(w, v, b, x, y)
-    w, v, b, x, y = read(_SHAPES, w=w, v=v, b=b, x=x, y=y)
+    last = {} if output_bias is None else {"output_bias": output_bias}
+    exact = is_double(w, v, b, x, y, *last.values())
+    shapes = {**_SHAPES, **dict.fromkeys(last, "")}
+    w, v, b, x, y, *c = read(shapes, w=w, v=v, b=b, x=x, y=y, **last)
     if check:
         require(standardised(x, tolerance_of(exact)), _SOURCE)
     inputs = torch.stack([x, torch.ones_like(x)], dim=1)  # (n, 2)
-    network = Network.of(w, torch.stack([v, b], dim=1), inputs, y)
+    network = Network.of(w, torch.stack([v, b], dim=1), inputs, y, *c)
     return network.spectrum("closed form, Theorem B.1", _second_layer_first)
 
 

@@ -43,6 +43,7 @@ class LayeredShape:
         inputs: of the network; ``None`` for any number.
         outputs: likewise.
         bias: whether the first layer has one; ``None`` for either.
+        output_bias: whether the last layer may have one.
         relu: whether ReLUs stand between the layers.
     """
 
@@ -50,6 +51,7 @@ class LayeredShape:
     inputs: int | None = None
     outputs: int | None = 1
     bias: bool | None = False
+    output_bias: bool = False
     relu: bool = False
 
     def concerns(self, form: Form) -> bool:
@@ -78,7 +80,8 @@ class LayeredShape:
             return f"it has {self.outputs} output, and {last.label} has {len(last.weight)}"
         if self.bias and first.bias is None:
             return f"it has a bias in the first layer, and {first.label} has none"
-        later = [layer.label for layer in form.layers[1:] if layer.bias is not None]
+        bare = form.layers[1:-1] if self.output_bias else form.layers[1:]
+        later = [layer.label for layer in bare if layer.bias is not None]
         if self.bias is False and first.bias is not None:
             return f"it has no bias, and {first.label} has one"
         return f"it has no bias behind the first layer, and {later[0]} has one" if later else None
@@ -150,12 +153,15 @@ def _layer_after_layer(form: LayeredNetwork) -> Tensor:
 def _with_bias(form: LayeredNetwork) -> Spectrum:
     first, second = form.with_constant_input().layers
     v, b = first.weight.T
-    return linear_with_bias(second.weight[0], v, b, form.x[:, 0], form.y[:, 0], check=False)
+    c = None if second.bias is None else second.bias[0]
+    x, y = form.x[:, 0], form.y[:, 0]
+    return linear_with_bias(second.weight[0], v, b, x, y, output_bias=c, check=False)
 
 
 def _second_layer_first(form: LayeredNetwork) -> Tensor:
     first, second = form.with_constant_input().layers
-    return torch.cat([second.weight_places[0], *first.weight_places.T])
+    last = [] if second.bias_places is None else [second.bias_places]
+    return torch.cat([second.weight_places[0], *first.weight_places.T, *last])
 
 
 def _standardised(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
@@ -260,7 +266,7 @@ THEOREMS = (
         "linear_with_bias",
         "Theorem B.1, the two-layer linear network with bias",
         "singh2026cracking",
-        LayeredShape(inputs=1, bias=True),
+        LayeredShape(inputs=1, bias=True, output_bias=True),
         _with_bias,
         _second_layer_first,
         _standardised,
