@@ -39,9 +39,9 @@ def of(
 
     * ``nn.Linear`` layers in ``nn.Sequential``, nested or not, ``nn.ReLU`` between two of them, and
       ``nn.Identity`` and ``nn.Flatten`` beside them: two-layer linear and ReLU networks with one
-      input and one output, those with a bias in the first layer, orthogonal first layers and deep
-      linear networks of any size (with a bias in the first layer as the weights of a constant
-      input);
+      input and one output, linear ones with a bias in the first layer or in both, orthogonal first
+      layers and deep linear networks of any size (a bias in the first layer alone counts as the
+      weights of an input that is 1);
     * the networks of :mod:`hessian_spectra.models`: all of these, several inputs or outputs with
       layers of their own, and self-attention on numbers.
 
@@ -73,8 +73,8 @@ def of(
         ValueError: another loss; frozen parameters; data that does not fit, is empty or not finite;
             or too many parameters for an approximation.
 
-    Source: the theorems of :mod:`hessian_spectra.closed_form`; what a residual
-    bounds is in Parlett, The Symmetric Eigenvalue Problem, Theorem 4.5.1.
+    Source: the theorems of :mod:`hessian_spectra.closed_form`; for what a residual bounds, Parlett,
+    The Symmetric Eigenvalue Problem, Theorem 4.5.1.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.Linear(2, 1, bias=False))
