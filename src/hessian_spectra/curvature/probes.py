@@ -1,6 +1,6 @@
-"""Random probe vectors, and products with many of them at a time."""
+"""Random probe vectors, and products with a few of them at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
 from torch import Tensor
@@ -8,43 +8,78 @@ from tqdm import tqdm
 
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
 
-# Vectors that go through an operator together: as many as have this many numbers (1 GiB, float64).
-_ELEMENTS = 1 << 27
+# Vectors that go through an operator together: where the data is in several batches they share
+# the work of building each batch's graph, most of which eight of them save.
+_TOGETHER = 8
+# What they may take, in bytes.
+_BYTES = 1 << 28
+# Entries of a vector to work on at a time in float64.
+_COLUMNS = 1 << 16
 
 
-def rademacher(operator: SymmetricOperator, count: int, draws: torch.Generator) -> Tensor:
-    """Vectors ``(p, count)`` of random signs, whose squared length is ``p`` exactly."""
-    signs = torch.randint(0, 2, (operator.shape[0], count), generator=draws) * 2 - 1
-    return signs.to(operator.dtype).to(operator.device)
+def chunk(operator: SymmetricOperator) -> int:
+    """How many vectors to multiply at a time."""
+    return max(1, min(_TOGETHER, _BYTES // vector_bytes(operator)))
 
 
-def product(operator: SymmetricOperator, vectors: Tensor, what: str) -> Tensor:
-    """``operator @ vectors`` for a matrix ``(p, k)``, a few columns at a time, with progress.
+def vector_bytes(operator: SymmetricOperator) -> int:
+    """The memory of one vector."""
+    return operator.shape[0] * operator.dtype.itemsize
+
+
+def rademacher(operator: SymmetricOperator, count: int, draws: torch.Generator) -> Iterator[Tensor]:
+    """Vectors of random signs as rows ``(c, p)``, a few at a time, ``count`` in all.
+
+    Their squared length is ``p`` exactly. Which signs they hold does not depend on how many come
+    at a time.
+    """
+    p, width = operator.shape[0], chunk(operator)
+    for start in range(0, count, width):
+        size = (min(width, count - start), p)
+        bits = torch.randint(0, 2, size, generator=draws, dtype=torch.int8).to(operator.device)
+        yield bits.to(operator.dtype).mul_(2).sub_(1)
+
+
+def each_product(
+    operator: SymmetricOperator,
+    blocks: Iterable[Tensor],
+    count: int,
+    what: str,
+    use: Callable[[Tensor, Tensor], Tensor],
+) -> list[Tensor]:
+    """``use(rows, images)`` for blocks of rows ``(c, p)``, ``count`` rows in all, with progress.
+
+    No block is held while the next one is multiplied.
 
     Raises:
         OperatorError: a product is not finite.
     """
     results = []
-    with tqdm(total=vectors.shape[1], desc=what, unit="product", disable=None, leave=False) as bar:
-        for columns in vectors.split(chunk(operator), dim=1):
-            results.append(operator @ columns)
-            bar.update(columns.shape[1])
-    result = torch.cat(results, dim=1)
-    if not torch.isfinite(result).all():
-        raise OperatorError("operator: a product is not finite")
-    return result
+    with tqdm(total=count, desc=what, unit="product", disable=None, leave=False) as bar:
+        for rows in blocks:
+            images = (operator @ rows.T).T
+            if not torch.isfinite(images).all():
+                raise OperatorError("operator: a product is not finite")
+            results.append(use(rows, images))
+            bar.update(len(rows))
+            del rows, images
+    return results
 
 
-def chunk(operator: SymmetricOperator) -> int:
-    """How many columns to multiply at a time."""
-    return max(1, _ELEMENTS // operator.shape[0])
-
-
-def unit_vectors(operator: SymmetricOperator) -> Iterator[tuple[range, Tensor]]:
-    """The columns of the identity, a few at a time, each with its indices."""
+def unit_vectors(operator: SymmetricOperator) -> Iterator[Tensor]:
+    """The rows of the identity, a few at a time."""
     p, width = operator.shape[0], chunk(operator)
     for start in range(0, p, width):
-        indices = range(start, min(start + width, p))
-        columns = torch.zeros(p, len(indices), dtype=operator.dtype, device=operator.device)
-        columns[indices, torch.arange(len(indices))] = 1.0
-        yield indices, columns
+        rows = min(width, p - start)
+        block = torch.zeros(rows, p, dtype=operator.dtype, device=operator.device)
+        block[:, start:].fill_diagonal_(1.0)
+        yield block
+
+
+def dots(left: Tensor, right: Tensor) -> Tensor:
+    """The dot products of corresponding rows ``(c, p)``: ``(c,)`` in float64 on the CPU."""
+    total = torch.zeros(len(left), dtype=torch.float64, device=left.device)
+    # A few columns at a time: a copy of all in float64 would not be small.
+    for columns, others in zip(left.split(_COLUMNS, dim=1), right.split(_COLUMNS, 1), strict=True):
+        total += (columns.double() * others.double()).sum(dim=1)
+    return total.cpu()
