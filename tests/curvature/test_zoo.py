@@ -40,7 +40,7 @@ def written_out(model: nn.Module) -> nn.Module:
 
     for module in model.modules():
         if isinstance(module, nn.Embedding):
-            # Torch leaves the padding's row out of the gradient; the loss depends on it all the same.
+            # Torch leaves its row out of the gradient; the loss depends on it all the same.
             module.padding_idx = None
         for parametrization in getattr(module, "parametrizations", {}).values():
             if type(parametrization[0]).__name__ == "_WeightNorm":
@@ -89,7 +89,7 @@ def test_the_hessian_is_that_of_brute_force(specimen, loss, cutting):
 def test_brute_force_is_right(specimen):
     """One product by central differences, so that the reference is not torch's word alone."""
     expected = brute_force(specimen, LOSSES[0])
-    model = specimen.model()
+    model = written_out(specimen.model())
     parameters = trainable(model)
     direction = normal(len(expected))
     sides = []

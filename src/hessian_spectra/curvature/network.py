@@ -2,13 +2,14 @@
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.overrides import TorchFunctionMode
 
 from hessian_spectra.curvature.batches import Batch, cast
 from hessian_spectra.curvature.interface import OperatorError
@@ -26,6 +27,31 @@ def undisturbed(device: torch.device) -> Iterator[None]:
     """
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         yield
+
+
+class _Doubles(TorchFunctionMode):
+    """Leave float64 numbers what they are where a model asks for at least float32.
+
+    Language models compute their norms, softmax and loss ``.float()``, which is meant for half
+    precision and would round a float64 network.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """The operation with float64 in the place of float32."""
+        named = kwargs or {}
+        if args and isinstance(args[0], Tensor) and args[0].dtype == torch.float64:
+            if func is Tensor.float:
+                return args[0]
+            args = tuple(torch.float64 if part is torch.float32 else part for part in args)
+            if named.get("dtype") is torch.float32:
+                named = {**named, "dtype": torch.float64}
+        return func(*args, **named)
 
 
 @dataclass(frozen=True)
@@ -90,7 +116,8 @@ class FixedNetwork:
         if self._convert:
             batch = cast(batch, self.dtype)
         # The fused attention kernels cannot be differentiated twice; this one is the same function.
-        with sdpa_kernel(SDPBackend.MATH):
+        exact = _Doubles() if self.dtype == torch.float64 else nullcontext()
+        with sdpa_kernel(SDPBackend.MATH), exact:
             if self._loss_fn is not None:
                 loss, outputs = _loss_and_outputs(self._loss_fn(self.model, batch))
             else:

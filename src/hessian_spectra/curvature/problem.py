@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from hessian_spectra.curvature.batches import Batch, moved, part, rows, tensors
+from hessian_spectra.curvature.huggingface import HuggingFaceBatches, own_loss
 from hessian_spectra.curvature.memory import rows_within
 from hessian_spectra.curvature.network import (
     FixedNetwork,
@@ -133,6 +134,33 @@ class Problem:
             if memory is not None:
                 self._rows = self._fitting(memory)
             self.batch_count, self._total = self._counted()
+
+    @classmethod
+    def from_huggingface(
+        cls,
+        model: nn.Module,
+        dataset: Iterable[Any],
+        parameters: Selection | None = None,
+        *,
+        batch_size: int = 8,
+        memory: int | None = None,
+    ) -> "Problem":
+        """The loss that a model of Hugging Face's transformers computes itself.
+
+        Args:
+            model: a model whose output has ``loss`` and ``logits``, such as ``GPT2LMHeadModel``.
+            dataset: examples (mappings from names to numbers, of one length), or batches of
+                tensors. A causal language model gets its input tokens as labels where there are
+                none. How batches add up is measured: over labels, those that count, or samples.
+            parameters: which parameters vary.
+            batch_size: how many examples a batch has.
+            memory: how many bytes the graph of a batch may take.
+
+        Raises:
+            ValueError: as for a problem; the dataset has no example, or they differ in length.
+        """
+        batches = HuggingFaceBatches(model, dataset, batch_size)
+        return cls(model, None, batches, parameters, loss_fn=own_loss, memory=memory)
 
     def _survey(self) -> int:
         """One pass over the data that checks each batch; returns how many there are."""

@@ -1,6 +1,7 @@
 """How much each batch counts in the loss over the whole data set."""
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from hessian_spectra.curvature.batches import Batch, joined, rows
 from hessian_spectra.models import HalfSquaredError
 
 # A number for each batch, or a function of it, or the word that batch losses are added up.
-Weights = Callable[[Batch], Any] | Sequence[float] | str
+Weights = Callable[[Batch], Any] | Sequence[float | int] | str
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ def _samples_or_elements(loss: HalfSquaredError, targets: Tensor) -> float:
     return float(len(targets) if loss.per == "sample" else targets.numel())
 
 
-def _elements(loss: nn.Module, targets: Tensor) -> float:
-    return float(targets.numel())
+def _elements(loss: nn.Module | None, targets: Tensor | None) -> float:
+    return 0.0 if targets is None else float(targets.numel())
 
 
 _DENOMINATORS: dict[type[nn.Module], Callable[..., float]] = {
@@ -106,6 +107,32 @@ def known_weighting(loss: Any, weights: Weights | None) -> Weighting | None:
     return None
 
 
+def _labels(batch: Batch) -> Tensor | None:
+    """The targets of a pair, or what a mapping calls labels."""
+    found = batch.get("labels") if isinstance(batch, Mapping) else None
+    if isinstance(batch, (tuple, list)) and len(batch) == 2:
+        found = batch[1]
+    return found if isinstance(found, Tensor) else None
+
+
+def _counted(batch: Batch, first: int = 0) -> float:
+    """The labels that are not ignored, from a position of the last axis on."""
+    labels = _labels(batch)
+    if labels is None or labels.ndim < 1:
+        return 0.0
+    return float((labels[..., first:] != -100).sum())
+
+
+# What a mean may be over: samples, labels that count, those with a token before, or elements.
+_CANDIDATES = (
+    Weighting(lambda batch: float(rows(batch) or 0)),
+    Weighting(_counted),
+    Weighting(lambda batch: _counted(batch, 1)),
+    Weighting(lambda batch: _elements(None, _labels(batch))),
+    Weighting(lambda batch: 1.0, summed=True),
+)
+
+
 def measured_weighting(
     evaluate: Callable[[Batch], float], batches: Iterator[Batch], tolerance: float
 ) -> Weighting:
@@ -117,31 +144,43 @@ def measured_weighting(
         tolerance: the relative difference that rounding makes.
 
     Raises:
-        ValueError: neighbours cannot be joined, or their losses add up neither as a mean over
-            samples nor as a sum.
+        ValueError: neighbours cannot be joined, or their losses add up neither as a sum nor as a
+            mean over samples, labels or elements.
     """
-    candidates = {"mean": True, "sum": True}
-    previous: tuple[Batch, int, float] | None = None
+    possible = list(_CANDIDATES)
+    previous: tuple[Batch, float] | None = None
     for number, batch in enumerate(batches):
-        count = rows(batch)
-        if count is None:
-            raise _unknown(f"batch {number} has tensors of different lengths")
         value = evaluate(batch)
         if previous is not None:
             both = joined(previous[0], batch)
             if both is None:
                 raise _unknown(f"batches {number - 1} and {number} cannot be joined")
-            found = evaluate(both)
-            mean = (previous[1] * previous[2] + count * value) / (previous[1] + count)
-            scale = tolerance * max(abs(previous[2]), abs(value), abs(found))
-            candidates["mean"] &= abs(found - mean) <= scale < abs(previous[2] - value)
-            candidates["sum"] &= abs(found - previous[2] - value) <= scale < abs(found)
-        previous = batch, count, value
-    if candidates["mean"]:
-        return Weighting(lambda batch: float(rows(batch) or 0))
-    if candidates["sum"]:
-        return Weighting(lambda batch: 1.0, summed=True)
-    raise _unknown("over two batches joined, it is neither their mean over samples nor their sum")
+            whole = evaluate(both)
+            scale = tolerance * max(abs(previous[1]), abs(value), abs(whole))
+            # Where both have the same loss, every mean is right, and nothing is learnt.
+            if abs(previous[1] - value) <= scale:
+                raise _unknown(f"batches {number - 1} and {number} have the same loss")
+            possible = [
+                one
+                for one in possible
+                if abs(_expected(one, previous, (batch, value)) - whole) <= scale
+            ]
+        previous = batch, value
+    if not possible:
+        raise _unknown("over two joined, it is no mean over samples, labels or elements, nor a sum")
+    return possible[0]
+
+
+def _expected(
+    weighting: Weighting, first: tuple[Batch, float], second: tuple[Batch, float]
+) -> float:
+    """The loss of two batches together, if they add up so."""
+    if weighting.summed:
+        return first[1] + second[1]
+    counts = [weighting.count(batch) for batch, _ in (first, second)]
+    if not sum(counts):
+        return math.nan
+    return (counts[0] * first[1] + counts[1] * second[1]) / sum(counts)
 
 
 def _unknown(reason: str) -> ValueError:

@@ -1,0 +1,344 @@
+"""Any batch, any loss, any choice of parameters; what adds up how; blocks; memory."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hessian_spectra import curvature as cv
+
+from .cases import LABELS, TOKENS, X, Y, built, cut, mlp, normal
+from .zoo import Focal, specimens
+
+
+def dense(*arguments, **settings) -> Tensor:
+    return cv.dense_matrix(cv.hessian(cv.Problem(*arguments, **settings)))
+
+
+def close(found: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(found, expected, rtol=1e-11, atol=1e-13)
+
+
+class Pair(NamedTuple):
+    x: Tensor
+    y: Tensor
+
+
+@dataclass
+class Output:
+    loss: Tensor
+    logits: Tensor
+
+
+REFERENCE = dense(mlp().double(), nn.MSELoss(), [(X, Y)])
+
+
+@pytest.mark.parametrize("sizes", [(7,), (2, 5), (1, 2, 4)])
+@pytest.mark.parametrize(
+    ("pack", "loss_fn"),
+    [
+        (lambda x, y: {"x": x, "y": y, "name": "kept"},
+         lambda model, batch: functional.mse_loss(model(batch["x"]), batch["y"])),
+        (lambda x, y: [{"x": x}, [y]],
+         lambda model, batch: functional.mse_loss(model(batch[0]["x"]), batch[1][0])),
+        (Pair, lambda model, batch: functional.mse_loss(model(batch.x), batch.y)),
+        (Pair, lambda model, batch: Output(functional.mse_loss(model(batch.x), batch.y), None)),
+    ],
+    ids=["mapping", "nested", "named tuple", "model output"],
+)  # fmt: skip
+def test_any_batch_and_any_loss(pack, loss_fn, sizes):
+    torch.manual_seed(0)
+    model = mlp().double()
+    data = [pack(x, y) for x, y in cut(X, Y, *sizes)]
+    close(dense(model, loss_fn=loss_fn, data=data), dense(model, nn.MSELoss(), [(X, Y)]))
+
+
+@pytest.mark.parametrize("sizes", [(7,), (2, 5)])
+def test_the_gauss_newton_matrix_takes_the_outputs_that_the_loss_function_gives(sizes):
+    def with_outputs(model, batch):
+        outputs = model(batch["x"])
+        return functional.cross_entropy(outputs, batch["labels"]), outputs
+
+    model = built(mlp)
+    data = [{"x": x, "labels": y} for x, y in cut(X, LABELS, *sizes)]
+    found = cv.dense_matrix(cv.ggn(cv.Problem(model, loss_fn=with_outputs, data=data)))
+    expected = cv.ggn(cv.Problem(model, nn.CrossEntropyLoss(), [(X, LABELS)]))
+    close(found, cv.dense_matrix(expected))
+    at = cv.Problem(model, loss_fn=lambda model, batch: with_outputs(model, batch)[0], data=data)
+    with pytest.raises(cv.OperatorError, match=r"let loss_fn return the pair \(loss, outputs\)"):
+        cv.ggn(at)
+
+
+IGNORED = torch.tensor([0, -100, 1, -100, -100, 2, 1])
+
+
+class Weighed(nn.CrossEntropyLoss):
+    """Again a mean over the targets that count, in words of its own."""
+
+    def forward(self, outputs, targets):
+        losses = functional.cross_entropy(outputs, targets, reduction="none")
+        return losses.sum() / (targets != -100).sum()
+
+
+class Powered(nn.Module):
+    """No mean and no sum."""
+
+    def forward(self, outputs, targets):
+        return (outputs - targets).square().mean().square()
+
+
+@pytest.mark.parametrize("loss", [Focal(), Weighed(), functional.cross_entropy])
+def test_ignored_targets_in_uneven_batches(loss):
+    """Weights by samples would be wrong by a third."""
+    model = built(mlp)
+    expected = dense(model, nn.CrossEntropyLoss(), [(X, IGNORED)])
+    close(dense(model, loss, cut(X, IGNORED, 1, 2, 4)), expected)
+    first, second = (dense(model, loss, [batch]) for batch in cut(X, IGNORED, 3, 4))
+    wrong = (3 * first + 4 * second) / 7
+    assert (wrong - expected).norm() > 0.05 * expected.norm()
+
+
+def test_what_adds_up_in_no_known_way_is_refused_until_it_is_said():
+    model, data = built(mlp), cut(X, Y, 3, 4)
+    with pytest.raises(ValueError, match=r"is not known \(over two joined.*weights=") as caught:
+        cv.Problem(model, Powered(), data)
+    assert "\n" not in str(caught.value)
+    first, second = (dense(model, Powered(), [batch]) for batch in data)
+    close(dense(model, Powered(), data, weights="sum"), first + second)
+    close(dense(model, Powered(), data, weights=[3, 1]), (3 * first + second) / 4)
+    close(dense(model, Powered(), data, weights=lambda batch: len(batch[0])),
+          (3 * first + 4 * second) / 7)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ([(X[:3], Y[:3]), (X[:3], Y[:3])], "have the same loss"),
+        ([(normal(2, 5), normal(2, 5)), (normal(3, 2), normal(3, 2))], "cannot be joined"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(data, reason):
+    wide = nn.Sequential(nn.Unflatten(1, (-1, 1)), nn.Linear(1, 1), nn.Flatten())
+    with pytest.raises(ValueError, match=f"batches 0 and 1 {reason}"):
+        cv.Problem(wide.double(), nn.L1Loss(), data)
+
+
+def test_batches_that_count_nothing_change_nothing():
+    model = built(mlp)
+    none = torch.full((2,), -100)
+    data = [(X[:2], none), *cut(X, LABELS, 3, 4)]
+    close(
+        dense(model, nn.CrossEntropyLoss(), data),
+        dense(model, nn.CrossEntropyLoss(), [(X, LABELS)]),
+    )
+
+
+class Decayed(nn.Module):
+    """Weight decay inside the loss, by the model as a part of it or by a list of parameters."""
+
+    def __init__(self, model, as_list):
+        super().__init__()
+        if as_list:
+            self.held = list(model.parameters())
+        else:
+            self.model = model
+
+    def forward(self, outputs, targets):
+        parameters = self.held if hasattr(self, "held") else self.model.parameters()
+        decay = sum(parameter.square().sum() for parameter in parameters)
+        return functional.mse_loss(outputs, targets) + 0.1 * decay
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("sizes", [(7,), (3, 4)])
+@pytest.mark.parametrize("wanted", [None, "*.weight"])
+def test_a_loss_that_holds_the_parameters_is_differentiated_with_them(as_list, sizes, wanted):
+    model = built(mlp)
+    found = dense(model, Decayed(model, as_list), cut(X, Y, *sizes), wanted)
+    plain = dense(model, nn.MSELoss(), [(X, Y)], wanted)
+    close(found, plain + 0.2 * torch.eye(len(plain)).double())
+    with pytest.raises(cv.OperatorError, match=r"beside through the outputs \(weight decay"):
+        cv.ggn(cv.Problem(model, Decayed(model, as_list), [(X, Y)], wanted))
+
+
+def test_a_closure_over_the_parameters_is_found():
+    model = built(mlp)
+
+    def decayed(outputs, targets):
+        return functional.mse_loss(outputs, targets) + model[0].weight.square().sum()
+
+    with pytest.raises(cv.OperatorError, match=r"reaches '0.weight' of the model outside"):
+        cv.hessian(cv.Problem(model, decayed, [(X, Y)]), check=False)
+
+
+def test_compiled_networks_are_the_same():
+    model = built(mlp)
+    whole = torch.compile(model, backend="eager")
+    close(dense(whole, nn.MSELoss(), [(X, Y)]), dense(model, nn.MSELoss(), [(X, Y)]))
+    at = cv.Problem(specimens["compiled layer"].model(), nn.MSELoss(), [(X, Y)])
+    assert at.names == ("0.weight", "0.bias", "2.weight", "2.bias")
+    assert cv.Problem(whole, nn.MSELoss(), [(X, Y)], "_orig_mod.0.*").names == (
+        "0.weight",
+        "0.bias",
+    )
+
+
+class Lowered(nn.Module):
+    """The whole forward pass in bfloat16."""
+
+    def __init__(self, body):
+        super().__init__()
+        self.body = body
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return self.body(x).float()
+
+
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+def test_autocast_in_the_forward_pass(operator):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        body = nn.Sequential(nn.Linear(3, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 3))
+    data = [(X.float(), Y.float())]
+    found = operator(cv.Problem(Lowered(body), nn.MSELoss(), data))
+    exact = operator(cv.Problem(body, nn.MSELoss(), data))
+    vector = normal(exact.shape[0]).float()
+    # Three digits of bfloat16 in each operation.
+    assert (found @ vector - exact @ vector).norm() < 3e-2 * (exact @ vector).norm()
+
+
+def test_parameters_by_pattern_module_and_function():
+    model = built(mlp)
+    names = [
+        cv.Problem(model, nn.MSELoss(), [(X, Y)], wanted).names
+        for wanted in ("0.*", ["2.bias", "0.*"], model[2], [model[2], "0.bias"],
+                       lambda name, parameter: parameter.ndim > 1)
+    ]  # fmt: skip
+    assert names == [
+        ("0.weight", "0.bias"),
+        ("2.bias", "0.weight", "0.bias"),
+        ("2.weight", "2.bias"),
+        ("2.weight", "2.bias", "0.bias"),
+        ("0.weight", "2.weight"),
+    ]
+
+
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+@pytest.mark.parametrize("sizes", [(7,), (3, 4)])
+def test_blocks_are_those_of_the_whole(operator, sizes):
+    whole = operator(cv.Problem(built(mlp), nn.CrossEntropyLoss(), cut(X, LABELS, *sizes)))
+    matrix = cv.dense_matrix(whole)
+    spans = {"0": slice(0, 16), "2": slice(16, 31)}
+    blocks = whole.blocks("module")
+    assert list(blocks) == list(spans)
+    for name, span in spans.items():
+        close(cv.dense_matrix(blocks[name]), matrix[span, span])
+    assert blocks["0"].names == ("0.weight", "0.bias")
+    assert list(whole.blocks("parameter")) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    expected = torch.block_diag(*(matrix[span, span] for span in spans.values()))
+    close(cv.dense_matrix(whole.block_diagonal()), expected)
+
+
+def test_blocks_of_parametrised_layers_are_those_of_the_layer():
+    at = cv.Problem(specimens["weight norm"].model(), nn.MSELoss(), [(X, Y)])
+    assert {name: block.shape[0] for name, block in cv.hessian(at).blocks().items()} == {
+        "0": 4 + 4 + 12,
+        "2": 15,
+    }
+    with pytest.raises(ValueError, match="by: expected 'module' or 'parameter', got 'layer'"):
+        cv.hessian(at).blocks("layer")
+
+
+@pytest.mark.parametrize("loss", [nn.CrossEntropyLoss(), functional.cross_entropy])
+def test_batches_are_cut_to_a_memory(loss):
+    model = built(mlp)
+    whole = cv.Problem(model, loss, [(X, IGNORED)])
+    cutting = cv.Problem(model, loss, [(X, IGNORED)], memory=2500)
+    assert cutting.batch_count > 1
+    close(cv.dense_matrix(cv.hessian(cutting)), cv.dense_matrix(cv.hessian(whole)))
+    assert cv.Problem(model, loss, [(X, IGNORED)], memory=10**9).batch_count == 1
+
+
+PEAK = """
+import resource, torch
+from torch import nn
+from hessian_spectra import curvature as cv
+torch.manual_seed(0)
+model = nn.Sequential(*(layer for _ in range(8) for layer in (nn.Linear(64, 64), nn.Tanh())))
+x = torch.randn(20000, 64)
+peak = lambda: 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+for memory in (30 << 20, None):
+    at = cv.Problem(model, nn.MSELoss(), [(x, x)], memory=memory)
+    cv.hessian(at, check=False) @ torch.ones(at.size)
+    print(peak() - before)
+"""
+
+
+def test_the_memory_is_kept():
+    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, check=True, text=True)
+    limited, whole = map(int, done.stdout.split())
+    # What torch's threads and kernels take at the first call comes on top.
+    assert limited < 2 * (30 << 20) < whole
+
+
+def language_model(**settings):
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(
+        n_layer=1, n_head=2, n_embd=4, vocab_size=5, n_positions=8, bos_token_id=0, eos_token_id=0,
+        **settings,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return transformers.GPT2LMHeadModel(config).double().eval()
+
+
+def examples() -> list[dict[str, list[int]]]:
+    masks = [[1] * length + [0] * (6 - length) for length in (6, 3, 5, 2)]
+    return [
+        {"input_ids": tokens, "attention_mask": mask, "text": "not an argument"}
+        for tokens, mask in zip(TOKENS.tolist(), masks, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+def test_a_model_of_hugging_face(operator):
+    model = language_model()
+    at = cv.Problem.from_huggingface(model, examples(), batch_size=3)
+    whole = cv.Problem.from_huggingface(model, examples(), batch_size=4)
+    vector = normal(at.size)
+    close(operator(at) @ vector, operator(whole) @ vector)
+
+    # Written out: the targets are the tokens that follow, without those that are masked.
+    def next_token(model, batch):
+        logits = model(input_ids=batch["ids"], attention_mask=batch["mask"]).logits[:, :-1]
+        targets = torch.where(batch["mask"] == 1, batch["ids"], -100)[:, 1:]
+        return functional.cross_entropy(logits.transpose(1, 2), targets), logits
+
+    ids, mask = (
+        torch.tensor([example[name] for example in examples()])
+        for name in ("input_ids", "attention_mask")
+    )
+    written = cv.Problem(model, loss_fn=next_token, data=[{"ids": ids, "mask": mask}])
+    close(operator(whole) @ vector, operator(written) @ vector)
+
+
+def test_what_a_model_of_hugging_face_lacks_is_said():
+    model = language_model()
+    with pytest.raises(ValueError, match=r"expected examples or batches as mappings .* got none"):
+        cv.Problem.from_huggingface(model, [])
+    with pytest.raises(ValueError, match="got list"):
+        cv.Problem.from_huggingface(model, [[1, 2]])
+    uneven = [{"input_ids": [1, 2]}, {"input_ids": [1, 2, 3]}]
+    with pytest.raises(
+        ValueError, match=r"same names and of one length.*pad them, or give batches"
+    ):
+        cv.Problem.from_huggingface(model, uneven)
+    with pytest.raises(ValueError, match="batch_size: expected at least 1, got 0"):
+        cv.Problem.from_huggingface(model, examples(), batch_size=0)
