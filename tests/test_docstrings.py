@@ -8,6 +8,9 @@ import pytest
 
 import hessian_spectra
 
+# What importing curvlinops meets.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning")
+
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(hessian_spectra.__path__, f"{hessian_spectra.__name__}.")
