@@ -155,6 +155,7 @@ def _check(
     with undisturbed(problem.device):
         products = [operator @ direction for direction in directions]
         gradient = problem.gradient(own)
+    del own
     if not torch.isfinite(gradient).all():
         raise OperatorError(f"{name}: the gradient of the loss is not finite at these parameters")
     if not all(bool(torch.isfinite(product).all()) for product in products):
