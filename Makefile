@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # Small matrices: one thread is faster than two, and gives the same bytes everywhere.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: repro test test-portable lint types imports map pictures benchmark requirements clean
+.PHONY: repro test test-portable lint types imports docs map pictures benchmark requirements clean
 
 repro: $(VENV)/ready
 	python -m pipelines.reproduce
@@ -34,6 +34,11 @@ types: $(VENV)/ready
 
 imports: $(VENV)/ready
 	lint-imports
+
+# The documentation, from docstrings and guides: docs/_build/html/index.html. Any warning is an error.
+docs: $(VENV)/ready
+	python -m sphinx -W --keep-going -E -q -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo 'Now open docs/_build/html/index.html'
 
 map: $(VENV)/ready
 	python -m tests.test_map
@@ -70,4 +75,4 @@ requirements: $(VENV)/ready
 	  --no-header --extra develop pyproject.toml --output-file requirements.txt
 
 clean:
-	rm -rf $(VENV) results build
+	rm -rf $(VENV) results build docs/_build docs/reference

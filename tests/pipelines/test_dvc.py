@@ -1,17 +1,20 @@
 """The pipeline itself, run by DVC in copies of the repository on one small study."""
 
 import os
+import shlex
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests import pages
 from tests.pipelines.workspace import environment
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("dvc")]
 
 STUDY = "cracking-fig1"
+GUIDE = pages.ROOT / "docs" / "guides" / "figures.md"
 TARGET = f"figures@{STUDY}"
 FOLDERS = ("results/data", f"results/{STUDY}", "reports/figures")
 
@@ -50,12 +53,25 @@ def test_a_second_run_does_nothing(finished):
     assert finished.changed() == ""
 
 
-def test_an_override_runs_the_study_and_its_dependents_alone(finished):
+def test_the_guide_is_followed_and_an_override_runs_the_study_and_its_dependents_alone(
+    finished, monkeypatch
+):
+    """The guide reproduces this study's figure, varies it, and reads the arrays of both."""
     before = finished.outputs(*FOLDERS)
-    done = finished.run("dvc", "exp", "run", "-S", f"studies.{STUDY}.seed=7", TARGET)
+    done = {}
+
+    def shell(command):
+        if command.startswith("dvc"):
+            done[command] = ran(finished.run(*shlex.split(command)).stdout)
+
+    monkeypatch.chdir(finished.path)
+    pages.follow(GUIDE, shell)
+    reproduce, vary = done
+    assert reproduce == f"dvc repro {TARGET}"
+    assert done[reproduce] == []
     stages = [f"{side}@{STUDY}" for side in ("closed_form", "numerics", "figures")]
     # DVC is free to order the two sides of a study.
-    assert sorted(ran(done.stdout)) == sorted(["configure", *stages])
+    assert sorted(done[vary]) == sorted(["configure", *stages])
     after = finished.outputs(*FOLDERS)
     changed = {name for name in after if after[name] != before.get(name)}
     assert changed

@@ -9,7 +9,7 @@ from torch import Tensor
 from hessian_spectra.curvature.composition import Operator, as_operator
 from hessian_spectra.curvature.curvlinops_operators import load_curvlinops, without_deprecations
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
-from hessian_spectra.curvature.probes import unit_vectors
+from hessian_spectra.curvature.probes import dots, each_product, unit_vectors
 from hessian_spectra.seeding import generator
 
 _ESTIMATORS = {"hutchinson": "hutchinson_diag", "xdiag": "xdiag"}
@@ -109,12 +109,8 @@ def _samples(matrix: Operator, method: str, each: int, repeats: int, seed: int) 
 
 
 def _exact(matrix: Operator) -> DiagonalEstimate:
-    value = torch.empty(matrix.shape[0], dtype=matrix.dtype, device=matrix.device)
-    for indices, columns in unit_vectors(matrix):
-        images = matrix @ columns
-        value[indices.start : indices.stop] = images[list(indices), range(len(indices))]
-    if not torch.isfinite(value).all():
-        raise OperatorError("operator: a product is not finite")
+    parts = each_product(matrix, unit_vectors(matrix), matrix.shape[0], "diagonal", dots)
+    value = torch.cat(parts).to(matrix.dtype).to(matrix.device)
     return DiagonalEstimate(
         value=value,
         standard_error=torch.zeros_like(value),

@@ -24,7 +24,7 @@ Backend = Literal["autograd", "curvlinops"]
 Check = Literal["once", "always", False]
 
 # So many samples tell whether derivatives are right, whatever the size of the batches.
-_SAMPLES = 16
+_SAMPLES = 8
 
 
 @overload

@@ -200,7 +200,7 @@ def _differences_network(
     network = problem.fixed(torch.float64) if problem.device.type != "mps" else None
     try:
         if network is not None:
-            problem.gradient(network)
+            problem.value(network)
             return network, _STEPS, tolerances.difference
     except RuntimeError:
         # A type that is written into the model; it ran in its own type before.

@@ -101,8 +101,8 @@ def trace(
         memory: what the basis may take, in bytes; two vectors are kept in any case.
 
     Returns:
-        The estimate with its standard error: from the spread over the probes, and for XTrace, whose
-        samples share their vectors, also from their covariance (:mod:`.xtrace`).
+        The estimate with its standard error, which comes from the spread over the probes, and for
+        XTrace, whose samples share their vectors, also from their covariance.
 
     Raises:
         ValueError: an unknown method, too few probes for a standard error, or no memory.

@@ -82,7 +82,7 @@ def full_batch_descent(
 ) -> FullBatchTraining:
     """Gradient descent W ← W − η ∇L(W), whose rate η is halved when the loss gains too little.
 
-    The rule is that of :func:`~hessian_spectra.training.halving.gains_too_little`.
+    The rule is that of ``training.halving``.
 
     With a positive ``smallest_rate`` the training stops as soon as η falls below it. Weights and
     losses of later epochs are taken to be those at the stop: running on would move each weight by

@@ -18,7 +18,7 @@ def hessian_trace(ensemble: Ensemble, data: Data) -> Tensor:
     that the residuals' part of the Hessian has no trace at any loss. With A_l = a_l W_l, a linear
     network has ``Σ_l a_l² ‖A_L ⋯ A_{l+1}‖_F² tr(A_{l−1} ⋯ A_1 S_xx A_1ᵀ ⋯ A_{l−1}ᵀ)``.
 
-    Args and errors are those of :func:`~hessian_spectra.curvature.ensemble.hessians`.
+    Args and errors are those of ``ensemble.hessians``.
 
     Returns:
         ``(N,)`` float64, NaN where a network has diverged.

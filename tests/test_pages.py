@@ -1,7 +1,6 @@
-"""The README says what is true: its code runs, its commands are valid, its paths exist."""
+"""The README and the guides say what is true: code runs, commands are valid, paths exist."""
 
 import re
-import shlex
 from pathlib import Path
 
 import hydra
@@ -10,29 +9,33 @@ import pytest
 from matplotlib import image
 
 from pipelines import recorded, schema
+from tests import pages
+from tests.pages import GUIDES, README, ROOT, commands, overrides_of
 
-ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text()
-
-
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
-
-
-COMMANDS = [
-    line.split("#")[0].strip() for block in blocks("bash") for line in block.splitlines() if line
-]
+PAGES = [README, *GUIDES]
+COMMANDS = sorted({command for page in PAGES for command in commands(page)})
+# What a run makes, so that a fresh checkout lacks it.
+MADE = ("docs/_build/", "reports/figures/", "reports/index.html", "results/", "wandb/")
+# It follows a run of the pipeline, in tests/pipelines/test_dvc.py.
+FIGURES = ROOT / "docs" / "guides" / "figures.md"
 
 
-def overrides_of(command):
-    """The Hydra overrides of a command, wherever they stand."""
-    return [word for word in shlex.split(command) if "=" in word and not word[0].isupper()]
+def test_the_library_example_runs():
+    assert "outlier" in pages.follow(README)
 
 
-def test_the_library_example_runs(capsys):
-    (example,) = blocks("python")
-    exec(compile(example, "README.md", "exec"), {})
-    assert "outlier" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    "guide", [page for page in GUIDES if page != FIGURES], ids=lambda page: page.stem
+)
+def test_a_guide_prints_what_it_says(guide):
+    assert pages.follow(guide)
+
+
+def test_a_page_that_says_something_else_is_refused(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 1\n```\nand\n```python\nprint(x + 1)\n```\n```text\n3\n```\n")
+    with pytest.raises(AssertionError, match=r"x \+ 1\)\nprints\n2\nnot\n3\n"):
+        pages.follow(page)
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("make")])
@@ -51,7 +54,7 @@ def test_the_overrides_are_valid(command):
 
 @pytest.mark.pipeline
 def test_a_figure_is_made_without_dvc(make_workspace):
-    (command,) = (c for c in COMMANDS if "pipelines.figures only=cracking-fig7" in c)
+    (command,) = (c for c in commands(README) if "pipelines.figures only=cracking-fig7" in c)
     workspace = make_workspace("readme")
     before = workspace.changed()
     workspace.run(*command.split())
@@ -60,14 +63,16 @@ def test_a_figure_is_made_without_dvc(make_workspace):
     assert workspace.changed() == before, "a run of one's own leaves the tracked files alone"
 
 
-def test_the_paths_it_names_exist():
-    named = re.findall(r"`([\w/.-]+/[\w.-]*)`", README)
-    made_by_a_run = ("wandb", "results")
-    missing = [n for n in named if not n.startswith(made_by_a_run) and not (ROOT / n).exists()]
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_paths_it_names_exist(page):
+    named = re.findall(r"`([\w/.-]+/[\w.-]*)`", page.read_text())
+    missing = [n for n in named if not n.startswith(MADE) and not (ROOT / n).exists()]
     assert not missing
 
 
-@pytest.mark.parametrize("picture", re.findall(r"\((reports/pictures/[\w.-]+)\)", README))
+@pytest.mark.parametrize(
+    "picture", re.findall(r"\((reports/pictures/[\w.-]+)\)", README.read_text())
+)
 def test_a_picture_is_what_the_recorded_arrays_give(picture, tmp_path):
     """Drawn by the code of today; on another processor a line may fall between other pixels."""
     known = recorded.read(Path(picture).stem)

@@ -1,0 +1,125 @@
+"""The pages of the reference: one for each room of the library, made from what it exports."""
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sphinx.util.typing import stringify_annotation
+
+import hessian_spectra
+from hessian_spectra.closed_form._inputs import ArrayLike
+
+PACKAGE = hessian_spectra.__name__
+
+
+def rooms() -> list[ModuleType]:
+    """The modules that the library shows as its attributes."""
+    return [getattr(hessian_spectra, name) for name in hessian_spectra._ROOMS]
+
+
+def groups(room: ModuleType) -> dict[str, list[str]]:
+    """The public names of a room by the module that defines them, both in the order of the source.
+
+    Those of a package are in its ``__all__``; those of a module are its functions and classes.
+    """
+    tree = ast.parse(inspect.getsource(room))
+    if not hasattr(room, "__all__"):
+        defined = [
+            node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        ]
+        return {room.__name__: [name for name in defined if not name.startswith("_")]}
+    found: dict[str, list[str]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names if alias.name in room.__all__]
+            found.setdefault(str(node.module), []).extend(names)
+    here = set(room.__all__).difference(*found.values())
+    return {
+        module: names for module, names in {**found, room.__name__: sorted(here)}.items() if names
+    }
+
+
+def _short(room: ModuleType) -> str:
+    return room.__name__.removeprefix(f"{PACKAGE}.")
+
+
+def _directive(member: Any) -> str:
+    if inspect.isclass(member):
+        return "autoexception" if issubclass(member, BaseException) else "autoclass"
+    return "autofunction" if callable(member) else "autodata"
+
+
+def _heading(text: str, line: str) -> list[str]:
+    return ["", text, line * len(text), ""]
+
+
+def _paragraphs(member: Any) -> tuple[str, str]:
+    """The first paragraph of a docstring in one line, and the rest."""
+    first, _, rest = inspect.cleandoc(member.__doc__ or "").partition("\n\n")
+    return " ".join(first.split()), rest
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A table of names with what they are."""
+    yield from ("", ".. list-table::", "   :class: names", "   :widths: auto", "")
+    for name, text in rows:
+        yield from (f"   * - {name}", f"     - {text}")
+
+
+def _overview(room: ModuleType, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The public names of a room, each with the first paragraph of its docstring."""
+    for name in names:
+        member = getattr(room, name)
+        text = _paragraphs(member)[0] if callable(member) else f"``{member!r}``"
+        yield f":py:obj:`{name}`", text
+
+
+def page(room: ModuleType) -> str:
+    """The source of a room's page: what it is, its names in short, and each of them in full."""
+    found = groups(room)
+    title, rest = _paragraphs(room)
+    lines = [*_heading(_short(room), "="), title, "", rest, ""]
+    lines += [f".. py:module:: {room.__name__}"]
+    lines += _table(_overview(room, chain.from_iterable(found.values())))
+    for module, names in found.items():
+        if module != room.__name__:
+            title, rest = _paragraphs(importlib.import_module(module))
+            lines += [*_heading(title.removesuffix("."), "-"), rest]
+        for name in names:
+            lines += ["", f".. {_directive(getattr(room, name))}:: {name}"]
+            lines += ["   :members:"] if inspect.isclass(getattr(room, name)) else []
+    return "\n".join(lines) + "\n"
+
+
+def write(folder: Path) -> None:
+    """Write the page of each room and a list of them, and drop what is there of former ones."""
+    link = ":doc:`{0} </reference/{0}>`"
+    names = [(link.format(_short(room)), _paragraphs(room)[0]) for room in rooms()]
+    files = {f"{_short(room)}.rst": page(room) for room in rooms()}
+    files["rooms.inc"] = "\n".join(_table(names)) + "\n"
+    folder.mkdir(exist_ok=True)
+    for old in set(folder.iterdir()) - {folder / name for name in files}:
+        old.unlink()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+
+
+def skipped(_app: Any, _kind: str, _name: str, member: Any, skip: bool, _options: Any) -> bool:
+    """Leave out what Python itself says of the fields of a named tuple."""
+    return skip or str(inspect.getdoc(member)).startswith("Alias for field number")
+
+
+# What any array-like argument may be is said once, by its name.
+ARRAY = stringify_annotation(ArrayLike, "smart")
+
+
+def signature(
+    _app: Any, _kind: str, _name: str, _member: Any, _options: Any, text: str | None, result: Any
+) -> tuple[str | None, Any]:
+    """A signature, if there is one, with the union of what can be read as an array by its name."""
+    return text and text.replace(ARRAY, "ArrayLike"), result
