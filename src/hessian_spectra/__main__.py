@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 import hessian_spectra
+from hessian_spectra.inspection import command
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -12,6 +13,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hessian-spectra", description=hessian_spectra.__doc__)
     version = f"hessian-spectra {hessian_spectra.__version__}"
     parser.add_argument("--version", action="version", version=version)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    inspect = commands.add_parser("inspect", help="the curvature of a network of one's own")
+    command.add_arguments(inspect)
+    inspect.set_defaults(run=command.run)
     return parser
 
 
@@ -25,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status.
     """
     parser = _parser()
-    parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if "run" in options:
+        return options.run(options)
     parser.print_help()
     return 0
 

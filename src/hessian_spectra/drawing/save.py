@@ -13,6 +13,20 @@ from hessian_spectra.results import digest, write_bytes, write_json
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 
+def rendered(figure: Figure) -> dict[str, bytes]:
+    """A figure as PNG and PDF, by suffix. Equal figures give equal bytes."""
+    # Without these entries matplotlib writes its version and the time into the files.
+    metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None}}
+    contents = {}
+    for suffix, entries in metadata.items():
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=suffix, metadata=entries)
+        contents[suffix] = buffer.getvalue()
+        # The layout is found once: it takes a good part of the time to draw.
+        figure.set_layout_engine("none")
+    return contents
+
+
 def save(
     figure: Figure, caption: str, origin: Origin, folder: Path, recorded: bool = False
 ) -> None:
@@ -29,14 +43,8 @@ def save(
             ``<study>/recorded.{png, pdf, json}``.
     """
     paths = files(folder, origin.study, recorded)
-    # Without these entries matplotlib writes its version and the time into the files.
-    metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None}}
-    for suffix, entries in metadata.items():
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix, metadata=entries)
-        write_bytes(paths[suffix], buffer.getvalue())
-        # The layout is found once: it takes a good part of the time to draw.
-        figure.set_layout_engine("none")
+    for suffix, content in rendered(figure).items():
+        write_bytes(paths[suffix], content)
     config = origin.config
     record = {name: config[name] for name in ("kind", "paper", "artifact", "title")} | {
         "study": origin.study,

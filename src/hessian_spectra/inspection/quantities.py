@@ -1,0 +1,183 @@
+"""The quantities of an inspection, each a function that fills in its finding."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any, cast
+
+from torch import Tensor, nn
+
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.products import DifferentiatedOperator
+from hessian_spectra.curvature.selection import grouped, named_parameters
+from hessian_spectra.inspection.findings import Clock, Finding
+from hessian_spectra.spectrum import Spectrum
+
+TITLES = {
+    "loss": "loss",
+    "closed_forms": "closed forms",
+    "sharpness_hessian": "sharpness, Hessian",
+    "sharpness_ggn": "sharpness, Gauss-Newton",
+    "top": "top eigenvalues, Hessian",
+    "gradient": "gradient in the top space",
+    "trace": "trace, Hessian",
+    "density": "spectral density, Hessian",
+    "layers": "layers, Hessian",
+}
+
+
+class Quantities:
+    """What is computed of a problem, the cheapest and most asked for first.
+
+    Args:
+        problem: network, loss and data.
+        clock: counts products, and stops them.
+        k: how many eigenvalues, at most all.
+        layers: patterns of the layers' names; all by default.
+        seed: of all probes and starts.
+
+    Raises:
+        ValueError: ``k`` is below 1, or a pattern fits no layer.
+    """
+
+    def __init__(
+        self, problem: cv.Problem, clock: Clock, k: int, layers: Sequence[str], seed: int
+    ) -> None:
+        if k < 1:
+            raise ValueError(f"--k: expected at least 1 eigenvalue, got {k}")
+        self.problem, self._clock, self._seed = problem, clock, seed
+        self._k = min(k, problem.size)
+        self.layers = _chosen(list(grouped(problem.names, "module")), layers)
+        self._top: Spectrum | None = None
+
+    def all(self) -> dict[str, Callable[[Finding], None]]:
+        """The functions by key, in the order in which they are called."""
+        functions = (
+            self._loss,
+            self._closed_forms,
+            self._sharpness_hessian,
+            self._sharpness_ggn,
+            self._top_eigenvalues,
+            self._gradient,
+            self._trace,
+            self._density,
+            self._layers,
+        )
+        return dict(zip(TITLES, functions, strict=True))
+
+    @cached_property
+    def _hessian(self) -> DifferentiatedOperator:
+        return cast(DifferentiatedOperator, cv.hessian(self.problem))
+
+    def _loss(self, finding: Finding) -> None:
+        finding.values["loss"] = self.problem.value()
+        finding.values["gradient_norm"] = float(self.problem.gradient().norm())
+
+    def _closed_forms(self, finding: Finding) -> None:
+        problem = self.problem
+        if not isinstance(problem.loss, nn.Module) or problem.loss_fn is not None:
+            raise ValueError("closed forms are about a loss module of outputs and targets")
+        if problem.names != tuple(named_parameters(problem.model)):
+            raise ValueError("closed forms are about all parameters of a network")
+        data: Any = problem.data
+        found = cf.candidates(problem.model, data, problem.loss)
+        keys = ("function", "theorem", "paper", "fits", "applies", "reason", "advice")
+        finding.values["candidates"] = [{key: getattr(one, key) for key in keys} for one in found]
+        if any(one.applies for one in found):
+            spectrum = cf.of(problem.model, data, problem.loss)
+            finding.values["method"] = spectrum.method
+            finding.values["sharpness"] = float(spectrum.eigenvalues[-1])
+
+    def _sharpness_hessian(self, finding: Finding) -> None:
+        finding.values |= self._largest(finding, self._hessian)
+
+    def _sharpness_ggn(self, finding: Finding) -> None:
+        finding.values |= self._largest(finding, cv.ggn(self.problem))
+
+    def _largest(self, finding: Finding, operator: cv.Operator) -> dict[str, float]:
+        """The largest eigenvalue and its residual, relative to that of largest magnitude."""
+        found = self._pairs(finding, operator, 1)
+        assert found.residuals is not None
+        return {"sharpness": float(found.values[0]), "residual": float(found.residuals[0])}
+
+    def _pairs(self, finding: Finding, operator: cv.Operator, k: int) -> Spectrum:
+        with _noting(finding):
+            return cv.top_eigenpairs(self._clock.watched(operator), k, seed=self._seed)
+
+    def _top_eigenvalues(self, finding: Finding) -> None:
+        found = self._pairs(finding, self._hessian, self._k)
+        assert found.residuals is not None
+        order = found.values.argsort(descending=True)
+        finding.values["eigenvalues"] = found.values[order].tolist()
+        finding.values["residuals"] = found.residuals[order].tolist()
+        self._top = found
+
+    def _gradient(self, finding: Finding) -> None:
+        if self._top is None:
+            raise ValueError("it needs the top eigenvectors")
+        gradient = self.problem.gradient()
+        if not gradient.any():
+            raise ValueError("the gradient is zero")
+        vectors = self._top.eigenvectors()
+        shares = (vectors.T @ (gradient / gradient.norm())).square().flip(0)
+        finding.values["shares"] = shares.tolist()
+        finding.values["total"] = float(shares.sum())
+
+    def _trace(self, finding: Finding) -> None:
+        finding.values |= self._traced(self._hessian)
+
+    def _traced(self, operator: cv.Operator) -> dict[str, Any]:
+        found = cv.trace(self._clock.watched(operator), seed=self._seed)
+        low, high = (
+            found.value - 1.96 * found.standard_error,
+            found.value + 1.96 * found.standard_error,
+        )
+        return {
+            "trace": found.value,
+            "standard_error": found.standard_error,
+            "interval": [low, high],
+            "level": 0.95,
+        }
+
+    def _density(self, finding: Finding) -> None:
+        found = cv.spectral_density(self._clock.watched(self._hessian), seed=self._seed)
+        for name in ("grid", "density", "standard_error"):
+            values: Tensor = getattr(found, name)
+            finding.values[name] = values.tolist()
+        finding.values["width"] = found.width
+        finding.values["probes"], finding.values["steps"] = found.nodes.shape
+
+    def _layers(self, finding: Finding) -> None:
+        blocks = self._hessian.blocks()
+        for name in self.layers:
+            block = blocks[name]
+            row = {"name": name, "parameters": block.shape[0]}
+            row |= self._largest(finding, block) | self._traced(block)
+            # Layer by layer, so that those are there which were done in time.
+            finding.values.setdefault("layers", []).append(row)
+
+
+def _chosen(names: list[str], patterns: Sequence[str]) -> list[str]:
+    """The layers that the patterns fit, in the network's order."""
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise ValueError(f"--layers: {pattern!r} fits none of {', '.join(names)}")
+    if not patterns:
+        return names
+    return [name for name in names if any(fnmatchcase(name, one) for one in patterns)]
+
+
+@contextmanager
+def _noting(finding: Finding) -> Iterator[None]:
+    """Let what the solver warns of become a note of the finding."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for one in caught:
+        if one.category.__module__.startswith("hessian_spectra"):
+            finding.notes.append(" ".join(str(one.message).split()))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

@@ -1,0 +1,159 @@
+"""An inspection as text: a line for each quantity, then the eigenvalues and the layers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from textwrap import wrap
+from typing import Any
+
+from hessian_spectra.inspection.findings import Finding, Report
+
+_EIGENVALUES_OF_A_LINE = 8
+_WIDTH = 100
+
+
+def table(report: Report) -> str:
+    """The whole inspection, for a terminal."""
+    lines = [*_heading(report.subject), ""]
+    rows = [(one.title, *_summary(one)) for one in report.findings.values()]
+    lines += _columns(rows)
+    for section in (_eigenvalues(report), _layers(report), _forms(report)):
+        if section:
+            lines += ["", *section]
+    notes = [f"{one.title}: {note}" for one in report.findings.values() for note in _notes(one)]
+    for note in dict.fromkeys(notes):
+        lines += ["", *wrap(note, _WIDTH, subsequent_indent="  ")]
+    return "\n".join(lines)
+
+
+def _notes(finding: Finding) -> list[str]:
+    failed = [finding.reason] if finding.status == "failed" else []
+    return [*failed, *finding.notes]
+
+
+def _heading(subject: dict[str, Any]) -> Iterator[str]:
+    yield subject["factory"]
+    batches = "1 batch" if subject["batches"] == 1 else f"{subject['batches']} batches"
+    yield (
+        f"{subject['model']}, {subject['parameters']} parameters of {subject['dtype']} on "
+        f"{subject['device']}, {subject['loss']}, {batches}"
+    )
+
+
+def number(value: float) -> str:
+    """Five digits, as many as a residual of 1e-5 leaves.
+
+    Example:
+        >>> number(12.345678), number(1.23456e-7), number(0.0)
+        ('12.346', '1.2346e-07', '0')
+    """
+    return f"{value:.5g}"
+
+
+def _summary(finding: Finding) -> tuple[str, str]:
+    """The value and what is known of its error, or why there is none."""
+    if finding.status in ("failed", "missing"):
+        return "-", "failed, see below" if finding.status == "failed" else finding.reason
+    value, error = _SUMMARIES[finding.key](finding.values)
+    return value, f"{error}; {finding.reason}" if finding.status == "partial" else error
+
+
+def _loss(values: dict[str, Any]) -> tuple[str, str]:
+    return number(values["loss"]), f"gradient norm {number(values['gradient_norm'])}"
+
+
+def _sharpness(values: dict[str, Any]) -> tuple[str, str]:
+    return number(values["sharpness"]), f"residual {values['residual']:.1e}"
+
+
+def _top(values: dict[str, Any]) -> tuple[str, str]:
+    return str(len(values["eigenvalues"])), f"largest residual {max(values['residuals']):.1e}"
+
+
+def _gradient(values: dict[str, Any]) -> tuple[str, str]:
+    return f"{values['total']:.2%}", f"of its squared length, in {len(values['shares'])} directions"
+
+
+def _trace(values: dict[str, Any]) -> tuple[str, str]:
+    low, high = map(number, values["interval"])
+    return number(values["trace"]), f"{values['level']:.0%} interval {low} to {high}"
+
+
+def _density(values: dict[str, Any]) -> tuple[str, str]:
+    return "in the figure", f"{values['probes']} probes, {values['steps']} steps each"
+
+
+def _layer_count(values: dict[str, Any]) -> tuple[str, str]:
+    return str(len(values["layers"])), "below"
+
+
+def _form_count(values: dict[str, Any]) -> tuple[str, str]:
+    if "sharpness" in values:
+        return number(values["sharpness"]), f"sharpness by {values['method']}"
+    return "none", f"of {len(values['candidates'])} applies, reasons in the file"
+
+
+_SUMMARIES: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
+    "loss": _loss,
+    "closed_forms": _form_count,
+    "sharpness_hessian": _sharpness,
+    "sharpness_ggn": _sharpness,
+    "top": _top,
+    "gradient": _gradient,
+    "trace": _trace,
+    "density": _density,
+    "layers": _layer_count,
+}
+
+
+def _eigenvalues(report: Report) -> list[str]:
+    values = report.values("top").get("eigenvalues", [])
+    if not values:
+        return []
+    texts = [number(value) for value in values]
+    width = max(map(len, texts)) + 2
+    starts = range(0, len(texts), _EIGENVALUES_OF_A_LINE)
+    parts = [texts[start : start + _EIGENVALUES_OF_A_LINE] for start in starts]
+    lines = ["".join(text.rjust(width) for text in part) for part in parts]
+    return [f"top {len(texts)} eigenvalues of the Hessian", *lines]
+
+
+def _layers(report: Report) -> list[str]:
+    layers = report.values("layers").get("layers", [])
+    if not layers:
+        return []
+    whole = report.values("trace").get("trace")
+    head = ("layer", "parameters", "sharpness", "trace", "95 % interval", "share of trace")
+    rows = [
+        (
+            row["name"] or "(the model itself)",
+            str(row["parameters"]),
+            number(row["sharpness"]),
+            number(row["trace"]),
+            " to ".join(map(number, row["interval"])),
+            f"{row['trace'] / whole:.1%}" if whole else "-",
+        )
+        for row in layers
+    ]
+    return _columns([head, *rows])
+
+
+def _forms(report: Report) -> list[str]:
+    """The theorems about networks of this kind, whether they apply or not."""
+    found = [one for one in report.values("closed_forms").get("candidates", []) if one["fits"]]
+    if not found:
+        return []
+    lines = ["closed forms of networks with these layers"]
+    for one in found:
+        reason = one["reason"] + (f": {one['advice']}" if one["advice"] else "")
+        verdict = "applies" if one["applies"] else "not"
+        text = f"{verdict}: {one['theorem']} ({one['paper']}), {reason}"
+        lines += wrap(text, _WIDTH, subsequent_indent="  ")
+    return lines
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows of texts with their columns aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
