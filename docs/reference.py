@@ -48,10 +48,14 @@ def _short(room: ModuleType) -> str:
     return room.__name__.removeprefix(f"{PACKAGE}.")
 
 
-def _directive(member: Any) -> str:
+def _entry(name: str, member: Any) -> list[str]:
+    """What has Sphinx describe a public name; of a constant, its docstring is that of its type."""
     if inspect.isclass(member):
-        return "autoexception" if issubclass(member, BaseException) else "autoclass"
-    return "autofunction" if callable(member) else "autodata"
+        kind = "autoexception" if issubclass(member, BaseException) else "autoclass"
+        return ["", f".. {kind}:: {name}", "   :members:"]
+    if callable(member):
+        return ["", f".. autofunction:: {name}"]
+    return ["", f".. py:data:: {name}", f"   :value: {member!r}"]
 
 
 def _heading(text: str, line: str) -> list[str]:
@@ -90,9 +94,7 @@ def page(room: ModuleType) -> str:
         if module != room.__name__:
             title, rest = _paragraphs(importlib.import_module(module))
             lines += [*_heading(title.removesuffix("."), "-"), rest]
-        for name in names:
-            lines += ["", f".. {_directive(getattr(room, name))}:: {name}"]
-            lines += ["   :members:"] if inspect.isclass(getattr(room, name)) else []
+        lines += chain.from_iterable(_entry(name, getattr(room, name)) for name in names)
     return "\n".join(lines) + "\n"
 
 

@@ -92,6 +92,12 @@ def test_a_name_that_is_exported_appears_by_itself(tmp_path, monkeypatch):
         "room_of_one": ["door"],
     }
     text = reference.page(room)
-    for line in ("A wall", ".. autodata:: LIMIT", ".. autofunction:: paint", "     - Open it."):
+    for line in (
+        "A wall",
+        ".. py:data:: LIMIT",
+        "   :value: 3",
+        ".. autofunction:: paint",
+        "     - Open it.",
+    ):
         assert line in text.splitlines()
     assert "hidden" not in text
