@@ -51,6 +51,7 @@ pictures: $(VENV)/ready
 	for study in $(PICTURES); do cp reports/figures/$$study/recorded.png reports/pictures/$$study.png; done
 
 benchmark: $(VENV)/ready
+	python -m benchmarks.correctness
 	python -m benchmarks.curvature
 	python -m benchmarks.ensemble_training
 	python -m benchmarks.ensemble_curvature

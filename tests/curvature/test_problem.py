@@ -91,7 +91,7 @@ def test_frozen_parameters_do_not_count():
         ({"loss": None, "loss_fn": None}, "expected one of loss .* got neither"),
         ({"loss_fn": lambda model, batch: 0}, "got both"),
         ({"data": None}, "got NoneType"),
-        ({"data": [{"x": X}]}, "batch 0: expected a pair of tensors .* got dict; .*loss_fn="),
+        ({"data": [{"x": X}]}, r"batch 0: expected a pair of tensors .* got dict \(\); .*loss_fn="),
         ({"weights": "mean"}, "weights: expected 'sum', numbers or a function, got 'mean'"),
         ({"weights": [1.0, 2.0]}, "weights: expected one for each of 1 batches, got 2"),
         ({"weights": [-1.0]}, r"expected finite numbers of at least 0, got \[-1.0\]"),

@@ -1,7 +1,7 @@
 """The Hessian and the Gauss-Newton matrix of a problem, as operators."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, overload
 
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
@@ -25,6 +25,14 @@ Check = Literal["once", "always", False]
 
 # So many samples tell whether derivatives are right, whatever the size of the batches.
 _SAMPLES = 8
+
+
+@overload
+def hessian(problem: Problem, *, check: Check = "once") -> DifferentiatedOperator: ...
+
+
+@overload
+def hessian(problem: Problem, *, backend: Backend, check: Check = "once") -> Operator: ...
 
 
 def hessian(problem: Problem, *, backend: Backend = "autograd", check: Check = "once") -> Operator:
@@ -58,6 +66,14 @@ def hessian(problem: Problem, *, backend: Backend = "autograd", check: Check = "
     return _checked(
         "HessianLinearOperator", HessianOperator, check_hessian, problem, backend, check
     )
+
+
+@overload
+def ggn(problem: Problem, *, check: Check = "once") -> DifferentiatedOperator: ...
+
+
+@overload
+def ggn(problem: Problem, *, backend: Backend, check: Check = "once") -> Operator: ...
 
 
 def ggn(problem: Problem, *, backend: Backend = "autograd", check: Check = "once") -> Operator:

@@ -324,20 +324,18 @@ def _halves(batch: Batch) -> list[Batch]:
 
 def _require_pair(number: int, batch: Batch, dtype: torch.dtype) -> None:
     where = f"data, batch {number}"
-    if (
-        not isinstance(batch, (tuple, list))
-        or len(batch) != 2
-        or not all(isinstance(part, Tensor) for part in batch)
-    ):
+    parts = batch if isinstance(batch, (tuple, list)) else ()
+    if len(parts) != 2 or not all(isinstance(part, Tensor) for part in parts):
+        kinds = ", ".join(type(part).__name__ for part in parts)
         raise ValueError(
-            f"{where}: expected a pair of tensors (inputs, targets), got {type(batch).__name__}; "
-            "for any other batch give loss_fn=lambda model, batch: ... instead of a loss"
+            f"{where}: expected a pair of tensors (inputs, targets), got {type(batch).__name__} "
+            f"({kinds}); for any other batch give loss_fn=lambda model, batch: ... in place of loss"
         )
     inputs, targets = batch
     if inputs.ndim == 0 or targets.ndim == 0 or len(inputs) == 0 or len(inputs) != len(targets):
         raise ValueError(
-            f"{where}: expected as many targets as inputs and at least one, "
-            f"got shapes {tuple(inputs.shape)} and {tuple(targets.shape)}"
+            f"{where}: expected as many targets as inputs and at least one, got shapes "
+            f"{tuple(inputs.shape)} and {tuple(targets.shape)}; put single examples into a loader"
         )
     for name, tensor in (("inputs", inputs), ("targets", targets)):
         if tensor.is_floating_point():

@@ -27,7 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--layers", nargs="+", default=[], metavar="GLOB", help="only these layers, one by one")
     add("--k", type=int, default=10, help="how many top eigenvalues (10)")
-    add("--budget", type=float, metavar="MINUTES", help="stop so long after the start, with what is there")
+    add(
+        "--budget",
+        type=float,
+        metavar="MINUTES",
+        help="stop so long after the start, with what is there",
+    )
     add("--device", help="bring the model there: cpu, cuda, mps")
     add("--out", type=Path, default=Path("inspection"), metavar="FOLDER", help="(inspection)")
     add("--seed", type=int, default=0, help="of probes and starts (0)")
