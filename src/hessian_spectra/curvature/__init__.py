@@ -20,6 +20,7 @@ from hessian_spectra.curvature.fisher import ekfac, fisher, kfac
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
 from hessian_spectra.curvature.inverses import inverse
 from hessian_spectra.curvature.jacobians import jacobian
+from hessian_spectra.curvature.landscape import LossCurve, LossPlane, loss_along, loss_plane
 from hessian_spectra.curvature.operators import ggn, hessian
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.subspaces import subspace_overlap
@@ -30,6 +31,8 @@ __all__ = [
     "BlockBounds",
     "DiagonalEstimate",
     "DistinctEigenvalues",
+    "LossCurve",
+    "LossPlane",
     "Operator",
     "OperatorError",
     "Problem",
@@ -54,6 +57,8 @@ __all__ = [
     "inverse",
     "jacobian",
     "kfac",
+    "loss_along",
+    "loss_plane",
     "sharpness",
     "spectral_density",
     "subspace_overlap",

@@ -1,0 +1,170 @@
+"""The loss along directions and in planes, against networks whose parameters are moved by hand."""
+
+import copy
+import re
+
+import pytest
+import torch
+from torch import nn
+
+from hessian_spectra import curvature as cv
+
+from .cases import cases, cut, normal
+
+DISTANCES = [-1.5, -0.2, 0.0, 0.3, 2.0]
+
+
+def problem_of(case):
+    model = case.model()
+    return model, cv.Problem(model, case.loss, case.data)
+
+
+def by_hand(case, model, offset):
+    """The loss with the parameters moved."""
+    moved = copy.deepcopy(model)
+    with torch.no_grad():
+        start = 0
+        for parameter in moved.parameters():
+            if parameter.requires_grad:
+                piece = offset[start : start + parameter.numel()].view_as(parameter)
+                parameter.add_(piece)
+                start += parameter.numel()
+        return float(case.value(moved))
+
+
+@pytest.mark.parametrize(
+    "name", ["linear regression", "tanh", "relu", "attention", "tied weights", "frozen bias"]
+)
+def test_losses_are_those_of_the_moved_network(name):
+    case = cases[name]
+    model, problem = problem_of(case)
+    u, v = normal(problem.size), normal(problem.size, seed=9)
+    curve = cv.loss_along(problem, u, DISTANCES)
+    expected = [by_hand(case, model, s * u / u.norm()) for s in DISTANCES]
+    expected = torch.tensor(expected, dtype=torch.float64)
+    torch.testing.assert_close(curve.loss, expected, rtol=1e-12, atol=1e-13)
+    plane = cv.loss_plane(problem, u, v, [-1.0, 0.5], [0.0, 2.0, 3.0])
+    for i, s in enumerate(plane.first):
+        for j, t in enumerate(plane.second):
+            expected = by_hand(case, model, plane.directions @ torch.stack([s, t]))
+            assert float(plane.loss[i, j]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_quadratic_loss_is_its_approximation():
+    _, problem = problem_of(cases["linear regression"])
+    found = cv.loss_along(problem, normal(problem.size), torch.linspace(-5, 5, 7))
+    torch.testing.assert_close(found.quadratic, found.loss, rtol=1e-12, atol=1e-12)
+
+
+def test_slope_and_curvature_are_those_of_the_curve():
+    _, problem = problem_of(cases["tanh"])
+    step = 1e-4
+    found = cv.loss_along(problem, normal(problem.size), [-step, 0.0, step])
+    low, middle, high = found.loss.tolist()
+    assert found.slope == pytest.approx((high - low) / (2 * step), rel=1e-6)
+    assert found.curvature == pytest.approx((high - 2 * middle + low) / step**2, rel=1e-5)
+    assert found.quadratic.tolist() == pytest.approx([low, middle, high], rel=1e-10)
+
+
+def test_the_curvature_along_an_eigenvector_is_its_eigenvalue():
+    _, problem = problem_of(cases["tanh"])
+    pairs = cv.top_eigenpairs(cv.hessian(problem), 2)
+    for value, vector in zip(pairs.eigenvalues, pairs.eigenvectors().T, strict=True):
+        found = cv.loss_along(problem, -3 * vector, [0.0])
+        assert found.curvature == pytest.approx(float(value), rel=1e-6)
+
+
+def test_a_network_and_its_mirror_image_have_one_loss():
+    """v tanh(w x) is the same with all signs changed, so that the loss at zero is even."""
+    model = nn.Sequential(nn.Linear(3, 4, bias=False), nn.Tanh(), nn.Linear(4, 2, bias=False))
+    model = model.double()
+    for parameter in model.parameters():
+        nn.init.zeros_(parameter)
+    problem = cv.Problem(model, nn.MSELoss(), cut(normal(7, 3), normal(7, 2, seed=2), 3, 4))
+    u, v = normal(problem.size), normal(problem.size, seed=1)
+    curve = cv.loss_along(problem, u, [-2.0, -1.0, 0.0, 1.0, 2.0])
+    torch.testing.assert_close(curve.loss, curve.loss.flip(0), rtol=1e-14, atol=0)
+    assert curve.slope == 0.0
+    plane = cv.loss_plane(problem, u, v, [-2.0, 0.0, 2.0])
+    torch.testing.assert_close(plane.loss, plane.loss.flip(0, 1), rtol=1e-14, atol=0)
+
+
+def test_axes_of_a_plane_are_curves_along_orthonormal_directions():
+    _, problem = problem_of(cases["tanh"])
+    u, v = normal(problem.size), normal(problem.size, seed=3)
+    plane = cv.loss_plane(problem, u, u + v, DISTANCES)
+    torch.testing.assert_close(
+        plane.directions.T @ plane.directions, torch.eye(2).double(), rtol=0, atol=1e-14
+    )
+    assert float(plane.directions[:, 0] @ u) == pytest.approx(float(u.norm()))
+    at = DISTANCES.index(0.0)
+    for line, direction in ((plane.loss[:, at], 0), (plane.loss[at], 1)):
+        curve = cv.loss_along(problem, plane.directions[:, direction], DISTANCES)
+        torch.testing.assert_close(line, curve.loss, rtol=1e-12, atol=0)
+    torch.testing.assert_close(plane.second, plane.first)
+
+
+def test_a_float32_network_is_evaluated_as_it_is():
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    data = [(normal(7, 3).float(), normal(7, 2).float())]
+    found, exact = (
+        cv.loss_along(cv.Problem(at, nn.MSELoss(), batches), normal(26), DISTANCES)
+        for at, batches in (
+            (model, data),
+            (copy.deepcopy(model).double(), [tuple(part.double() for part in data[0])]),
+        )
+    )
+    torch.testing.assert_close(found.loss, exact.loss, rtol=1e-5, atol=0)
+    torch.testing.assert_close(found.quadratic, exact.quadratic, rtol=1e-4, atol=1e-5)
+
+
+def test_chance_is_the_same_at_each_point_and_the_users_is_left_alone():
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.Linear(8, 2)).double()
+    problem = cv.Problem(model, nn.MSELoss(), [(normal(7, 3), normal(7, 2))])
+    u, v = normal(problem.size), normal(problem.size, seed=1)
+    state = torch.get_rng_state()
+    bits = [parameter.detach().clone() for parameter in model.parameters()]
+    found = cv.loss_plane(problem, u, v, [-1e-9, 0.0, 1e-9])
+    assert float(found.loss.std() / found.loss.mean()) < 1e-7
+    assert torch.equal(torch.get_rng_state(), state)
+    assert all(torch.equal(a, b) for a, b in zip(bits, model.parameters(), strict=True))
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_losses_that_are_not_finite_are_given_as_they_are():
+    model = nn.Linear(1, 1, bias=False).double()
+    problem = cv.Problem(
+        model, loss_fn=lambda model, x: model(x).exp().mean(), data=[torch.ones(1, 1).double()]
+    )
+    found = cv.loss_along(problem, torch.ones(1), [0.0, 1e4])
+    assert found.loss.isinf().tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda p, u: cv.loss_along(p, u[:3], [0.0]),
+            "direction: expected a vector of shape (12,)",
+        ),
+        (
+            lambda p, u: cv.loss_along(p, 0 * u, [0.0]),
+            "direction: expected finite numbers that are",
+        ),
+        (lambda p, u: cv.loss_along(p, u / 0, [0.0]), "not all zero, got length"),
+        (lambda p, u: cv.loss_along(p, u, []), "distances: expected at least one finite distance"),
+        (lambda p, u: cv.loss_along(p, u, [0.0, float("nan")]), "finite distance in a row"),
+        (lambda p, u: cv.loss_along(p, u, [1.0, 0.5]), "expected ascending distances, got [1.0,"),
+        (lambda p, u: cv.loss_plane(p, u, u[:2], [0.0]), "v: expected a vector of shape (12,)"),
+        (
+            lambda p, u: cv.loss_plane(p, u, -2 * u, [0.0]),
+            "u, v: expected two directions that span",
+        ),
+        (lambda p, u: cv.loss_plane(p, u, u.flip(0), [0.0], [1.0, 1.0]), "second: expected asc"),
+    ],
+)
+def test_bad_directions_and_distances_are_refused(call, message):
+    _, problem = problem_of(cases["linear regression"])
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call(problem, normal(12))
