@@ -90,6 +90,8 @@ class FixedNetwork:
         self._originals = {id(tensor) for tensor in objective.model.parameters()}
         self.model, self.loss, self._loss_fn = _private(objective)
         available = named_parameters(self.model)
+        # Whether the graph of a loss was looked through.
+        self._inspected = False
         self.dtype = dtype or available[objective.names[0]].dtype
         self._convert = self.dtype != available[objective.names[0]].dtype
         if self._convert:
@@ -126,8 +128,9 @@ class FixedNetwork:
                 loss = self._of_outputs(outputs, targets)
         if not isinstance(loss, Tensor) or loss.numel() != 1:
             raise ValueError(f"loss: expected a scalar tensor, got {_described(loss)}")
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled() and not self._inspected:
             self._require_own_parameters(loss)
+            self._inspected = True
         return loss.reshape(()), outputs
 
     def _of_outputs(self, outputs: Any, targets: Any) -> Any:
