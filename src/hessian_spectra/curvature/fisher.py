@@ -22,8 +22,8 @@ from hessian_spectra.seeding import generator
 
 # Losses that are −log of a probability, by which targets can be drawn.
 _LIKELIHOODS = (nn.MSELoss, nn.CrossEntropyLoss, nn.BCEWithLogitsLoss)
-# What curvlinops leaves out of the likelihood without a word.
-_UNHEEDED = ("weight", "pos_weight", "label_smoothing")
+# What curvlinops leaves out without a word.
+_UNHEEDED = ("weight", "pos_weight")
 _LAYERS = (nn.Linear, nn.Conv2d)
 
 FisherKind = Literal["type-2", "monte carlo", "empirical"]
@@ -52,8 +52,8 @@ def fisher(
         seed: seed of these draws, the same in every product. They are made on the problem's device.
 
     Raises:
-        ValueError: ``kind`` is another word, ``samples`` does not fit, or the loss has weights, a
-            smoothing, an ignored target or another form whose likelihood curvlinops does not know.
+        ValueError: ``kind`` is another word, ``samples`` does not fit, or the loss is another one,
+            has weights, an ignored target, or a smoothing of targets that would be drawn.
         ModuleNotFoundError: curvlinops is not installed.
 
     Source: Martens (2020), sections 5, 9 and 11; the products are those of curvlinops.
@@ -68,7 +68,7 @@ def fisher(
         tensor([164.], dtype=torch.float64)
     """
     _require_kind(kind, ("monte carlo", "empirical"), samples)
-    _require_likelihood(problem, "fisher")
+    _require_likelihood(problem, "fisher", kind)
     if kind == "empirical":
         return CurvlinopsOperator(problem, "EFLinearOperator")
     seeds = _seeds(seed, problem.batch_count)
@@ -169,7 +169,7 @@ class KroneckerOperator(Operator):
         _require_kind(kind, ("type-2", "monte carlo", "empirical"), samples)
         if sharing not in ("expand", "reduce"):
             raise ValueError(f"sharing: expected 'expand' or 'reduce', got {sharing!r}")
-        _require_likelihood(problem, what)
+        _require_likelihood(problem, what, kind)
         _require_layers(problem, what)
         total = _require_weights_by_samples(problem, what)
         super().__init__(problem.size, problem.dtype, problem.device)
@@ -223,17 +223,18 @@ def _require_kind(kind: str, kinds: tuple[str, ...], samples: int) -> None:
         )
 
 
-def _require_likelihood(problem: Problem, what: str) -> None:
+def _require_likelihood(problem: Problem, what: str, kind: str) -> None:
     """Refuse a loss whose likelihood curvlinops does not know, or gets wrong."""
     require_pairs(problem, what)
     loss: Any = problem.loss
-    kinds = [kind for kind in _LIKELIHOODS if isinstance(loss, kind)]
-    if not any(type(loss).forward is kind.forward for kind in kinds):
+    known = [one for one in _LIKELIHOODS if isinstance(loss, one)]
+    if not any(type(loss).forward is one.forward for one in known):
         raise ValueError(
             f"{what}: expected nn.MSELoss, nn.CrossEntropyLoss or nn.BCEWithLogitsLoss, the losses "
             f"whose likelihood curvlinops knows, got {type(loss).__name__}"
         )
-    for name in _UNHEEDED:
+    # A smoothed target is none that could be drawn; it does not change what else there is.
+    for name in (*_UNHEEDED, *(["label_smoothing"] if kind == "monte carlo" else [])):
         setting = getattr(loss, name, None)
         if isinstance(setting, Tensor) or setting:
             raise ValueError(f"{what}: curvlinops does not heed {name} of {type(loss).__name__}")

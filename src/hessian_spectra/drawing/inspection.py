@@ -69,7 +69,7 @@ def _gradient(axes: Axes, values: Values) -> str:
     sums = [sum(shares[:place]) for place in places]
     axes.bar(places, shares, color=style.SKY, width=0.7, label="each")
     axes.plot(places, sums, color=style.BLACK, marker="o", markersize=2.5, label="together")
-    axes.set_ylim(0, 1)
+    axes.set_ylim(0, 1.05)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_xlabel("eigenvector, from the top")
     axes.set_ylabel("share of the gradient")
@@ -90,7 +90,8 @@ def _layers(axes: Axes, values: Values) -> str:
         axes.legend(loc="best")
     size = 7 if len(shown) <= 12 else 5
     axes.set_yticks(places, [row["name"] or "(model)" for row in shown], fontsize=size)
-    axes.invert_yaxis()
+    # Few layers are no wide bars.
+    axes.set_ylim(max(len(shown), 5) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("sharpness")
     return "layers" if len(shown) == len(rows) else f"the {len(shown)} sharpest layers"
