@@ -1,6 +1,7 @@
 """The README and the guides say what is true: code runs, commands are valid, paths exist."""
 
 import re
+import shlex
 from pathlib import Path
 
 import hydra
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib import image
 
+from hessian_spectra.__main__ import _parser
 from pipelines import recorded, schema
 from tests import pages
 from tests.pages import GUIDES, README, ROOT, commands, overrides_of
@@ -50,6 +52,11 @@ def test_the_overrides_are_valid(command):
         # A sweep's first value stands for all of them.
         words = [re.sub(r"=([^\[,]*),.*", r"=\1", word) for word in overrides_of(command)]
         assert schema.validate(hydra.compose("config", overrides=words))["studies"]
+
+
+@pytest.mark.parametrize("typed", [c for c in COMMANDS if c.startswith("hessian-spectra")])
+def test_the_command_knows_its_options(typed):
+    assert _parser().parse_args(shlex.split(typed)[1:]).run
 
 
 @pytest.mark.pipeline

@@ -215,6 +215,22 @@ def test_what_needs_an_extra_names_it_in_one_line(found, facts, package, extra):
     assert facts(found) == f'this needs {package}: pip install "hessian-spectra[{extra}]"'
 
 
+def test_the_command_inspects_a_network_and_says_what_a_figure_needs(bare, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import torch\n"
+        "from torch import nn\n\n\n"
+        "def factory():\n"
+        "    x = torch.linspace(-1, 1, 8, dtype=torch.float64)[:, None]\n"
+        "    model = nn.Linear(1, 1, bias=False, dtype=torch.float64)\n"
+        "    return model, nn.MSELoss(), [(x, x)]\n"
+    )
+    command = (bare / "bin" / "hessian-spectra", "inspect", "mine:factory", "--out", "out")
+    said = run(*command, folder=tmp_path)
+    assert 'no figure: this needs matplotlib: pip install "hessian-spectra[figures]"' in said
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["inspection.json"]
+    assert "0.857" in said, "its one eigenvalue, 2 mean(x²) = 6/7"
+
+
 def test_every_room_is_an_attribute_that_a_type_checker_knows():
     stub = ast.parse((SOURCE / "__init__.pyi").read_text())
     told = {
