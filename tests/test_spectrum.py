@@ -1,8 +1,14 @@
 """The record of a spectrum: order, multiplicities, labels, eigenvectors."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 
+from hessian_spectra import closed_form as cf
+from hessian_spectra import spectrum as spectra
+from hessian_spectra.curvature import dense_spectrum
 from hessian_spectra.spectrum import Spectrum
 
 
@@ -79,3 +85,61 @@ def test_empty_spectrum():
     s = Spectrum(values=torch.empty(0), multiplicities=(), kinds=(), method="test")
     assert s.eigenvalues.tolist() == []
     assert s.labels == []
+
+
+def linear_network() -> Spectrum:
+    w, v, x, y = (torch.linspace(a, 1, 3, dtype=torch.float64) for a in (-2, 0.5, 0.1, -1))
+    return cf.two_layer_linear(w, v, x, y)
+
+
+def numeric() -> Spectrum:
+    return dense_spectrum(torch.diag(torch.tensor([3.0, -1.0, 2.0])))
+
+
+def pickled(found: Spectrum) -> Spectrum:
+    return pickle.loads(pickle.dumps(found))
+
+
+@pytest.mark.parametrize("make", [linear_network, numeric])
+@pytest.mark.parametrize("copied", [pickled, copy.deepcopy, copy.copy])
+@pytest.mark.parametrize("used", [True, False])
+def test_copies_are_equal(make, copied, used):
+    found = make()
+    if used:
+        found.eigenvectors()
+    other = copied(found)
+    assert torch.equal(other.eigenvalues, found.eigenvalues)
+    assert torch.equal(other.eigenvectors(), found.eigenvectors())
+    assert (other.labels, other.method) == (found.labels, found.method)
+    for name in ("residuals", "converged"):
+        pair = getattr(other, name), getattr(found, name)
+        assert pair == (None, None) or torch.equal(*pair)
+    # And once more, from what was unpickled.
+    assert torch.equal(copied(other).eigenvectors(), found.eigenvectors())
+
+
+def test_a_deep_copy_shares_no_numbers():
+    found = numeric()
+    other = copy.deepcopy(found)
+    other.values.zero_()
+    other.eigenvectors().zero_()
+    assert found.eigenvalues.tolist() == [-1.0, 2.0, 3.0]
+    assert found.eigenvectors().any()
+
+
+def test_large_eigenvectors_of_a_formula_stay_behind(monkeypatch):
+    monkeypatch.setattr(spectra, "_PICKLED_BYTES", 8 * 35)
+    found = linear_network()
+    other = pickled(found)
+    assert torch.equal(other.eigenvalues, found.eigenvalues)
+    for unpickled in (other, pickled(other)):
+        with pytest.raises(ValueError, match=r"eigenvectors of closed form.* were not pickled wit"):
+            unpickled.eigenvectors()
+    assert copy.deepcopy(found).eigenvectors().shape == (6, 6)
+    # What was computed is there already, and travels.
+    assert pickled(numeric()).eigenvectors().shape == (3, 3)
+
+
+def test_unknown_eigenvectors_stay_unknown():
+    with pytest.raises(ValueError, match="eigenvectors are not available from test"):
+        pickled(spectrum()).eigenvectors()

@@ -1,12 +1,43 @@
 """The result of every spectrum computation: eigenvalues with what is known about them."""
 
+import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+
+# Eigenvectors of more bytes than this are not built in order to be pickled.
+_PICKLED_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class KnownVectors:
+    """An eigenbasis ``(p, k)`` that is there already."""
+
+    vectors: Tensor
+
+    def __call__(self) -> Tensor:
+        """The vectors."""
+        return self.vectors
+
+
+@dataclass(frozen=True, eq=False)
+class _LeftBehind:
+    """An eigenbasis that was too large to be pickled."""
+
+    method: str
+
+    def __call__(self) -> Tensor:
+        """Say so."""
+        raise ValueError(
+            f"eigenvectors of {self.method} were not pickled with the spectrum, because they take "
+            f"more than {_PICKLED_BYTES >> 20} MiB; compute the spectrum anew, or pickle them"
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,6 +62,9 @@ class Spectrum:
         residuals: ``(g,)`` for numerical spectra ``‖H z − λ z‖ / |λ_max|``, else ``None``.
         converged: ``(g,)`` whether each residual is below the tolerance asked for; ``None`` for a
             closed form.
+
+    It can be pickled, and the eigenvectors go with it. Where a formula would build more than
+    256 MiB of them, they stay behind, and :meth:`eigenvectors` of what is unpickled says so.
 
     Example:
         >>> s = Spectrum(values=torch.tensor([3.0, -1.0], dtype=torch.float64),
@@ -63,6 +97,24 @@ class Spectrum:
             raise ValueError(f"expected one entry per group in each field, got {lengths}")
         if min(self.multiplicities, default=0) < 0:
             raise ValueError(f"expected no negative multiplicity, got {list(self.multiplicities)}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.eigenbasis is not None and not isinstance(
+            self.eigenbasis, KnownVectors | _LeftBehind
+        ):
+            # A complete spectrum, which has as many eigenvectors as they have entries.
+            size = sum(self.multiplicities) ** 2 * self.values.element_size()
+            small = size <= _PICKLED_BYTES
+            state["eigenbasis"] = (
+                KnownVectors(self.eigenbasis()) if small else _LeftBehind(self.method)
+            )
+        return state
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> "Spectrum":
+        # Functions copy as themselves, so that no eigenvector is built for it.
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Spectrum(**{name: copy.deepcopy(part, memo) for name, part in parts.items()})
 
     @cached_property
     def _sorted_groups(self) -> Tensor:

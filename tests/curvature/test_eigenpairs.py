@@ -1,5 +1,7 @@
 """Dense spectra and top eigenpairs of matrices with a known spectrum."""
 
+import inspect
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -8,7 +10,8 @@ from torch import nn
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import eigenpairs
-from hessian_spectra.curvature.lanczos import Krylov, gram, norm
+from hessian_spectra.curvature.lanczos import Krylov
+from hessian_spectra.curvature.rows import gram, norm
 
 from .cases import built, classes, draws, normal
 
@@ -150,8 +153,10 @@ def test_products_are_counted():
 
 def test_too_few_iterations_are_admitted():
     dense = matrix(OUTLIERS + BULK)
-    found = cv.top_eigenpairs(dense, 5, 1e-10, max_iterations=12)
-    assert not bool(found.converged.all())
+    message = r"0 of 5 eigenpairs converged; the largest residual is \d.\de-\d\d, tol is 1.0e-10; "
+    with pytest.warns(cv.ConvergenceWarning, match=message + "raise max_iterations above 12, or"):
+        found = cv.top_eigenpairs(dense, 5, 1e-10, max_iterations=12)
+    assert not bool(found.converged.any())
     vectors = found.eigenvectors()
     residuals = (dense @ vectors - vectors * found.eigenvalues).norm(dim=0)
     # What is reported is not smaller than what is true (relative to the largest Ritz value).
@@ -161,8 +166,119 @@ def test_too_few_iterations_are_admitted():
 def test_residuals_are_measured_on_an_operator_that_is_not_symmetric():
     dense = matrix(OUTLIERS + BULK)
     skew = normal(400, 400, seed=3)
-    found = cv.top_eigenpairs(dense + 1e-3 * (skew - skew.T), 3, max_iterations=60)
+    with pytest.warns(cv.ConvergenceWarning, match="of 3 eigenpairs converged; .* raise"):
+        found = cv.top_eigenpairs(dense + 1e-3 * (skew - skew.T), 3, max_iterations=60)
     assert not bool(found.converged.all())
+
+
+def test_a_tolerance_below_rounding_is_not_promised():
+    found = pytest.warns(cv.ConvergenceWarning, match="raise tol: rounding or an asymmetry of the")
+    with found:
+        cv.top_eigenpairs(matrix(BULK[:90]).float(), 2, 1e-12)
+
+
+class Diagonal(Counted):
+    """A large matrix that is easily multiplied."""
+
+    def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
+        self.products += 1
+        return self.dense.diagonal() * x
+
+
+def test_a_tight_cluster_is_found_whole_when_verified():
+    """Three eigenvalues that one Krylov space takes for one: a short second look misses a third."""
+    cluster = torch.tensor([1.0, 1.0 - 1e-9, 1.0 - 2e-9, 0.9, 0.8]).double()
+    values = torch.cat([cluster, torch.linspace(0.5, -0.5, 2995).double()])
+    operator = Diagonal(torch.diag(values))
+    for seed in range(20):
+        found = cv.top_eigenpairs(operator, 3, verify=True, seed=seed)
+        assert float(found.eigenvalues.min()) > 1 - 1e-8
+        assert bool(found.converged.all())
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_verification_takes_as_many_products_again(k):
+    counted = [Counted(matrix([8.0, 7.0, 6.0, *BULK])) for _ in range(2)]
+    for operator, verify in zip(counted, (False, True), strict=True):
+        cv.top_eigenpairs(operator, k, 1e-6, start=normal(398), verify=verify)
+    # What measures the residuals is not made again where nothing is found.
+    assert counted[1].products in (2 * counted[0].products, 2 * counted[0].products - 1)
+
+
+def test_a_start_saves_products_and_changes_nothing_else():
+    dense = matrix(OUTLIERS + BULK)
+    change = 1e-4 * normal(400, 400, seed=5)
+    before = cv.top_eigenpairs(dense, 5, 1e-8)
+    warm, cold = Counted(dense + change + change.T), Counted(dense + change + change.T)
+    found = cv.top_eigenpairs(warm, 5, 1e-6, start=before.eigenvectors())
+    assert_right(found, warm.dense, 5, tol=1e-6)
+    assert_right(cv.top_eigenpairs(cold, 5, 1e-6), cold.dense, 5, tol=1e-6)
+    assert warm.products < 0.6 * cold.products
+    single = Counted(warm.dense)
+    cv.top_eigenpairs(single, 1, 1e-6, start=found.eigenvectors()[:, -1])
+    assert single.products == 2
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_a_start_of_zeros_is_random(columns):
+    dense = matrix(OUTLIERS + BULK)
+    found = cv.top_eigenpairs(dense, 1, 1e-8, start=torch.zeros(400, columns).double())
+    assert_right(found, dense, 1)
+
+
+@pytest.mark.parametrize("which", KEYS)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_one_pair_without_reorthogonalisation(which, dtype, monkeypatch):
+    """Also where other eigenvalues converge long before, and the basis loses orthogonality."""
+    dense = matrix([1e3, -1e3, 500.0, *torch.linspace(-2, 2, 397).tolist(), -700.0]).to(dtype)
+    tightened = []
+    monkeypatch.setattr(
+        Krylov, "tighten", lambda space, inner=Krylov.tighten: tightened.append(inner(space))
+    )
+    tol = 1e-10 if dtype == torch.float64 else 1e-6
+    found = cv.top_eigenpairs(dense, 1, tol, which)
+    exact = torch.linalg.eigvalsh(dense.double())
+    key = KEYS[which]
+    wanted = float(key(exact).min())
+    assert float(key(found.eigenvalues.double())) == pytest.approx(wanted, abs=4e3 * tol)
+    assert float(found.residuals) <= tol
+    hard = [0.0, 50.0, *torch.linspace(-1, 1, 397).tolist(), -1.5]
+    found = cv.top_eigenpairs(matrix(hard).to(dtype), 1, tol, "smallest algebraic")
+    assert float(found.eigenvalues) == pytest.approx(-1.5, abs=1e2 * tol)
+    # The positive outlier converges first; from then on the basis is kept orthogonal.
+    assert tightened
+
+
+def test_a_basis_of_three_vectors_will_do():
+    """What is left within 2 GiB of vectors of GPT-2's size."""
+    dense = matrix([3.0, 1.5, *torch.linspace(-1, 1, 398).tolist()])
+    found = cv.top_eigenpairs(dense, 1, 1e-6, basis_size=3)
+    assert_right(found, dense, 1, tol=1e-6)
+
+
+@pytest.mark.parametrize(("k", "size", "expected"), [(1, 124_000_000, 3), (10, 3_000_000, 177)])
+def test_the_basis_fits_into_two_gibibytes(k, size, expected, monkeypatch):
+    class Huge:
+        shape, dtype, device = (size, size), torch.float32, torch.device("cpu")
+
+        def __matmul__(self, x):
+            raise AssertionError
+
+    seen = []
+
+    class Stop(Exception):  # noqa: N818
+        pass
+
+    def krylov(operator, locked, capacity, *rest, **more):
+        seen.append(capacity)
+        raise Stop
+
+    monkeypatch.setattr(eigenpairs, "Krylov", krylov)
+    with pytest.raises(Stop):
+        cv.top_eigenpairs(Huge(), k)
+    # One more vector is being made.
+    assert seen == [expected]
+    assert 4 * size * (expected + 1) <= 2 << 30
 
 
 def test_the_seed_decides_the_rounding_alone():
@@ -178,7 +294,8 @@ def test_the_seed_decides_the_rounding_alone():
         ({"k": 0}, "k: expected 1 to p = 400 eigenpairs, got 0"),
         ({"k": 401}, "got 401"),
         ({"tol": 0.0}, "tol: expected a positive relative residual, got 0.0"),
-        ({"which": "LM"}, r"which: expected one of \['largest algebraic', .*'LM'"),
+        ({"start": torch.zeros(3)}, r"start: expected shape \(400,\) or \(400, s\), got \(3,\)"),
+        ({"start": torch.full((400, 2), torch.nan)}, "start: expected finite numbers, got NaN or"),
         ({"k": 5, "max_iterations": 4}, "max_iterations: expected at least k = 5, got 4"),
         ({"k": 5, "basis_size": 6}, r"basis_size: expected at least k \+ 2 = 7, got 6"),
     ],
@@ -186,6 +303,13 @@ def test_the_seed_decides_the_rounding_alone():
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         cv.top_eigenpairs(matrix(OUTLIERS + BULK), **arguments)
+
+
+def test_another_word_is_refused():
+    # Beside the check of types, which only tests have.
+    checked = inspect.unwrap(cv.top_eigenpairs)
+    with pytest.raises(ValueError, match=r"which: expected one of \['largest algebraic', .*'LM'"):
+        checked(matrix(OUTLIERS + BULK), which="LM")
 
 
 def test_products_that_are_not_finite_are_refused():

@@ -17,7 +17,7 @@ from hessian_spectra.curvature.ensemble import (
     weight_statistics,
 )
 from hessian_spectra.curvature.fisher import ekfac, fisher, kfac
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.curvature.interface import ConvergenceWarning, OperatorError, SymmetricOperator
 from hessian_spectra.curvature.inverses import inverse
 from hessian_spectra.curvature.jacobians import jacobian
 from hessian_spectra.curvature.landscape import LossCurve, LossPlane, loss_along, loss_plane
@@ -29,6 +29,7 @@ from hessian_spectra.curvature.traces import TraceEstimate, trace
 __all__ = [
     "DENSE_LIMIT",
     "BlockBounds",
+    "ConvergenceWarning",
     "DiagonalEstimate",
     "DistinctEigenvalues",
     "LossCurve",

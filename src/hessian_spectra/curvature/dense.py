@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator, size_of
-from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.spectrum import KnownVectors, Spectrum
 
 # 200 MB in float64; its eigenvectors take about a minute on one core.
 DENSE_LIMIT = 5000
@@ -94,7 +94,7 @@ def numeric_spectrum(
         multiplicities=(1,) * len(values),
         kinds=("numeric",) * len(values),
         method=method,
-        eigenbasis=lambda: vectors,
+        eigenbasis=KnownVectors(vectors),
         residuals=residuals,
         converged=converged,
     )

@@ -1,16 +1,21 @@
 """The top eigenpairs of a matrix that is only known by its products."""
 
+import warnings
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_spectrum, numeric_spectrum
-from hessian_spectra.curvature.interface import SymmetricOperator, size_of
-from hessian_spectra.curvature.lanczos import Krylov, Preference, norm
+from hessian_spectra.curvature.interface import ConvergenceWarning, SymmetricOperator, size_of
+from hessian_spectra.curvature.lanczos import Krylov, Preference
+from hessian_spectra.curvature.rows import gram, norm
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
+
+Which = Literal["largest algebraic", "largest magnitude", "smallest algebraic"]
 
 _PREFERENCES: dict[str, Preference] = {
     "largest algebraic": lambda values: values,
@@ -27,8 +32,10 @@ def top_eigenpairs(
     operator: SymmetricOperator,
     k: int = 10,
     tol: float = 1e-5,
-    which: str = "largest algebraic",
+    which: Which = "largest algebraic",
     *,
+    start: Tensor | None = None,
+    verify: bool = False,
     seed: int = 0,
     max_iterations: int | None = None,
     basis_size: int | None = None,
@@ -37,10 +44,16 @@ def top_eigenpairs(
 
     It stops when every residual ``‖A z − λ z‖ / |λ_max|`` is at most ``tol``, where ``λ_max`` is
     the eigenvalue of largest magnitude that was met. A Krylov space holds one vector of each
-    eigenspace, so after convergence a second space, orthogonal to the pairs that were found, looks
-    for copies of multiple eigenvalues, and goes on while it finds any. It looks for a quarter of
-    the products of the first search, at most 40: a copy that hardly stands out from the rest may
-    be missed. From ``k = 50`` on, blocks of ten vectors are multiplied together.
+    eigenspace, so after convergence a second space, random and orthogonal to the pairs that were
+    found, looks for copies of multiple eigenvalues and for others that were missed, and goes on
+    while it finds any. From ``k = 50`` on, blocks of ten vectors are multiplied together.
+
+    That each pair is an eigenpair is certain up to its residual; that no other eigenvalue belongs
+    between them is not. A second space of ``m`` products misses one that stands out from the rest
+    by a share ``ε`` of the spectrum's range with a chance of at most ``1.648 √p exp(−√ε (2m − 1))``
+    (Kuczyński and Woźniakowski 1992, Theorem 3.2), which promises nothing for one that hardly
+    stands out. By default ``m`` is a quarter of the products of the first search, at least 8 and at
+    most 40, and nothing for ``k = 1``, whose value a copy does not change, and after a ``start``.
 
     Args:
         operator: a symmetric operator ``(p, p)``; a dense tensor is one. If ``p`` is small or ``k``
@@ -48,10 +61,14 @@ def top_eigenpairs(
         k: how many eigenpairs.
         tol: the largest relative residual accepted.
         which: ``"largest algebraic"``, ``"largest magnitude"`` or ``"smallest algebraic"``.
-        seed: seed of the starting vectors.
+        start: a vector ``(p,)``, or several ``(p, s)`` whose sum is taken, to start from instead
+            of a random vector: the eigenvectors of a matrix nearby.
+        verify: whether the second space is as large as the first: ``m`` is then the number of
+            products of the first search, whatever ``k`` and ``start`` are.
+        seed: seed of the random vectors.
         max_iterations: the largest number of products; by default ``max(300, 20 k)``.
         basis_size: how many vectors of length ``p`` to hold before a restart; by default as many as
-            are needed up to 2 GiB.
+            are needed up to 2 GiB, with one more that is being made, and at least ``k + 2``.
 
     Returns:
         A spectrum of ``k`` eigenvalues with eigenvectors ``(p, k)``, residuals and ``converged``.
@@ -60,17 +77,23 @@ def top_eigenpairs(
         ValueError: ``k`` is not in ``1..p``, or another argument is out of its range.
         OperatorError: a product is not finite.
 
+    Warns:
+        ConvergenceWarning: a residual is above ``tol``.
+
     Example:
         >>> top_eigenpairs(torch.diag(torch.arange(500.0)), k=2).eigenvalues
         tensor([498., 499.])
     """
     p = size_of(operator)
     _require_arguments(p, k, tol, which, max_iterations, basis_size)
+    first = None if start is None else _sum_of(start, operator)
     if p <= max(100, 3 * k) and p <= DENSE_LIMIT:
-        return _from_dense(dense_spectrum(operator), k, tol, _PREFERENCES[which])
-    vector_bytes = p * torch.finfo(operator.dtype).bits // 8
-    capacity = min(p, basis_size or max(2 * k + 20, _BASIS_BYTES // vector_bytes))
-    return _Search(
+        found = _from_dense(dense_spectrum(operator), k, tol, _PREFERENCES[which])
+        _warn(found, tol, None)
+        return found
+    fitting = _BASIS_BYTES // (p * torch.finfo(operator.dtype).bits // 8) - 1
+    capacity = min(p, basis_size or max(k + 2, fitting))
+    search = _Search(
         operator=operator,
         k=k,
         tol=tol,
@@ -80,7 +103,49 @@ def top_eigenpairs(
         draws=generator(seed, "eigenpairs"),
         # Many vectors are worth the extra products of blocks, if the basis has room for them.
         block=_BLOCK if k >= 5 * _BLOCK and capacity >= 2 * k + 2 * _BLOCK else 1,
-    ).run()
+        start=first,
+        verify=verify,
+        # One pair is found as well without, and what is found is measured.
+        lean=k == 1,
+    )
+    found = search.run()
+    _warn(found, tol, search.budget if search.products >= search.budget else None)
+    return found
+
+
+def _warn(found: Spectrum, tol: float, exhausted: int | None) -> None:
+    """Say what has not converged, after how many products if it was their number that ended it."""
+    assert found.residuals is not None
+    assert found.converged is not None
+    good, k = int(found.converged.sum()), len(found.converged)
+    if good < k:
+        cure = (
+            "raise tol: rounding or an asymmetry of the products allows no less"
+            if exhausted is None
+            else f"raise max_iterations above {exhausted}, or tol"
+        )
+        warnings.warn(
+            f"top_eigenpairs: {good} of {k} eigenpairs converged; the largest residual is "
+            f"{float(found.residuals.max()):.1e}, tol is {tol:.1e}; {cure}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _sum_of(start: Tensor, operator: SymmetricOperator) -> Tensor:
+    """The sum of some columns, each scaled to length one.
+
+    Its Krylov space finds ``s`` eigenvectors nearby in few more than ``s`` products, where a block
+    of ``s`` vectors takes ``s`` for each of its steps.
+    """
+    p = operator.shape[0]
+    if start.ndim not in (1, 2) or len(start) != p or start.numel() == 0:
+        raise ValueError(f"start: expected shape ({p},) or ({p}, s), got {tuple(start.shape)}")
+    columns = start.detach().reshape(p, -1).to(operator.dtype).to(operator.device)
+    lengths = columns.norm(dim=0)
+    if not torch.isfinite(lengths).all():
+        raise ValueError("start: expected finite numbers, got NaN or infinity")
+    return columns @ (1 / lengths.where(lengths > 0, torch.inf))
 
 
 def _require_arguments(
@@ -139,6 +204,9 @@ class _Search:
     capacity: int
     draws: torch.Generator
     block: int
+    start: Tensor | None
+    verify: bool
+    lean: bool
     products: int = 0
     scale: float = 0.0
 
@@ -148,15 +216,33 @@ class _Search:
         nothing = torch.empty(0, p, dtype=self.operator.dtype, device=self.operator.device)
         with tqdm(desc="top eigenpairs", unit="product", disable=None, leave=False) as bar:
             pairs, complete = self._krylov(nothing, None, bar)
-            patience = min(max(8, self.products // 4), 40)
-            # A second copy does not change the largest eigenvalue, so k = 1 needs no second look.
-            while self.k > 1 and not complete and self._converged(pairs):
+            residuals = self._verified(pairs) if self.lean else None
+            if residuals is not None and self._spoiled(pairs, residuals):
+                self.start, self.lean = pairs.vectors[0], False
+                pairs, complete = self._krylov(nothing, None, bar)
+                residuals = None
+            patience = self._patience()
+            while patience and not complete and self._converged(pairs):
                 threshold = float(self.preference(pairs.values[-1:])) + self.tol * self.scale
                 copies, complete = self._krylov(pairs.vectors, (threshold, patience), bar)
                 if len(copies.values) == 0:
                     break
-                pairs = pairs.joined(copies).best(self.k, self.preference)
-        return self._spectrum(pairs)
+                pairs, residuals = pairs.joined(copies).best(self.k, self.preference), None
+        return self._spectrum(pairs, self._verified(pairs) if residuals is None else residuals)
+
+    def _spoiled(self, pairs: _Pairs, residuals: Tensor) -> bool:
+        """Whether a pair that seemed to have converged has not, with products left to go on."""
+        limit = self.tol * self.scale
+        seemed = bool((pairs.residuals <= limit).all()) and self.products < self.budget
+        return seemed and bool((residuals > limit).any())
+
+    def _patience(self) -> int:
+        """How many products to look for what the first search has missed."""
+        if self.verify:
+            return self.products
+        # A second copy does not change the largest eigenvalue, so k = 1 needs no second look.
+        brief = self.k == 1 or self.start is not None
+        return 0 if brief else min(max(8, self.products // 4), 40)
 
     def _converged(self, pairs: _Pairs) -> bool:
         return bool((pairs.residuals <= self.tol * self.scale).all())
@@ -172,7 +258,17 @@ class _Search:
                 and the number of products after which the absence of such pairs is believed.
             bar: counts the products.
         """
-        space = Krylov(self.operator, locked, self.capacity, self.draws, self.block)
+        first = better_than is None
+        space = Krylov(
+            self.operator,
+            locked,
+            # Together with the locked vectors no more than at first.
+            max(self.k + 2, self.capacity - len(locked)),
+            self.draws,
+            self.block,
+            start=self.start if first else None,
+            lean=first and self.lean,
+        )
         checked = 0
         while True:
             before = space.products
@@ -197,11 +293,12 @@ class _Search:
                     values[:wanted], space.vectors(coordinates[:, :wanted]), residuals[:wanted]
                 )
                 return found, space.full or self.products >= self.budget
+            if space.strays(residuals, self.tol):
+                space.tighten()
             if space.crowded:
                 space.restart(self.k + (space.capacity - self.k) // 2, self.preference)
 
-    def _spectrum(self, pairs: _Pairs) -> Spectrum:
-        residuals = self._verified(pairs)
+    def _spectrum(self, pairs: _Pairs, residuals: Tensor) -> Spectrum:
         device, dtype = self.operator.device, self.operator.dtype
         relative = residuals / self.scale if self.scale else residuals
         return numeric_spectrum(
@@ -228,9 +325,10 @@ class _Search:
         residuals = (pairs.residuals.square() + excess).sqrt()
         limit = self.tol * self.scale
         if bool(((residuals > limit) & (pairs.residuals <= limit)).any()):
-            images = self.operator @ pairs.vectors.T
             self.products += len(values)
-            residuals = (
-                (images - pairs.vectors.T * values).square().sum(dim=0).sqrt().double().cpu()
-            )
+            measured = [
+                norm(self.operator @ vector - value * vector)
+                for vector, value in zip(pairs.vectors, values, strict=True)
+            ]
+            residuals = torch.tensor(measured, dtype=torch.float64)
         return residuals

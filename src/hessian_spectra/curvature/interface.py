@@ -35,6 +35,10 @@ class OperatorError(RuntimeError):
     """A curvature operator that does not multiply by the matrix it stands for."""
 
 
+class ConvergenceWarning(UserWarning):
+    """A result is less accurate than was asked for; it says by how much."""
+
+
 def size_of(operator: SymmetricOperator) -> int:
     """The ``p`` of a ``(p, p)`` operator.
 

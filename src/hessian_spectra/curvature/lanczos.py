@@ -1,4 +1,4 @@
-"""Block Lanczos with full reorthogonalisation, thick restarts and locked eigenvectors."""
+"""Block Lanczos with thick restarts, locked eigenvectors and as much orthogonality as is needed."""
 
 from collections.abc import Callable
 
@@ -6,29 +6,10 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.curvature.rows import Rows, gram, norm
 
 # How much an eigenvalue is wanted: λ, −λ or |λ|.
 Preference = Callable[[Tensor], Tensor]
-
-# Columns of the basis to work on at a time, so that copies of them stay in the cache.
-_CHUNK = 1 << 16
-
-
-def gram(left: Tensor, right: Tensor) -> Tensor:
-    """The dot products of rows ``(a, p)`` with rows ``(b, p)``: ``(a, b)`` in float64 on the CPU.
-
-    Float32 sums over all of ``p`` would lose four digits at five million entries, and with them the
-    orthogonality of the basis.
-    """
-    total = torch.zeros(len(left), len(right), dtype=torch.float64, device=left.device)
-    for columns, others in zip(left.split(_CHUNK, dim=1), right.split(_CHUNK, dim=1), strict=True):
-        total += columns.double() @ others.double().T
-    return total.cpu()
-
-
-def norm(vector: Tensor) -> float:
-    """The Euclidean norm of a vector, with all the digits of its type."""
-    return float(gram(vector[None], vector[None])) ** 0.5
 
 
 class Krylov:
@@ -46,6 +27,12 @@ class Krylov:
         generator: draws the random vectors.
         block: how many vectors to multiply together. A basis of hundreds of vectors is
             orthogonalised several times faster so, for some more products.
+        start: ``(p,)`` the first vector, instead of a random one.
+        lean: leave out the reorthogonalisation until :meth:`tighten`. A basis loses its
+            orthogonality along Ritz vectors that converge, and there alone, by the rounding of a
+            product over their residual, so that the pair that converges first is found as well
+            without. Source: Paige (1980), "Accuracy and effectiveness of the Lanczos algorithm for
+            the symmetric eigenproblem", section 3.
     """
 
     def __init__(
@@ -55,10 +42,13 @@ class Krylov:
         capacity: int,
         generator: torch.Generator,
         block: int = 1,
+        start: Tensor | None = None,
+        lean: bool = False,
     ) -> None:
         self.operator = operator
         self.locked = locked
         self.generator = generator
+        self.lean = lean and block == 1
         self.room = operator.shape[0] - len(locked)
         self.capacity = min(capacity, self.room)
         self.size = 0
@@ -68,12 +58,11 @@ class Krylov:
         self.coupling = torch.zeros(0, self.width, dtype=torch.float64)
         # The largest magnitude of a Ritz value so far.
         self.scale = 0.0
-        # Both grow with the basis: its capacity may be far more than it takes.
-        rows = min(32, self.capacity) + self.width
-        self._projection = torch.zeros(rows, rows, dtype=torch.float64)
-        self._basis = locked.new_empty(rows, operator.shape[0])
+        self._projection = torch.zeros(0, 0, dtype=torch.float64)
+        self._basis = Rows(locked, self.capacity + self.width)
+        self._reserve(self.width)
         for row in range(self.width):
-            self._basis[row] = self._random(row)
+            self._put(row, start if row == 0 else None)
 
     @property
     def full(self) -> bool:
@@ -85,20 +74,68 @@ class Krylov:
         """Whether the next step needs a restart first."""
         return self.size + self.width > self.capacity
 
-    def _random(self, count: int) -> Tensor:
-        """A random unit vector outside the locked and the first ``count`` basis vectors."""
-        draw = torch.randn(self._basis.shape[1], generator=self.generator, dtype=torch.float64)
-        vector = draw.to(self._basis.dtype).to(self._basis.device)
-        for _ in range(2):
-            vector = self._outside((vector / norm(vector))[None], count)[0]
-        return vector / norm(vector)
+    def _reserve(self, rows: int) -> None:
+        self._basis.reserve(rows)
+        if rows > len(self._projection):
+            wanted = max(rows, 2 * len(self._projection))
+            projection = torch.zeros(wanted, wanted, dtype=torch.float64)
+            projection[: self.size, : self.size] = self._projection[: self.size, : self.size]
+            self._projection = projection
+
+    def _put(self, row: int, vector: Tensor | None = None) -> None:
+        """Make a row the unit part of a vector outside the locked and the earlier ones.
+
+        A random vector takes the place of none, and of one that has no such part.
+        """
+        target = self._basis[row]
+        smallest = 10 * torch.finfo(target.dtype).eps
+        length = 0.0
+        while length <= smallest:
+            if vector is None:
+                vector = torch.randn(len(target), generator=self.generator, dtype=target.dtype)
+            target.copy_(vector)
+            vector = None
+            length = _normalise(target)
+            for _ in range(2 if row or len(self.locked) else 0):
+                self._outside(target[None], row)
+                length = min(length, _normalise(target))
 
     def _outside(self, vectors: Tensor, count: int) -> Tensor:
-        """The part of some rows outside the locked and the first ``count`` basis vectors."""
-        for rows in (self.locked, self._basis[:count]):
-            if len(rows):
-                vectors = torch.addmm(vectors, vectors @ rows.T, rows, alpha=-1)
-        return vectors
+        """Take from rows, in place, what lies along the locked and the first ``count`` others.
+
+        Returns:
+            ``(b,)`` the squared lengths of what was taken.
+        """
+        taken = torch.zeros(len(vectors), dtype=torch.float64)
+        if len(self.locked):
+            overlaps = gram(vectors, self.locked)
+            vectors.addmm_(overlaps.to(vectors), self.locked, alpha=-1)
+            taken += overlaps.square().sum(dim=1)
+        if count:
+            overlaps = self._basis.overlaps(vectors, count)
+            self._basis.subtract(vectors, overlaps)
+            taken += overlaps.square().sum(dim=1)
+        return taken
+
+    def tighten(self) -> None:
+        """Reorthogonalise the last vectors, on which all that follows depends, and all to come."""
+        self.lean = False
+        for row in range(max(0, self.size - 1), self.size + self.width):
+            for _ in range(2):
+                self._outside(self._basis[row][None], row)
+                _normalise(self._basis[row])
+
+    def strays(self, residuals: Tensor, tol: float) -> bool:
+        """Whether a lean basis loses its orthogonality along another Ritz vector than the first.
+
+        The first then converges more slowly. Later than this :meth:`tighten` would spoil it.
+        """
+        if not self.lean or len(residuals) == 1:
+            return False
+        other = float(residuals[1:].min())
+        # A product rounds by some units in the last place.
+        rounding = 10 * torch.finfo(self.locked.dtype).eps * self.scale
+        return other < float(residuals[0]) and rounding >= tol * other
 
     def step(self) -> None:
         """Multiply the vectors that wait, and find those that come next.
@@ -106,13 +143,17 @@ class Krylov:
         Raises:
             OperatorError: a product is not finite.
         """
-        old, new = self.size, self.size + self.width
-        self._reserve(new + self.width)
-        block = self._basis[old:new]
-        images = (
-            (self.operator @ block[0])[None] if len(block) == 1 else (self.operator @ block.T).T
-        )
-        self.products += self.width
+        old, new, width = self.size, self.size + self.width, self.width
+        self._reserve(new + width)
+        if width == 1:
+            block = self._basis[old][None]
+            # In place of the vector that comes next: another allocation costs as much as a sum.
+            images = self._basis[new][None]
+            images[0] = self.operator @ block[0]
+        else:
+            block = torch.stack([self._basis[row] for row in range(old, new)])
+            images = (self.operator @ block.T).T.clone(memory_format=torch.contiguous_format)
+        self.products += width
         diagonal = gram(block, images)
         if not torch.isfinite(diagonal).all():
             raise OperatorError("operator: a product is not finite")
@@ -123,46 +164,37 @@ class Krylov:
         # What is known to be there goes first. The full pass then corrects rounding alone and
         # needs no second one, except where it cancels much after all.
         first = int(self.coupling.any(dim=1).float().argmax()) if old else 0
-        known = torch.cat([self.coupling[first:], diagonal]).to(images.dtype).to(images.device)
-        images = torch.addmm(images, known.T, self._basis[first:new], alpha=-1)
+        self._basis.subtract(images, torch.cat([self.coupling[first:], diagonal]).T, first)
         self.size = new
-        self.width = min(self.width, self.room - new)
+        self.width = min(width, self.room - new)
         # Zeros when the space is full, and so are the residuals.
         self.coupling = torch.zeros(new, max(1, self.width), dtype=torch.float64)
         if self.width:
             self._extend(images, old)
 
-    def _reserve(self, rows: int) -> None:
-        if rows > len(self._basis):
-            wanted = min(max(rows, 2 * len(self._basis)), self.capacity + self.width)
-            used = self.size + self.width
-            basis = self._basis.new_empty(wanted, self._basis.shape[1])
-            basis[:used] = self._basis[:used]
-            projection = torch.zeros(wanted, wanted, dtype=torch.float64)
-            projection[:used, :used] = self._projection[:used, :used]
-            self._basis, self._projection = basis, projection
-
     def _extend(self, images: Tensor, old: int) -> None:
         """Orthonormalise what is new in the images of the vectors from ``old`` on."""
         smallest = 10 * torch.finfo(images.dtype).eps * self.scale
-        lengths = [norm(image) for image in images]
+        squares = [norm(image) ** 2 for image in images]
+        taken = [0.0] * len(images) if self.lean else self._outside(images, self.size).tolist()
         count = self.size
-        for row, image in enumerate(self._outside(images, self.size), start=old):
-            added = self._basis[self.size : count]
-            if len(added):
-                overlaps = gram(image[None], added)[0]
-                self.coupling[row, : len(added)] = overlaps
-                image = image - overlaps.to(image.dtype).to(image.device) @ added
-            length = norm(image)
-            if length < 0.7 * lengths[row - old]:
-                image = self._outside(image[None], count)[0]
+        for row, image in enumerate(images):
+            for place in range(self.size, count):
+                overlap = float(gram(image[None], self._basis[place][None]))
+                self.coupling[old + row, place - self.size] = overlap
+                image.sub_(self._basis[place], alpha=overlap)
+                taken[row] += overlap**2
+            if taken[row] > 0.5 * squares[row]:
+                self._outside(image[None], count)
                 length = norm(image)
+            else:
+                length = (squares[row] - taken[row]) ** 0.5
             if length > smallest and count < self.size + self.width:
-                self.coupling[row, count - self.size] = length
-                self._basis[count] = image / length
+                self.coupling[old + row, count - self.size] = length
+                torch.div(image, length, out=self._basis[count])
                 count += 1
         for row in range(count, self.size + self.width):
-            self._basis[row] = self._random(row)
+            self._put(row)
 
     def ritz(self, preference: Preference) -> tuple[Tensor, Tensor, Tensor]:
         """Ritz values, their coordinates in the basis (columns), residuals; the best ones first."""
@@ -173,19 +205,26 @@ class Krylov:
         return values[order], coordinates, (self.coupling.T @ coordinates).norm(dim=0)
 
     def vectors(self, coordinates: Tensor) -> Tensor:
-        """The vectors ``(r, p)`` with these coordinates ``(size, r)``."""
-        basis = self._basis[: self.size]
-        return coordinates.T.to(basis.dtype).to(basis.device) @ basis
+        """The unit vectors ``(r, p)`` with these coordinates ``(size, r)``."""
+        found = self._basis.combine(coordinates.T)
+        for vector in found:
+            _normalise(vector)
+        return found
 
     def restart(self, keep: int, preference: Preference) -> None:
         """Shrink the basis to the ``keep`` best Ritz vectors and the vectors that wait."""
         values, coordinates, _ = self.ritz(preference)
         values, coordinates = values[:keep], coordinates[:, :keep]
-        rotation = coordinates.T.to(self._basis.dtype).to(self._basis.device)
-        for columns in self._basis.split(_CHUNK, dim=1):
-            columns[:keep] = rotation @ columns[: self.size]
-            columns[keep : keep + self.width] = columns[self.size : self.size + self.width].clone()
+        self._basis.replace(coordinates.T, self.width)
         self._projection.zero_()
         self._projection.diagonal()[:keep] = values
         self.coupling = coordinates.T @ self.coupling
         self.size = keep
+
+
+def _normalise(vector: Tensor) -> float:
+    """Scale a vector, in place, to length one unless it is zero; what its length was."""
+    length = norm(vector)
+    if length:
+        vector.div_(length)
+    return length
