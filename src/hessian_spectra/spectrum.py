@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-
 # Eigenvectors of more bytes than this are not built in order to be pickled.
 _PICKLED_BYTES = 256 << 20
 

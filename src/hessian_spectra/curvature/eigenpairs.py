@@ -11,7 +11,7 @@ from tqdm import tqdm
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_spectrum, numeric_spectrum
 from hessian_spectra.curvature.interface import ConvergenceWarning, SymmetricOperator, size_of
 from hessian_spectra.curvature.lanczos import Krylov, Preference
-from hessian_spectra.curvature.rows import gram, norm
+from hessian_spectra.curvature.rows import norm
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
 
