@@ -179,6 +179,17 @@ def test_a_quantity_that_cannot_be_computed_is_a_line(capsys):
     assert "the loss is linear in the outputs" in " ".join(text.split())
 
 
+def test_what_did_not_converge_is_noted(monkeypatch, capsys):
+    def short(*args, original=cv.top_eigenpairs, **options):
+        return original(*args, **options, max_iterations=5)
+
+    monkeypatch.setattr(cv, "top_eigenpairs", short)
+    assert main(["inspect", "factories:network", "--k", "2", "--layers", "4"]) == 0
+    (note,) = record()["findings"]["sharpness_hessian"]["notes"]
+    assert note.startswith("top_eigenpairs: 0 of 1 eigenpairs converged; the largest residual is")
+    assert f"sharpness, Hessian: {note[:60]}" in capsys.readouterr().out
+
+
 def test_a_factory_may_return_a_problem_with_a_loss_function_of_its_own(capsys):
     assert main(["inspect", "factories:problem"]) == 0
     found = record()["findings"]

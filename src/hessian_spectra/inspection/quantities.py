@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -70,7 +70,7 @@ class Quantities:
 
     @cached_property
     def _hessian(self) -> DifferentiatedOperator:
-        return cast(DifferentiatedOperator, cv.hessian(self.problem))
+        return cv.hessian(self.problem)
 
     def _loss(self, finding: Finding) -> None:
         finding.values["loss"] = self.problem.value()
@@ -131,14 +131,10 @@ class Quantities:
 
     def _traced(self, operator: cv.Operator) -> dict[str, Any]:
         found = cv.trace(self._clock.watched(operator), seed=self._seed)
-        low, high = (
-            found.value - 1.96 * found.standard_error,
-            found.value + 1.96 * found.standard_error,
-        )
         return {
             "trace": found.value,
             "standard_error": found.standard_error,
-            "interval": [low, high],
+            "interval": list(found.interval()),
             "level": 0.95,
         }
 
