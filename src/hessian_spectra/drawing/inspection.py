@@ -1,7 +1,7 @@
 """The figure of an inspection: density and top eigenvalues, the gradient's place, the layers."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -13,8 +13,8 @@ from hessian_spectra.drawing.save import rendered
 # The values of each quantity by its key, empty where there are none.
 Values = Mapping[str, Mapping[str, Any]]
 
-# More bars than this would not be told apart.
-_BARS = 24
+# More layers than this would not be told apart.
+_ROWS = 24
 
 
 def drawn(values: Values) -> dict[str, bytes]:
@@ -72,29 +72,48 @@ def _gradient(axes: Axes, values: Values) -> str:
     axes.set_ylim(0, 1.05)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_xlabel("eigenvector, from the top")
-    axes.set_ylabel("share of the gradient")
+    axes.set_ylabel("share of its squared length")
     axes.legend(loc="best")
-    return "gradient in the top space"
+    return "gradient"
 
 
 def _layers(axes: Axes, values: Values) -> str:
     """Sharpness of each layer beside that of the whole."""
     rows = values["layers"]["layers"]
-    shown = sorted(rows, key=lambda row: -row["sharpness"])[:_BARS]
-    shown = [row for row in rows if row in shown]
+    sharpest = sorted(row["sharpness"] for row in rows)[-_ROWS:]
+    shown = [row for row in rows if row["sharpness"] >= sharpest[0]]
+    sharpness = [row["sharpness"] for row in shown]
     places = range(len(shown))
-    axes.barh(places, [row["sharpness"] for row in shown], color=style.GREEN, height=0.65)
+    axes.hlines(places, 0, sharpness, color=style.GREY, linewidth=0.6)
+    axes.plot(sharpness, places, linestyle="none", marker="o", markersize=4, color=style.GREEN)
     whole = values["sharpness_hessian"].get("sharpness")
     if whole is not None:
-        axes.axvline(whole, color=style.BLACK, linewidth=0.8, linestyle="--", label="whole")
-        axes.legend(loc="best")
+        axes.axvline(whole, color=style.BLACK, linewidth=0.8, linestyle="--")
+    if sharpest[0] > 0 and sharpest[-1] > 50 * sharpest[0]:
+        axes.set_xscale("log")
     size = 7 if len(shown) <= 12 else 5
-    axes.set_yticks(places, [row["name"] or "(model)" for row in shown], fontsize=size)
-    # Few layers are no wide bars.
+    axes.set_yticks(places, _short([row["name"] for row in shown]), fontsize=size)
+    # Few layers stand close to each other.
     axes.set_ylim(max(len(shown), 5) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("sharpness")
-    return "layers" if len(shown) == len(rows) else f"the {len(shown)} sharpest layers"
+    name = "layers" if len(shown) == len(rows) else f"{len(shown)} sharpest layers"
+    return name if whole is None else f"{name}; dashed: all"
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Names of modules without the ones that all of them are in.
+
+    Example:
+        >>> _short(["net.0.first", "net.0.last"]), _short(["", "inner"])
+        (['first', 'last'], ['(model)', 'inner'])
+    """
+    paths = [name.split(".") for name in names]
+    shared = 0
+    # The last part of a name stays, also of a single one.
+    while all(len(path) > shared + 1 and path[shared] == paths[0][shared] for path in paths):
+        shared += 1
+    return [".".join(path[shared:]) or "(model)" for path in paths]
 
 
 _PANELS: dict[str, Callable[[Axes, Values], str]] = {

@@ -88,6 +88,8 @@ def _layer_count(values: dict[str, Any]) -> tuple[str, str]:
 def _form_count(values: dict[str, Any]) -> tuple[str, str]:
     if "sharpness" in values:
         return number(values["sharpness"]), f"sharpness by {values['method']}"
+    if not values["candidates"]:
+        return "none", "see below"
     return "none", f"of {len(values['candidates'])} applies, reasons in the file"
 
 
