@@ -125,6 +125,14 @@ def test_conjugate_gradients_stop_early_by_default():
     assert relative_error(ours @ right, expected) < 1e-8
 
 
+def test_scipy_knows_no_types_of_torch():
+    """Once it does, operators may go there without ``to_scipy``."""
+    from scipy.sparse.linalg import eigsh
+
+    with pytest.raises(TypeError, match=r"Cannot interpret 'torch.float64' as a data type"):
+        eigsh(cv.as_operator(torch.eye(9, dtype=torch.float64)), k=2)
+
+
 def test_the_self_check_would_have_found_it():
     from curvlinops import HessianLinearOperator
 

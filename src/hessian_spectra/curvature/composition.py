@@ -166,7 +166,8 @@ class Operator(ABC):
     def to_scipy(self) -> LinearOperator:
         """The operator for scipy: ``scipy.sparse.linalg.eigsh(A.to_scipy())``.
 
-        Vectors are numpy's and of the operator's type; products are taken on its device.
+        Vectors are numpy's and of the operator's type; products are taken on its device. Scipy
+        itself takes no operator whose ``dtype`` is torch's: ``eigsh(A)`` raises a ``TypeError``.
 
         Example:
             >>> from scipy.sparse.linalg import eigsh

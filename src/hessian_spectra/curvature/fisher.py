@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.curvlinops_operators import (
     CurvlinopsOperator,
@@ -180,7 +181,7 @@ class KroneckerOperator(Operator):
                 network.model,
                 network.loss,
                 network.parameters,
-                [batch for batch, _ in problem.batches()],
+                _Batches(problem),
                 check_deterministic=False,
                 seed=_seeds(seed, 1)[0],
                 fisher_type={"monte carlo": "mc"}.get(kind, kind),
@@ -194,6 +195,16 @@ class KroneckerOperator(Operator):
 
     def _matmat(self, columns: Tensor) -> Tensor:
         return self.inner @ columns
+
+
+class _Batches:
+    """The batches alone, one after the other, as often as they are asked for."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    def __iter__(self) -> Iterator[Batch]:
+        return (batch for batch, _ in self._problem.batches())
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The Jacobian of a network's outputs, as curvlinops multiplies with it."""
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -27,22 +28,21 @@ class Jacobian:
         self._rows = [operator.shape[0] for operator in self._operators()]
         self.shape = (sum(self._rows), problem.size)
 
-    def _operators(self) -> list[Any]:
-        """Curvlinops' Jacobian of each batch."""
+    def _operators(self) -> Iterator[Any]:
+        """Curvlinops' Jacobian of each batch, one after the other."""
         kind = load_curvlinops().JacobianLinearOperator
         # A copy for each call: curvlinops replaces the parameters of a module that is used twice.
         network = copy.deepcopy(self._network)
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
-            return [
-                kind(
+        for batch, _ in self.problem.batches():
+            with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+                operator = kind(
                     network.model,
                     network.parameters,
-                    [(inputs, targets)],
+                    [batch],
                     check_deterministic=False,
-                    num_data=len(inputs),
+                    num_data=len(batch[0]),
                 )
-                for (inputs, targets), _ in self.problem.batches()
-            ]
+            yield operator
 
     def __matmul__(self, vectors: Tensor) -> Tensor:
         """``J V`` of shape ``(q,)`` or ``(q, k)``, for ``V`` of shape ``(p,)`` or ``(p, k)``."""

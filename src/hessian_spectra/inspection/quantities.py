@@ -55,18 +55,18 @@ class Quantities:
 
     def all(self) -> dict[str, Callable[[Finding], None]]:
         """The functions by key, in the order in which they are called."""
-        functions = (
-            self._loss,
-            self._closed_forms,
-            self._sharpness_hessian,
-            self._sharpness_ggn,
-            self._top_eigenvalues,
-            self._gradient,
-            self._trace,
-            self._density,
-            self._layers,
-        )
-        return dict(zip(TITLES, functions, strict=True))
+        return {
+            "loss": self._loss,
+            "closed_forms": self._closed_forms,
+            # Before the Hessian, whose graph is kept to the end: two would be in memory.
+            "sharpness_ggn": self._sharpness_ggn,
+            "sharpness_hessian": self._sharpness_hessian,
+            "top": self._top_eigenvalues,
+            "gradient": self._gradient,
+            "trace": self._trace,
+            "density": self._density,
+            "layers": self._layers,
+        }
 
     @cached_property
     def _hessian(self) -> DifferentiatedOperator:
