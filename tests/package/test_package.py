@@ -193,8 +193,13 @@ def test_torch_is_loaded_when_it_is_needed(found):
 
 
 def test_no_module_of_the_library_imports_what_an_extra_brings(found):
+    """But a callback for another library says what it needs: it is a class of that library."""
     errors = {name: error for name, error in found["imported"].items() if error}
-    assert not errors
+    integrations = {name for name in errors if name.startswith(f"{PACKAGE}.integrations.")}
+    assert not {name: error for name, error in errors.items() if name not in integrations}
+    for name in integrations:
+        extra = name.rpartition(".")[2]
+        assert errors[name].endswith(f'pip install "hessian-spectra[{extra}]"'), errors[name]
     rooms = {name.split(".")[1] for name in found["imported"]}
     assert rooms >= {"closed_form", "curvature", "data", "models", "networks", "training"}
 
