@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from benchmarks.table import bar_cells, print_table
 from benchmarks.timing import rounds
-from hessian_spectra.curvature.ensemble import SecondMoments, sharpness
+from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
 from hessian_spectra.models import Ensemble, draw
 from hessian_spectra.models.teacher import teacher_data
 from hessian_spectra.training import train_ensemble
@@ -106,14 +106,14 @@ def measure(task: Task, count: int) -> str:
     data = SecondMoments.of(x, y) if task.activation == "linear" else (x, y)
     seconds = rounds(
         {
-            "ours": lambda: sharpness(ensemble, data, TOLERANCE),
+            "ours": lambda: ensemble_sharpness(ensemble, data, TOLERANCE),
             "alone": lambda: one_by_one(ensemble, x, y),
         },
         count,
     )
     alone = [time * NETWORKS / ALONE for time in seconds["alone"]]
     ratio = statistics.median(b / a for a, b in zip(seconds["ours"], alone, strict=True))
-    found = sharpness(ensemble, data, TOLERANCE)
+    found = ensemble_sharpness(ensemble, data, TOLERANCE)
     assert bool(found.converged.all())
     other = torch.tensor(one_by_one(ensemble, x, y), dtype=torch.float64)
     difference = float(((found.values[:ALONE] - other) / other).abs().max())

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from hessian_spectra.curvature.ensemble import (
-    block_bounds,
-    hessian_trace,
+    ensemble_block_bounds,
+    ensemble_sharpness,
+    ensemble_trace,
+    ensemble_weight_statistics,
     hessians,
-    sharpness,
-    weight_statistics,
 )
 
 from .ensembles import ACTIVATIONS, data, ensemble, normal
@@ -31,9 +31,12 @@ def test_curvature(sizes, activation):
     vectors = normal(5, sum(weight[0].numel() for weight in networks.weights))
     pairs = [
         (hessians(networks, samples) @ vectors, hessians(there, samples_there) @ vectors.cuda()),
-        (hessian_trace(networks, samples), hessian_trace(there, samples_there)),
+        (ensemble_trace(networks, samples), ensemble_trace(there, samples_there)),
     ]
-    expected, found = sharpness(networks, samples), sharpness(there, samples_there)
+    expected, found = (
+        ensemble_sharpness(networks, samples),
+        ensemble_sharpness(there, samples_there),
+    )
     pairs += [(expected.values, found.values)]
     assert expected.converged.tolist() == found.converged.tolist()
     assert found.values.device.type == "cuda"
@@ -49,8 +52,8 @@ def test_norms(sizes):
     networks = ensemble(sizes, "linear", count=5)
     there = networks.to(torch.device("cuda"))
     for here, moved_result in zip(
-        (*weight_statistics(networks), *block_bounds(networks)),
-        (*weight_statistics(there), *block_bounds(there)),
+        (*ensemble_weight_statistics(networks), *ensemble_block_bounds(networks)),
+        (*ensemble_weight_statistics(there), *ensemble_block_bounds(there)),
         strict=True,
     ):
         torch.testing.assert_close(moved_result.cpu(), here, rtol=1e-10, atol=1e-12, equal_nan=True)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 
 from hessian_spectra.curvature.ensemble import (
     SecondMoments,
-    block_bounds,
-    hessian_trace,
-    sharpness,
-    weight_statistics,
+    ensemble_block_bounds,
+    ensemble_sharpness,
+    ensemble_trace,
+    ensemble_weight_statistics,
 )
 from hessian_spectra.models import Ensemble
 
@@ -35,7 +35,7 @@ def block_tops(networks, matrices):
 def test_the_trace_is_that_of_the_hessian(sizes, activation):
     networks, (x, y) = ensemble(sizes, activation), data(sizes)
     exact = dense(networks, x, y).diagonal(dim1=1, dim2=2).sum(dim=1)
-    torch.testing.assert_close(hessian_trace(networks, (x, y)), exact, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(ensemble_trace(networks, (x, y)), exact, rtol=1e-12, atol=1e-12)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
@@ -43,20 +43,20 @@ def test_the_trace_is_that_of_the_hessian(sizes, activation):
 def test_the_trace_for_any_shape(drawn):
     networks, x, y = problem(*drawn)
     exact = dense(networks, x, y).diagonal(dim1=1, dim2=2).sum(dim=1)
-    torch.testing.assert_close(hessian_trace(networks, (x, y)), exact, rtol=1e-11, atol=1e-12)
+    torch.testing.assert_close(ensemble_trace(networks, (x, y)), exact, rtol=1e-11, atol=1e-12)
 
 
 def test_the_trace_from_moments_in_batches_and_in_float32(monkeypatch):
     sizes = (3, 5, 4, 2)
     x, y = data(sizes)
     linear, relu = ensemble(sizes, "linear", 5), ensemble(sizes, "relu", 5)
-    whole = hessian_trace(linear, (x, y))
-    assert torch.equal(hessian_trace(linear, SecondMoments.of(x, y)), whole)
-    expected = hessian_trace(relu, (x, y))
+    whole = ensemble_trace(linear, (x, y))
+    assert torch.equal(ensemble_trace(linear, SecondMoments.of(x, y)), whole)
+    expected = ensemble_trace(relu, (x, y))
     monkeypatch.setattr("hessian_spectra.curvature.ensemble.traces._BATCH_BYTES", 1)
     # The product of one network's matrices may add in another order than that of a stack of them.
-    torch.testing.assert_close(hessian_trace(relu, (x, y)), expected, rtol=1e-14, atol=0)
-    single = hessian_trace(relu.to(torch.float32), (x.float(), y.float()))
+    torch.testing.assert_close(ensemble_trace(relu, (x, y)), expected, rtol=1e-14, atol=0)
+    single = ensemble_trace(relu.to(torch.float32), (x.float(), y.float()))
     torch.testing.assert_close(single, expected, rtol=1e-6, atol=0)
     assert single.dtype == torch.float64
 
@@ -64,7 +64,7 @@ def test_the_trace_from_moments_in_batches_and_in_float32(monkeypatch):
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
 def test_blocks_of_linear_networks(sizes):
     networks, (x, y) = ensemble(sizes, "linear"), data(sizes)
-    found = block_bounds(networks, x.mT @ x / len(x))
+    found = ensemble_block_bounds(networks, x.mT @ x / len(x))
     exact = block_tops(networks, dense(networks, x, y))
     torch.testing.assert_close(found.blocks, exact, rtol=1e-11, atol=0)
     assert torch.equal(found.largest, found.blocks.max(dim=1).values)
@@ -78,23 +78,23 @@ def test_without_moments_the_inputs_are_white(sizes):
     x = torch.linalg.qr(normal(3 * inputs, inputs)).Q * (3 * inputs) ** 0.5
     y = normal(3 * inputs, sizes[-1], seed=1)
     exact = block_tops(networks, dense(networks, x, y))
-    torch.testing.assert_close(block_bounds(networks).blocks, exact, rtol=1e-11, atol=0)
+    torch.testing.assert_close(ensemble_block_bounds(networks).blocks, exact, rtol=1e-11, atol=0)
 
 
 def test_two_layers_are_bounded_by_their_spectral_norms():
     networks = ensemble((4, 6, 3), "linear")
     first, second = networks.multipliers
-    spectral = weight_statistics(networks).norms[:, :, 0]
+    spectral = ensemble_weight_statistics(networks).norms[:, :, 0]
     # D.3.3 has multipliers of 1: a block holds the other layer's matrix.
     expected = torch.stack([spectral[:, 1], spectral[:, 0]], dim=1) * first * second
-    torch.testing.assert_close(block_bounds(networks).blocks, expected.square())
+    torch.testing.assert_close(ensemble_block_bounds(networks).blocks, expected.square())
 
 
 def test_the_sharpness_is_between_the_bounds_at_zero_residual():
     networks = ensemble((4, 6, 3), "linear", count=1)
     x = torch.linalg.qr(normal(20, 4)).Q * 20**0.5
-    found = sharpness(networks, (x, networks.outputs(x)[0])).values
-    bounds = block_bounds(networks)
+    found = ensemble_sharpness(networks, (x, networks.outputs(x)[0])).values
+    bounds = ensemble_block_bounds(networks)
     assert bool((bounds.largest < found).all())
     # Equation (10): the sum is the largest eigenvalue of the Gauss-Newton matrix.
     torch.testing.assert_close(found, bounds.total, rtol=1e-9, atol=0)
@@ -108,7 +108,7 @@ def three_norms(matrix):
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
 def test_norms_of_matrices_and_of_the_products_without_one(sizes):
     networks = ensemble(sizes, "linear")
-    found = weight_statistics(networks)
+    found = ensemble_weight_statistics(networks)
     for index in range(networks.count):
         weights = [weight[index] for weight in networks.weights]
         for layer, weight in enumerate(weights):
@@ -125,7 +125,7 @@ def test_norms_of_matrices_and_of_the_products_without_one(sizes):
 
 def test_alignments_of_two_layers():
     networks = ensemble((4, 6, 4), "linear")
-    found = weight_statistics(networks).alignments
+    found = ensemble_weight_statistics(networks).alignments
     for index in range(networks.count):
         first, second = (weight[index] for weight in networks.weights)
         spectral, _, nuclear = three_norms(first.mT @ second.mT)
@@ -135,7 +135,7 @@ def test_alignments_of_two_layers():
 
 @pytest.mark.parametrize("sizes", [(4, 6, 3), (4, 4), (4, 5, 5, 4)])
 def test_no_alignments_for_other_shapes(sizes):
-    assert weight_statistics(ensemble(sizes, "linear")).alignments.isnan().all()
+    assert ensemble_weight_statistics(ensemble(sizes, "linear")).alignments.isnan().all()
 
 
 def test_numbers_that_two_orthogonal_layers_give():
@@ -143,7 +143,7 @@ def test_numbers_that_two_orthogonal_layers_give():
     networks = Ensemble(
         weights=(2 * basis, -3 * basis.mT), multipliers=(1.0, 1.0), activation="relu"
     )
-    found = weight_statistics(networks)
+    found = ensemble_weight_statistics(networks)
     expected = torch.tensor([2.0, 2 * 3**0.5, 6.0]).double()
     torch.testing.assert_close(found.norms[:, 0], expected.expand(2, 3))
     torch.testing.assert_close(found.products[:, 1], expected.expand(2, 3))
@@ -151,7 +151,7 @@ def test_numbers_that_two_orthogonal_layers_give():
         found.alignments, torch.tensor([6.0, 18.0, 18.0]).double().expand(2, 3)
     )
     torch.testing.assert_close(
-        block_bounds(networks).blocks, torch.tensor([9.0, 4.0]).double().expand(2, 2)
+        ensemble_block_bounds(networks).blocks, torch.tensor([9.0, 4.0]).double().expand(2, 2)
     )
 
 
@@ -163,11 +163,11 @@ def test_networks_that_diverged_are_nan_and_leave_the_others_alone(activation):
     networks.weights[1][2] = torch.inf
     whole = networks.select([0, 3])
     for measure in (
-        lambda at: hessian_trace(at, samples),
-        lambda at: block_bounds(at).blocks,
-        lambda at: weight_statistics(at).norms,
-        lambda at: weight_statistics(at).products,
-        lambda at: weight_statistics(at).alignments,
+        lambda at: ensemble_trace(at, samples),
+        lambda at: ensemble_block_bounds(at).blocks,
+        lambda at: ensemble_weight_statistics(at).norms,
+        lambda at: ensemble_weight_statistics(at).products,
+        lambda at: ensemble_weight_statistics(at).alignments,
     ):
         found = measure(networks)
         assert found[[1, 2]].isnan().all()
@@ -176,4 +176,4 @@ def test_networks_that_diverged_are_nan_and_leave_the_others_alone(activation):
 
 def test_moments_of_another_size_are_refused():
     with pytest.raises(ValueError, match=r"sxx: expected shape \(3, 3\), got \(2, 2\)"):
-        block_bounds(ensemble((3, 5, 3), "linear"), torch.eye(2))
+        ensemble_block_bounds(ensemble((3, 5, 3), "linear"), torch.eye(2))

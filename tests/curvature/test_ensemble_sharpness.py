@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.ensemble import SecondMoments, sharpness
+from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
 from hessian_spectra.models import Ensemble, HalfSquaredError, draw
 
 from .ensembles import ACTIVATIONS, SHAPES, data, dense, ensemble, normal, problem, problems
@@ -29,21 +29,21 @@ def assert_right(found, exact, tol=1e-5):
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
 def test_largest_eigenvalue(sizes, activation):
     networks, (x, y) = ensemble(sizes, activation, count=5), data(sizes)
-    assert_right(sharpness(networks, (x, y)), dense(networks, x, y))
+    assert_right(ensemble_sharpness(networks, (x, y)), dense(networks, x, y))
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(problems())
 def test_largest_eigenvalue_for_any_shape(drawn):
     networks, x, y = problem(*drawn)
-    assert_right(sharpness(networks, (x, y)), dense(networks, x, y))
+    assert_right(ensemble_sharpness(networks, (x, y)), dense(networks, x, y))
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_a_tighter_tolerance_goes_on_in_float64(activation):
     sizes = (3, 5, 4, 3)
     networks, (x, y) = ensemble(sizes, activation, count=5), data(sizes)
-    assert_right(sharpness(networks, (x, y), tol=1e-9), dense(networks, x, y), tol=1e-9)
+    assert_right(ensemble_sharpness(networks, (x, y), tol=1e-9), dense(networks, x, y), tol=1e-9)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -55,7 +55,7 @@ def test_vanishing_weights(activation, size):
     networks.weights[2][0] = 0
     for weight in networks.weights:
         weight[1] = 0
-    found = sharpness(networks, (x, y))
+    found = ensemble_sharpness(networks, (x, y))
     assert_right(found, dense(networks, x, y))
     assert float(found.values[1]) == float(found.residuals[1]) == 0
 
@@ -68,7 +68,7 @@ def test_zero_residual_and_equal_eigenvalues():
     )
     eye = torch.eye(4, dtype=torch.float64)
     moments = SecondMoments(eye, eye, torch.tensor(4.0).double(), 8)
-    found = sharpness(networks, moments)
+    found = ensemble_sharpness(networks, moments)
     # W_2 dW_1 + dW_2 W_1 of unit length: at most two, where the two layers add up.
     torch.testing.assert_close(found.values, torch.full((2,), 2.0).double())
 
@@ -83,7 +83,9 @@ def test_a_second_eigenvalue_does_not_hide_the_largest(gap):
     zero = torch.zeros(1, 100).double()
     moments = SecondMoments(torch.diag(eigenvalues), zero, zero.sum(), 1)
     for seed in range(30):
-        assert float(sharpness(one, moments, seed=seed).values) == pytest.approx(1, rel=1e-8)
+        assert float(ensemble_sharpness(one, moments, seed=seed).values) == pytest.approx(
+            1, rel=1e-8
+        )
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -93,7 +95,10 @@ def test_small_last_layers(activation, scale):
     networks = draw("mup", (4, 30, 4), activation, 0, range(20))
     networks.weights[1].mul_(scale)
     samples = normal(40, 4), normal(40, 4, seed=1)
-    found, exact = sharpness(networks, samples), torch.linalg.eigvalsh(dense(networks, *samples))
+    found, exact = (
+        ensemble_sharpness(networks, samples),
+        torch.linalg.eigvalsh(dense(networks, *samples)),
+    )
     torch.testing.assert_close(found.values, exact[:, -1], rtol=1e-7, atol=0)
     assert bool(found.converged.all())
 
@@ -109,22 +114,22 @@ def test_networks_that_diverged_are_marked_and_leave_the_others_alone(activation
     for weight in networks.weights:
         weight[3] *= 1e15
         weight[4] *= 1e200
-    found = sharpness(networks, samples)
+    found = ensemble_sharpness(networks, samples)
     whole = [0, 3, 5]
     assert_right(
-        sharpness(networks.select(whole), samples), dense(networks.select(whole), *samples)
+        ensemble_sharpness(networks.select(whole), samples), dense(networks.select(whole), *samples)
     )
     assert found.converged.tolist() == [index in whole for index in range(6)]
     assert found.values.isnan().tolist() == found.residuals.isnan().tolist()
     assert found.values.isnan().tolist() == [index not in whole for index in range(6)]
-    alone = sharpness(networks.select(whole), samples)
+    alone = ensemble_sharpness(networks.select(whole), samples)
     torch.testing.assert_close(found.values[whole], alone.values, rtol=1e-12, atol=0)
 
 
 def test_all_networks_diverged():
     networks, samples = ensemble((3, 5, 3), "relu"), data((3, 5, 3))
     networks.weights[0].fill_(torch.nan)
-    found = sharpness(networks, samples)
+    found = ensemble_sharpness(networks, samples)
     assert found.values.isnan().all()
     assert not found.converged.any()
 
@@ -133,7 +138,7 @@ def test_too_few_steps_are_owned_up_to(monkeypatch):
     monkeypatch.setattr(f"{MODULE}._STEPS", 3)
     monkeypatch.setattr(f"{MODULE}._RUNS", 2)
     networks, samples = ensemble((5, 20, 5), "linear"), data((5, 20, 5))
-    found = sharpness(networks, samples)
+    found = ensemble_sharpness(networks, samples)
     assert not found.converged.any()
     # What is reported is the residual of the vector found, not an estimate of it.
     exact = torch.linalg.eigvalsh(dense(networks, *samples))[:, -1]
@@ -145,9 +150,9 @@ def test_too_few_steps_are_owned_up_to(monkeypatch):
 def test_batches_change_nothing(activation, monkeypatch):
     sizes = (3, 8, 3)
     networks, samples = ensemble(sizes, activation, count=9), data(sizes)
-    whole = sharpness(networks, samples)
+    whole = ensemble_sharpness(networks, samples)
     monkeypatch.setattr(f"{MODULE}._VECTOR_BYTES", {True: 800})
-    parts = sharpness(networks, samples)
+    parts = ensemble_sharpness(networks, samples)
     torch.testing.assert_close(parts.values, whole.values, rtol=1e-12, atol=0)
     assert parts.converged.all()
 
@@ -159,7 +164,7 @@ def test_against_curvlinops_and_eigsh(activation):
     size, count = 32, 2
     networks = draw("sp", (size, 40, size), activation, 0, range(count))
     x, y = normal(64, size), normal(64, size, seed=1)
-    found = sharpness(networks, (x, y))
+    found = ensemble_sharpness(networks, (x, y))
     for index in range(count):
         lone = cv.Problem(networks.network(index), HalfSquaredError("sample"), [(x, y)])
         operator = cv.hessian(lone, backend="curvlinops")
@@ -173,7 +178,7 @@ def test_against_curvlinops_and_eigsh(activation):
 def test_networks_and_data_in_float32():
     sizes = (3, 6, 3)
     networks, (x, y) = ensemble(sizes, "relu").to(torch.float32), data(sizes)
-    found = sharpness(networks, (x.float(), y.float()))
+    found = ensemble_sharpness(networks, (x.float(), y.float()))
     assert found.values.dtype == torch.float64
     exact = dense(networks.to(torch.float64), x.float().double(), y.float().double())
     assert_right(found, exact)
@@ -182,11 +187,11 @@ def test_networks_and_data_in_float32():
 @pytest.mark.parametrize("tol", [0.0, 1.0, -1e-5, float("nan")])
 def test_tolerances_out_of_range_are_refused(tol):
     with pytest.raises(ValueError, match=r"tol: expected a number in \(0, 1\), got"):
-        sharpness(ensemble((3, 5, 3), "linear"), data((3, 5, 3)), tol=tol)
+        ensemble_sharpness(ensemble((3, 5, 3), "linear"), data((3, 5, 3)), tol=tol)
 
 
 def test_an_ensemble_without_networks_is_refused():
     networks = ensemble((3, 5, 3), "linear")
     none = replace(networks, weights=tuple(weight[:0] for weight in networks.weights))
     with pytest.raises(ValueError, match="ensemble: expected at least one network, got none"):
-        sharpness(none, data((3, 5, 3)))
+        ensemble_sharpness(none, data((3, 5, 3)))

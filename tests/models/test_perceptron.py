@@ -82,7 +82,7 @@ def test_what_is_made_for_piecewise_linear_networks_refuses_tanh():
             ensemble, x, y, learning_rate=0.1, factors=(1.0, 1.0), networks=[0], seed=0,
             epochs=1, batch_size=2,
         )  # fmt: skip
-    for compute in (curvature.hessians, curvature.hessian_trace, curvature.sharpness):
+    for compute in (curvature.hessians, curvature.ensemble_trace, curvature.ensemble_sharpness):
         with pytest.raises(ValueError, match=REFUSED):
             compute(ensemble, (x, y))
     with pytest.raises(ValueError, match=REFUSED):

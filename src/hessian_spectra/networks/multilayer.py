@@ -16,10 +16,10 @@ from torch import Tensor
 
 from hessian_spectra.curvature.ensemble import (
     SecondMoments,
-    block_bounds,
-    hessian_trace,
-    sharpness,
-    weight_statistics,
+    ensemble_block_bounds,
+    ensemble_sharpness,
+    ensemble_trace,
+    ensemble_weight_statistics,
 )
 from hessian_spectra.models import Ensemble
 from hessian_spectra.models.ensemble import PiecewiseLinear, require_piecewise_linear
@@ -158,15 +158,17 @@ def _measure(
     """Loss, curvature and norms of the networks at one time; NaN for those that diverged."""
     linear = ensemble.activation == "linear"
     data = SecondMoments.of(x, y) if linear else (x, y)
-    found = sharpness(ensemble, data, tol=tolerance)
-    statistics = weight_statistics(ensemble)
+    found = ensemble_sharpness(ensemble, data, tol=tolerance)
+    statistics = ensemble_weight_statistics(ensemble)
     # The argument of D.3.3 is about linear networks.
-    blocks = block_bounds(ensemble).blocks if linear else torch.full((len(loss), 1), torch.nan)
+    blocks = (
+        ensemble_block_bounds(ensemble).blocks if linear else torch.full((len(loss), 1), torch.nan)
+    )
     return {
         "loss": loss,
         "sharpness": found.values,
         "residual": found.residuals,
-        "trace": hessian_trace(ensemble, data),
+        "trace": ensemble_trace(ensemble, data),
         "norms": statistics.norms,
         "products": statistics.products,
         "alignments": statistics.alignments,

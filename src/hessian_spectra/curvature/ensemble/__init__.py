@@ -1,26 +1,29 @@
 """Curvature of all networks of an ensemble at once."""
 
-from hessian_spectra.curvature.ensemble.largest_eigenvalue import Sharpness, sharpness
+from hessian_spectra.curvature.ensemble.largest_eigenvalue import (
+    EnsembleSharpness,
+    ensemble_sharpness,
+)
 from hessian_spectra.curvature.ensemble.moments import Data, SecondMoments
 from hessian_spectra.curvature.ensemble.norms import (
-    BlockBounds,
-    WeightStatistics,
-    block_bounds,
-    weight_statistics,
+    EnsembleBlockBounds,
+    EnsembleWeightStatistics,
+    ensemble_block_bounds,
+    ensemble_weight_statistics,
 )
 from hessian_spectra.curvature.ensemble.products import Hessians, hessians
-from hessian_spectra.curvature.ensemble.traces import hessian_trace
+from hessian_spectra.curvature.ensemble.traces import ensemble_trace
 
 __all__ = [
-    "BlockBounds",
     "Data",
+    "EnsembleBlockBounds",
+    "EnsembleSharpness",
+    "EnsembleWeightStatistics",
     "Hessians",
     "SecondMoments",
-    "Sharpness",
-    "WeightStatistics",
-    "block_bounds",
-    "hessian_trace",
+    "ensemble_block_bounds",
+    "ensemble_sharpness",
+    "ensemble_trace",
+    "ensemble_weight_statistics",
     "hessians",
-    "sharpness",
-    "weight_statistics",
 ]

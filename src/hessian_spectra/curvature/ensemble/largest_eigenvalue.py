@@ -28,7 +28,7 @@ _LEAST = 1e-12
 
 
 @dataclass(frozen=True)
-class Sharpness:
+class EnsembleSharpness:
     """The largest Hessian eigenvalue λ of ``N`` networks.
 
     Args:
@@ -44,7 +44,9 @@ class Sharpness:
     products: int
 
 
-def sharpness(ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0) -> Sharpness:
+def ensemble_sharpness(
+    ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0
+) -> EnsembleSharpness:
     """The largest (algebraic) Hessian eigenvalue of each network, with the residual it leaves.
 
     Lanczos for all networks at once in float32, each until its residual is small; then a second
@@ -68,7 +70,7 @@ def sharpness(ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0) 
     Example:
         >>> one = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> found = sharpness(one, (torch.ones(1, 1), torch.full((1, 1), 2.0)))
+        >>> found = ensemble_sharpness(one, (torch.ones(1, 1), torch.full((1, 1), 2.0)))
         >>> round(found.values.item(), 9), bool(found.converged)
         (5.0, True)
     """
@@ -84,7 +86,7 @@ def sharpness(ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0) 
             _batch(hessians(ensemble.select(part).to(torch.float64), data), start, tol)
             for part in torch.arange(ensemble.count).split(_batch_size(ensemble, data))
         ]
-    return Sharpness(
+    return EnsembleSharpness(
         torch.cat([part.values for part in parts]),
         torch.cat([part.residuals for part in parts]),
         torch.cat([part.converged for part in parts]),
@@ -112,7 +114,7 @@ def _batch_size(ensemble: Ensemble, data: Data) -> int:
     return max(1, min(_VECTOR_BYTES[on_cpu] // vector, _STATE_BYTES[on_cpu] // state))
 
 
-def _batch(exact: Hessians, start: Tensor, tol: float) -> Sharpness:
+def _batch(exact: Hessians, start: Tensor, tol: float) -> EnsembleSharpness:
     """The sharpness of networks that are worked on together."""
     start = (start / start.norm()).to(exact.device)
     vectors = start.expand(exact.count, -1).clone()
@@ -134,7 +136,7 @@ def _batch(exact: Hessians, start: Tensor, tol: float) -> Sharpness:
         images[still] = _only(exact, still) @ vectors[still]
         values, residuals = _rayleigh(vectors, images)
         count += found.products + len(still)
-    return Sharpness(values, residuals, residuals <= tol, count)
+    return EnsembleSharpness(values, residuals, residuals <= tol, count)
 
 
 def _only(operator: Hessians, networks: Tensor) -> Hessians:

@@ -10,7 +10,7 @@ from hessian_spectra.curvature.ensemble.chains import after, before, effective_w
 from hessian_spectra.models.ensemble import Ensemble
 
 
-class WeightStatistics(NamedTuple):
+class EnsembleWeightStatistics(NamedTuple):
     """Norms of the matrices of ``N`` networks of ``L`` layers.
 
     The last axis of each array is the spectral, the Frobenius and the nuclear norm; NaN for a
@@ -29,7 +29,7 @@ class WeightStatistics(NamedTuple):
     alignments: Tensor
 
 
-class BlockBounds(NamedTuple):
+class EnsembleBlockBounds(NamedTuple):
     """What the diagonal blocks of the Hessians of ``N`` networks say of the largest eigenvalue.
 
     Attributes:
@@ -50,7 +50,7 @@ class BlockBounds(NamedTuple):
         return self.blocks.sum(dim=1)
 
 
-def weight_statistics(ensemble: Ensemble) -> WeightStatistics:
+def ensemble_weight_statistics(ensemble: Ensemble) -> EnsembleWeightStatistics:
     """Norms of the raw matrices ``W_l``, of the products without one, and alignments.
 
     Args:
@@ -62,7 +62,7 @@ def weight_statistics(ensemble: Ensemble) -> WeightStatistics:
     Example:
         >>> one = Ensemble(weights=(torch.tensor([[[3.0], [4.0]]]), torch.tensor([[[0.0, 2.0]]])),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> found = weight_statistics(one)
+        >>> found = ensemble_weight_statistics(one)
         >>> found.norms[0, :, 0].tolist(), found.products[0, :, 0].tolist()
         ([5.0, 2.0], [2.0, 5.0])
         >>> found.alignments[0].tolist()
@@ -79,7 +79,9 @@ def weight_statistics(ensemble: Ensemble) -> WeightStatistics:
         whole = weights[1] @ weights[0]
         alignments = _norms(whole)
         alignments[:, 1] = whole.diagonal(dim1=1, dim2=2).sum(dim=1).abs()
-    return WeightStatistics(*(_blank(part, finite) for part in (norms, products, alignments)))
+    return EnsembleWeightStatistics(
+        *(_blank(part, finite) for part in (norms, products, alignments))
+    )
 
 
 def _without_one(weights: list[Tensor]) -> list[Tensor]:
@@ -96,7 +98,7 @@ def _without_one(weights: list[Tensor]) -> list[Tensor]:
     return norms
 
 
-def block_bounds(ensemble: Ensemble, sxx: Tensor | None = None) -> BlockBounds:
+def ensemble_block_bounds(ensemble: Ensemble, sxx: Tensor | None = None) -> EnsembleBlockBounds:
     """Largest eigenvalues of the diagonal blocks of a linear network's Hessian.
 
     With ``A_l = a_l W_l`` the block of layer l is a Kronecker product, and its largest eigenvalue
@@ -116,7 +118,7 @@ def block_bounds(ensemble: Ensemble, sxx: Tensor | None = None) -> BlockBounds:
     Example:
         >>> one = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> bounds = block_bounds(one)
+        >>> bounds = ensemble_block_bounds(one)
         >>> bounds.blocks.tolist(), bounds.largest.item(), bounds.total.item()
         ([[1.0, 4.0]], 4.0, 5.0)
     """
@@ -131,7 +133,7 @@ def block_bounds(ensemble: Ensemble, sxx: Tensor | None = None) -> BlockBounds:
             ensemble.multipliers, after(weights), before(weights), strict=True
         )
     ]
-    return BlockBounds(_blank(torch.stack(blocks, dim=1), finite))
+    return EnsembleBlockBounds(_blank(torch.stack(blocks, dim=1), finite))
 
 
 def _finite(weights: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:

@@ -11,7 +11,7 @@ from hessian_spectra.models.ensemble import Ensemble
 _BATCH_BYTES = 2**26
 
 
-def hessian_trace(ensemble: Ensemble, data: Data) -> Tensor:
+def ensemble_trace(ensemble: Ensemble, data: Data) -> Tensor:
     """``tr H = Σ_l a_l² E[‖∂f/∂(A_l h_{l−1})‖_F² ‖h_{l−1}‖²]`` for every network, exactly.
 
     The network is linear in each matrix (a ReLU changes its slope nowhere but on a null set), so
@@ -29,7 +29,7 @@ def hessian_trace(ensemble: Ensemble, data: Data) -> Tensor:
     Example:
         >>> one = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> hessian_trace(one, (torch.ones(1, 1), torch.ones(1, 1))).item()
+        >>> ensemble_trace(one, (torch.ones(1, 1), torch.ones(1, 1))).item()
         5.0
     """
     data = in_float64(fitted(ensemble, data))

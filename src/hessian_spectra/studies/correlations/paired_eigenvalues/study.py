@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra.curvature.ensemble import SecondMoments, hessian_trace
+from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_trace
 from hessian_spectra.curvature.ensemble.spectra import LARGEST_DENSE, exact_spectra
 from hessian_spectra.curvature.pair_sums import closest_pair_sums, distinct_values, jittered
 from hessian_spectra.data.base import SEVERAL_FEATURES, Form
@@ -235,7 +235,7 @@ def _theory(point: Point, numbers: Sequence[int]) -> Arrays:
     ensemble = point.networks(numbers)
     linear = point.activation == "linear"
     data = SecondMoments.of(x, y[:, None]) if linear else (x, y[:, None])
-    trace = hessian_trace(ensemble, data)
+    trace = ensemble_trace(ensemble, data)
     distance = torch.full((len(numbers), 2), torch.nan, dtype=torch.float64)
     if point.exact:
         rows = [
