@@ -21,10 +21,12 @@ from hessian_spectra.curvature.interface import ConvergenceWarning, OperatorErro
 from hessian_spectra.curvature.inverses import inverse
 from hessian_spectra.curvature.jacobians import jacobian
 from hessian_spectra.curvature.landscape import LossCurve, LossPlane, loss_along, loss_plane
+from hessian_spectra.curvature.largest_eigenvalue import Sharpness, sharpness
 from hessian_spectra.curvature.operators import ggn, hessian
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.subspaces import subspace_overlap
 from hessian_spectra.curvature.traces import TraceEstimate, trace
+from hessian_spectra.curvature.tracker import SharpnessRecord, SharpnessTracker
 
 __all__ = [
     "DENSE_LIMIT",
@@ -40,6 +42,9 @@ __all__ = [
     "OperatorError",
     "Problem",
     "SecondMoments",
+    "Sharpness",
+    "SharpnessRecord",
+    "SharpnessTracker",
     "SpectralDensity",
     "SymmetricOperator",
     "TraceEstimate",
@@ -62,6 +67,7 @@ __all__ = [
     "kfac",
     "loss_along",
     "loss_plane",
+    "sharpness",
     "spectral_density",
     "subspace_overlap",
     "top_eigenpairs",

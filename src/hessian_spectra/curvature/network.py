@@ -88,7 +88,7 @@ class FixedNetwork:
     def __init__(self, objective: Objective, dtype: torch.dtype | None = None) -> None:
         self._objective = objective
         self._originals = {id(tensor) for tensor in objective.model.parameters()}
-        self.model, self.loss, self._loss_fn = _private(objective)
+        self.model, self.loss, self._loss_fn = private_copies(objective)
         available = named_parameters(self.model)
         # Whether the graph of a loss was looked through.
         self._inspected = False
@@ -179,7 +179,7 @@ class FixedNetwork:
                     parameter.copy_(value)
 
 
-def _private(objective: Objective) -> tuple[nn.Module, Any, Any]:
+def private_copies(objective: Objective) -> tuple[nn.Module, Any, Any]:
     """Copies of model, loss and loss function that share what these share."""
     copies: dict[int, Any] = {}
     try:

@@ -1,0 +1,105 @@
+"""The largest eigenvalue of the Hessian of one network's loss."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from hessian_spectra.curvature.batches import Batch
+from hessian_spectra.curvature.eigenpairs import top_eigenpairs
+from hessian_spectra.curvature.interface import SymmetricOperator
+from hessian_spectra.curvature.operators import hessian
+from hessian_spectra.curvature.problem import Problem
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sharpness:
+    """The largest (algebraic) eigenvalue ``λ`` of a Hessian ``H``.
+
+    Args:
+        value: ``λ``.
+        residual: ``‖H z − λ z‖ / |λ_max|`` of the eigenpair; there is an eigenvalue this close, and
+            ``λ`` is off by about the square of it.
+        converged: whether the residual is below the tolerance asked for.
+        products: how many products with ``H`` it took.
+        eigenvector: ``z (p,)``, of length one, in the order of the parameters.
+    """
+
+    value: float
+    residual: float
+    converged: bool
+    products: int
+    eigenvector: Tensor
+
+
+class CountedProducts:
+    """An operator that counts the vectors it multiplies.
+
+    Args:
+        operator: a symmetric operator.
+    """
+
+    def __init__(self, operator: SymmetricOperator) -> None:
+        self._operator = operator
+        self.shape = operator.shape
+        self.dtype = operator.dtype
+        self.device = operator.device
+        self.count = 0
+
+    def __matmul__(self, x: Tensor) -> Tensor:
+        """The product with a vector ``(p,)`` or with each column of a matrix ``(p, k)``."""
+        self.count += 1 if x.ndim == 1 else x.shape[1]
+        return self._operator @ x
+
+
+def sharpness(
+    model: nn.Module | Problem,
+    loss: Callable[..., Any] | None = None,
+    data: Iterable[Batch] | None = None,
+    *,
+    tol: float = 1e-5,
+    seed: int = 0,
+) -> Sharpness:
+    """The sharpness of a network: the largest eigenvalue of the Hessian of its loss over the data.
+
+    Args:
+        model: the network, or a :class:`Problem` that holds all three. It is differentiated in the
+            mode it is in; call ``model.eval()`` before if it has dropout or batch norm.
+        loss: a map from outputs and targets to a scalar, such as ``nn.CrossEntropyLoss()``.
+        data: a list of ``(inputs, targets)`` batches, or a loader that gives the same batches each
+            time.
+        tol: the largest relative residual accepted.
+        seed: seed of the starting vector.
+
+    Raises:
+        ValueError: loss and data are given with a problem or missing without one, or the problem
+            refuses them.
+        OperatorError: the Hessian does not stand its check.
+
+    Warns:
+        ConvergenceWarning: the residual is above ``tol``.
+
+    Example:
+        >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
+        >>> x = torch.tensor([[1.0], [3.0]], dtype=torch.float64)
+        >>> round(sharpness(model, nn.MSELoss(), [(x, x)]).value, 9)  # 2 mean(x²)
+        10.0
+    """
+    if isinstance(model, Problem):
+        if loss is not None or data is not None:
+            raise ValueError("loss, data: a problem has its own; give the problem alone")
+        problem = model
+    else:
+        problem = Problem(model, loss, data)
+    operator = CountedProducts(hessian(problem))
+    found = top_eigenpairs(operator, 1, tol, seed=seed)
+    assert found.residuals is not None
+    assert found.converged is not None
+    return Sharpness(
+        value=float(found.eigenvalues[0]),
+        residual=float(found.residuals[0]),
+        converged=bool(found.converged[0]),
+        products=operator.count,
+        eigenvector=found.eigenvectors()[:, 0],
+    )

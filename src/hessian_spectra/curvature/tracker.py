@@ -1,0 +1,202 @@
+"""The top of the Hessian's spectrum while a network is trained."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from hessian_spectra.curvature.batches import Batch
+from hessian_spectra.curvature.eigenpairs import top_eigenpairs
+from hessian_spectra.curvature.largest_eigenvalue import CountedProducts
+from hessian_spectra.curvature.network import Objective, private_copies, undisturbed
+from hessian_spectra.curvature.operators import ggn, hessian
+from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.selection import Selection, selected
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharpnessRecord:
+    """What was found at one step.
+
+    Args:
+        step: the number of the step.
+        eigenvalues: the largest ones, ascending; NaN where a parameter is not finite.
+        residuals: ``‖H z − λ z‖ / |λ_max|`` of each.
+        converged: whether all residuals are below the tolerance.
+        products: how many products with the matrix it took.
+        seconds: how long it took.
+    """
+
+    step: int
+    eigenvalues: tuple[float, ...]
+    residuals: tuple[float, ...]
+    converged: bool
+    products: int
+    seconds: float
+
+    @property
+    def sharpness(self) -> float:
+        """The largest eigenvalue."""
+        return self.eigenvalues[-1]
+
+
+class SharpnessTracker:
+    """The largest eigenvalues of the Hessian, at every ``every``-th step of a training.
+
+    Each time starts from the eigenvectors of the time before, which saves most of the products.
+    What is measured is the loss **in eval mode, on the batches given here**, at the parameters and
+    buffers of the moment: dropout is off and batch norm uses its running statistics, whatever mode
+    the network is in. Nothing of the training is changed: the network is copied once, and
+    parameters, gradients, mode, optimiser and random numbers stay bit for bit what they are without
+    a tracker. Between two steps it holds that copy and the eigenvectors, no graph.
+
+    Example:
+        >>> model = nn.Linear(1, 1, bias=False)
+        >>> x = torch.tensor([[1.0], [3.0]])
+        >>> optimiser = torch.optim.SGD(model.parameters(), lr=0.05)
+        >>> tracker = SharpnessTracker(model, nn.MSELoss(), [(x, -x)], every=2)
+        >>> for step in range(5):
+        ...     optimiser.zero_grad()
+        ...     nn.functional.mse_loss(model(x), -x).backward()
+        ...     optimiser.step()
+        ...     record = tracker.step(step)
+        >>> [(record.step, round(record.sharpness, 4)) for record in tracker.history]
+        [(0, 10.0), (2, 10.0), (4, 10.0)]
+
+    Args:
+        model: the network that is trained.
+        loss: from outputs and targets to a scalar.
+        data: a list of batches, or a loader that gives the same batches each time.
+        parameters: which parameters vary, as for a :class:`Problem`.
+        loss_fn: instead of ``loss``: from the model and a batch to a scalar.
+        every: steps whose number is a multiple of this are measured.
+        k: how many eigenvalues, at least.
+        threshold: such as 2 over the learning rate. So many eigenvalues are computed that one of
+            them is below, if that takes no more than ``k_max``.
+        k_max: how many eigenvalues, at most.
+        matrix: ``"hessian"``, or ``"ggn"`` for the Gauss-Newton matrix.
+        tol: the largest relative residual accepted.
+        log: a run of W&B, or a function, that gets each record as ``log({"sharpness": ..., ...},
+            step=step)``.
+
+    Raises:
+        ValueError: an argument is out of its range, or the problem refuses model, loss or data.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Callable[..., Any] | None = None,
+        data: Iterable[Batch] | None = None,
+        parameters: Selection | None = None,
+        *,
+        loss_fn: Callable[..., Any] | None = None,
+        every: int = 1,
+        k: int = 1,
+        threshold: float | None = None,
+        k_max: int = 20,
+        matrix: Literal["hessian", "ggn"] = "hessian",
+        tol: float = 1e-4,
+        log: Any = None,
+    ) -> None:
+        if every < 1:
+            raise ValueError(f"every: expected at least 1 step, got {every}")
+        if not 1 <= k <= k_max:
+            raise ValueError(f"k: expected 1 to k_max = {k_max} eigenvalues, got {k}")
+        if matrix not in ("hessian", "ggn"):
+            raise ValueError(f"matrix: expected 'hessian' or 'ggn', got {matrix!r}")
+        self._log = getattr(log, "log", log)
+        if log is not None and not callable(self._log):
+            raise ValueError(f"log: expected a W&B run or a function, got {type(log).__name__}")
+        self._model = getattr(model, "_orig_mod", model)
+        names = selected(self._model, parameters)
+        objective = Objective(self._model, loss, loss_fn, names)
+        twin, own_loss, own_loss_fn = private_copies(objective)
+        # A network in training mode has no loss that stays the same from one pass to the next.
+        self._twin = twin.eval()
+        self._problem = Problem(self._twin, own_loss, data, names, loss_fn=own_loss_fn)
+        self._operator = hessian if matrix == "hessian" else ggn
+        self._every, self._threshold, self._tol = every, threshold, tol
+        self._least, self._most = min(k, self._problem.size), min(k_max, self._problem.size)
+        self._k = self._least
+        self._start: Tensor | None = None
+        self.history: list[SharpnessRecord] = []
+
+    def step(self, step: int) -> SharpnessRecord | None:
+        """Measure if it is time to.
+
+        Call it after the optimiser's step, with the number of the step.
+
+        Returns:
+            What was found, which is also the last entry of ``history``; ``None`` if this step is
+            not measured, or was before.
+        """
+        if step % self._every or (self.history and self.history[-1].step == step):
+            return None
+        began = time.perf_counter()
+        with undisturbed(self._problem.device):
+            self._follow()
+            finite = all(bool(part.isfinite().all()) for part in self._twin.parameters())
+            values, residuals, products = self._measure() if finite else self._nothing()
+        record = SharpnessRecord(
+            step=step,
+            eigenvalues=values,
+            residuals=residuals,
+            converged=all(residual <= self._tol for residual in residuals),
+            products=products,
+            seconds=time.perf_counter() - began,
+        )
+        self.history.append(record)
+        if self._log is not None:
+            self._log(_entries(record), step=step)
+        return record
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        """Give the copy the parameters and buffers of the moment."""
+        pairs = (
+            (self._twin.parameters(), self._model.parameters()),
+            (self._twin.buffers(), self._model.buffers()),
+        )
+        for ours, theirs in pairs:
+            for own, other in zip(ours, theirs, strict=True):
+                own.copy_(other)
+
+    def _measure(self) -> tuple[tuple[float, ...], tuple[float, ...], int]:
+        """Eigenvalues, residuals and the number of products; more of them while all are above."""
+        operator = CountedProducts(self._operator(self._problem))
+        while True:
+            found = top_eigenpairs(operator, self._k, self._tol, start=self._start)
+            self._start = found.eigenvectors()
+            values = found.eigenvalues
+            if self._threshold is None:
+                break
+            above = int((values > self._threshold).sum())
+            if above < self._k or self._k == self._most:
+                # Next time as many as are above and one more.
+                self._k = min(max(above + 1, self._least), self._most)
+                break
+            self._k = min(2 * self._k, self._most)
+        assert found.residuals is not None
+        return tuple(values.tolist()), tuple(found.residuals.tolist()), operator.count
+
+    def _nothing(self) -> tuple[tuple[float, ...], tuple[float, ...], int]:
+        """What there is to say of a training that has diverged."""
+        self._start = None
+        return (float("nan"),), (float("nan"),), 0
+
+
+def _entries(record: SharpnessRecord) -> dict[str, float]:
+    """A record as a logger takes it; the largest eigenvalue is number 1."""
+    entries = {
+        "sharpness": record.sharpness,
+        "sharpness/residual": max(record.residuals),
+        "sharpness/products": float(record.products),
+        "sharpness/seconds": record.seconds,
+    }
+    for number, value in enumerate(reversed(record.eigenvalues[:-1]), start=2):
+        entries[f"sharpness/eigenvalue {number}"] = value
+    return entries
