@@ -81,6 +81,7 @@ def sharpness(
         ConvergenceWarning: the residual is above ``tol``.
 
     Example:
+        >>> import torch
         >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
         >>> x = torch.tensor([[1.0], [3.0]], dtype=torch.float64)
         >>> round(sharpness(model, nn.MSELoss(), [(x, x)]).value, 9)  # 2 mean(x²)
