@@ -1,17 +1,20 @@
-"""Time of products, eigenpairs and densities over the peers', in one run.
+"""Time and memory of products, eigenpairs, densities and traces beside the peers', in one run.
 
-``python -m benchmarks.curvature [--quick] [--k200] [--rounds N]``: one thread, CPU time, methods in
-random order, medians of ratios within a round. ``benchmarks/README.md`` has the results.
+``python -m benchmarks.curvature [--quick] [--k200] [--rounds N] [--only NETWORK]``: one thread, CPU
+time, methods in random order, medians of ratios within a round; memory in a process of its own.
+``benchmarks/README.md`` has the results.
 """
 
 import argparse
 import copy
+import functools
 import math
 import multiprocessing
 import os
 import platform
+import statistics
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -22,46 +25,100 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import peers
-from benchmarks.problems import make, train
+from benchmarks.memory import peak
+from benchmarks.peers import LIBRARIES, Library, Ours
+from benchmarks.problems import make, trained
 from benchmarks.timing import ratio, rounds
 from hessian_spectra import curvature as cv
 
-# Upper bounds for our time over the peer's.
+# Upper bounds for our time over the reference's.
 PRODUCT_BARS = {"mlp": 0.40, "lenet5": 0.48, "gpt": 0.48}
 TOP_BARS = {1: 0.28, 10: 0.55}
 TOP_BAR_LAYER = 0.28
 DENSITY_BAR = 0.30
 RESIDUAL = 1e-4
+REFERENCE = "curvlinops"
+# Seconds after which a method is run once, not once a round.
+PATIENCE = 20.0
+TRAINING_STEPS = 25
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: a method, its time over the peer's, and how accurate it is."""
+    """One line of the table: a method, its time and memory beside others', how accurate it is."""
 
     task: str
     method: str
+    seconds: float
     ratio: float
     bar: float | None
+    memory: float | str
     accuracy: str
 
     def __str__(self) -> str:
         bar = "" if self.bar is None else f"{self.bar:.2f}"
         met = "" if self.bar is None else ("yes" if self.ratio <= self.bar else "NO")
+        memory = f"{self.memory:.0f}" if isinstance(self.memory, float) else self.memory
         return (
-            f"| {self.task:<34} | {self.method:<26} | {self.ratio:>6.3f} | {bar:>4} | {met:>3} "
-            f"| {self.accuracy:<42} |"
+            f"| {self.task:<30} | {self.method:<26} | {self.seconds:>8.3f} | {self.ratio:>6.3f} "
+            f"| {bar:>4} | {met:>3} | {memory:>6} | {self.accuracy:<38} |"
         )
 
 
 HEADER = (
-    f"| {'task':<34} | {'method':<26} | {'ratio':>6} | {'bar':>4} | {'met':>3} "
-    f"| {'accuracy':<42} |\n"
-    f"|{'-' * 36}|{'-' * 28}|{'-' * 8}|{'-' * 6}|{'-' * 5}|{'-' * 44}|"
+    f"| {'task':<30} | {'method':<26} | {'CPU s':>8} | {'ratio':>6} | {'bar':>4} | {'met':>3} "
+    f"| {'MB':>6} | {'accuracy':<38} |\n"
+    f"|{'-' * 32}|{'-' * 28}|{'-' * 10}|{'-' * 8}|{'-' * 6}|{'-' * 5}|{'-' * 8}|{'-' * 40}|"
 )
+Method = Callable[[], object]
 
 
-def problem(model: nn.Module, data: peers.Data, parameters: list[str] | None = None) -> cv.Problem:
-    return cv.Problem(model, peers.LOSS, data, parameters)
+def measured(
+    task: str,
+    methods: Mapping[str, Method],
+    accuracy: Mapping[str, str],
+    count: int,
+    *,
+    bar: float | None = None,
+    memory: Mapping[str, float | str] | None = None,
+) -> list[Row]:
+    """The rows of one task, from its methods by name.
+
+    Args:
+        task: what they all do.
+        methods: the reference among them.
+        accuracy: what is said of each.
+        count: how many rounds.
+        bar: the ratio that ours is to stay below.
+        memory: megabytes of each at its peak.
+    """
+    seconds = rounds(methods, count, limit=PATIENCE)
+    return [
+        Row(
+            task,
+            name,
+            statistics.median(seconds[name]),
+            ratio(seconds, name, REFERENCE),
+            bar if name == "ours" else None,
+            (memory or {}).get(name, ""),
+            accuracy.get(name, ""),
+        )
+        for name in methods
+    ]
+
+
+def peaks(
+    names: Iterable[str],
+    model: nn.Module,
+    data: peers.Data,
+    use: Callable[[str, Library], object],
+    layer: str | None = None,
+) -> dict[str, float | str]:
+    """The memory that it takes to build an operator and to use it, of libraries by name."""
+    return {
+        name: peak(lambda name=name: use(name, LIBRARIES[name](model, data, layer)))
+        for name in names
+    }
 
 
 def in_float64(model: nn.Module, data: peers.Data) -> tuple[nn.Module, peers.Data]:
@@ -69,48 +126,53 @@ def in_float64(model: nn.Module, data: peers.Data) -> tuple[nn.Module, peers.Dat
     return twin, [(x.double() if x.is_floating_point() else x, y) for x, y in data]
 
 
+def reference(
+    model: nn.Module, data: peers.Data, layer: str | None = None
+) -> Callable[[Tensor], Tensor]:
+    """Products that all are compared with: in float64, but for networks that fill the memory."""
+    size = sum(parameter.numel() for parameter in model.parameters())
+    at = (model, data) if size > 5e7 else in_float64(model, data)
+    problem = cv.Problem(at[0], peers.LOSS, at[1], None if layer is None else [layer])
+    operator = cv.hessian(problem, check=False)
+    return lambda vectors: (operator @ vectors.to(operator.dtype)).double()
+
+
 def products(name: str, samples: int, count: int) -> list[Row]:
     """Hessian-vector products, and the gradient as the unit that all need."""
     model, data = make(name, samples)
-    ours = cv.hessian(problem(model, data))
-    vector = torch.randn(ours.shape[0], generator=torch.Generator().manual_seed(1))
-    exact = cv.hessian(problem(*in_float64(model, data))) @ vector.double()
-    others = {
-        "curvlinops": peers.curvlinops_hessian(model, data).__matmul__,
-        "PyHessian": peers.PyHessian(model, data).product,
-        "hessian-eigenthings": peers.HessianEigenthings(model, data).product,
+    model.eval()
+    size = sum(parameter.numel() for parameter in model.parameters())
+    vector = torch.randn(size, generator=torch.Generator().manual_seed(1))
+    memory = peaks(LIBRARIES, model, data, lambda _, library: library.product(vector))
+    built = "ours, built and checked"
+    memory[built] = memory["ours"]
+    memory["ours"] = peak(lambda: unchecked(model, data) @ vector)
+    memory["one gradient"] = peak(lambda: gradient(model, data))
+    libraries = {name: build(model, data) for name, build in LIBRARIES.items()}
+    exact = reference(model, data)(vector)
+    accuracy = {
+        key: f"error {float((library.product(vector) - exact).norm() / exact.norm()):.1e}"
+        for key, library in libraries.items()
     }
-    methods = {"ours": ours.__matmul__, **others}
-    seconds = rounds(
-        {
-            # Three in a row: eigen-solvers do not pause between products.
-            **{key: thrice(lambda m=method: m(vector)) for key, method in methods.items()},
-            "one gradient": thrice(lambda: gradient(model, data)),
-            "ours, built and checked": thrice(lambda: cv.hessian(problem(model, data))),
-        },
-        count,
-    )
-    rows = []
-    for key in seconds:
-        error = ""
-        if key in methods:
-            product = methods[key](vector).detach().double()
-            error = f"error {float((product - exact).norm() / exact.norm()):.1e}"
-        bar = PRODUCT_BARS[name] if key == "ours" else None
-        rows.append(
-            Row(
-                f"H v, {name}, p = {len(vector)}",
-                key,
-                ratio(seconds, key, "curvlinops"),
-                bar,
-                error,
-            )
-        )
-    return rows
+    # Three in a row: eigen-solvers do not pause between products.
+    methods = {
+        **{key: thrice(library.product, vector) for key, library in libraries.items()},
+        "one gradient": thrice(gradient, model, data),
+        built: thrice(Ours, model, data),
+    }
+    rows = measured(
+        f"H v, {name}, p = {size}", methods, accuracy, count,
+        bar=PRODUCT_BARS.get(name), memory=memory,
+    )  # fmt: skip
+    return [Row(r.task, r.method, r.seconds / 3, *list(vars(r).values())[3:]) for r in rows]
 
 
-def thrice(method: Callable[[], object]) -> Callable[[], object]:
-    return lambda: [method() for _ in range(3)]
+def unchecked(model: nn.Module, data: peers.Data) -> cv.SymmetricOperator:
+    return cv.hessian(cv.Problem(model, peers.LOSS, data), check=False)
+
+
+def thrice(method: Callable[..., object], *arguments: object) -> Method:
+    return lambda: [method(*arguments) for _ in range(3)]
 
 
 def gradient(model: nn.Module, data: peers.Data) -> tuple[Tensor, ...]:
@@ -119,67 +181,69 @@ def gradient(model: nn.Module, data: peers.Data) -> tuple[Tensor, ...]:
 
 
 def top(name: str, samples: int, k: int, count: int, layer: str | None = None) -> list[Row]:
-    """The top k eigenpairs of a trained network, or of one layer of it."""
-    model, data = make(name, samples)
-    train(model, data, 100)
-    parameters = None if layer is None else [dict(model.named_parameters())[layer]]
-    ours = cv.hessian(problem(model, data, None if layer is None else [layer]))
-    exact = cv.hessian(problem(*in_float64(model, data), None if layer is None else [layer]))
-    reference = peers.curvlinops_hessian(model, data, parameters)
+    """The top k eigenpairs of a trained network, or of one layer of it, to equal residuals."""
+    model, data = trained(name, samples)
+    names = [key for key in LIBRARIES if layer is None or key in ("ours", REFERENCE)]
+    exact = reference(model, data, layer)
     # Eigenvalues of one layer fall far below the largest; the residual has to follow.
     tol = RESIDUAL if layer is None else RESIDUAL / 100
 
     def residual(pairs: peers.Pairs) -> float:
         values, vectors = (part.double() for part in pairs)
-        return float(((exact @ vectors) - vectors * values).norm(dim=0).max() / values.abs().max())
+        return float((exact(vectors) - vectors * values).norm(dim=0).max() / values.abs().max())
 
-    def own() -> peers.Pairs:
-        found = cv.top_eigenpairs(ours, k, tol)
-        return found.eigenvalues, found.eigenvectors()
-
-    methods: dict[str, Callable[[], peers.Pairs]] = {
-        "ours": own,
-        "eigsh on curvlinops": lambda: peers.scipy_top(reference, k, RESIDUAL),
+    libraries = {key: LIBRARIES[key](model, data, layer) for key in names}
+    settings = {key: chosen(libraries[key], k, tol, residual) for key in names}
+    pairs = {key: libraries[key].top(k, settings[key]) for key in names}
+    true = best(pairs, residual)
+    accuracy = {
+        key: f"residual {residual(found):.1e}, eigenvalues "
+        f"{float((found[0].double().sort().values - true).abs().max() / true.max()):.1e}"
+        for key, found in pairs.items()
     }
-    if layer is None:
-        other = peers.HessianEigenthings(model, data)
-        steps = other.steps_for(k, lambda pairs: residual(pairs) <= tol, max(10, 2 * k))
-        methods["hessian-eigenthings"] = lambda: other.top(k, steps)
-        power = peers.PyHessian(model, data)
-        methods["PyHessian"] = lambda: power.top(k, tol / 10)
-    seconds = rounds(methods, count)
-    task = f"top {k}, {name}{'' if layer is None else ' ' + layer}, p = {ours.shape[0]}"
-    exact_values = methods["eigsh on curvlinops"]()[0]
-    rows = []
-    for key, method in methods.items():
-        pairs = method()
-        error = float((pairs[0].sort().values - exact_values).abs().max() / exact_values.max())
-        bar = (TOP_BARS[k] if layer is None else TOP_BAR_LAYER) if key == "ours" else None
-        accuracy = f"residual {residual(pairs):.1e}, eigenvalues {error:.1e}"
-        rows.append(Row(task, key, ratio(seconds, key, "eigsh on curvlinops"), bar, accuracy))
-    return rows
+    methods = {
+        key: functools.partial(library.top, k, settings[key]) for key, library in libraries.items()
+    }
+    size = pairs["ours"][1].shape[0]
+    task = f"top {k}, {name}{'' if layer is None else ' ' + layer}, p = {size}"
+    bar = (TOP_BARS.get(k) if layer is None else TOP_BAR_LAYER) if name == "mlp" else None
+    rows = measured(task, methods, accuracy, count, bar=bar)
+    del libraries, methods, pairs
+    memory = peaks(names, model, data, lambda key, library: library.top(k, settings[key]), layer)
+    return [Row(*list(vars(row).values())[:5], memory[row.method], row.accuracy) for row in rows]
+
+
+def chosen(library: Library, k: int, tol: float, residual: Callable[..., float]) -> object:
+    """The cheapest setting whose true residual is small enough, or the last."""
+    options = library.settings(k, tol)
+    for option in options:
+        if residual(library.top(k, option)) <= tol:
+            return option
+    return options[-1]
+
+
+def best(pairs: Mapping[str, peers.Pairs], residual: Callable[..., float]) -> Tensor:
+    """The eigenvalues with the smallest residual."""
+    key = min(pairs, key=lambda key: residual(pairs[key]))
+    return pairs[key][0].double().sort().values
 
 
 def density(name: str, samples: int, count: int, steps: int = 40, probes: int = 2) -> list[Row]:
-    """The spectral density with as many probes and steps on both sides."""
-    model, data = make(name, samples)
-    train(model, data, 100)
-    ours = cv.hessian(problem(model, data))
-    reference = peers.curvlinops_hessian(model, data)
-    seconds = rounds(
-        {
-            "ours": lambda: cv.spectral_density(ours, probes=probes, steps=steps),
-            "curvlinops": lambda: peers.curvlinops_density(reference, steps, probes),
-        },
-        count,
+    """The spectral density with as many probes and steps on all sides."""
+    model, data = trained(name, samples)
+    names = [key for key in LIBRARIES if key != "PyHessian"]
+    errors = density_errors(steps, probes) if name == "mlp" else {}
+    accuracy = {key: f"L1 error {error:.3f} (small net)" for key, error in errors.items()}
+    memory = peaks(names, model, data, lambda _, library: library.density(steps, probes))
+    libraries = {key: LIBRARIES[key](model, data) for key in names}
+    methods = {
+        key: functools.partial(library.density, steps, probes) for key, library in libraries.items()
+    }
+    size = sum(parameter.numel() for parameter in model.parameters())
+    bar = DENSITY_BAR if name == "mlp" else None
+    return measured(
+        f"density, {name}, p = {size}", methods, accuracy, count, bar=bar, memory=memory
     )
-    errors = density_errors(steps, probes)
-    task = f"density, {name}, p = {ours.shape[0]}"
-    return [
-        Row(task, key, ratio(seconds, key, "curvlinops"), DENSITY_BAR if key == "ours" else None,
-            f"L1 error {errors[key]:.3f} (small net)")
-        for key in seconds
-    ]  # fmt: skip
 
 
 def density_errors(steps: int, probes: int) -> dict[str, float]:
@@ -188,12 +252,11 @@ def density_errors(steps: int, probes: int) -> dict[str, float]:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(16, 24), nn.ReLU(), nn.Linear(24, 10))
     data = [(images[:, :: 784 // 16][:, :16].contiguous(), classes)]
-    train(model, data, 100)
-    operator = cv.hessian(problem(model, data))
+    operator = cv.hessian(cv.Problem(model, peers.LOSS, data))
     exact = cv.dense_spectrum(operator).eigenvalues.double()
     ours = cv.spectral_density(operator, probes=probes, steps=steps)
     torch.manual_seed(0)
-    grid, density = peers.curvlinops_density(peers.curvlinops_hessian(model, data), steps, probes)
+    grid, density = peers.Curvlinops(model, data).density(steps, probes)
     # Their kernel: kappa = 3 on an interval that is mapped to [-1, 1].
     width = float(grid[-1] - grid[0]) / (steps - 1) / (8 * math.log(3)) ** 0.5
     estimates = {
@@ -206,6 +269,76 @@ def density_errors(steps: int, probes: int) -> dict[str, float]:
         truth = (-distances.square() / 2).exp().mean(dim=1) / (kernel * (2 * math.pi) ** 0.5)
         errors[key] = float(torch.trapezoid((found - truth).abs(), points))
     return errors
+
+
+def trace(name: str, samples: int, count: int, number: int = 60) -> list[Row]:
+    """The trace from equally many products, each method's best, and its error over some seeds."""
+    model, data = trained(name, samples)
+    memory = peaks(LIBRARIES, model, data, lambda _, library: library.trace(number, 0))
+    libraries = {key: build(model, data) for key, build in LIBRARIES.items()}
+    true = cv.trace(unchecked(model, data), probes=5 * number, seed=100)
+    estimates: dict[str, list[float]] = {key: [] for key in libraries}
+
+    def once(key: str) -> None:
+        found = estimates[key]
+        found.append(libraries[key].trace(number, len(found)))
+
+    methods = {key: functools.partial(once, key) for key in libraries}
+    size = sum(parameter.numel() for parameter in model.parameters())
+    rows = measured(f"trace, {name}, p = {size}", methods, {}, count, memory=memory)
+    errors = {
+        key: math.sqrt(statistics.fmean((value - true.value) ** 2 for value in found))
+        for key, found in estimates.items()
+    }
+    return [
+        Row(*list(vars(row).values())[:6],
+            f"error {errors[row.method] / abs(true.value):.1e} (known to "
+            f"{true.standard_error / abs(true.value):.0e})")
+        for row in rows
+    ]  # fmt: skip
+
+
+def tracking(name: str, samples: int, count: int) -> list[Row]:
+    """The largest eigenvalue after each step of a training, each library as well as it can."""
+    model, data = trained(name, samples)
+    start = copy.deepcopy(model.state_dict())
+    tol = 10 * RESIDUAL
+
+    def run(key: str, setting: object) -> list[float]:
+        """Train and look, from the same weights; an operator for each step."""
+        model.load_state_dict(start)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        vector, values = None, []
+        for _ in range(TRAINING_STEPS):
+            optimizer.zero_grad()
+            peers.LOSS(model(data[0][0]), data[0][1]).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            library = LIBRARIES[key](model, data)
+            found = library.top(1, setting, vector)
+            vector = found[1][:, 0]
+            values.append(float(found[0][0]))
+        return values
+
+    def residual(pairs: peers.Pairs) -> float:
+        exact = reference(model, data)
+        values, vectors = (part.double() for part in pairs)
+        return float((exact(vectors) - vectors * values).norm() / values.abs().max())
+
+    # As long as it takes at the first step.
+    settings = {
+        key: chosen(build(model, data), 1, tol, residual) for key, build in LIBRARIES.items()
+    }
+    memory = {key: peak(functools.partial(run, key, setting)) for key, setting in settings.items()}
+    true = torch.tensor(run("ours", tol / 100))
+    errors = {
+        key: float((torch.tensor(run(key, setting)) / true - 1).abs().max())
+        for key, setting in settings.items()
+    }
+    accuracy = {key: f"eigenvalues {error:.1e}" for key, error in errors.items()}
+    methods = {key: functools.partial(run, key, setting) for key, setting in settings.items()}
+    size = sum(parameter.numel() for parameter in model.parameters())
+    return measured(f"tracking, {name}, p = {size}", methods, accuracy, count, memory=memory)
 
 
 def hardware() -> str:
@@ -222,26 +355,43 @@ def hardware() -> str:
     return f"{model}, one thread; Python {platform.python_version()}, {versions}"
 
 
+Job = tuple[Callable[..., list[Row]], tuple[object, ...]]
+
+
+def planned(options: argparse.Namespace) -> list[Job]:
+    """What is measured, in order: a function that gives rows, and its arguments."""
+    samples, count = (200, 3) if options.quick else (1000, options.rounds)
+    few = 3 if options.quick else max(3, options.rounds // 3)
+    jobs: list[Job] = [(products, (name, samples, count)) for name in PRODUCT_BARS]
+    jobs += [(top, ("mlp", samples, k, few)) for k in TOP_BARS]
+    jobs += [(density, ("mlp", samples, few))]
+    if not options.quick:
+        jobs += [(products, (name, samples, few)) for name in ("resnet20", "decoder")]
+        jobs += [(products, ("gpt2", samples, 2)), (top, ("mlp", samples, 5, few))]
+        for name in ("lenet5", "resnet20", "decoder"):
+            jobs += [(top, (name, samples, k, 2)) for k in (1, 5, 10)]
+            jobs += [(density, (name, samples, 2))]
+        jobs += [(trace, (name, samples, 2)) for name in ("mlp", "lenet5", "resnet20", "decoder")]
+        jobs += [
+            (tracking, (name, samples, 1)) for name in ("mlp", "lenet5", "resnet20", "decoder")
+        ]
+        jobs += [(top, ("gpt2", samples, 1, 1))]
+    if options.k200:
+        jobs.append((top, ("mlp", samples, 200, 2, "0.weight")))
+    return [job for job in jobs if options.only in (None, job[1][0])]
+
+
 def main(command: list[str] | None = None) -> None:
     """Measure and print the table, each row as soon as it is there."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--quick", action="store_true", help="small data, three rounds")
+    parser.add_argument("--quick", action="store_true", help="small data, three rounds, few tasks")
     parser.add_argument("--k200", action="store_true", help="also 200 eigenpairs of one layer")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of the products")
-    options = parser.parse_args(command)
-    samples, count = (200, 3) if options.quick else (1000, options.rounds)
-    few = 3 if options.quick else max(3, options.rounds // 3)
+    parser.add_argument("--only", help="one network, such as decoder")
     print(hardware(), HEADER, sep="\n\n", flush=True)
-    jobs: list[tuple[Callable[..., list[Row]], tuple[object, ...]]] = [
-        *((products, (name, samples, count)) for name in PRODUCT_BARS),
-        *((top, ("mlp", samples, k, few)) for k in TOP_BARS),
-        (density, ("mlp", samples, few)),
-    ]
-    if options.k200:
-        jobs.append((top, ("mlp", samples, 200, 2, "0.weight")))
     # A process for each, because how often memory is mapped anew depends on what went before.
     context = multiprocessing.get_context("spawn")
-    for function, arguments in jobs:
+    for function, arguments in planned(parser.parse_args(command)):
         with ProcessPoolExecutor(1, mp_context=context, initializer=prepare) as pool:
             print(*pool.submit(function, *arguments).result(), sep="\n", flush=True)
 

@@ -1,12 +1,16 @@
-"""The same quantities from curvlinops, PyHessian and hessian-eigenthings."""
+"""The same quantities from our library and from curvlinops, hessian-eigenthings and PyHessian."""
 
 import warnings
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from scipy.sparse.linalg import eigsh
 from torch import Tensor, nn
+
+from hessian_spectra import curvature as cv
 
 Data = list[tuple[Tensor, Tensor]]
 Pairs = tuple[Tensor, Tensor]  # eigenvalues (k,) and eigenvectors (p, k)
@@ -15,40 +19,177 @@ with warnings.catch_warnings():
     # Their imports meet torch's deprecations.
     warnings.simplefilter("ignore")
     import curvlinops
+    import hessian_eigenthings as eigenthings
     from curvlinops.papyan2020traces.spectrum import lanczos_approximate_spectrum
-    from hessian_eigenthings import HessianOperator, lanczos, supervised_loss
+    from hessian_eigenthings.algorithms.lanczos import lanczos_tridiagonal
     from pyhessian.hessian import hessian as pyhessian
     from pyhessian.utils import hessian_vector_product
 
 LOSS = nn.CrossEntropyLoss()
 
 
-def curvlinops_hessian(
-    model: nn.Module, data: Data, parameters: list[nn.Parameter] | None = None
-) -> curvlinops.HessianLinearOperator:
-    """The operator as released, without its check."""
-    chosen = list(model.parameters()) if parameters is None else parameters
-    return curvlinops.HessianLinearOperator(model, LOSS, chosen, data, check_deterministic=False)
+class Library(ABC):
+    """One library's Hessian of a network on one batch.
+
+    Args:
+        model: the network.
+        data: one batch.
+        layer: the only parameter that varies, by name, where the library can do that.
+    """
+
+    @abstractmethod
+    def __init__(self, model: nn.Module, data: Data, layer: str | None = None) -> None:
+        """Build the operator."""
+
+    @abstractmethod
+    def product(self, vector: Tensor) -> Tensor:
+        """H v."""
+
+    @abstractmethod
+    def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
+        """The k largest eigenvalues, with a setting of how long to go on.
+
+        ``start`` is a vector near the eigenvectors, for a library that can start from one.
+        """
+
+    @abstractmethod
+    def settings(self, k: int, tol: float) -> Sequence[Any]:
+        """Settings to try for residuals of ``tol``, the cheapest first."""
+
+    @abstractmethod
+    def density(self, steps: int, probes: int) -> Pairs:
+        """Grid and spectral density."""
+
+    @abstractmethod
+    def trace(self, products: int, seed: int) -> float:
+        """An estimate of the trace by the library's best method."""
 
 
-def curvlinops_density(
-    operator: curvlinops.HessianLinearOperator, steps: int, probes: int
-) -> Pairs:
-    """Grid and density, with bounds from its own eigsh."""
-    return lanczos_approximate_spectrum(operator, steps, num_repeats=probes)
+class Ours(Library):
+    """What this project has, with its check on."""
+
+    def __init__(self, model: nn.Module, data: Data, layer: str | None = None) -> None:
+        problem = cv.Problem(model, LOSS, data, None if layer is None else [layer])
+        self.operator = cv.hessian(problem)
+
+    def product(self, vector: Tensor) -> Tensor:
+        """H v, with the graph kept."""
+        return self.operator @ vector
+
+    def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
+        """Lanczos until the residuals are small."""
+        found = cv.top_eigenpairs(self.operator, k, setting)
+        return found.eigenvalues, found.eigenvectors()
+
+    def settings(self, k: int, tol: float) -> Sequence[Any]:
+        """It stops on the residual."""
+        return [tol]
+
+    def density(self, steps: int, probes: int) -> Pairs:
+        """Stochastic Lanczos quadrature."""
+        found = cv.spectral_density(self.operator, probes=probes, steps=steps)
+        return found.grid, found.density
+
+    def trace(self, products: int, seed: int) -> float:
+        """XTrace."""
+        return cv.trace(self.operator, probes=products, seed=seed).value
 
 
-def scipy_top(operator: curvlinops.HessianLinearOperator, k: int, tol: float) -> Pairs:
-    """ARPACK on curvlinops' operator, from a fixed start."""
-    start = np.random.default_rng(0).standard_normal(operator.shape[0])
-    values, vectors = eigsh(operator.to_scipy(), k=k, which="LA", tol=tol, v0=start)
-    return torch.tensor(values, dtype=operator.dtype), torch.tensor(vectors, dtype=operator.dtype)
+class Curvlinops(Library):
+    """The operator as released, without its check, and scipy's ARPACK."""
+
+    def __init__(self, model: nn.Module, data: Data, layer: str | None = None) -> None:
+        named = dict(model.named_parameters())
+        chosen = list(named.values()) if layer is None else [named[layer]]
+        self.operator = curvlinops.HessianLinearOperator(
+            model, LOSS, chosen, data, check_deterministic=False
+        )
+
+    def product(self, vector: Tensor) -> Tensor:
+        """H v, which builds the graph anew."""
+        return self.operator @ vector
+
+    def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
+        """ARPACK in the network's type, from a fixed start."""
+        dtype = self.operator.dtype
+        scipy = self.operator.to_scipy(dtype=torch.zeros(0, dtype=dtype).numpy().dtype)
+        if start is None:
+            first = np.random.default_rng(0).standard_normal(self.operator.shape[0])
+        else:
+            first = start.numpy()
+        values, vectors = eigsh(scipy, k=k, which="LA", tol=setting, v0=first.astype(scipy.dtype))
+        return torch.tensor(values, dtype=dtype), torch.tensor(vectors, dtype=dtype)
+
+    def settings(self, k: int, tol: float) -> Sequence[Any]:
+        """It looks at the residuals when its space is full, and then they are smaller."""
+        return [1000 * tol, 100 * tol, 10 * tol, tol, tol / 10]
+
+    def density(self, steps: int, probes: int) -> Pairs:
+        """Stochastic Lanczos quadrature, with bounds from its own eigsh."""
+        return lanczos_approximate_spectrum(self.operator, steps, num_repeats=probes)
+
+    def trace(self, products: int, seed: int) -> float:
+        """XTrace."""
+        torch.manual_seed(seed)
+        return float(curvlinops.xtrace(self.operator, products))
 
 
-class PyHessian:
-    """PyHessian on one batch, which keeps its graph."""
+class HessianEigenthings(Library):
+    """It builds the graph for each product, and its Lanczos goes a given number of steps."""
 
-    def __init__(self, model: nn.Module, data: Data) -> None:
+    def __init__(self, model: nn.Module, data: Data, layer: str | None = None) -> None:
+        chosen = None if layer is None else eigenthings.match_names(layer)
+        self.operator = eigenthings.HessianOperator(
+            model, data, eigenthings.supervised_loss(LOSS), param_filter=chosen
+        )
+
+    def product(self, vector: Tensor) -> Tensor:
+        """H v."""
+        return self.operator.matvec(vector)
+
+    def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
+        """Lanczos with all vectors kept orthogonal."""
+        found = eigenthings.lanczos(
+            self.operator, k=k, max_iter=setting, which="LA", reorthogonalize=True, seed=0
+        )
+        return found.eigenvalues, found.eigenvectors.T
+
+    def settings(self, k: int, tol: float) -> Sequence[Any]:
+        """The steps after which its residuals are small, from one long run, and some more."""
+        p, limit = self.operator.size, 2 * k + 20
+        start = torch.randn(p, generator=torch.Generator().manual_seed(0), dtype=torch.float32)
+        while True:
+            run = lanczos_tridiagonal(self.operator, start.to(self.operator.dtype), limit)
+            alphas, betas = run.alphas.double(), run.betas.double()
+            for steps in range(k + 1, run.iterations):
+                matrix = torch.diag(alphas[:steps])
+                matrix += torch.diag(betas[: steps - 1], 1) + torch.diag(betas[: steps - 1], -1)
+                values, vectors = torch.linalg.eigh(matrix)
+                residuals = betas[steps - 1] * vectors[-1, -k:].abs()
+                if float(residuals.max()) <= tol * float(values.abs().max()):
+                    return [steps, steps + 1, steps + 2, int(1.1 * steps) + 3]
+            limit *= 2
+
+    def density(self, steps: int, probes: int) -> Pairs:
+        """Stochastic Lanczos quadrature."""
+        found = eigenthings.spectral_density(
+            self.operator, num_runs=probes, lanczos_steps=steps, seed=0
+        )
+        return found.grid, found.density
+
+    def trace(self, products: int, seed: int) -> float:
+        """Hutch++."""
+        return eigenthings.trace(self.operator, num_matvecs=products, seed=seed).estimate
+
+
+class PyHessian(Library):
+    """It keeps its graph, and iterates powers."""
+
+    def __init__(self, model: nn.Module, data: Data, layer: str | None = None) -> None:
+        if layer is not None:
+            raise NotImplementedError("it has no layers")
+        # Gradients that are there already would be added.
+        model.zero_grad()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.inner = pyhessian(model, LOSS, data=data[0], cuda=False)
@@ -61,34 +202,31 @@ class PyHessian:
         result = hessian_vector_product(self.inner.gradsH, self.inner.params, parts)
         return torch.cat([part.reshape(-1) for part in result])
 
-    def top(self, k: int, tol: float) -> Pairs:
-        """Power iteration with deflation; ``tol`` is the change of an eigenvalue."""
+    def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
+        """Power iteration with deflation; the setting is the change of an eigenvalue."""
         torch.manual_seed(0)
-        values, vectors = self.inner.eigenvalues(maxIter=500, tol=tol, top_n=k)
+        values, vectors = self.inner.eigenvalues(maxIter=500, tol=setting, top_n=k)
         flat = [torch.cat([part.reshape(-1) for part in vector]) for vector in vectors]
         return torch.tensor(values), torch.stack(flat, dim=1)
 
+    def settings(self, k: int, tol: float) -> Sequence[Any]:
+        """An eigenvalue's error is about the square of the residual; many take long to try."""
+        return [tol, tol / 10, tol / 100, tol / 1000] if k == 1 else [tol / 100]
 
-class HessianEigenthings:
-    """hessian-eigenthings on one batch, which builds the graph for each product."""
+    def density(self, steps: int, probes: int) -> Pairs:
+        """It calls what is gone from torch."""
+        nodes, _ = self.inner.density(iter=steps, n_v=probes)
+        return torch.tensor(nodes), torch.tensor(nodes)
 
-    def __init__(self, model: nn.Module, data: Data) -> None:
-        self.operator = HessianOperator(model, data, supervised_loss(LOSS))
+    def trace(self, products: int, seed: int) -> float:
+        """Hutchinson's mean."""
+        torch.manual_seed(seed)
+        return float(np.mean(self.inner.trace(maxIter=products, tol=0.0)))
 
-    def product(self, vector: Tensor) -> Tensor:
-        """H v."""
-        return self.operator.matvec(vector)
 
-    def top(self, k: int, steps: int) -> Pairs:
-        """Its Lanczos with a given number of steps; it does not stop on a residual."""
-        found = lanczos(
-            self.operator, k=k, max_iter=steps, which="LA", reorthogonalize=True, seed=0
-        )
-        return found.eigenvalues, found.eigenvectors.T
-
-    def steps_for(self, k: int, good: Callable[[Pairs], bool], start: int) -> int:
-        """The fewest steps, in tenths, that are good enough."""
-        steps = start
-        while not good(self.top(k, steps)) and steps < 600:
-            steps = int(1.1 * steps) + 1
-        return steps
+LIBRARIES: dict[str, Callable[..., Library]] = {
+    "ours": Ours,
+    "curvlinops": Curvlinops,
+    "hessian-eigenthings": HessianEigenthings,
+    "PyHessian": PyHessian,
+}

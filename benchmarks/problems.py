@@ -1,5 +1,9 @@
 """The networks and data that the benchmarks run on."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
 import torch
 from sklearn.datasets import load_digits
 from torch import Tensor, nn
@@ -10,7 +14,6 @@ SAMPLES = 1000
 CLASSES = 10
 VOCABULARY = 65
 CONTEXT = 64
-SEQUENCES = 12
 
 
 class Attention(nn.Module):
@@ -67,6 +70,53 @@ class SmallGPT(nn.Module):
         return self.head(self.norm(self.blocks(x))).transpose(1, 2)
 
 
+class GPT2(nn.Module):
+    """Hugging Face's GPT-2 (small), tokens (B, T) to class scores (B, V, T), with random weights.
+
+    Its attention is written out, because all libraries here can differentiate that.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        from transformers import GPT2Config, GPT2LMHeadModel
+
+        self.model = GPT2LMHeadModel(GPT2Config(attn_implementation="eager", use_cache=False))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Class scores along axis 1, where torch's cross-entropy expects them."""
+        return self.model(tokens).logits.transpose(1, 2)
+
+
+class ResidualBlock(nn.Module):
+    """Two convolutions beside a shortcut that subsamples and pads with zeros."""
+
+    def __init__(self, before: int, channels: int) -> None:
+        super().__init__()
+        self.stride = channels // before
+        self.convolution_1 = nn.Conv2d(before, channels, 3, self.stride, padding=1, bias=False)
+        self.norm_1 = nn.BatchNorm2d(channels)
+        self.convolution_2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm_2 = nn.BatchNorm2d(channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Inputs (B, C, H, W), outputs (B, C s, H / s, W / s)."""
+        inner = self.convolution_2(torch.relu(self.norm_1(self.convolution_1(x))))
+        missing = inner.shape[1] - x.shape[1]
+        shortcut = x[:, :, :: self.stride, :: self.stride]
+        shortcut = nn.functional.pad(shortcut, (0, 0, 0, 0, 0, missing))
+        return torch.relu(self.norm_2(inner) + shortcut)
+
+
+def resnet20() -> nn.Module:
+    """ResNet-20 for three channels of 32 x 32 pixels (He et al. 2016, section 4.2)."""
+    widths = [16] * 4 + [32] * 3 + [64] * 3
+    blocks = [ResidualBlock(*pair) for pair in pairwise(widths)]
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(), *blocks,
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, CLASSES),
+    )  # fmt: skip
+
+
 def lenet5() -> nn.Module:
     """LeNet5 for one channel of 28 x 28 pixels, with ReLU and max-pooling."""
     return nn.Sequential(
@@ -83,32 +133,74 @@ def mlp() -> nn.Module:
     )
 
 
-def digits(samples: int) -> tuple[Tensor, Tensor]:
-    """Scikit-learn's handwritten digits, enlarged to (n, 1, 28, 28), and their classes."""
+def digits(samples: int, size: int = 28, channels: int = 1) -> tuple[Tensor, Tensor]:
+    """Scikit-learn's handwritten digits, enlarged to (n, C, size, size), and their classes."""
     images, classes = load_digits(return_X_y=True)
     small = torch.tensor(images[:samples] / 16, dtype=torch.float32).view(-1, 1, 8, 8)
-    large = nn.functional.interpolate(small, size=(28, 28), mode="bilinear")
-    return large, torch.tensor(classes[:samples])
+    large = nn.functional.interpolate(small, size=(size, size), mode="bilinear")
+    return large.repeat(1, channels, 1, 1), torch.tensor(classes[:samples])
+
+
+def sequences(count: int, length: int, vocabulary: int = VOCABULARY) -> tuple[Tensor, Tensor]:
+    """Random tokens (n, T), and the tokens that follow them."""
+    draws = generator(0, "benchmark tokens")
+    tokens = torch.randint(0, vocabulary, (count, length + 1), generator=draws)
+    return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+
+
+def flat_digits(samples: int) -> tuple[Tensor, Tensor]:
+    images, classes = digits(samples)
+    return images.flatten(1), classes
+
+
+@dataclass(frozen=True)
+class Network:
+    """How a network is made, the batch it is studied on, and how many steps it is trained.
+
+    Args:
+        make: the network with random weights.
+        batch: inputs and targets, from a number of samples.
+        steps: of gradient descent, after which it is set to ``eval()``.
+    """
+
+    make: Callable[[], nn.Module]
+    batch: Callable[[int], tuple[Tensor, Tensor]]
+    steps: int = 100
+
+
+NETWORKS = {
+    "mlp": Network(mlp, flat_digits),
+    "lenet5": Network(lenet5, lambda samples: digits(samples // 5)),
+    "gpt": Network(SmallGPT, lambda samples: sequences(12, CONTEXT)),
+    "resnet20": Network(resnet20, lambda samples: digits(samples // 50, 32, 3), steps=20),
+    "decoder": Network(
+        lambda: SmallGPT(layers=4, width=256), lambda samples: sequences(2, 32), steps=20
+    ),
+    "gpt2": Network(GPT2, lambda samples: sequences(1, CONTEXT, 50257), steps=0),
+}
 
 
 def make(name: str, samples: int = SAMPLES) -> tuple[nn.Module, list[tuple[Tensor, Tensor]]]:
-    """A network and one batch of data: ``"mlp"`` and ``"lenet5"`` on digits, ``"gpt"`` on noise."""
+    """A network with random weights, and one batch of data: digits or random tokens."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = {"mlp": mlp, "lenet5": lenet5, "gpt": SmallGPT}[name]()
-    if name == "gpt":
-        draws = generator(0, "benchmark tokens")
-        tokens = torch.randint(0, VOCABULARY, (SEQUENCES, CONTEXT + 1), generator=draws)
-        return model, [(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous())]
-    images, classes = digits(samples)
-    return model, [(images.flatten(1) if name == "mlp" else images, classes)]
+        model = NETWORKS[name].make()
+    return model, [NETWORKS[name].batch(samples)]
+
+
+def trained(name: str, samples: int = SAMPLES) -> tuple[nn.Module, list[tuple[Tensor, Tensor]]]:
+    """The same after a few steps, so that the Hessian has its outliers, in ``eval()``."""
+    model, data = make(name, samples)
+    train(model, data, NETWORKS[name].steps)
+    return model.eval(), data
 
 
 def train(model: nn.Module, data: list[tuple[Tensor, Tensor]], steps: int) -> None:
-    """A few steps of gradient descent with momentum, so that the Hessian has its outliers."""
+    """A few steps of gradient descent with momentum."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     (inputs, targets), loss = data[0], nn.CrossEntropyLoss()
     for _ in range(steps):
         optimizer.zero_grad()
         loss(model(inputs), targets).backward()
         optimizer.step()
+    optimizer.zero_grad()

@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 
 
 def rounds(
-    methods: Mapping[str, Callable[[], object]], count: int, seed: int = 0
+    methods: Mapping[str, Callable[[], object]],
+    count: int,
+    seed: int = 0,
+    limit: float = float("inf"),
 ) -> dict[str, list[float]]:
     """CPU seconds of each method in each of ``count`` rounds, after one round that warms up.
 
@@ -15,17 +18,26 @@ def rounds(
         methods: what to time, by name.
         count: how many rounds count.
         seed: seed of the order in which methods run, drawn anew for each round.
+        limit: a method that took longer than this to warm up is not run again; that time counts
+            in each round.
     """
     order = random.Random(seed)
     names = list(methods)
     seconds: dict[str, list[float]] = {name: [] for name in names}
+    slow: dict[str, float] = {}
     for number in range(count + 1):
         order.shuffle(names)
         for name in names:
+            if name in slow:
+                seconds[name].append(slow[name])
+                continue
             start = time.process_time()
             methods[name]()
+            taken = time.process_time() - start
             if number:
-                seconds[name].append(time.process_time() - start)
+                seconds[name].append(taken)
+            elif taken > limit:
+                slow[name] = taken
     return seconds
 
 
