@@ -39,7 +39,7 @@ DENSITY_BAR = 0.30
 RESIDUAL = 1e-4
 REFERENCE = "curvlinops"
 # Seconds after which a method is run once, not once a round.
-PATIENCE = 20.0
+PATIENCE = 3.0
 TRAINING_STEPS = 25
 
 
@@ -184,6 +184,9 @@ def top(name: str, samples: int, k: int, count: int, layer: str | None = None) -
     """The top k eigenpairs of a trained network, or of one layer of it, to equal residuals."""
     model, data = trained(name, samples)
     names = [key for key in LIBRARIES if layer is None or key in ("ours", REFERENCE)]
+    if k > 1 and name in ("resnet20", "decoder"):
+        # It would take thousands of products.
+        names.remove("PyHessian")
     exact = reference(model, data, layer)
     # Eigenvalues of one layer fall far below the largest; the residual has to follow.
     tol = RESIDUAL if layer is None else RESIDUAL / 100
@@ -308,13 +311,14 @@ def tracking(name: str, samples: int, count: int) -> list[Row]:
         """Train and look, from the same weights; an operator for each step."""
         model.load_state_dict(start)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        library: Library | None = None
         vector, values = None, []
         for _ in range(TRAINING_STEPS):
             optimizer.zero_grad()
             peers.LOSS(model(data[0][0]), data[0][1]).backward()
             optimizer.step()
             optimizer.zero_grad()
-            library = LIBRARIES[key](model, data)
+            library = LIBRARIES[key](model, data) if library is None else library.renewed()
             found = library.top(1, setting, vector)
             vector = found[1][:, 0]
             values.append(float(found[0][0]))
@@ -361,21 +365,17 @@ Job = tuple[Callable[..., list[Row]], tuple[object, ...]]
 def planned(options: argparse.Namespace) -> list[Job]:
     """What is measured, in order: a function that gives rows, and its arguments."""
     samples, count = (200, 3) if options.quick else (1000, options.rounds)
-    few = 3 if options.quick else max(3, options.rounds // 3)
     jobs: list[Job] = [(products, (name, samples, count)) for name in PRODUCT_BARS]
-    jobs += [(top, ("mlp", samples, k, few)) for k in TOP_BARS]
-    jobs += [(density, ("mlp", samples, few))]
+    jobs += [(top, ("mlp", samples, k, 3)) for k in TOP_BARS]
+    jobs += [(density, ("mlp", samples, 3))]
     if not options.quick:
-        jobs += [(products, (name, samples, few)) for name in ("resnet20", "decoder")]
-        jobs += [(products, ("gpt2", samples, 2)), (top, ("mlp", samples, 5, few))]
-        for name in ("lenet5", "resnet20", "decoder"):
-            jobs += [(top, (name, samples, k, 2)) for k in (1, 5, 10)]
-            jobs += [(density, (name, samples, 2))]
-        jobs += [(trace, (name, samples, 2)) for name in ("mlp", "lenet5", "resnet20", "decoder")]
-        jobs += [
-            (tracking, (name, samples, 1)) for name in ("mlp", "lenet5", "resnet20", "decoder")
-        ]
-        jobs += [(top, ("gpt2", samples, 1, 1))]
+        jobs += [(products, (name, samples, 3)) for name in ("resnet20", "decoder")]
+        jobs += [(products, ("gpt2", samples, 1)), (top, ("mlp", samples, 5, 3))]
+        larger = ("lenet5", "resnet20", "decoder")
+        jobs += [(top, (name, samples, k, 1)) for name in larger for k in (1, 5, 10)]
+        jobs += [(density, (name, samples, 1)) for name in larger]
+        jobs += [(trace, (name, samples, 1)) for name in ("mlp", *larger)]
+        jobs += [(tracking, (name, samples, 1)) for name in ("mlp", "decoder")]
     if options.k200:
         jobs.append((top, ("mlp", samples, 200, 2, "0.weight")))
     return [job for job in jobs if options.only in (None, job[1][0])]
@@ -386,7 +386,7 @@ def main(command: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--quick", action="store_true", help="small data, three rounds, few tasks")
     parser.add_argument("--k200", action="store_true", help="also 200 eigenpairs of one layer")
-    parser.add_argument("--rounds", type=int, default=15, help="rounds of the products")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of the products")
     parser.add_argument("--only", help="one network, such as decoder")
     print(hardware(), HEADER, sep="\n\n", flush=True)
     # A process for each, because how often memory is mapped anew depends on what went before.

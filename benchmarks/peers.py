@@ -42,6 +42,10 @@ class Library(ABC):
         """Build the operator."""
 
     @abstractmethod
+    def renewed(self) -> "Library":
+        """The same at the parameters of this moment."""
+
+    @abstractmethod
     def product(self, vector: Tensor) -> Tensor:
         """H v."""
 
@@ -69,8 +73,13 @@ class Ours(Library):
     """What this project has, with its check on."""
 
     def __init__(self, model: nn.Module, data: Data, layer: str | None = None) -> None:
-        problem = cv.Problem(model, LOSS, data, None if layer is None else [layer])
-        self.operator = cv.hessian(problem)
+        self.problem = cv.Problem(model, LOSS, data, None if layer is None else [layer])
+        self.operator = cv.hessian(self.problem)
+
+    def renewed(self) -> "Ours":
+        """It was checked before."""
+        self.operator = cv.hessian(self.problem)
+        return self
 
     def product(self, vector: Tensor) -> Tensor:
         """H v, with the graph kept."""
@@ -78,7 +87,7 @@ class Ours(Library):
 
     def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
         """Lanczos until the residuals are small."""
-        found = cv.top_eigenpairs(self.operator, k, setting)
+        found = cv.top_eigenpairs(self.operator, k, setting, start=start)
         return found.eigenvalues, found.eigenvectors()
 
     def settings(self, k: int, tol: float) -> Sequence[Any]:
@@ -104,6 +113,10 @@ class Curvlinops(Library):
         self.operator = curvlinops.HessianLinearOperator(
             model, LOSS, chosen, data, check_deterministic=False
         )
+
+    def renewed(self) -> "Curvlinops":
+        """It reads the parameters at each product."""
+        return self
 
     def product(self, vector: Tensor) -> Tensor:
         """H v, which builds the graph anew."""
@@ -142,6 +155,10 @@ class HessianEigenthings(Library):
         self.operator = eigenthings.HessianOperator(
             model, data, eigenthings.supervised_loss(LOSS), param_filter=chosen
         )
+
+    def renewed(self) -> "HessianEigenthings":
+        """It reads the parameters at each product."""
+        return self
 
     def product(self, vector: Tensor) -> Tensor:
         """H v."""
@@ -188,12 +205,17 @@ class PyHessian(Library):
     def __init__(self, model: nn.Module, data: Data, layer: str | None = None) -> None:
         if layer is not None:
             raise NotImplementedError("it has no layers")
+        self.model, self.data = model, data
         # Gradients that are there already would be added.
         model.zero_grad()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.inner = pyhessian(model, LOSS, data=data[0], cuda=False)
         self.shapes = [parameter.shape for parameter in self.inner.params]
+
+    def renewed(self) -> "PyHessian":
+        """It keeps a graph of the parameters that were."""
+        return PyHessian(self.model, self.data)
 
     def product(self, vector: Tensor) -> Tensor:
         """H v."""

@@ -167,7 +167,7 @@ class FixedNetwork:
     def moved(self, vector: Tensor, step: float) -> Iterator[None]:
         """While this is on, the parameters are θ + step · vector, ``vector`` of shape ``(p,)``."""
         before = [parameter.detach().clone() for parameter in self.parameters]
-        pieces = split(vector.to(self.dtype), [parameter.shape for parameter in self.parameters])
+        pieces = split(vector, [parameter.shape for parameter in self.parameters])
         with torch.no_grad():
             for parameter, piece in zip(self.parameters, pieces, strict=True):
                 parameter.add_(piece, alpha=step)

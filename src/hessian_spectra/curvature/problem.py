@@ -290,10 +290,15 @@ class Problem:
         at = network or self.fixed()
         total = torch.zeros(self.size, dtype=at.dtype, device=self.device)
         with self._undisturbed(network):
-            for batch, weight in self.batches():
-                pieces = first_derivatives(at.forward(batch)[0], at.parameters)
-                total.add_(flatten(pieces), alpha=weight)
+            self.add_gradient(at, total)
         return total
+
+    def add_gradient(self, network: FixedNetwork, total: Tensor, scale: float = 1.0) -> None:
+        """Add a multiple of the gradient at a copy's parameters to a vector ``(p,)``, in place."""
+        for batch, weight in self.batches():
+            pieces = first_derivatives(network.forward(batch)[0], network.parameters)
+            for share, piece in zip(self.split(total), pieces, strict=True):
+                share.add_(piece, alpha=scale * weight)
 
     def _undisturbed(self, network: FixedNetwork | None) -> AbstractContextManager[None]:
         """What guards the random numbers, unless a caller with a copy of its own does."""

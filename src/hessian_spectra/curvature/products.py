@@ -91,7 +91,7 @@ class DifferentiatedOperator(Operator):
         """
         # Rows are contiguous; the columns of a matrix would be copied piece by piece.
         rows = columns.T.contiguous()
-        total = torch.zeros_like(rows)
+        total, first = torch.empty_like(rows), True
         shapes = [self.problem.shapes[at] for block in blocks for at in block]
         with undisturbed(self.device):
             for product, weight in self._kept or self._build():
@@ -108,7 +108,11 @@ class DifferentiatedOperator(Operator):
                         with _explaining_missing_derivatives():
                             images = product(block, [next(pieces) for _ in block])
                         for image in images:
-                            next(sums).add_(image, alpha=weight)
+                            if first:
+                                torch.mul(image, weight, out=next(sums))
+                            else:
+                                next(sums).add_(image, alpha=weight)
+                first = False
         return total.T
 
     def block_size(self, block: Sequence[int]) -> int:
