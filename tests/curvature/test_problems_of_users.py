@@ -259,7 +259,7 @@ def test_blocks_of_parametrised_layers_are_those_of_the_layer():
 def test_batches_are_cut_to_a_memory(loss):
     model = built(mlp)
     whole = cv.Problem(model, loss, [(X, IGNORED)])
-    cutting = cv.Problem(model, loss, [(X, IGNORED)], memory=2500)
+    cutting = cv.Problem(model, loss, [(X, IGNORED)], memory=5000)
     assert cutting.batch_count > 1
     close(cv.dense_matrix(cv.hessian(cutting)), cv.dense_matrix(cv.hessian(whole)))
     assert cv.Problem(model, loss, [(X, IGNORED)], memory=10**9).batch_count == 1
@@ -277,10 +277,14 @@ def peak():
     # Of this program alone: what getrusage gives begins with the peak of the one that started it.
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-before = peak()
-for memory in (30 << 20, None):
+def product(x, memory):
     at = cv.Problem(model, nn.MSELoss(), [(x, x)], memory=memory)
     cv.hessian(at, check=False) @ torch.ones(at.size)
+# What torch takes at its first product is not of the data.
+product(x[:9], None)
+before = peak()
+for memory in (30 << 20, None):
+    product(x, memory)
     print(peak() - before)
 """
 
@@ -288,8 +292,7 @@ for memory in (30 << 20, None):
 def test_the_memory_is_kept():
     done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, check=True, text=True)
     limited, whole = map(int, done.stdout.split())
-    # What torch's threads and kernels take at the first call comes on top.
-    assert limited < 2 * (30 << 20) < whole
+    assert limited < 1.5 * (30 << 20) < 5 * (30 << 20) < whole
 
 
 def language_model(**settings):

@@ -67,7 +67,7 @@ class Problem:
             models give it. The outputs are what the Gauss-Newton matrix linearises.
         weights: ``c_b`` as a function of the batch or one number for each; ``"sum"`` adds the
             losses up.
-        memory: how many bytes the graph of a batch may take; larger batches are cut.
+        memory: how many bytes a product may take, about; larger batches are cut.
 
     Raises:
         ValueError: no batch, an empty one, inputs and targets of different lengths, numbers that
@@ -154,7 +154,7 @@ class Problem:
                 none. How batches add up is measured: over labels, those that count, or samples.
             parameters: which parameters vary.
             batch_size: how many examples a batch has.
-            memory: how many bytes the graph of a batch may take.
+            memory: how many bytes a product may take, about.
 
         Raises:
             ValueError: as for a problem; the dataset has no example, or they differ in length.

@@ -75,9 +75,10 @@ class DifferentiatedOperator(Operator):
             fast = FastSecondDerivatives()
             # The caller may have switched gradients off, and means those of training.
             with torch.enable_grad(), _explaining_missing_derivatives(), fast:
-                product = self._differentiate(batch)
+                built = [self._differentiate(batch)]
             self.autocast |= fast.autocast
-            yield product, weight
+            # No reference stays here: who multiplies lets go of one graph before the next is built.
+            yield built.pop(), weight
 
     def _matmat(self, columns: Tensor) -> Tensor:
         return self.blockwise([tuple(range(len(self.problem.names)))], columns)
@@ -113,6 +114,7 @@ class DifferentiatedOperator(Operator):
                             else:
                                 next(sums).add_(image, alpha=weight)
                 first = False
+                del product
         return total.T
 
     def block_size(self, block: Sequence[int]) -> int:
