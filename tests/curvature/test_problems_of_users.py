@@ -259,7 +259,7 @@ def test_blocks_of_parametrised_layers_are_those_of_the_layer():
 def test_batches_are_cut_to_a_memory(loss):
     model = built(mlp)
     whole = cv.Problem(model, loss, [(X, IGNORED)])
-    cutting = cv.Problem(model, loss, [(X, IGNORED)], memory=5000)
+    cutting = cv.Problem(model, loss, [(X, IGNORED)], memory=3000)
     assert cutting.batch_count > 1
     close(cv.dense_matrix(cv.hessian(cutting)), cv.dense_matrix(cv.hessian(whole)))
     assert cv.Problem(model, loss, [(X, IGNORED)], memory=10**9).batch_count == 1
