@@ -249,6 +249,24 @@ def test_one_pair_without_reorthogonalisation(which, dtype, monkeypatch):
     assert tightened
 
 
+def test_a_pair_that_was_spoiled_is_found_again(monkeypatch):
+    """Orthogonality that comes too late leaves a residual that only a product shows."""
+    monkeypatch.setattr(Krylov, "strays", lambda space, *_: space.lean and space.size == 9)
+    verified = []
+    inner = eigenpairs._Search._verified
+
+    def measured(search, pairs):
+        verified.append(inner(search, pairs))
+        return verified[-1]
+
+    monkeypatch.setattr(eigenpairs._Search, "_verified", measured)
+    dense = matrix([0.0, 50.0, *torch.linspace(-1, 1, 397).tolist(), -1.5])
+    found = cv.top_eigenpairs(dense, 1, 1e-10, "smallest algebraic")
+    assert float(found.eigenvalues) == pytest.approx(-1.5, abs=1e-12)
+    assert [bool(residual <= 50 * 1e-10) for (residual,) in verified] == [False, True]
+    assert bool(found.converged)
+
+
 def test_a_basis_of_three_vectors_will_do():
     """What is left within 2 GiB of vectors of GPT-2's size."""
     dense = matrix([3.0, 1.5, *torch.linspace(-1, 1, 398).tolist()])
