@@ -16,7 +16,7 @@ import statistics
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -164,7 +164,7 @@ def products(name: str, samples: int, count: int) -> list[Row]:
         f"H v, {name}, p = {size}", methods, accuracy, count,
         bar=PRODUCT_BARS.get(name), memory=memory,
     )  # fmt: skip
-    return [Row(r.task, r.method, r.seconds / 3, *list(vars(r).values())[3:]) for r in rows]
+    return [replace(row, seconds=row.seconds / 3) for row in rows]
 
 
 def unchecked(model: nn.Module, data: peers.Data) -> cv.SymmetricOperator:
@@ -191,44 +191,39 @@ def top(name: str, samples: int, k: int, count: int, layer: str | None = None) -
     # Eigenvalues of one layer fall far below the largest; the residual has to follow.
     tol = RESIDUAL if layer is None else RESIDUAL / 100
 
-    def residual(pairs: peers.Pairs) -> float:
-        values, vectors = (part.double() for part in pairs)
-        return float((exact(vectors) - vectors * values).norm(dim=0).max() / values.abs().max())
-
     libraries = {key: LIBRARIES[key](model, data, layer) for key in names}
-    settings = {key: chosen(libraries[key], k, tol, residual) for key in names}
-    pairs = {key: libraries[key].top(k, settings[key]) for key in names}
-    true = best(pairs, residual)
+    tried = {key: chosen(libraries[key], k, tol, exact) for key in names}
+    settings = {key: setting for key, (setting, _, _) in tried.items()}
+    true = min(tried.values(), key=lambda one: one[2])[1][0].double().sort().values
     accuracy = {
-        key: f"residual {residual(found):.1e}, eigenvalues "
+        key: f"residual {residual:.1e}, eigenvalues "
         f"{float((found[0].double().sort().values - true).abs().max() / true.max()):.1e}"
-        for key, found in pairs.items()
+        for key, (_, found, residual) in tried.items()
     }
     methods = {
         key: functools.partial(library.top, k, settings[key]) for key, library in libraries.items()
     }
-    size = pairs["ours"][1].shape[0]
+    size = len(tried["ours"][1][1])
     task = f"top {k}, {name}{'' if layer is None else ' ' + layer}, p = {size}"
     bar = (TOP_BARS.get(k) if layer is None else TOP_BAR_LAYER) if name == "mlp" else None
     rows = measured(task, methods, accuracy, count, bar=bar)
-    del libraries, methods, pairs
+    del libraries, methods, tried
     memory = peaks(names, model, data, lambda key, library: library.top(k, settings[key]), layer)
-    return [Row(*list(vars(row).values())[:5], memory[row.method], row.accuracy) for row in rows]
+    return [replace(row, memory=memory[row.method]) for row in rows]
 
 
-def chosen(library: Library, k: int, tol: float, residual: Callable[..., float]) -> object:
-    """The cheapest setting whose true residual is small enough, or the last."""
-    options = library.settings(k, tol)
-    for option in options:
-        if residual(library.top(k, option)) <= tol:
-            return option
-    return options[-1]
-
-
-def best(pairs: Mapping[str, peers.Pairs], residual: Callable[..., float]) -> Tensor:
-    """The eigenvalues with the smallest residual."""
-    key = min(pairs, key=lambda key: residual(pairs[key]))
-    return pairs[key][0].double().sort().values
+def chosen(
+    library: Library, k: int, tol: float, exact: Callable[[Tensor], Tensor]
+) -> tuple[object, peers.Pairs, float]:
+    """The cheapest setting whose true residual is small enough, or the last; with what it gives."""
+    for setting in library.settings(k, tol):
+        pairs = library.top(k, setting)
+        values, vectors = (part.double() for part in pairs)
+        lengths = (exact(vectors) - vectors * values).norm(dim=0)
+        residual = float(lengths.max() / values.abs().max())
+        if residual <= tol:
+            break
+    return setting, pairs, residual
 
 
 def density(name: str, samples: int, count: int, steps: int = 40, probes: int = 2) -> list[Row]:
@@ -274,7 +269,7 @@ def density_errors(steps: int, probes: int) -> dict[str, float]:
     return errors
 
 
-def trace(name: str, samples: int, count: int, number: int = 60) -> list[Row]:
+def trace(name: str, samples: int, count: int, number: int = 30) -> list[Row]:
     """The trace from equally many products, each method's best, and its error over some seeds."""
     model, data = trained(name, samples)
     memory = peaks(LIBRARIES, model, data, lambda _, library: library.trace(number, 0))
@@ -293,12 +288,11 @@ def trace(name: str, samples: int, count: int, number: int = 60) -> list[Row]:
         key: math.sqrt(statistics.fmean((value - true.value) ** 2 for value in found))
         for key, found in estimates.items()
     }
+    known = f"(known to {true.standard_error / abs(true.value):.0e})"
     return [
-        Row(*list(vars(row).values())[:6],
-            f"error {errors[row.method] / abs(true.value):.1e} (known to "
-            f"{true.standard_error / abs(true.value):.0e})")
+        replace(row, accuracy=f"error {errors[row.method] / abs(true.value):.1e} {known}")
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def tracking(name: str, samples: int, count: int) -> list[Row]:
@@ -307,42 +301,39 @@ def tracking(name: str, samples: int, count: int) -> list[Row]:
     start = copy.deepcopy(model.state_dict())
     tol = 10 * RESIDUAL
 
-    def run(key: str, setting: object) -> list[float]:
-        """Train and look, from the same weights; an operator for each step."""
+    def run(key: str, setting: object, steps: int) -> list[float]:
+        """Train from the same weights, and look after each step."""
         model.load_state_dict(start)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-        library: Library | None = None
-        vector, values = None, []
-        for _ in range(TRAINING_STEPS):
+        look = LIBRARIES[key](model, data).tracker(setting)
+        values = []
+        for _ in range(steps):
             optimizer.zero_grad()
             peers.LOSS(model(data[0][0]), data[0][1]).backward()
             optimizer.step()
             optimizer.zero_grad()
-            library = LIBRARIES[key](model, data) if library is None else library.renewed()
-            found = library.top(1, setting, vector)
-            vector = found[1][:, 0]
-            values.append(float(found[0][0]))
+            values.append(look())
         return values
 
-    def residual(pairs: peers.Pairs) -> float:
-        exact = reference(model, data)
-        values, vectors = (part.double() for part in pairs)
-        return float((exact(vectors) - vectors * values).norm() / values.abs().max())
-
+    exact = reference(model, data)
     # As long as it takes at the first step.
     settings = {
-        key: chosen(build(model, data), 1, tol, residual) for key, build in LIBRARIES.items()
+        key: chosen(build(model, data), 1, tol, exact)[0] for key, build in LIBRARIES.items()
     }
-    memory = {key: peak(functools.partial(run, key, setting)) for key, setting in settings.items()}
-    true = torch.tensor(run("ours", tol / 100))
-    errors = {
-        key: float((torch.tensor(run(key, setting)) / true - 1).abs().max())
-        for key, setting in settings.items()
-    }
-    accuracy = {key: f"eigenvalues {error:.1e}" for key, error in errors.items()}
-    methods = {key: functools.partial(run, key, setting) for key, setting in settings.items()}
+    few = {key: functools.partial(run, key, at, 3) for key, at in settings.items()}
+    memory = {key: peak(method) for key, method in few.items()}
+    true = torch.tensor(run("ours", tol / 100, TRAINING_STEPS))
+    found: dict[str, list[float]] = {}
+
+    def timed(key: str) -> None:
+        found[key] = run(key, settings[key], TRAINING_STEPS)
+
+    methods = {key: functools.partial(timed, key) for key in LIBRARIES}
     size = sum(parameter.numel() for parameter in model.parameters())
-    return measured(f"tracking, {name}, p = {size}", methods, accuracy, count, memory=memory)
+    rows = measured(f"tracking, {name}, p = {size}", methods, {}, count, memory=memory)
+    errors = {key: float((torch.tensor(values) / true - 1).abs().max())
+              for key, values in found.items()}  # fmt: skip
+    return [replace(row, accuracy=f"eigenvalues {errors[row.method]:.1e}") for row in rows]
 
 
 def hardware() -> str:
@@ -372,7 +363,8 @@ def planned(options: argparse.Namespace) -> list[Job]:
         jobs += [(products, (name, samples, 3)) for name in ("resnet20", "decoder")]
         jobs += [(products, ("gpt2", samples, 1)), (top, ("mlp", samples, 5, 3))]
         larger = ("lenet5", "resnet20", "decoder")
-        jobs += [(top, (name, samples, k, 1)) for name in larger for k in (1, 5, 10)]
+        jobs += [(top, (name, samples, k, 1)) for name in larger for k in (1, 10)]
+        jobs += [(top, ("decoder", samples, 5, 1))]
         jobs += [(density, (name, samples, 1)) for name in larger]
         jobs += [(trace, (name, samples, 1)) for name in ("mlp", *larger)]
         jobs += [(tracking, (name, samples, 1)) for name in ("mlp", "decoder")]

@@ -42,19 +42,16 @@ class Library(ABC):
         """Build the operator."""
 
     @abstractmethod
-    def renewed(self) -> "Library":
-        """The same at the parameters of this moment."""
-
-    @abstractmethod
     def product(self, vector: Tensor) -> Tensor:
         """H v."""
 
     @abstractmethod
-    def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
-        """The k largest eigenvalues, with a setting of how long to go on.
+    def top(self, k: int, setting: Any) -> Pairs:
+        """The k largest eigenvalues, with a setting of how long to go on."""
 
-        ``start`` is a vector near the eigenvectors, for a library that can start from one.
-        """
+    def tracker(self, setting: Any) -> Callable[[], float]:
+        """What gives the largest eigenvalue at the parameters of the moment, time after time."""
+        return lambda: float(self.top(1, setting)[0][0])
 
     @abstractmethod
     def settings(self, k: int, tol: float) -> Sequence[Any]:
@@ -73,22 +70,29 @@ class Ours(Library):
     """What this project has, with its check on."""
 
     def __init__(self, model: nn.Module, data: Data, layer: str | None = None) -> None:
-        self.problem = cv.Problem(model, LOSS, data, None if layer is None else [layer])
-        self.operator = cv.hessian(self.problem)
-
-    def renewed(self) -> "Ours":
-        """It was checked before."""
-        self.operator = cv.hessian(self.problem)
-        return self
+        self.model, self.data = model, data
+        problem = cv.Problem(model, LOSS, data, None if layer is None else [layer])
+        self.operator = cv.hessian(problem)
 
     def product(self, vector: Tensor) -> Tensor:
         """H v, with the graph kept."""
         return self.operator @ vector
 
-    def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
+    def top(self, k: int, setting: Any) -> Pairs:
         """Lanczos until the residuals are small."""
-        found = cv.top_eigenpairs(self.operator, k, setting, start=start)
+        found = cv.top_eigenpairs(self.operator, k, setting)
         return found.eigenvalues, found.eigenvectors()
+
+    def tracker(self, setting: Any) -> Callable[[], float]:
+        """It starts from the last eigenvector."""
+        tracker = cv.SharpnessTracker(self.model, LOSS, self.data, tol=setting)
+
+        def look() -> float:
+            record = tracker.step(len(tracker.history))
+            assert record is not None
+            return record.sharpness
+
+        return look
 
     def settings(self, k: int, tol: float) -> Sequence[Any]:
         """It stops on the residual."""
@@ -114,24 +118,29 @@ class Curvlinops(Library):
             model, LOSS, chosen, data, check_deterministic=False
         )
 
-    def renewed(self) -> "Curvlinops":
-        """It reads the parameters at each product."""
-        return self
-
     def product(self, vector: Tensor) -> Tensor:
         """H v, which builds the graph anew."""
         return self.operator @ vector
 
     def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
-        """ARPACK in the network's type, from a fixed start."""
+        """ARPACK in the network's type, from a fixed start or a given one."""
         dtype = self.operator.dtype
         scipy = self.operator.to_scipy(dtype=torch.zeros(0, dtype=dtype).numpy().dtype)
-        if start is None:
-            first = np.random.default_rng(0).standard_normal(self.operator.shape[0])
-        else:
-            first = start.numpy()
+        draws = np.random.default_rng(0)
+        first = draws.standard_normal(self.operator.shape[0]) if start is None else start.numpy()
         values, vectors = eigsh(scipy, k=k, which="LA", tol=setting, v0=first.astype(scipy.dtype))
         return torch.tensor(values, dtype=dtype), torch.tensor(vectors, dtype=dtype)
+
+    def tracker(self, setting: Any) -> Callable[[], float]:
+        """It reads the parameters at each product, and can start from the last eigenvector."""
+        last: list[Tensor] = []
+
+        def look() -> float:
+            values, vectors = self.top(1, setting, last.pop() if last else None)
+            last.append(vectors[:, 0])
+            return float(values[0])
+
+        return look
 
     def settings(self, k: int, tol: float) -> Sequence[Any]:
         """It looks at the residuals when its space is full, and then they are smaller."""
@@ -156,15 +165,11 @@ class HessianEigenthings(Library):
             model, data, eigenthings.supervised_loss(LOSS), param_filter=chosen
         )
 
-    def renewed(self) -> "HessianEigenthings":
-        """It reads the parameters at each product."""
-        return self
-
     def product(self, vector: Tensor) -> Tensor:
         """H v."""
         return self.operator.matvec(vector)
 
-    def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
+    def top(self, k: int, setting: Any) -> Pairs:
         """Lanczos with all vectors kept orthogonal."""
         found = eigenthings.lanczos(
             self.operator, k=k, max_iter=setting, which="LA", reorthogonalize=True, seed=0
@@ -213,10 +218,6 @@ class PyHessian(Library):
             self.inner = pyhessian(model, LOSS, data=data[0], cuda=False)
         self.shapes = [parameter.shape for parameter in self.inner.params]
 
-    def renewed(self) -> "PyHessian":
-        """It keeps a graph of the parameters that were."""
-        return PyHessian(self.model, self.data)
-
     def product(self, vector: Tensor) -> Tensor:
         """H v."""
         pieces = vector.split([shape.numel() for shape in self.shapes])
@@ -224,7 +225,11 @@ class PyHessian(Library):
         result = hessian_vector_product(self.inner.gradsH, self.inner.params, parts)
         return torch.cat([part.reshape(-1) for part in result])
 
-    def top(self, k: int, setting: Any, start: Tensor | None = None) -> Pairs:
+    def tracker(self, setting: Any) -> Callable[[], float]:
+        """It keeps the graph of parameters that were, so that each time has one of its own."""
+        return lambda: float(PyHessian(self.model, self.data).top(1, setting)[0][0])
+
+    def top(self, k: int, setting: Any) -> Pairs:
         """Power iteration with deflation; the setting is the change of an eigenvalue."""
         torch.manual_seed(0)
         values, vectors = self.inner.eigenvalues(maxIter=500, tol=setting, top_n=k)

@@ -54,6 +54,23 @@ def test_all_libraries_reach_the_residual(small):
         assert error <= 1e-4, row.method
 
 
+def test_all_libraries_follow_the_sharpness(small, monkeypatch):
+    monkeypatch.setattr(curvature, "TRAINING_STEPS", 3)
+    rows = curvature.tracking("mlp", 20, 1)
+    assert [row.method for row in rows] == list(LIBRARIES)
+    for row in rows:
+        assert float(row.accuracy.removeprefix("eigenvalues ")) < 1e-2, row.method
+
+
+def test_all_libraries_estimate_the_trace(small):
+    rows = curvature.trace("mlp", 20, 1)
+    assert [row.method for row in rows] == list(LIBRARIES)
+    for row in rows:
+        error, known = map(float, re.findall(r"\d\.?\d*e[+-]\d\d", row.accuracy))
+        assert error < 0.5, row.method
+        assert known < 0.1
+
+
 @linux
 def test_memory_is_that_of_the_function_alone():
     held = torch.ones(10_000_000)
