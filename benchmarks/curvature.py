@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from benchmarks import peers
 from benchmarks.memory import peak
 from benchmarks.peers import LIBRARIES, Library, Ours
-from benchmarks.problems import make, trained
+from benchmarks.problems import make, train, trained
 from benchmarks.timing import ratio, rounds
 from hessian_spectra import curvature as cv
 
@@ -139,8 +139,7 @@ def reference(
 
 def products(name: str, samples: int, count: int) -> list[Row]:
     """Hessian-vector products, and the gradient as the unit that all need."""
-    model, data = make(name, samples)
-    model.eval()
+    model, data = trained(name, samples)
     size = sum(parameter.numel() for parameter in model.parameters())
     vector = torch.randn(size, generator=torch.Generator().manual_seed(1))
     memory = peaks(LIBRARIES, model, data, lambda _, library: library.product(vector))
@@ -250,6 +249,7 @@ def density_errors(steps: int, probes: int) -> dict[str, float]:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(16, 24), nn.ReLU(), nn.Linear(24, 10))
     data = [(images[:, :: 784 // 16][:, :16].contiguous(), classes)]
+    train(model, data, 100)
     operator = cv.hessian(cv.Problem(model, peers.LOSS, data))
     exact = cv.dense_spectrum(operator).eigenvalues.double()
     ours = cv.spectral_density(operator, probes=probes, steps=steps)
@@ -269,7 +269,7 @@ def density_errors(steps: int, probes: int) -> dict[str, float]:
     return errors
 
 
-def trace(name: str, samples: int, count: int, number: int = 30) -> list[Row]:
+def trace(name: str, samples: int, count: int, number: int = 60) -> list[Row]:
     """The trace from equally many products, each method's best, and its error over some seeds."""
     model, data = trained(name, samples)
     memory = peaks(LIBRARIES, model, data, lambda _, library: library.trace(number, 0))

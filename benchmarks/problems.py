@@ -171,7 +171,7 @@ class Network:
 NETWORKS = {
     "mlp": Network(mlp, flat_digits),
     "lenet5": Network(lenet5, lambda samples: digits(samples // 5)),
-    "gpt": Network(SmallGPT, lambda samples: sequences(12, CONTEXT)),
+    "gpt": Network(SmallGPT, lambda samples: sequences(12, CONTEXT), steps=0),
     "resnet20": Network(resnet20, lambda samples: digits(samples // 100, 32, 3), steps=20),
     "decoder": Network(
         lambda: SmallGPT(layers=4, width=256), lambda samples: sequences(2, 32), steps=20
