@@ -363,10 +363,9 @@ def planned(options: argparse.Namespace) -> list[Job]:
         jobs += [(products, (name, samples, 3)) for name in ("resnet20", "decoder")]
         jobs += [(products, ("gpt2", samples, 1)), (top, ("mlp", samples, 5, 3))]
         larger = ("lenet5", "resnet20", "decoder")
-        jobs += [(top, (name, samples, k, 1)) for name in larger for k in (1, 10)]
-        jobs += [(top, ("decoder", samples, 5, 1))]
-        jobs += [(density, (name, samples, 1)) for name in larger]
-        jobs += [(trace, (name, samples, 1)) for name in ("mlp", *larger)]
+        jobs += [(top, (name, samples, k, 1)) for name in larger for k in (1, 5, 10)]
+        jobs += [(density, (name, samples, 1)) for name in ("lenet5", "decoder")]
+        jobs += [(trace, (name, samples, 1)) for name in ("mlp", "lenet5", "decoder")]
         jobs += [(tracking, (name, samples, 1)) for name in ("mlp", "decoder")]
     if options.k200:
         jobs.append((top, ("mlp", samples, 200, 2, "0.weight")))
