@@ -1,10 +1,19 @@
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 import sample_reports
 
 from tests.pipelines.workspace import copy_repository
+
+
+def pytest_configure():
+    """Heed interrupts and ends, which what a shell starts in the background ignores."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
