@@ -52,7 +52,8 @@ def test_weights_of_any_size(power):
     found = cf.linear_with_bias(**scaled, output_bias=zero)
     if power < 0:
         assert found.eigenvalues[-1] == pytest.approx(1.0)
-        assert float(found.eigenvalues[:-1].abs().max()) < 1e-200
+        # Beside 1: the mean of x, which is rounding, times weights of 1e-120.
+        assert float(found.eigenvalues[:-1].abs().max()) < 1e-130
     else:
         without = cf.linear_with_bias(**scaled)
         assert found.eigenvalues[-1] == pytest.approx(float(without.eigenvalues[-1]))

@@ -352,9 +352,11 @@ def test_the_basis_stays_orthonormal():
 
 def test_sums_keep_the_digits_of_float32():
     values = normal(3_000_000).float()
-    assert norm(values) == pytest.approx(float(values.double().norm()), rel=1e-7)
+    assert norm(values) == pytest.approx(float(values.double().norm()), rel=1e-6)
     rows = torch.stack([values, values + 1])
-    torch.testing.assert_close(gram(rows, rows), rows.double() @ rows.double().T)
+    expected = rows.double() @ rows.double().T
+    # Added up in float32 alone, 3e6 numbers lose two digits more.
+    torch.testing.assert_close(gram(rows, rows), expected, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])

@@ -242,7 +242,9 @@ def test_what_is_logged_is_the_same_after_an_interruption(tmp_path, eager):
     assert [step for step, _ in long] == list(range(0, 1001, 10))
 
 
-def test_state_is_written_only_now_and_then(tmp_path):
+def test_state_is_written_only_now_and_then(tmp_path, monkeypatch):
+    # Longer than any machine pauses.
+    monkeypatch.setattr(full_batch, "CHECKPOINT_SECONDS", 1e9)
     file = tmp_path / "state.npz"
     with interrupted_at(40):
         train(checkpoint=tmp_path)

@@ -15,7 +15,7 @@ def gram(left: Tensor, right: Tensor) -> Tensor:
     """The dot products of rows ``(a, p)`` with rows ``(b, p)``: ``(a, b)`` in float64 on the CPU.
 
     Float32 sums over all of ``p`` lose two digits at three million entries, and with them the
-    orthogonality of a basis; partial sums that are added up in float64 lose none.
+    orthogonality of a basis; partial sums that are added up in float64 keep six and a half.
     """
     total = torch.zeros(len(left), len(right), dtype=torch.float64, device=left.device)
     for columns, others in zip(left.split(_CHUNK, dim=1), right.split(_CHUNK, dim=1), strict=True):
