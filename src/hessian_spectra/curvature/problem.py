@@ -129,7 +129,7 @@ class Problem:
             count = self._survey()
             known = known_weighting(loss, None if self._numbers else weights)
             if known is None and not self._numbers and (count > 1 or memory is not None):
-                known = self._measured()
+                known = self._measured(count)
             self._weighting = known or Weighting(lambda batch: 1.0)
             if memory is not None:
                 self._rows = self._fitting(memory)
@@ -178,7 +178,7 @@ class Problem:
             )
         return count
 
-    def _measured(self) -> Weighting:
+    def _measured(self, count: int) -> Weighting:
         """How batches add up, measured near θ, at parameters that fit no batch exactly."""
         network = self.fixed()
         length = float(flatten(network.parameters).detach().norm()) or 1.0
@@ -190,15 +190,9 @@ class Problem:
 
         with torch.no_grad(), network.moved(direction, _AWAY * length):
             batches: Iterator[Batch] = (moved(batch, self.device) for batch in self.data)
-            if self._alone():
+            if count == 1:
                 batches = iter(_halves(next(batches)))
             return measured_weighting(evaluate, batches, _ROUNDING[self.dtype])
-
-    def _alone(self) -> bool:
-        """Whether there is a single batch."""
-        iterator = iter(self.data)
-        next(iterator)
-        return next(iterator, None) is None
 
     def _fitting(self, memory: int) -> int:
         """How many samples the largest batch may keep."""

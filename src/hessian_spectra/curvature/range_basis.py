@@ -4,16 +4,16 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.interface import SymmetricOperator
-from hessian_spectra.curvature.lanczos import gram, norm
 from hessian_spectra.curvature.probes import dots
+from hessian_spectra.curvature.rows import gram, norm
 
 
 class RangeBasis:
     """The factors of ``Y = Q R``, a column of ``Y`` after the other.
 
     The only thing of length ``p`` that it keeps is ``Q``, in the operator's type; dot products are
-    in float64. A vector that the others span up to rounding closes the basis: nothing is added
-    from it on.
+    added up in float64. A vector that the others span up to rounding closes the basis: nothing is
+    added from it on.
 
     Args:
         operator: whose images the vectors are.

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.interface import SymmetricOperator, size_of
-from hessian_spectra.curvature.lanczos import gram
 from hessian_spectra.curvature.probes import (
     chunk,
     dots,
@@ -20,6 +19,7 @@ from hessian_spectra.curvature.probes import (
     vector_bytes,
 )
 from hessian_spectra.curvature.range_basis import RangeBasis, outside
+from hessian_spectra.curvature.rows import gram
 from hessian_spectra.curvature.xtrace import Sketch, variance
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -55,31 +56,17 @@ _DENOMINATORS: dict[type[nn.Module], Callable[..., float]] = {
 }
 
 
-def denominator(loss: nn.Module, targets: Tensor) -> float | None:
-    """What the loss of one batch is divided by, so that batches can be added up.
+_ADDED_UP = Weighting(lambda batch: 1.0, summed=True)
 
-    The loss over all data is ``Σ_b c_b L_b / Σ_b c_b`` with ``L_b`` the mean loss of batch ``b``
-    and ``c_b`` the number returned here: samples, elements, counted targets or their class weights,
-    as the loss takes its mean.
 
-    Args:
-        loss: the loss.
-        targets: the targets of one batch.
+def _known_mean(loss: Any) -> Callable[[Tensor], float] | None:
+    """What the mean of a loss divides by, as a function of the targets.
 
-    Returns:
-        ``c_b``; ``None`` for a mean that is not known here: that of another class, or of a subclass
-        with a ``forward`` of its own.
-
-    Example:
-        >>> import torch
-        >>> denominator(nn.MSELoss(), torch.zeros(3, 2))
-        6.0
-        >>> denominator(nn.CrossEntropyLoss(), torch.tensor([0, 1, -100]))
-        2.0
+    ``None`` for a loss of another class, or of a subclass with a ``forward`` of its own.
     """
     for kind, count in _DENOMINATORS.items():
         if isinstance(loss, kind) and type(loss).forward is kind.forward:
-            return count(loss, targets)
+            return partial(count, loss)
     return None
 
 
@@ -88,6 +75,13 @@ def known_weighting(loss: Any, weights: Weights | None) -> Weighting | None:
 
     Raises:
         ValueError: ``weights`` is another word than ``"sum"``, or the loss gives no scalar.
+
+    Example:
+        >>> import torch
+        >>> known_weighting(nn.MSELoss(), None).count((None, torch.zeros(3, 2)))
+        6.0
+        >>> known_weighting(nn.CrossEntropyLoss(), None).count((None, torch.tensor([0, 1, -100])))
+        2.0
     """
     reduction = getattr(loss, "reduction", None)
     if reduction == "none":
@@ -95,16 +89,14 @@ def known_weighting(loss: Any, weights: Weights | None) -> Weighting | None:
     if isinstance(weights, str):
         if weights != "sum":
             raise ValueError(f"weights: expected 'sum', numbers or a function, got {weights!r}")
-        return Weighting(lambda batch: 1.0, summed=True)
+        return _ADDED_UP
     if callable(weights):
         function = weights
         return Weighting(lambda batch: float(function(batch)))
-    for kind in _DENOMINATORS:
-        if isinstance(loss, kind) and type(loss).forward is kind.forward:
-            if reduction == "sum":
-                return Weighting(lambda batch: 1.0, summed=True)
-            return Weighting(lambda batch: float(denominator(loss, batch[1]) or 0.0))
-    return None
+    over = _known_mean(loss)
+    if over is None:
+        return None
+    return _ADDED_UP if reduction == "sum" else Weighting(lambda batch: over(batch[1]))
 
 
 def _labels(batch: Batch) -> Tensor | None:
@@ -129,7 +121,7 @@ _CANDIDATES = (
     Weighting(_counted),
     Weighting(lambda batch: _counted(batch, 1)),
     Weighting(lambda batch: _elements(None, _labels(batch))),
-    Weighting(lambda batch: 1.0, summed=True),
+    _ADDED_UP,
 )
 
 
