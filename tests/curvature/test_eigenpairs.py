@@ -219,6 +219,20 @@ def test_a_start_saves_products_and_changes_nothing_else():
     assert single.products == 2
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_a_start_does_not_sink_into_subnormal_numbers(dtype):
+    """Where the matrix is zero, each eigenvector keeps a small part of what it started from."""
+    dense = torch.zeros(400, 400, dtype=dtype)
+    dense[:200, :200] = matrix([9.0, 7.0, *(0.1 * normal(198)).tolist()]).to(dtype)
+    start = normal(400).to(dtype)
+    start[200:] = 1e3 * torch.finfo(dtype).tiny
+    watched = Counted(dense)
+    found = cv.top_eigenpairs(watched, 1, 1e-6, start=start)
+    assert_right(found, dense, 1, tol=1e-6)
+    assert watched.products > 3
+    assert not found.eigenvectors()[200:].any()
+
+
 @pytest.mark.parametrize("columns", [1, 3])
 def test_a_start_of_zeros_is_random(columns):
     dense = matrix(OUTLIERS + BULK)

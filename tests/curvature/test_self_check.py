@@ -67,10 +67,10 @@ def test_rectifiers_cause_no_false_alarm(seed, dtype):
 def test_a_symmetric_error_of_a_thousandth_is_found(operator, name):
     at = problem(name)
     right = operator(at, check=False)
-    CHECKS[operator](right, at)
+    CHECKS[operator](lambda: right, at)
     wrong = Changed(right, lambda vector: 1e-3 * (right @ vector))
     with pytest.raises(cv.OperatorError, match="differs from differences of the"):
-        CHECKS[operator](wrong, at)
+        CHECKS[operator](lambda: wrong, at)
 
 
 @pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
@@ -85,7 +85,7 @@ def test_an_error_in_one_block_is_found(operator):
         return change
 
     with pytest.raises(cv.OperatorError):
-        CHECKS[operator](Changed(right, block), at)
+        CHECKS[operator](lambda: Changed(right, block), at)
 
 
 def test_asymmetry_is_found_and_named():
@@ -93,7 +93,7 @@ def test_asymmetry_is_found_and_named():
     right = cv.hessian(at, check=False)
     rolled = Changed(right, lambda vector: 1e-3 * vector.roll(1))
     with pytest.raises(cv.OperatorError, match="not symmetric, u'Hv and v'Hu differ"):
-        check_hessian(rolled, at)
+        check_hessian(lambda: rolled, at)
 
 
 def test_an_indefinite_gauss_newton_matrix_is_found():
@@ -101,14 +101,14 @@ def test_an_indefinite_gauss_newton_matrix_is_found():
     right = cv.ggn(at, check=False)
     negative = Changed(right, lambda vector: -2 * (right @ vector))
     with pytest.raises(cv.OperatorError, match="differs from differences of the outputs"):
-        check_gauss_newton(negative, at)
+        check_gauss_newton(lambda: negative, at)
 
 
 def test_products_that_are_not_finite_are_found():
     at = problem("tanh")
     for broken in (Changed(cv.hessian(at), lambda vector: vector / 0),):
         with pytest.raises(cv.OperatorError, match="a product with a random vector is not finite"):
-            check_hessian(broken, at)
+            check_hessian(lambda: broken, at)
 
 
 def test_a_gradient_that_is_not_finite_is_found():
@@ -192,14 +192,14 @@ def test_a_model_bound_to_float32_is_checked_coarsely():
     at = cv.Problem(model, nn.MSELoss(), [(X.float(), Y.float())], ["weight"])
     right = cv.hessian(at)
     with pytest.raises(cv.OperatorError, match="tolerance 5e-02"):
-        check_hessian(Changed(right, lambda vector: 0.2 * (right @ vector)), at)
+        check_hessian(lambda: Changed(right, lambda vector: 0.2 * (right @ vector)), at)
 
 
 def test_messages_are_one_line_and_list_causes():
     at = problem("tanh")
     wrong = Changed(cv.hessian(at), lambda vector: vector)
     with pytest.raises(cv.OperatorError) as caught:
-        check_hessian(wrong, at)
+        check_hessian(lambda: wrong, at)
     message = str(caught.value)
     assert "\n" not in message
     assert all(f"({cause})" in message for cause in "abcd")

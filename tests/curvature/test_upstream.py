@@ -142,4 +142,4 @@ def test_the_self_check_would_have_found_it():
     model = at.model()
     wrong = HessianLinearOperator(model, at.loss, list(model.parameters()), at.data)
     with pytest.raises(cv.OperatorError):
-        check_hessian(wrong, cv.Problem(model, at.loss, at.data))
+        check_hessian(lambda: wrong, cv.Problem(model, at.loss, at.data))

@@ -22,6 +22,7 @@ from hessian_spectra.seeding import generator
 
 # A product as differences see it: (network, direction, step) -> vector (p,).
 Difference = Callable[[FixedNetwork, Tensor, float], Tensor]
+Build = Callable[[], SymmetricOperator]
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,11 @@ def check_repeatable(problem: Problem) -> None:
         )
 
 
-def check_hessian(operator: SymmetricOperator, problem: Problem) -> None:
+def check_hessian(build: Build, problem: Problem) -> None:
     """Compare ``H v`` with ``(g(θ + h v) − g(θ − h v)) / 2h``, ``g`` the gradient of the loss.
 
     Args:
-        operator: the operator to check, ``(p, p)``.
+        build: makes the operator to check, ``(p, p)``, which is let go before the differences.
         problem: the problem whose Hessian it should be, with the parameters it was built at.
 
     Raises:
@@ -95,16 +96,16 @@ def check_hessian(operator: SymmetricOperator, problem: Problem) -> None:
                 problem.add_gradient(network, total, sign)
         return total.div_(2 * step)
 
-    _check(operator, problem, "Hessian", "differences of the gradient", differences)
+    _check(build, problem, "Hessian", "differences of the gradient", differences)
 
 
-def check_gauss_newton(operator: SymmetricOperator, problem: Problem) -> None:
+def check_gauss_newton(build: Build, problem: Problem) -> None:
     """Compare ``G v`` with ``Σ_b c_b Jᵀ (∇²_f L_b) d / Σ_b c_b``, ``d ≈ J v`` from differences.
 
     ``d = (f(θ + h v) − f(θ − h v)) / 2h`` with the outputs ``f``.
 
     Args:
-        operator: the operator to check, ``(p, p)``.
+        build: makes the operator to check, ``(p, p)``, which is let go before the differences.
         problem: the problem whose Gauss-Newton matrix it should be.
 
     Raises:
@@ -126,7 +127,7 @@ def check_gauss_newton(operator: SymmetricOperator, problem: Problem) -> None:
             total.add_(flatten(pieces), alpha=weight)
         return total
 
-    _check(operator, problem, "Gauss-Newton matrix", "differences of the outputs", differences)
+    _check(build, problem, "Gauss-Newton matrix", "differences of the outputs", differences)
 
 
 def _outputs(network: FixedNetwork, batch: Batch) -> Tensor:
@@ -137,23 +138,25 @@ def _outputs(network: FixedNetwork, batch: Batch) -> Tensor:
 
 @torch.enable_grad()
 def _check(
-    operator: SymmetricOperator,
+    build: Build,
     problem: Problem,
     name: str,
     reference: str,
     differences: Difference,
 ) -> None:
     """The checks in the order in which a failure of one would explain those of the next."""
-    tolerances = _TOLERANCES[problem.dtype]
-    if getattr(operator, "autocast", False):
-        tolerances = _AUTOCAST
     causes = _likely_causes(problem.model)
-    own = problem.fixed()
-    length = float(flatten(own.parameters).detach().norm()) or 1.0
     directions = [_direction(problem, number) for number in range(2)]
     with undisturbed(problem.device):
+        operator = build()
         products = [operator @ direction for direction in directions]
+    tolerances = _AUTOCAST if getattr(operator, "autocast", False) else _TOLERANCES[problem.dtype]
+    # Its graph, then the copy of the network: the differences need more room than either.
+    del operator
+    own = problem.fixed()
+    with undisturbed(problem.device):
         gradient = problem.gradient(own)
+    length = float(flatten(own.parameters).detach().norm()) or 1.0
     del own
     if not torch.isfinite(gradient).all():
         raise OperatorError(f"{name}: the gradient of the loss is not finite at these parameters")
