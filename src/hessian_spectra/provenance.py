@@ -105,7 +105,7 @@ def _tell(node: Any, docstrings: bool, write: Callable[[str], None]) -> None:
 
 
 @functools.cache
-def _parsed(source: bytes, docstrings: bool = False) -> tuple[str, tuple[str, ...]]:
+def _parsed(source: bytes, docstrings: bool) -> tuple[str, tuple[str, ...]]:
     """A digest of a module's code, and the modules that it imports."""
     tree = ast.parse(source)
     code: list[str] = []
@@ -162,15 +162,15 @@ def code_of(module: str) -> Code:
     while waiting:
         name = waiting.pop()
         root = roots.get(name.split(".")[0])
-        file = _file_of(root, name) if root else None
         if name in digests or root is None:
             continue
+        file = _file_of(root, name)
         # Importing a.b.c runs the code of a and a.b as well.
         waiting += [name.rpartition(".")[0]] if "." in name else []
         digests[name] = ""
         if file is not None:
             package = name if file.stem == "__init__" else name.rpartition(".")[0]
-            digests[name], imported = _parsed(file.read_bytes())
+            digests[name], imported = _parsed(file.read_bytes(), False)
             files.append(file)
             waiting += [resolve_name(found, package) for found in imported]
     # Names that turned out to be no modules but attributes of one are no code of their own.

@@ -1,4 +1,4 @@
-"""The pipeline itself, run by DVC in copies of the repository on one small study."""
+"""The pipeline itself, run by DVC on one small study, in copies of the repository with few others."""
 
 import os
 import shlex
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import pages
-from tests.pipelines.workspace import environment
+from tests.pipelines.workspace import environment, smallest
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("dvc")]
 
@@ -38,7 +38,7 @@ def of_the_study(workspace):
 @pytest.fixture(scope="module")
 def finished(make_workspace):
     """A workspace in which one study has been made, undisturbed."""
-    workspace = make_workspace("undisturbed")
+    workspace = smallest(make_workspace("undisturbed"))
     done = workspace.run("dvc", "repro", "--force", TARGET)
     assert {"configure", "prepare"} <= set(ran(done.stdout))
     assert ran(done.stdout)[-1] == TARGET
@@ -115,7 +115,7 @@ def test_a_refused_override_changes_nothing(finished):
     ids=["dvc and prepare", "dvc alone, its stage lives on", "dvc and the figure"],
 )
 def test_a_killed_run_can_be_repeated(finished, make_workspace, stage, whole_group):
-    workspace = make_workspace("killed")
+    workspace = smallest(make_workspace("killed"))
     # In a fresh copy only the missing outputs would be made; --force is not wanted on the re-run.
     for folder in ("results", "reports/figures"):
         workspace.run("rm", "-rf", folder)

@@ -1,7 +1,6 @@
 """`make repro` on all cores: what runs at once, what a killed run leaves, and that bytes agree."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -11,13 +10,10 @@ import psutil
 import pytest
 
 from pipelines import reproduce
-from tests.pipelines.workspace import ROOT, environment
+from tests.pipelines.workspace import ROOT, environment, smallest
 
 pytestmark = [pytest.mark.xdist_group("reproduce")]
 
-# A chain and a training that are quick.
-KEPT = {"cracking-fig1", "poster-pair"}
-NETWORKS = {"two-layer-linear", "two-layer-relu", "deep-linear", "deep-relu"}
 BEFORE = {
     "configure": set(),
     "prepare": {"configure"},
@@ -180,29 +176,6 @@ def test_a_lock_that_was_cut_off_is_taken_back(tmp_path, monkeypatch, capsys):
         reproduce.mend_lock()
         assert lock.read_text() == whole
         assert capsys.readouterr().out.startswith("dvc.lock was cut off by a run that was killed")
-
-
-def smallest(workspace):
-    """Leave a few studies alone in a copy of the repository, and no networks of several studies."""
-    conf = workspace.path / "conf" / "config.yaml"
-    studies = re.findall(r"^ +- (\w+/[\w-]+)$", conf.read_text(), re.MULTILINE)
-    cut = {name.partition("/")[2] for name in studies} - KEPT
-    text = "".join(
-        line
-        for line in conf.read_text().splitlines(keepends=True)
-        if line.strip().rpartition("/")[2].removeprefix("- ") not in cut
-    )
-    conf.write_text(text)
-    lines = (workspace.path / "dvc.yaml").read_text().splitlines(keepends=True)
-    kept = [line for line in lines if line.strip().partition(":")[0] not in cut | NETWORKS]
-    text = "".join(kept)
-    for empty in ("shared: &shared", "correlated: &correlated"):
-        text = text.replace(f"{empty}\n", f"{empty} {{}}\n")
-    (workspace.path / "dvc.yaml").write_text(text)
-    workspace.run("git", "add", "--all")
-    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
-    workspace.run("git", *who, "commit", "--quiet", "--message", "a few studies")
-    return workspace
 
 
 # What no run may change: all that is made, but for the runs of W&B and DVC's own records.

@@ -1,12 +1,16 @@
 """A copy of the repository in which stages may run."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# A chain and a training that are quick.
+KEPT = {"cracking-fig1", "poster-pair"}
+NETWORKS = {"two-layer-linear", "two-layer-relu", "deep-linear", "deep-relu"}
 
 
 def environment() -> dict[str, str]:
@@ -60,4 +64,30 @@ def copy_repository(target: Path) -> Workspace:
     workspace.run("git", "add", "--all")
     who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
     workspace.run("git", *who, "commit", "--quiet", "--message", "copy")
+    return workspace
+
+
+def smallest(workspace: Workspace) -> Workspace:
+    """Leave two studies alone in a copy of the repository, and no networks of several studies.
+
+    DVC looks at all stages at each start of its own, however few it is to run.
+    """
+    conf = workspace.path / "conf" / "config.yaml"
+    studies = re.findall(r"^ +- (\w+/[\w-]+)$", conf.read_text(), re.MULTILINE)
+    cut = {name.partition("/")[2] for name in studies} - KEPT
+    text = "".join(
+        line
+        for line in conf.read_text().splitlines(keepends=True)
+        if line.strip().rpartition("/")[2].removeprefix("- ") not in cut
+    )
+    conf.write_text(text)
+    lines = (workspace.path / "dvc.yaml").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if line.strip().partition(":")[0] not in cut | NETWORKS]
+    text = "".join(kept)
+    for empty in ("shared: &shared", "correlated: &correlated"):
+        text = text.replace(f"{empty}\n", f"{empty} {{}}\n")
+    (workspace.path / "dvc.yaml").write_text(text)
+    workspace.run("git", "add", "--all")
+    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+    workspace.run("git", *who, "commit", "--quiet", "--message", "a few studies")
     return workspace
