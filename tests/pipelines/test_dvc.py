@@ -1,4 +1,4 @@
-"""The pipeline itself, run by DVC on one small study, in copies of the repository with few others."""
+"""The pipeline itself, run by DVC on one small study, in copies of the project with one other."""
 
 import os
 import shlex
