@@ -364,9 +364,9 @@ def planned(options: argparse.Namespace) -> list[Job]:
         jobs += [(products, ("gpt2", samples, 1)), (top, ("mlp", samples, 5, 3))]
         larger = ("lenet5", "resnet20", "decoder")
         jobs += [(top, (name, samples, k, 1)) for name in larger for k in (1, 5, 10)]
-        jobs += [(density, (name, samples, 1)) for name in ("lenet5", "decoder")]
-        jobs += [(trace, (name, samples, 1)) for name in ("mlp", "lenet5", "decoder")]
-        jobs += [(tracking, (name, samples, 1)) for name in ("mlp", "decoder")]
+        jobs += [(density, (name, samples, 1)) for name in larger]
+        jobs += [(trace, (name, samples, 1)) for name in ("mlp", *larger)]
+        jobs += [(tracking, (name, samples, 1)) for name in ("mlp", *larger)]
     if options.k200:
         jobs.append((top, ("mlp", samples, 200, 2, "0.weight")))
     return [job for job in jobs if options.only in (None, job[1][0])]

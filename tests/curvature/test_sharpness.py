@@ -146,12 +146,16 @@ def test_only_the_copy_and_the_eigenvectors_are_held():
     assert all(part.grad is None for part in tracker._twin.parameters())
 
 
-def test_the_check_is_made_once(monkeypatch):
+@pytest.mark.parametrize(
+    ("matrix", "check"),
+    [("hessian", "check_hessian"), ("ggn", "check_gauss_newton"), ("ggn", "require_curved_loss")],
+)
+def test_a_check_is_made_once(matrix, check, monkeypatch):
     from hessian_spectra.curvature import operators
 
     checks = []
-    monkeypatch.setattr(operators, "check_hessian", lambda *_: checks.append(1))
-    tracker = cv.SharpnessTracker(network(), LOSS, ONE)
+    monkeypatch.setattr(operators, check, lambda *_: checks.append(1))
+    tracker = cv.SharpnessTracker(network(), LOSS, ONE, matrix=matrix)
     for step in range(3):
         tracker.step(step)
     assert checks == [1]

@@ -26,6 +26,8 @@ Check = Literal["once", "always", False]
 
 # So many samples tell whether derivatives are right, whatever the size of the batches.
 _SAMPLES = 4
+# What a problem remembers of a loss that is not linear in the outputs.
+_CURVED = "curved loss"
 
 
 @overload
@@ -98,7 +100,9 @@ def ggn(problem: Problem, *, backend: Backend = "autograd", check: Check = "once
         tensor([10.], dtype=torch.float64)
     """
     _require_words(backend, check)
-    require_curved_loss(problem)
+    if _CURVED not in problem.checked:
+        require_curved_loss(problem)
+        problem.checked.add(_CURVED)
     return _checked(
         "GGNLinearOperator", GaussNewtonOperator, check_gauss_newton, problem, backend, check
     )
