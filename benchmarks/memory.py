@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
-
 # Of glibc's malloc.h.
 _MMAP_THRESHOLD = -3
 

