@@ -1,0 +1,63 @@
+"""How large a GPT-2 is, and of which variant."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from hessian_spectra.validation import require, require_at_least
+
+VARIANTS = ("attention", "no attention", "no norm weights")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How large a GPT-2 is, and of which variant.
+
+    Args:
+        layers: transformer blocks.
+        width: numbers in each token's vector.
+        heads: attention heads of a block; they divide the width.
+        context: the most tokens that the model reads at once.
+        vocabulary: how many tokens there are.
+        variant: ``"attention"``, GPT-2 itself; ``"no attention"``, in which attention and its norm
+            are removed from each block and half as many further MLP blocks as there are layers
+            (rounded up) stand in for them; ``"no norm weights"``, whose layer norms have neither
+            weights nor biases.
+        dropout: of embeddings, attention and residual branches while training.
+
+    Raises:
+        ValueError: a number is out of range, or the variant is another word.
+
+    Source: singh2026cracking, appendix D.1.5 (124M: 12 layers, six further MLP blocks).
+    """
+
+    layers: int
+    width: int
+    heads: int
+    context: int
+    vocabulary: int
+    variant: str
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_at_least(1, self, "layers", "width", "heads", "context", "vocabulary")
+        require(self.width % self.heads == 0, "heads", f"a divisor of {self.width}", self.heads)
+        require(self.variant in VARIANTS, "variant", f"one of {', '.join(VARIANTS)}", self.variant)
+        require(0 <= self.dropout < 1, "dropout", "a number from 0 to below 1", self.dropout)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the model has, of attention and MLP or of an MLP alone."""
+        return self.layers + ((self.layers + 1) // 2 if self.variant == "no attention" else 0)
+
+    @property
+    def residual_branches(self) -> int:
+        """How many terms add up to the last hidden state, beside the embeddings."""
+        return self.blocks * (1 if self.variant == "no attention" else 2)
+
+
+def shape_of(model: nn.Module) -> Shape:
+    """Size and variant of a model of :func:`gpt2` or :func:`load`."""
+    config: Any = model.config
+    return Shape(**config.shape)
