@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 CONFIGS = sorted((Path(__file__).parents[2] / "conf" / "data").glob("*.yaml"))
-# Images have arrays of their own: tests/data/test_images.py.
-REGRESSIONS = [path for path in CONFIGS if path.stem != "images"]
+# Images and text have arrays of their own: tests/data/test_images.py and test_text.py.
+REGRESSIONS = [path for path in CONFIGS if path.stem not in ("images", "text")]
 
 
 def build(path):
@@ -58,6 +58,16 @@ def test_config_file_builds_finite_float64_data(path):
         ("sequences", {"length": 0}),
         ("sequences", {"embedding_dimension": 0}),
         ("sequences", {"target": "sorted"}),
+        ("text", {"sources": []}),
+        ("text", {"sources": ["own.md"]}),
+        ("text", {"sources": ["own.txt", "own.txt"]}),
+        ("text", {"sources": ["own.txt", "openwebtext"]}),
+        ("text", {"tokenizer": "  "}),
+        ("text", {"tokenizer": "bpe", "sources": ["openwebtext"]}),
+        ("text", {"vocabulary": 256}),
+        ("text", {"validation": 0.0}),
+        ("text", {"validation": 1.0}),
+        ("text", {"validation": float("nan")}),
     ],
 )
 def test_bad_settings_are_refused_in_one_line(kind, change):

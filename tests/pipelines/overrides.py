@@ -34,6 +34,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         "gaussian_features": {"size": 20, "features": 8},
         "gaussian_regression": {"size": 60},
         "sequences": {"batch": 4, "length": 4},
+        "text": {"vocabulary": 300},
         "wedge": {"size": 40},
     },
     "networks": {

@@ -12,6 +12,7 @@ SEVERAL_FEATURES = "several features per sample"
 SCALAR_TOKENS = "numbers as tokens"
 VECTOR_TOKENS = "vectors as tokens"
 IMAGES = "images"
+TEXT = "text as tokens"
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,23 @@ class Storage:
 
     root: Path | None
     download: bool
+
+    def place(self, path: str) -> Path:
+        """Where a file or folder is that a configuration names: below the root, or absolute.
+
+        Raises:
+            FileNotFoundError: it is relative, and there is no root.
+
+        Example:
+            >>> Storage(Path("/data"), False).place("own/leaves.npz").as_posix()
+            '/data/own/leaves.npz'
+        """
+        found = Path(path).expanduser()
+        if self.root is None and not found.is_absolute():
+            raise FileNotFoundError(
+                f"{path} is relative to data.root, which is null: add data.root=<folder>"
+            )
+        return (self.root or Path()) / found
 
 
 OFFLINE = Storage(None, False)

@@ -140,12 +140,7 @@ def _digits(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.n
 
 
 def _own(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:
-    path = Path(source).expanduser()
-    if storage.root is None and not path.is_absolute():
-        raise FileNotFoundError(
-            f"{source} is relative to data.root, which is null: add data.root=<folder>"
-        )
-    return _archive.load((storage.root or Path()) / path)
+    return _archive.load(storage.place(source))
 
 
 def _relabelled(config: Config, name: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
