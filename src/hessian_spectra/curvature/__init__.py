@@ -1,6 +1,7 @@
 """Numerical curvature: operators, eigen-solvers, traces and spectral densities."""
 
 from hessian_spectra.curvature.composition import Operator, as_operator, block_diagonal
+from hessian_spectra.curvature.data_parallel import data_parallel
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_matrix, dense_spectrum
 from hessian_spectra.curvature.density import SpectralDensity, spectral_density
 from hessian_spectra.curvature.diagonals import DiagonalEstimate, diagonal
@@ -50,6 +51,7 @@ __all__ = [
     "TraceEstimate",
     "as_operator",
     "block_diagonal",
+    "data_parallel",
     "dense_matrix",
     "dense_spectrum",
     "diagonal",

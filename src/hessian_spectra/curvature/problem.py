@@ -128,7 +128,8 @@ class Problem:
         with undisturbed(self.device):
             count = self._survey()
             known = known_weighting(loss, None if self._numbers else weights)
-            if known is None and not self._numbers and (count > 1 or memory is not None):
+            self._named = known is not None or bool(self._numbers)
+            if not self._named and (count > 1 or memory is not None):
                 known = self._measured(count)
             self._weighting = known or Weighting(lambda batch: 1.0)
             if memory is not None:
@@ -161,6 +162,16 @@ class Problem:
         """
         batches = HuggingFaceBatches(model, dataset, batch_size)
         return cls(model, None, batches, parameters, loss_fn=own_loss, memory=memory)
+
+    @property
+    def summed(self) -> bool:
+        """Whether the losses of batches are added up, with no mean over them."""
+        return self._weighting.summed
+
+    @property
+    def total(self) -> float | None:
+        """``Σ_b c_b``; 1 for a sum, ``None`` where neither the loss nor ``weights`` say ``c_b``."""
+        return self._total if self._named else None
 
     def _survey(self) -> int:
         """One pass over the data that checks each batch; returns how many there are."""
