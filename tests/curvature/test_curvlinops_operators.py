@@ -514,15 +514,28 @@ def test_batches_that_are_not_weighed_by_samples_are_refused():
         cv.fisher,
         cv.kfac,
         cv.jacobian,
-        lambda at: cv.hessian(at, backend="curvlinops", check=False),
+        lambda at: cv.ggn(at, backend="curvlinops", check=False),
     ],
 )
 def test_losses_of_model_and_batch_are_not_for_curvlinops(wrapped):
     def mean(model, batch):
-        return model(batch).square().mean()
+        outputs = model(batch)
+        return outputs.square().mean(), outputs
 
     with pytest.raises(ValueError, match=r": curvlinops takes a loss of outputs and targets, no"):
         wrapped(cv.Problem(built(mlp), loss_fn=mean, data=[X]))
+
+
+def test_the_hessian_of_a_loss_of_model_and_batch_is_for_curvlinops():
+    def errors(model, batch):
+        return (model(batch["x"]) - batch["y"]).square().mean()
+
+    whole = cv.Problem(built(mlp), nn.MSELoss(), cut(X, Y, 2, 5))
+    batches = [{"x": x, "y": y} for x, y in cut(X, Y, 2, 5)]
+    at = cv.Problem(built(mlp), loss_fn=errors, data=batches, weights=lambda batch: len(batch["x"]))
+    vectors = normal(31, 2)
+    expected = cv.hessian(whole) @ vectors
+    torch.testing.assert_close(cv.hessian(at, backend="curvlinops") @ vectors, expected)
 
 
 def test_losses_without_a_reduction_are_not_for_curvlinops():

@@ -6,6 +6,7 @@ from torch import nn
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.curvlinops_operators import right_gradient
+from hessian_spectra.models import gpt2 as language
 
 from . import oracles
 from .cases import Case, normal
@@ -78,6 +79,43 @@ def test_released_hessian_is_right_elsewhere(normalisation):
     at = case(normalisation)
     problem = cv.Problem(at.model(), at.loss, at.data)
     assert relative_error(released(at), cv.hessian(problem) @ normal(problem.size)) < 1e-12
+
+
+@pytest.mark.parametrize("variant", ["attention", "no attention", "no norm weights"])
+def test_released_hessian_of_gpt2_is_wrong_for_norm_weights_alone(variant):
+    """Its product differs in the rows of these weights, and nowhere else."""
+    pytest.importorskip("transformers")
+    shape = language.Shape(layers=1, width=4, heads=2, context=5, vocabulary=7, variant=variant)
+    model = language.gpt2(shape, seed=0).double().eval()
+    with torch.no_grad():
+        for number, parameter in enumerate(model.parameters()):
+            parameter.add_(0.3 * normal(*parameter.shape, seed=number))
+    tokens = torch.randint(0, 7, (3, 6), generator=torch.Generator().manual_seed(1))
+    at = cv.Problem(
+        model, loss_fn=language.language_loss, data=[tokens[:1], tokens[1:]], weights=len
+    )
+    vectors = normal(at.size, 3)
+    right = cv.hessian(at) @ vectors
+    torch.testing.assert_close(cv.hessian(at, backend="curvlinops") @ vectors, right)
+    wrong = cv.hessian(at, backend="curvlinops as released", check=False) @ vectors
+    norm_weight = torch.cat([
+        torch.full((number.numel(),), ".ln_" in name and name.endswith("weight"))
+        for name, number in model.named_parameters()
+    ])  # fmt: skip
+    error = (wrong - right).abs().amax(dim=1) / right.abs().max()
+    assert (error[~norm_weight] < 1e-9).all()
+    assert norm_weight.any() == (variant != "no norm weights")
+    assert (error[norm_weight] > 1e-4).all()
+
+
+def test_a_product_that_is_wrong_on_purpose_is_not_checked():
+    at = case(nn.LayerNorm)
+    problem = cv.Problem(at.model(), at.loss, at.data)
+    vector = normal(problem.size)
+    found = cv.hessian(problem, backend="curvlinops as released", check=False) @ vector
+    torch.testing.assert_close(found, released(at))
+    with pytest.raises(ValueError, match=r"is wrong for layer norms .* give check=False"):
+        cv.hessian(problem, backend="curvlinops as released")
 
 
 def test_the_correction_ends_with_its_scope():

@@ -3,7 +3,7 @@
 import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from math import prod
 from types import ModuleType
 from typing import Any
@@ -12,7 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.network import FixedNetwork, loss_and_outputs
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.validation import optional_import
 
@@ -71,6 +73,32 @@ class _SquaredError(nn.Module):
         return squares.mean() if self.reduction == "mean" else squares.sum()
 
 
+class _LossOfBatch(nn.Module):
+    """A network whose output is the loss of one batch, as a loss function of both gives it.
+
+    That is all that a Hessian needs; the library's inputs and targets then say nothing.
+    """
+
+    def __init__(self, network: FixedNetwork, batch: Batch) -> None:
+        super().__init__()
+        self.model, self._loss_fn, self._batch = network.model, network.loss_fn, batch
+
+    def forward(self, _: Tensor) -> Tensor:
+        """The loss, a scalar."""
+        loss: Tensor = loss_and_outputs(self._loss_fn(self.model, self._batch))[0]
+        return loss
+
+
+class _Itself(nn.Module):
+    """The loss of a network whose output is the loss."""
+
+    reduction = "sum"
+
+    def forward(self, loss: Tensor, _: Tensor) -> Tensor:
+        """The loss, a scalar."""
+        return loss
+
+
 class CurvlinopsOperator(Operator):
     """A curvlinops operator over the batches of a problem, weighted as the problem weighs them.
 
@@ -78,10 +106,11 @@ class CurvlinopsOperator(Operator):
         problem: network, loss and data. The network is copied.
         kind: the name of curvlinops' class.
         options: further arguments of that class for each batch, by its number.
+        released: whether the Hessian keeps the library's error; see :func:`right_gradient`.
 
     Raises:
-        ValueError: the problem has a loss function of model and batch, or a loss that does not say
-            whether it is a mean or a sum.
+        ValueError: the problem has a loss function of model and batch, which of all kinds the
+            Hessian alone takes, or a loss that does not say whether it is a mean or a sum.
         ModuleNotFoundError: curvlinops is not installed.
     """
 
@@ -90,10 +119,13 @@ class CurvlinopsOperator(Operator):
         problem: Problem,
         kind: str,
         options: Callable[[int], dict[str, Any]] = lambda number: {},
+        *,
+        released: bool = False,
     ) -> None:
-        require_pairs(problem, "backend")
         loss = problem.loss
-        if getattr(loss, "reduction", None) not in ("mean", "sum"):
+        if kind != "HessianLinearOperator":
+            require_pairs(problem, "backend")
+        if loss is not None and getattr(loss, "reduction", None) not in ("mean", "sum"):
             raise ValueError(
                 "backend: curvlinops takes a loss with reduction 'mean' or 'sum', got "
                 f"{getattr(loss, '__name__', type(loss).__name__)}"
@@ -103,6 +135,7 @@ class CurvlinopsOperator(Operator):
         self._network = problem.fixed()
         self._kind = getattr(load_curvlinops(), kind)
         self._options = options
+        self._gradient = nullcontext if released else right_gradient
         # Fisher matrices look at the type of the loss, the others differentiate it.
         self._differentiates = kind in _DIFFERENTIATE_THE_LOSS
 
@@ -110,13 +143,11 @@ class CurvlinopsOperator(Operator):
         total = torch.zeros_like(columns)
         # A copy for each call: curvlinops replaces the parameters of a module that is used twice.
         network = copy.deepcopy(self._network)
-        loss = network.loss
-        if isinstance(loss, nn.MSELoss) and self._differentiates:
-            loss = _SquaredError(loss.reduction)
-        for number, ((inputs, targets), weight) in enumerate(self.problem.batches()):
+        for number, (batch, weight) in enumerate(self.problem.batches()):
+            model, loss, (inputs, targets) = self._parts(network, batch)
             # One operator a batch: curvlinops weighs batches by samples alone.
             operator = self._kind(
-                network.model,
+                model,
                 loss,
                 network.parameters,
                 [(inputs, targets)],
@@ -124,9 +155,19 @@ class CurvlinopsOperator(Operator):
                 num_data=len(inputs),
                 **self._options(number),
             )
-            with right_gradient(), without_deprecations(), sdpa_kernel(SDPBackend.MATH):
+            with self._gradient(), without_deprecations(), sdpa_kernel(SDPBackend.MATH):
                 total.add_((operator @ columns).detach(), alpha=weight)
         return total
+
+    def _parts(self, network: FixedNetwork, batch: Batch) -> tuple[nn.Module, Any, Batch]:
+        """Model, loss of outputs and targets, and the pair of these, of one batch."""
+        loss = network.loss
+        if loss is None:
+            nothing = torch.zeros(1, dtype=self.dtype, device=self.device)
+            return _LossOfBatch(network, batch), _Itself(), (nothing, nothing)
+        if isinstance(loss, nn.MSELoss) and self._differentiates:
+            loss = _SquaredError(loss.reduction)
+        return network.model, loss, batch
 
 
 def require_pairs(problem: Problem, what: str) -> None:

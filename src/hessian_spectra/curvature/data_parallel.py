@@ -105,6 +105,6 @@ def _identity(operator: DifferentiatedOperator | CurvlinopsOperator) -> tuple[An
     problem = operator.problem
     parameters, digest = named_parameters(problem.model), hashlib.sha256()
     for name in problem.names:
-        digest.update(parameters[name].detach().cpu().contiguous().numpy())
+        digest.update(parameters[name].detach().cpu().contiguous().numpy().data)
     kind = type(operator).__name__
     return kind, problem.names, problem.shapes, problem.summed, digest.hexdigest()

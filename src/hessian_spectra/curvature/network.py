@@ -88,14 +88,14 @@ class FixedNetwork:
     def __init__(self, objective: Objective, dtype: torch.dtype | None = None) -> None:
         self._objective = objective
         self._originals = {id(tensor) for tensor in objective.model.parameters()}
-        self.model, self.loss, self._loss_fn = private_copies(objective)
+        self.model, self.loss, self.loss_fn = private_copies(objective)
         available = named_parameters(self.model)
         # Whether the graph of a loss was looked through.
         self._inspected = False
         self.dtype = dtype or available[objective.names[0]].dtype
         self._convert = self.dtype != available[objective.names[0]].dtype
         if self._convert:
-            for module in (self.model, self.loss, self._loss_fn):
+            for module in (self.model, self.loss, self.loss_fn):
                 if isinstance(module, nn.Module):
                     module.to(self.dtype)
             available = named_parameters(self.model)
@@ -120,8 +120,8 @@ class FixedNetwork:
         # The fused attention kernels cannot be differentiated twice; this one is the same function.
         exact = _Doubles() if self.dtype == torch.float64 else nullcontext()
         with sdpa_kernel(SDPBackend.MATH), exact:
-            if self._loss_fn is not None:
-                loss, outputs = _loss_and_outputs(self._loss_fn(self.model, batch))
+            if self.loss_fn is not None:
+                loss, outputs = loss_and_outputs(self.loss_fn(self.model, batch))
             else:
                 inputs, targets = batch
                 outputs = self.model(inputs)
@@ -200,7 +200,7 @@ def private_copies(objective: Objective) -> tuple[nn.Module, Any, Any]:
         ) from error
 
 
-def _loss_and_outputs(result: Any) -> tuple[Any, Tensor | None]:
+def loss_and_outputs(result: Any) -> tuple[Any, Tensor | None]:
     """What a loss function gives: a scalar, ``(loss, outputs)``, or an object that has both."""
     if isinstance(result, tuple) and len(result) == 2 and not hasattr(result, "loss"):
         return result
