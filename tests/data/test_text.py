@@ -8,7 +8,7 @@ import types
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hessian_spectra.data import text
@@ -19,7 +19,7 @@ from hessian_spectra.data.tools.tokens import batch, opened
 SAMPLE = (
     "It's a low, lower, the lowest of low words.\n\n  The words' 42 widths: naïve, 中文 🙂.\r\n"
 )
-SAMPLE = 9 * SAMPLE
+SAMPLE = 9 * f"{SAMPLE}\n\n\n \r\n\t  \n"  # so that white space becomes tokens, too
 SEPARATOR = tokenizer.SEPARATOR
 
 
@@ -108,15 +108,25 @@ def test_a_second_training_gives_the_same_tokens(trained):
 
 # White space of all sorts, also what only Python or only Unicode calls so, words and separators.
 PARTS = st.sampled_from(
-    [*" \n\t\x1c\x85\xa0\u2028.7²é中🙂\0", "  ", "\r\n", "low", "er", "'s", "<|", SEPARATOR]
+    [
+        *" \n\t\x1c\x85\xa0\u2028.7²é中🙂\0",
+        "\n\n\n ",
+        "\r\n\t  ",
+        "low",
+        "er",
+        "'s",
+        "<|",
+        SEPARATOR,
+    ]
 )
 
 
 @given(st.lists(PARTS | st.text(max_size=3), max_size=40).map("".join))
+@example("low\n\n\n \n\n\nlow")
 def test_tokens_give_any_text_back_and_pieces_change_none(trained, sample):
     whole = trained.encode(sample, add_special_tokens=False).ids
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(tokenizer, "PIECE", 3)
+        patched.setattr(tokenizer, "PIECE", 1)
         patched.setattr(tokenizer, "PIECES", 2)
         found = tokenizer.encoded(trained, sample)
     assert found.tolist() == whole
