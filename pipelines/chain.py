@@ -242,7 +242,8 @@ def _training(context: Context, name: str) -> tuple[Any, Any, Arrays]:
     if name in (OmegaConf.select(context.config, "networks") or {}):
         config = schema.entry(context.config, "networks", name)
         module = schema.module_of("networks", config.kind, f"networks.{name}")
-        return config, module.train, {}
+        data = data_set(context, config.data) if hasattr(config, "data") else {}
+        return config, module.train, data
     if name not in context.config.studies:
         known = [*context.config.networks, *context.config.studies]
         raise ValueError(

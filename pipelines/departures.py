@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# Which key of a study names what it is made from, and where that stands in the configuration.
+# Which key of a study, or of its networks, names what it is made from, and where that stands in the
+# configuration.
 SOURCES = {"ensemble": ("networks", "networks"), "data": ("data", "data.sets")}
 
 
@@ -36,8 +37,9 @@ def departures(
         return {}
     found = dict(_different(study, published["studies"][name], ""))
     here = {"networks": networks, "data": data}
+    sources = {**networks.get(study.get("ensemble", ""), {}), **study}
     for key, (group, place) in SOURCES.items():
-        source = study.get(key, "")
+        source = sources.get(key, "")
         if source in published[group] and source in here[group]:
             theirs = published[group][source]
             found |= _different(here[group][source], theirs, f"{place}.{source}.")

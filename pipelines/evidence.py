@@ -55,7 +55,7 @@ def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str
     facts["study"] = dict(config)
     groups = {"ensemble": context.config.networks, "data": context.config.data.sets}
     for key, group in groups.items():
-        if name := config.get(key):
+        if name := config.get(key) or facts.get("ensemble", {}).get(key):
             facts[key] = plain(group[name])
             facts["configuration"][key] = digest(facts[key])
     facts["hardware"] = {"processor": _processor(), "cores": os.cpu_count()}

@@ -57,11 +57,12 @@ class Recorded:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The settings of its data set, by name."""
+        """The settings of its data set, or of that of its networks, by name."""
         return self._named("data")
 
     def _named(self, key: str) -> dict[str, Any]:
-        return {self.config[key]: self.facts[key]} if key in self.facts else {}
+        sources = {**self.facts.get("ensemble", {}), **self.config}
+        return {sources[key]: self.facts[key]} if key in self.facts else {}
 
     def digests(self) -> dict[str, str]:
         """The digest of each of its files, by name."""

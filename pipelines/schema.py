@@ -230,7 +230,10 @@ def entry(config: DictConfig, group: str, name: str) -> Any:
 
 
 def _suits(study: Any, path: str, groups: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse a study of networks or data that are not there, or lack what it takes of them."""
+    """Refuse a study of networks or data that are not there, or lack what it takes of them.
+
+    Networks that are trained on a data set are held against it alike.
+    """
     for field, require_it in (("data", "require_data"), ("ensemble", "require_networks")):
         if not hasattr(study, field):
             continue
@@ -274,6 +277,8 @@ def validate(
                 f"invalid config at 'data.root': expected the folder of {', '.join(data.stored)} "
                 f"for the data set {name}, got null; add data.root=<folder>"
             )
+    for name, networks in groups["ensemble"].items():
+        _suits(networks, f"networks.{name}", groups)
     for name in config.studies:
         study = entry(config, "studies", name)
         if read is None or name in read:

@@ -16,7 +16,7 @@ from hessian_spectra import fan_out
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays, read_arrays
 from hessian_spectra.tracking import LiveRuns
-from hessian_spectra.training import SampleObjective, full_batch, full_batch_descent
+from hessian_spectra.training import SampleObjective, full_batch_descent, unfinished
 from hessian_spectra.training.objectives import Evaluation, Factors
 from hessian_spectra.work import FanOut, Run
 
@@ -31,7 +31,7 @@ class Config:
 
 def descent(config: Config, data: Arrays, run: Run) -> Arrays:
     """Full-batch descent, slowly, and its weights as a file."""
-    full_batch.CHECKPOINT_SECONDS, full_batch.CHECKPOINT_SHARE = 0.0, float("inf")
+    unfinished.CHECKPOINT_SECONDS, unfinished.CHECKPOINT_SHARE = 0.0, float("inf")
     generator = torch.Generator().manual_seed(0)
     weights = [torch.randn(3, 3, generator=generator).double() for _ in range(2)]
     assert run.checkpoint is not None

@@ -16,8 +16,8 @@ from hessian_spectra.results import read_arrays, write_arrays
 from hessian_spectra.training import (
     LinearObjective,
     SampleObjective,
-    full_batch,
     full_batch_descent,
+    unfinished,
 )
 from hessian_spectra.training.halving import gains_too_little
 
@@ -199,8 +199,8 @@ def interrupted_at(epoch):
 @pytest.fixture
 def eager(monkeypatch):
     """State is written after every epoch."""
-    monkeypatch.setattr(full_batch, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(full_batch, "CHECKPOINT_SHARE", math.inf)
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", math.inf)
 
 
 @pytest.mark.parametrize("epoch", [1, 2, 19, 20, 21, 49, 50])
@@ -244,7 +244,7 @@ def test_what_is_logged_is_the_same_after_an_interruption(tmp_path, eager):
 
 def test_state_is_written_only_now_and_then(tmp_path, monkeypatch):
     # Longer than any machine pauses.
-    monkeypatch.setattr(full_batch, "CHECKPOINT_SECONDS", 1e9)
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 1e9)
     file = tmp_path / "state.npz"
     with interrupted_at(40):
         train(checkpoint=tmp_path)

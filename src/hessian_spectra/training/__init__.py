@@ -12,13 +12,17 @@ from hessian_spectra.training.descent import (
 )
 from hessian_spectra.training.ensemble import EnsembleTraining, train_ensemble
 from hessian_spectra.training.full_batch import FullBatchTraining, full_batch_descent
+from hessian_spectra.training.language_model import Observer, pretrain
 from hessian_spectra.training.objectives import LinearObjective, SampleObjective
 from hessian_spectra.training.optimizers import stochastic_gradient_descent
+from hessian_spectra.training.pretraining import Pretraining
 
 __all__ = [
     "EnsembleTraining",
     "FullBatchTraining",
     "LinearObjective",
+    "Observer",
+    "Pretraining",
     "Record",
     "SampleObjective",
     "Trajectory",
@@ -26,6 +30,7 @@ __all__ = [
     "follow",
     "full_batch_descent",
     "gradient_descent",
+    "pretrain",
     "stochastic_gradient_descent",
     "train_ensemble",
 ]

@@ -1,10 +1,10 @@
 """Full-batch gradient descent over thousands of epochs, which can be interrupted."""
 
 import math
-import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,9 @@ from hessian_spectra.results import digest
 from hessian_spectra.training.descent import LOGGED_EPOCHS, LOSS_LIMIT
 from hessian_spectra.training.halving import gains_too_little
 from hessian_spectra.training.objectives import Objective, tensors_digest
-from hessian_spectra.training.unfinished import State
+from hessian_spectra.training.unfinished import STATE, Saver, State
 from hessian_spectra.validation import require
 from hessian_spectra.work import Log, silent
-
-# How often the unfinished state is written; and at most this share of the time goes into that.
-CHECKPOINT_SECONDS = 30.0
-CHECKPOINT_SHARE = 0.05
-# The file of the unfinished state in its folder.
-STATE = "state.npz"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +131,7 @@ def full_batch_descent(
     if checkpoint is not None:
         name = digest([vars(settings), objective.digest(), tensors_digest("start", *weights)])
         state.read(checkpoint / STATE, name)
-        save = _Saver(checkpoint / STATE, name)
+        save = Saver(partial(state.write, checkpoint / STATE, name))
     fast = fastest_products() if objective.dtype == torch.float32 else nullcontext()
     with torch.no_grad(), fast:
         diverged_at = _descend(objective, state, settings, _Watch(epochs, log), save)
@@ -158,28 +152,12 @@ class _Watch:
             self._log(epoch, {"loss": loss, "learning_rate": rate})
 
 
-class _Saver:
-    """Writes the unfinished state now and then."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path, self._name = path, name
-        self._next = time.monotonic() + CHECKPOINT_SECONDS
-
-    def __call__(self, state: State) -> None:
-        began = time.monotonic()
-        if began < self._next:
-            return
-        state.write(self._path, self._name)
-        ended = time.monotonic()
-        self._next = ended + max(CHECKPOINT_SECONDS, (ended - began) / CHECKPOINT_SHARE)
-
-
 def _descend(
     objective: Objective,
     state: State,
     settings: _Settings,
     watch: _Watch,
-    save: _Saver | None,
+    save: Saver | None,
 ) -> int | None:
     """Train until ``state.epoch`` is the last epoch reached; the epoch of divergence, if any."""
     evaluate, factors = objective.follow(state.weights)
@@ -212,7 +190,7 @@ def _descend(
             weight.addmm_(left, right, alpha=-state.rate)
         state.epoch += 1
         if save is not None:
-            save(state)
+            save()
 
 
 def _finished(state: State, settings: _Settings, diverged_at: int | None) -> FullBatchTraining:

@@ -1,6 +1,7 @@
-"""The state of full-batch gradient descent between two epochs, as it is kept in a file."""
+"""The state of a training between two steps, as it is kept in a file."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,10 +11,62 @@ from torch import Tensor
 
 from hessian_spectra.results import Arrays, read_arrays, write_arrays
 
+# How often the unfinished state is written; and at most this share of the time goes into that.
+CHECKPOINT_SECONDS = 30.0
+CHECKPOINT_SHARE = 0.05
+# The file of the unfinished state in its folder.
+STATE = "state.npz"
+
+
+def read_unfinished(path: Path, digest: str) -> Arrays | None:
+    """The arrays of an unfinished training, or ``None`` if there are none.
+
+    Args:
+        path: of the file.
+        digest: what the training is told by, which stands in the array of that name.
+
+    Raises:
+        ValueError: the file is damaged, or that of another training; it is left as it is.
+    """
+    remedy = "give another folder, or remove the file to train from the start"
+    try:
+        arrays = read_arrays(path)
+    except FileNotFoundError:
+        return None
+    except Exception as error:  # a torn archive raises one of many errors
+        expected = "the whole state of an unfinished training, got a damaged file"
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"{path}: expected {expected} ({reason}); {remedy}") from None
+    if str(arrays.get("digest")) != digest:
+        expected = "the unfinished state of this training, got that of another configuration"
+        raise ValueError(f"{path}: expected {expected}; {remedy}")
+    return arrays
+
+
+class Saver:
+    """Writes the unfinished state now and then.
+
+    Args:
+        write: writes it, whole or not at all.
+    """
+
+    def __init__(self, write: Callable[[], None]) -> None:
+        self._write = write
+        self._next = time.monotonic() + CHECKPOINT_SECONDS
+
+    def __call__(self) -> None:
+        """Write it if it is time to."""
+        began = time.monotonic()
+        if began < self._next:
+            return
+        self._write()
+        ended = time.monotonic()
+        self._next = ended + max(CHECKPOINT_SECONDS, (ended - began) / CHECKPOINT_SHARE)
+
 
 @dataclass
 class State:
-    """Where a training stands.
+    """Where a full-batch gradient descent stands.
 
     Args:
         weights: at present; changed in place.
@@ -71,10 +124,10 @@ class State:
     def read(self, path: Path, digest: str) -> bool:
         """Go on from a file, if there is a whole one and it is that of the same training."""
         try:
-            arrays = read_arrays(path)
-        except Exception:  # a torn archive raises one of many errors
+            arrays = read_unfinished(path, digest)
+        except ValueError:
             return False
-        if str(arrays.get("digest")) != digest:
+        if arrays is None:
             return False
         self.epoch, self.rate = int(arrays["epoch"]), float(arrays["rate"])
         self.losses[: self.epoch] = arrays["losses"]
