@@ -31,18 +31,20 @@ def trained(tmp_path_factory):
 
 def test_the_arrays_are_those_of_all_trainings(trained):
     shapes = {name: array.shape for name, array in trained.items()}
-    assert trained["step"].tolist() == [0, 2, 4, 8, 12]
+    assert trained["step"].tolist() == [0, 4, 8, 12]
     measured = dict.fromkeys(
-        ["loss", "residual", "hessian", "hessian_error", "ggn", "ggn_error"], (2, 2, 5)
+        ["loss", "residual", "hessian", "hessian_error", "ggn", "ggn_error"], (2, 2, 4)
     )
-    expected = {"variant": (2,), "parameters": (2,), "seed": (2,), "step": (5,), "kept": (2,)}
+    expected = {"variant": (2,), "parameters": (2,), "seed": (2,), "step": (4,), "kept": (2,)}
     expected |= {"train_step": (12,), "train_loss": (2, 2, 12), "tokens_seen": ()}
-    expected |= {"mass": (2, 2, 5, 2, 2), "measured_tokens": (2, 3, 7)}
+    expected |= {"mass": (2, 2, 4, 1, 2), "measured_tokens": (2, 2, 7)}
     assert shapes == expected | measured
     assert trained["seed"].tolist() == [3, 4]
     assert int(trained["tokens_seen"]) == 12 * 4 * 6
     assert np.isnan(trained["mass"][1]).all()
-    finite = [array for name, array in trained.items() if array.dtype.kind == "f" and name != "mass"]
+    finite = [
+        array for name, array in trained.items() if array.dtype.kind == "f" and name != "mass"
+    ]
     assert all(np.isfinite(array).all() for array in finite)
     assert np.isfinite(trained["mass"][0]).all()
     assert (trained["hessian_error"] <= 1e-3).all()
@@ -74,7 +76,7 @@ def test_twins_see_the_same_batches_and_are_measured_on_the_same_sequences(monke
         assert found["measured_tokens"][place].tolist() == batches[-1, seed][0].tolist()
 
 
-@pytest.mark.parametrize(("place", "step"), [(0, 8), (3, 0), (2, 8)])
+@pytest.mark.parametrize(("place", "step"), [(0, 8), (3, 0)])
 def test_what_is_measured_is_what_dense_matrices_say(trained, place, step):
     """At weights that were kept, by item, in float64."""
     model = load(trained.folder / str(place), str(step)).double()
@@ -98,7 +100,7 @@ def test_what_is_measured_is_what_dense_matrices_say(trained, place, step):
 
 def measurements(steps):
     model = gpt2(config().shape("attention", VOCABULARY), 0)
-    sequences = tokens.batch(small_gpt2.TEXT["train"], step=-1, size=3, length=6, seed=0)
+    sequences = tokens.batch(small_gpt2.TEXT["train"], step=-1, size=2, length=6, seed=0)
     call = {"kept": [], "folder": None, "tolerance": 1e-4, "memory": 100}
     return model, Measurements(model, sequences, steps, **call)
 
@@ -163,7 +165,7 @@ def test_a_killed_training_is_resumed_to_the_same_folder(tmp_path):
         time.sleep(0.02)
     process.kill()
     process.wait()
-    assert steps(killed) == [0, 2, 4, 8]
+    assert steps(killed) == [0, 4, 8]
     assert list(killed.glob("shards/gpt2/*.unfinished/state.npz"))
     small_gpt2.train(killed, **changes)
     assert content(killed / "networks") == content(whole.folder.parent)

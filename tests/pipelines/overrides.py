@@ -9,9 +9,11 @@ import dataclasses
 import math
 import random
 import re
+import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import hydra
@@ -19,6 +21,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from matplotlib.text import Text
 from omegaconf import DictConfig, OmegaConf
 
+from hessian_spectra import fan_out
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.ledger.claims import Entry, Study
 from hessian_spectra.results import SIDES, digest
@@ -45,7 +48,21 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "batch_size": 8,
             "epochs": 3,
             "networks_per_item": 4,
-        }
+        },
+        "gpt2": {
+            "layers": 2,
+            "width": 8,
+            "heads": 2,
+            "context": 8,
+            "steps": 6,
+            "batch_size": 4,
+            "warmup": 2,
+            "decay_steps": 6,
+            "sequences": 2,
+            "measured": [[3, 6]],
+            "kept": [6],
+            "tolerance": 0.01,
+        },
     },
     "studies": {
         "attention_edge_of_stability": {"steps": 9},
@@ -172,7 +189,8 @@ def _suits(entries: Mapping[str, tuple[str, Any]]) -> None:
         data = entries["data"][1]
         require(not data.stored, "root", f"the folder of {', '.join(data.stored)}", None)
         if data.form is not None:
-            study.require_data(data.form)
+            made_from_it = entries["networks"][1] if "networks" in entries else study
+            made_from_it.require_data(data.form)
 
 
 class Sampler:
@@ -185,6 +203,7 @@ class Sampler:
     def __init__(self, config: DictConfig) -> None:
         self.config = config
         self._made: dict[str, Any] = {}
+        self._folder = tempfile.TemporaryDirectory()
 
     def studies(self, kind: str) -> list[str]:
         """The studies of a kind."""
@@ -221,7 +240,9 @@ class Sampler:
         config = changed(self.config, *override)
         found = {"studies": (override.study, schema.entry(config, "studies", override.study))}
         for field, group in (("ensemble", "networks"), ("data", "data")):
-            if name := getattr(found["studies"][1], field, None):
+            # Networks of several studies may have a data set of their own.
+            named = (getattr(entry, field, None) for _, entry in found.values())
+            if name := next(filter(None, named), None):
                 found[group] = (name, schema.entry(config, group, name))
         _suits(found)
         return found
@@ -298,17 +319,38 @@ class Sampler:
         study = entries["studies"][1]
         if "networks" in entries:
             networks = entries["networks"][1]
-            trainer = schema.module_of("networks", networks.kind, "")
-            given = self._once(lambda: trainer.train(networks, {}), "networks", networks)
+            of = [networks, *([entries["data"][1]] if "data" in entries else [])]
+            given = self._once(lambda: self._networks(entries), "networks", *of)
         else:
-            settings = entries["data"][1]
-            made = schema.module_of("data", settings.kind, "")
-            given = data = self._once(lambda: made.make(settings), "data", settings)
+            settings, data = entries["data"][1], self._data(entries)
+            given = data
             if hasattr(module, "train"):
                 given = self._once(lambda: module.train(study, data), "train", study, settings)
         return {
             side: getattr(module, side)(study, given) for side in SIDES if hasattr(module, side)
         }
+
+    def _data(self, entries: Mapping[str, tuple[str, Any]]) -> Any:
+        settings = entries["data"][1]
+        made = schema.module_of("data", settings.kind, "")
+        return self._once(lambda: made.make(settings), "data", settings)
+
+    def _networks(self, entries: Mapping[str, tuple[str, Any]]) -> Any:
+        """The networks of several studies, in a folder if they are more than arrays."""
+        networks = entries["networks"][1]
+        trainer = schema.module_of("networks", networks.kind, "")
+        if "data" not in entries:
+            return trainer.train(networks, {})
+        folder = Path(self._folder.name) / str(len(self._made))
+        return fan_out.train(
+            "networks",
+            trainer.train,
+            networks,
+            self._data(entries),
+            result=folder / "networks",
+            folder=folder / "shards",
+            launcher=fan_out.Launcher(cluster="debug"),
+        )
 
     def _figure(self, entries: Mapping[str, tuple[str, Any]], reading: Any) -> Iterator[str]:
         module = self._module(entries, "figure")

@@ -23,6 +23,7 @@ LEFT_OUT = {"kind", "paper", "artifact", "title", "seed", "data", "ensemble"}
 # ... and what only decides how finely, exactly or often something is computed and shown.
 LEFT_OUT |= {"points", "numeric_points", "dense_points", "contour_points", "scales", "recorded"}
 LEFT_OUT |= {"record_every", "numeric_every", "networks_per_item", "precision", "tolerance"}
+LEFT_OUT |= {"kept", "memory", "compile"}
 LEFT_OUT |= {"jitters", "resamples", "confidence", "instances", "without_signal"}
 # The same, by a name that another kind gives to a setting.
 LEFT_OUT_OF = {"identities": {"width"}, "balanced_spectrum": {"top"}}
@@ -128,6 +129,17 @@ def test_with_the_papers_settings_nothing_departs(name):
 )
 def test_one_override_is_what_departs(name, key, value, expected):
     assert departing(with_papers_values({key: value}), name) == expected
+
+
+def test_the_data_of_the_networks_depart_as_well():
+    published = {
+        "studies": {"mine": {}},
+        "networks": {"few": {"width": 2}},
+        "data": {"text": {"v": 3}},
+    }
+    networks, data = {"few": {"data": "text", "width": 2}}, {"text": {"v": 4}}
+    found = departures("mine", {"ensemble": "few"}, networks, data, published)
+    assert found == {"data.sets.text.v": [4, 3]}
 
 
 @pytest.mark.parametrize("name", PUBLISHED["studies"])

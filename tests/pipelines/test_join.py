@@ -116,7 +116,7 @@ def test_a_study_stands_in_the_folder_of_its_paper(params):
 def test_each_study_is_one_line_of_dvc_yaml():
     lines = (ROOT / "dvc.yaml").read_text().splitlines()
     for name in listed("studies") + listed("networks"):
-        assert sum(line.strip().startswith(f"{name}:") for line in lines) == 1, name
+        assert sum(line.strip().startswith(f"{name}: {{") for line in lines) == 1, name
 
 
 def test_no_two_studies_or_networks_have_one_name(params):
@@ -146,6 +146,21 @@ def test_the_stages_of_a_study_are_what_its_modules_offer(params, dvc_stages):
         for side in ("train", *SIDES):
             assert hasattr(module, side) == (name in items(dvc_stages, side)), (name, side)
         assert f"results/{name}" in dvc_stages[f"figures@{name}"]["deps"], name
+
+
+def test_networks_read_their_own_data(params, dvc_stages):
+    for name, networks in params["networks"].items():
+        sources = {f"results/data/{networks['data']}.npz"} if "data" in networks else set()
+        found = {dep for dep in dvc_stages[f"train@{name}"]["deps"] if "results/data" in dep}
+        assert found == sources, name
+
+
+def test_one_name_stands_for_all_language_models(params, dvc_stages):
+    """`dvc repro gpt2`: the trainings, and each figure that is made of them."""
+    studies = [name for name, study in params["studies"].items() if study.get("ensemble") == "gpt2"]
+    made = {f"reports/figures/{name}" for name in studies}
+    assert {*dvc_stages["gpt2"]["deps"]} == {"results/networks/gpt2"} | made
+    assert not dvc_stages["gpt2"]["outs"]
 
 
 def test_a_study_reads_its_own_networks(params, dvc_stages):

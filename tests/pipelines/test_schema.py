@@ -1,5 +1,7 @@
 """What the whole configuration is refused for before anything runs."""
 
+import re
+
 import hydra
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -45,6 +47,19 @@ def refused(config, **settings):
 @pytest.mark.parametrize("scale", ["demo", "paper"])
 def test_the_configuration_fits(scale):
     validate(composed(f"scale={scale}"))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("networks.gpt2.data=wedge", "expected a data set with text as tokens, got 'wedge'"),
+        ("networks.gpt2.data=novel", "expected one of diabetes, .*, text, .*, got 'novel'"),
+    ],
+)
+def test_networks_are_held_against_their_data(changed, override, message):
+    assert re.fullmatch(
+        f"invalid config at 'networks.gpt2.data': {message}", refused(changed(override))
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # A chain and a training that are quick.
 KEPT = {"cracking-fig1", "poster-pair"}
-NETWORKS = {"two-layer-linear", "two-layer-relu", "deep-linear", "deep-relu"}
+NETWORKS = {"two-layer-linear", "two-layer-relu", "deep-linear", "deep-relu", "gpt2"}
 
 
 def environment() -> dict[str, str]:
@@ -82,8 +82,11 @@ def smallest(workspace: Workspace) -> Workspace:
     )
     conf.write_text(text)
     lines = (workspace.path / "dvc.yaml").read_text().splitlines(keepends=True)
-    kept = [line for line in lines if line.strip().partition(":")[0] not in cut | NETWORKS]
-    text = "".join(kept)
+    kept = [line for line in lines if line.strip().partition(": {")[0] not in cut | NETWORKS]
+    # The names for what belongs together, of which nothing is left.
+    text = re.sub(
+        r'^  [\w-]+:\n    cmd: "true"\n(    .*\n)+', "", "".join(kept), flags=re.MULTILINE
+    )
     for empty in ("shared: &shared", "correlated: &correlated"):
         text = text.replace(f"{empty}\n", f"{empty} {{}}\n")
     (workspace.path / "dvc.yaml").write_text(text)

@@ -160,9 +160,17 @@ def emptied(file):
 @pytest.mark.parametrize(
     ("harm", "changes", "message"),
     [
-        (torn, {}, r"expected the whole state of an unfinished training, got a damaged file \(.+\)"),
+        (
+            torn,
+            {},
+            r"expected the whole state of an unfinished training, got a damaged file \(.+\)",
+        ),
         (emptied, {}, r"expected the whole state of .+, got a damaged file \(.+\)"),
-        (None, {"clip": 0.3}, "expected the unfinished state of this training, got that of another"),
+        (
+            None,
+            {"clip": 0.3},
+            "expected the unfinished state of this training, got that of another",
+        ),
     ],
 )
 def test_a_state_that_is_damaged_or_foreign_is_one_line_and_is_left(
@@ -237,7 +245,7 @@ def test_processes_share_the_micro_batches_evenly(monkeypatch):
 
 
 def test_a_text_that_is_too_short_is_one_line():
-    with pytest.raises(ValueError, match="tokens: expected at least 6 .+ got 4"):
+    with pytest.raises(ValueError, match=r"tokens: expected at least 6 .+ got 4"):
         small.pretrain(Model(), loss, TOKENS[:4], plan(), context=CONTEXT, seed=0)
 
 

@@ -27,7 +27,7 @@ Loss = Callable[[nn.Module, Tensor], tuple[Tensor, Tensor]]
 
 
 class Observer:
-    """What looks at a network between two updates, and keeps what it sees; this one sees nothing."""
+    """What looks at a network between two updates and keeps what it sees; this one sees nothing."""
 
     def __call__(self, step: int) -> None:
         """Look at the network after ``step`` updates."""
@@ -127,7 +127,8 @@ class _Training:
     ) -> None:
         self._model, self._plan = model, plan
         # Compiled or not, it has the same parameters.
-        self._network = torch.compile(model) if plan.compile else model
+        compiled: Any = torch.compile(model) if plan.compile else model
+        self._network: nn.Module = compiled
         self._loss, self._tokens, self._context, self._seed = loss, tokens, context, seed
         self._observer, self._observed, self._log = observer, observed, log
         self._parameters = dict(model.named_parameters())
@@ -195,7 +196,7 @@ class _Training:
                 share = self._loss(self._network, pieces[number])[0] / len(pieces)
             share.backward()
             total += share.detach()
-        add_up(parameter.grad for parameter in self._parameters.values())
+        add_up(p.grad for p in self._parameters.values() if p.grad is not None)
         add_up([total])
         return float(total)
 

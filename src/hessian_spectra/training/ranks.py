@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, distributed
 
+
 def rank_and_count() -> tuple[int, int]:
     """The number of this process, and how many there are: 0 and 1 without ``torch.distributed``.
 
@@ -46,12 +47,17 @@ def joined() -> Iterator[torch.device]:
             distributed.destroy_process_group()
 
 
-def add_up(tensors: Iterable[Tensor]) -> None:
-    """Replace tensors of one type by their sums over all processes, by one ``all_reduce``."""
+def add_up(tensors: Iterable[Tensor], device: torch.device | None = None) -> None:
+    """Replace tensors of one type by their sums over all processes, by one ``all_reduce``.
+
+    Args:
+        tensors: the same shapes in all processes.
+        device: where they are added up, if not where they are.
+    """
     own = list(tensors)
     if rank_and_count()[1] == 1:
         return
-    together = torch.cat([tensor.reshape(-1) for tensor in own])
+    together = torch.cat([tensor.reshape(-1) for tensor in own]).to(device)
     distributed.all_reduce(together)
     shares = together.split([tensor.numel() for tensor in own])
     for tensor, share in zip(own, shares, strict=True):

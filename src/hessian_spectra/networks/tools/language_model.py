@@ -19,6 +19,8 @@ from hessian_spectra.models.gpt2 import (
 )
 from hessian_spectra.results import Arrays
 from hessian_spectra.training.language_model import Observer
+from hessian_spectra.training.ranks import add_up, rank_and_count
+from hessian_spectra.validation import require
 
 MATRICES = {"hessian": cv.hessian, "ggn": cv.ggn}
 
@@ -49,7 +51,8 @@ class Measurements(Observer):
 
     Args:
         model: the network that is trained.
-        sequences: tokens ``(n, T + 1)`` that it is measured on, on its device.
+        sequences: tokens ``(n, T + 1)`` that it is measured on, on its device; of several processes
+            each measures its share, and all find the same.
         steps: those that are measured, m of them.
         kept: the steps whose weights are kept.
         folder: where the weights are kept, as ``<step>.safetensors``; ``None``: nowhere.
@@ -68,12 +71,17 @@ class Measurements(Observer):
         tolerance: float,
         memory: int,
     ) -> None:
+        self._rank, self._count = rank_and_count()
+        expected = f"at least one for each of {self._count} processes"
+        require(len(sequences) >= self._count, "sequences", expected, len(sequences))
+        own = sequences[self._rank :: self._count]
+        self._share = len(own) / len(sequences)
         self._model, self._steps, self._tolerance = model, list(steps), tolerance
         self._kept, self._folder = frozenset(kept), folder
         # A problem holds its network: one copy, which follows the one that is trained.
         self._twin = copy.deepcopy(model).eval()
         self._problem = cv.Problem(
-            self._twin, loss_fn=language_loss, data=[sequences], weights=len, memory=memory << 20
+            self._twin, loss_fn=language_loss, data=[own], weights=len, memory=memory << 20
         )
         self._starts: dict[str, Tensor] = {}
         shape, count = shape_of(model), len(self._steps)
@@ -89,7 +97,7 @@ class Measurements(Observer):
 
     def __call__(self, step: int) -> None:
         """Measure and keep the network after ``step`` updates, whichever is due."""
-        if step in self._kept and self._folder is not None:
+        if step in self._kept and self._folder is not None and self._rank == 0:
             save(self._model, self._folder, str(step))
         if step not in self._steps:
             return
@@ -97,38 +105,42 @@ class Measurements(Observer):
             for own, other in zip(self._twin.parameters(), self._model.parameters(), strict=True):
                 own.copy_(other)
         place = self._steps.index(step)
-        for name, value in self._values().items():
-            self.arrays[name][place] = value
+        self._look(place)
+        if np.isfinite(self.arrays["loss"][place]):
+            for name in MATRICES:
+                self._search(name, place)
 
     @torch.no_grad()
-    def _values(self) -> Mapping[str, float | np.ndarray]:
-        """What there is to say of the network at this moment."""
-        loss = residual = 0.0
-        mass: Tensor | float = 0.0 if self._attends else torch.nan
+    def _look(self, place: int) -> None:
+        """Loss, residual and attention on the first token."""
+        loss, residual = (torch.zeros((), dtype=torch.float64) for _ in range(2))
+        mass = torch.zeros(self.arrays["mass"].shape[1:], dtype=torch.float64)
         for sequences, weight in self._problem.batches():
+            share = self._share * weight
             own, logits = language_loss(self._twin, sequences)
-            loss += weight * float(own)
-            residual += weight * residual_norm(logits, sequences)
+            loss += share * own.cpu()
+            residual += share * residual_norm(logits, sequences)
             if self._attends:
-                mass = mass + weight * attention_mass(self._twin, sequences).double().cpu()
-        found = {"loss": loss, "residual": residual, "mass": np.asarray(mass)}
-        if not np.isfinite(loss):
-            return {}
-        return {**found, **self._eigenvalues()}
+                mass += share * attention_mass(self._twin, sequences).cpu()
+        found = {"loss": loss, "residual": residual, "mass": mass}
+        add_up(found.values(), self._problem.device)
+        for name, value in found.items():
+            self.arrays[name][place] = value.numpy()
+        if not self._attends:
+            self.arrays["mass"][place] = np.nan
 
-    def _eigenvalues(self) -> Mapping[str, float]:
-        found = {}
-        for name, matrix in MATRICES.items():
-            operator = matrix(self._problem)
-            with warnings.catch_warnings():
-                # Its residual stands beside each eigenvalue.
-                warnings.simplefilter("ignore", cv.ConvergenceWarning)
-                top = cv.top_eigenpairs(operator, 1, self._tolerance, start=self._starts.get(name))
-            self._starts[name] = top.eigenvectors()[:, 0]
-            assert top.residuals is not None
-            found[name] = float(top.eigenvalues[0])
-            found[f"{name}_error"] = float(top.residuals[0])
-        return found
+    def _search(self, name: str, place: int) -> None:
+        """The largest eigenvalue of a matrix, from the eigenvector of the measurement before."""
+        own = MATRICES[name](self._problem)
+        operator = cv.data_parallel(own) if self._count > 1 else own
+        with warnings.catch_warnings():
+            # Its residual stands beside each eigenvalue.
+            warnings.simplefilter("ignore", cv.ConvergenceWarning)
+            top = cv.top_eigenpairs(operator, 1, self._tolerance, start=self._starts.get(name))
+        assert top.residuals is not None
+        self._starts[name] = top.eigenvectors()[:, 0]
+        self.arrays[name][place] = float(top.eigenvalues[0])
+        self.arrays[f"{name}_error"][place] = float(top.residuals[0])
 
     def metrics(self, step: int) -> Mapping[str, float]:
         """The numbers of a measured step."""
