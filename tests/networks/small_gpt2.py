@@ -55,8 +55,8 @@ def config(**changes: Any) -> gpt2.Config:
     return gpt2.Config(**{**settings, **changes})
 
 
-def train(folder: Path, **changes: Any) -> Networks:
-    """All of them, as the pipeline trains them, in this process."""
+def train(folder: Path, cluster: str = "debug", **changes: Any) -> Networks:
+    """All of them, as the pipeline trains them, by default in this process."""
     return fan_out.train(
         "gpt2",
         gpt2.train,
@@ -64,7 +64,7 @@ def train(folder: Path, **changes: Any) -> Networks:
         TEXT,
         result=folder / "networks" / "gpt2",
         folder=folder / "shards",
-        launcher=fan_out.Launcher(cluster="debug"),
+        launcher=fan_out.Launcher(cluster=cluster),
     )
 
 
@@ -84,5 +84,6 @@ def slowly(folder: Path) -> None:
 
 if __name__ == "__main__":
     call = json.loads(sys.argv[1])
-    slowly(Path(call["folder"]))
+    if call["slowly"]:
+        slowly(Path(call["folder"]))
     train(Path(call["folder"]), **call["changes"])

@@ -1,7 +1,10 @@
 """Language models while they are trained: twins, measurements, and a training that was killed."""
 
+import contextlib
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -18,10 +21,12 @@ from hessian_spectra.models.gpt2 import attention_mass, gpt2, language_loss, loa
 from hessian_spectra.networks import gpt2 as networks
 from hessian_spectra.networks.tools import language_model
 from hessian_spectra.networks.tools.language_model import Measurements, measured_steps
+from hessian_spectra.networks.tools.result import read
 from tests.networks import small_gpt2
 from tests.networks.small_gpt2 import VOCABULARY, config
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = "tests.networks.small_gpt2"
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +161,9 @@ def test_a_killed_training_is_resumed_to_the_same_folder(tmp_path):
     whole = small_gpt2.train(tmp_path / "whole", **changes)
     killed = tmp_path / "killed"
     killed.mkdir()
-    command = [sys.executable, "-m", "tests.networks.small_gpt2"]
-    call = json.dumps({"folder": str(killed), "changes": changes})
-    process = subprocess.Popen([*command, call], cwd=ROOT, stderr=subprocess.DEVNULL)
+    call = json.dumps({"folder": str(killed), "changes": changes, "slowly": True})
+    command = [sys.executable, "-m", PROGRAM, call]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 100
     while 8 not in steps(killed):
         assert time.monotonic() < until, "the training does not go on"
@@ -172,6 +177,41 @@ def test_a_killed_training_is_resumed_to_the_same_folder(tmp_path):
     kept = {"gpt2/0/0.safetensors", "gpt2/0/8.safetensors"}
     assert set(content(killed / "networks")) == {"gpt2/arrays.npz"} | kept
     assert not list(killed.glob("shards/gpt2/*.unfinished"))
+
+
+def test_processes_of_torchrun_train_the_networks_of_one(tmp_path):
+    """Each of them together, and measure them together.
+
+    The sum of two gradients is the same in whatever order, so the weights are the same to the bit.
+    """
+    changes = {"variants": ["attention"], "accumulation": 2, "dropout": 0.2}
+    call = json.dumps({"folder": str(tmp_path / "two"), "changes": changes, "slowly": False})
+    torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", PROGRAM]
+    command = [sys.executable, "-m", *torchrun, call]
+    environment = os.environ | {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    # In a session of its own, with all that it starts.
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
+    try:
+        assert process.wait(120) == 0
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    one, two = small_gpt2.train(tmp_path / "one", **changes), read(tmp_path / "two/networks/gpt2")
+    assert two["train_loss"].tobytes() == one["train_loss"].tobytes()
+    weights = [
+        {k: v for k, v in content(x.folder).items() if "arrays" not in k} for x in (one, two)
+    ]
+    assert weights[0] == weights[1] != {}
+    # An eigenvalue is known up to its residual, which is another one then.
+    compared = {"loss": 1e-5, "residual": 1e-5, "mass": 1e-5, "hessian": 2e-3, "ggn": 2e-3}
+    for name, off in compared.items():
+        np.testing.assert_allclose(two[name], one[name], rtol=off, err_msg=name)
+
+
+def test_processes_of_torchrun_hand_items_to_nobody_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "some")
+    with pytest.raises(ValueError, match="cluster: expected debug for processes of torchrun, got"):
+        small_gpt2.train(tmp_path, cluster="local")
 
 
 def test_the_steps_of_a_schedule():

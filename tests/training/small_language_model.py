@@ -1,7 +1,5 @@
-"""A language model that is trained in a moment; run as a program, one of several processes."""
+"""A language model that is trained in a moment."""
 
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hessian_spectra.training import Pretraining, pretrain
-from hessian_spectra.training.ranks import joined, rank_and_count
 
 VOCABULARY, CONTEXT = 11, 5
 TOKENS = np.random.default_rng(0).integers(0, VOCABULARY, 200).astype(np.uint16)
@@ -65,13 +62,3 @@ def trained(model: nn.Module, settings: Pretraining, **more: object) -> np.ndarr
     """The losses of a training; the model is changed."""
     call = {"context": CONTEXT, "seed": 7, **more}
     return pretrain(model, loss, TOKENS, settings, **call)  # type: ignore[arg-type]
-
-
-if __name__ == "__main__":
-    with joined() as device:
-        model = Model(dropout=0.2).to(device)
-        losses = trained(model, plan(accumulation=4))
-        vector = nn.utils.parameters_to_vector(model.parameters()).detach()
-        rank, count = rank_and_count()
-        assert count == 2
-        np.savez(Path(sys.argv[1]) / f"{rank}.npz", losses=losses, weights=vector.cpu().numpy())

@@ -1,11 +1,6 @@
-"""Pre-training: against a plain loop, interrupted and in several processes the same training."""
+"""Pre-training: against a plain loop, and interrupted the same training."""
 
 import math
-import os
-import socket
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +11,6 @@ from hessian_spectra.data.tools.tokens import batch
 from hessian_spectra.training import Observer, language_model, unfinished
 from tests.training import small_language_model as small
 from tests.training.small_language_model import CONTEXT, TOKENS, Model, loss, plan, trained
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def weights(model):
@@ -211,31 +204,6 @@ def test_a_divergence_ends_the_training():
     (end, *rest) = np.flatnonzero(~np.isfinite(losses))
     assert 0 < end < 12
     assert rest == list(range(end + 1, 12))
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def test_two_processes_are_one(tmp_path):
-    """Their gradients are added up; only the order of sums differs."""
-    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
-    shared |= {"GLOO_SOCKET_IFNAME": "lo", "TORCHELASTIC_RUN_ID": "test", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "tests.training.small_language_model", str(tmp_path)]
-    processes = [
-        subprocess.Popen(command, cwd=ROOT, env=os.environ | shared | {"RANK": rank})
-        for rank in "01"
-    ]
-    assert [process.wait(120) for process in processes] == [0, 0]
-    alone = Model(dropout=0.2)
-    losses = trained(alone, plan(accumulation=4))
-    ranks = [np.load(tmp_path / f"{rank}.npz") for rank in (0, 1)]
-    for found in ranks:
-        np.testing.assert_allclose(found["losses"], losses, rtol=1e-12)
-        np.testing.assert_allclose(found["weights"], weights(alone).numpy(), rtol=1e-10)
-    assert ranks[0]["weights"].tobytes() == ranks[1]["weights"].tobytes()
 
 
 def test_processes_share_the_micro_batches_evenly(monkeypatch):

@@ -13,6 +13,7 @@ from hessian_spectra.fan_out.ledger import one_at_a_time
 from hessian_spectra.fan_out.plan import Plan, plan
 from hessian_spectra.fan_out.progress import Progress, duration
 from hessian_spectra.fan_out.shards import Shards
+from hessian_spectra.fan_out.worker import follows, together
 from hessian_spectra.networks.tools.result import Networks, write
 from hessian_spectra.results import Arrays
 from hessian_spectra.validation import require
@@ -47,6 +48,7 @@ def _compute(plan: Plan, shards: Shards, launcher: Launcher, progress: Progress)
     """Compute what is missing; the number of attempts that failed."""
     if launcher.cluster == "debug":
         return _in_this_process(plan, shards, progress)
+    require(not together(), "cluster", "debug for processes of torchrun", launcher.cluster)
     # They need submitit, which is imported only where jobs are submitted.
     from hessian_spectra.fan_out.drive import Driver
     from hessian_spectra.fan_out.local import ended_by_termination
@@ -160,6 +162,9 @@ def train(
 ) -> Networks:
     """Train networks and keep them in a folder of their own, whole or not at all.
 
+    Under ``torchrun`` its processes train each network together, one after the other; the first of
+    them keeps the result.
+
     What a training wrote into ``run.folder`` is there beside the arrays; of a training that fans
     out, in a folder for each item that did so, ``0`` for the first.
 
@@ -179,11 +184,14 @@ def train(
 
     Raises:
         FanOutError: some items could not be computed; those that could are kept.
+        ValueError: processes of ``torchrun`` are told to hand items to others.
     """
     spread = work if isinstance(work, FanOut) else alone(work)
     if spread is not work and launcher.cluster == "local":
         launcher = replace(launcher, cluster="debug")
     arrays = run(name, spread, config, data, folder=folder, launcher=launcher, live=live)
+    if follows():
+        return Networks(arrays, result)
     shards, order = shards_of(name, folder), plan(spread, config, data).order
     places = map(str, range(len(order))) if spread is work else ["."]
     beside = zip(places, map(shards.beside, order), strict=True)

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import shutil
+import time
 import traceback
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
@@ -82,6 +83,11 @@ class Shards:
     def has(self, key: str) -> bool:
         """Whether an item's shard is there."""
         return self.path(key).exists()
+
+    def wait_for(self, key: str) -> None:
+        """Return when another process, which has just computed an item, has kept it."""
+        while not self.has(key):
+            time.sleep(0.05)
 
     def write(self, key: str, arrays: Arrays, seconds: float) -> None:
         """Write an item's shard; the arrays come last, because their file is what counts."""

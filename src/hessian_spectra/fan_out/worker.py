@@ -14,11 +14,21 @@ from hessian_spectra.fan_out.items import plain
 from hessian_spectra.fan_out.shards import Shards
 from hessian_spectra.provenance import code_of
 from hessian_spectra.results import Arrays
-from hessian_spectra.work import Item, Live, unseen
+from hessian_spectra.work import Item, Live, Run, unseen
 
 # One thread for each worker: as many workers as cores are faster than threads, and the bytes of a
 # result depend on the number of threads.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+
+
+def together() -> bool:
+    """Whether ``torchrun`` has started this process, so that several compute each item together."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def follows() -> bool:
+    """Whether it is another one of these processes that keeps what they compute."""
+    return together() and os.environ.get("RANK", "0") != "0"
 
 
 @dataclass(frozen=True)
@@ -51,11 +61,16 @@ class Function:
                 self._train(function, key, item, title, shards) if self.trains else function(**item)
             )
             seconds = time.perf_counter() - started
-        shards.write(key, arrays, seconds)
+        if follows():
+            shards.wait_for(key)
+        else:
+            shards.write(key, arrays, seconds)
 
     def _train(
         self, function: Callable[..., Arrays], key: str, item: Item, title: str, shards: Shards
     ) -> Arrays:
+        if follows():
+            return function(**item, run=Run(checkpoint=shards.unfinished(key)))
         with self.live(title, key, plain(item)) as log:
             return function(**item, run=shards.run(key, log))
 

@@ -20,7 +20,7 @@ from hessian_spectra.networks.tools.language_model import Measurements, measured
 from hessian_spectra.results import Arrays
 from hessian_spectra.training.language_model import pretrain
 from hessian_spectra.training.pretraining import Pretraining
-from hessian_spectra.training.ranks import joined
+from hessian_spectra.training.ranks import join
 from hessian_spectra.validation import require, require_at_least, require_different
 from hessian_spectra.work import FanOut, Item, Run
 
@@ -156,31 +156,31 @@ def compute(
     shape = settings.shape(variant, vocabulary)
     # Weights are written beside the unfinished state: what an interrupted run left is cleared away.
     weights = run.checkpoint / "weights" if run.checkpoint else run.folder
-    with joined() as device:
-        model = gpt2(shape, seed).to(device)
-        sequences = batch(text, step=MEASURED, size=settings.sequences, length=context, seed=seed)
-        measurements = Measurements(
-            model,
-            sequences.to(device),
-            settings.measured_at,
-            kept=settings.kept,
-            folder=weights,
-            tolerance=settings.tolerance,
-            memory=settings.memory,
-        )
-        losses = pretrain(
-            model,
-            language_loss,
-            text,
-            settings,
-            context=context,
-            seed=seed,
-            observer=measurements,
-            observed=measurements.observed,
-            log=run.log,
-            checkpoint=run.checkpoint,
-            identity=variant,
-        )
+    device = join()
+    model = gpt2(shape, seed).to(device)
+    sequences = batch(text, step=MEASURED, size=settings.sequences, length=context, seed=seed)
+    measurements = Measurements(
+        model,
+        sequences.to(device),
+        settings.measured_at,
+        kept=settings.kept,
+        folder=weights,
+        tolerance=settings.tolerance,
+        memory=settings.memory,
+    )
+    losses = pretrain(
+        model,
+        language_loss,
+        text,
+        settings,
+        context=context,
+        seed=seed,
+        observer=measurements,
+        observed=measurements.observed,
+        log=run.log,
+        checkpoint=run.checkpoint,
+        identity=variant,
+    )
     if run.folder and weights and weights != run.folder and weights.exists():
         shutil.copytree(weights, run.folder, dirs_exist_ok=True)
     counted = {"parameters": np.array(parameter_count(shape)), "train_loss": losses}

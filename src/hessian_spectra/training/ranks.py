@@ -1,8 +1,8 @@
 """Several processes that train one network together, as ``torchrun`` starts them."""
 
+import atexit
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, distributed
@@ -20,16 +20,14 @@ def rank_and_count() -> tuple[int, int]:
     return 0, 1
 
 
-@contextmanager
-def joined() -> Iterator[torch.device]:
-    """The device of this process, which has joined the others if ``torchrun`` has started it.
+def join() -> torch.device:
+    """The device of this process, which joins the others for good if ``torchrun`` has started it.
 
     That is a GPU if torch sees one, of several the one that has the number of the process on its
     machine; else the CPU.
 
     Example:
-        >>> with joined() as device:
-        ...     device.type in ("cpu", "cuda")
+        >>> join().type in ("cpu", "cuda")
         True
     """
     device = torch.device("cpu")
@@ -37,14 +35,11 @@ def joined() -> Iterator[torch.device]:
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
         torch.cuda.set_device(device)
     # torchrun says in its variables how the processes find each other.
-    started = "TORCHELASTIC_RUN_ID" in os.environ and not distributed.is_initialized()
-    if started:
+    if "TORCHELASTIC_RUN_ID" in os.environ and not distributed.is_initialized():
         distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    try:
-        yield device
-    finally:
-        if started:
-            distributed.destroy_process_group()
+        # Not before: a second group would meet what the first left at the place of rendezvous.
+        atexit.register(distributed.destroy_process_group)
+    return device
 
 
 def add_up(tensors: Iterable[Tensor], device: torch.device | None = None) -> None:
