@@ -21,14 +21,18 @@ def _held(name: str) -> float:
     return int(found[1]) / 1000
 
 
+def give_back() -> None:
+    """Give memory that was freed back to the system, which malloc else keeps for itself."""
+    ctypes.CDLL(None).malloc_trim(0)
+
+
 def _measure(function: Callable[[], object], answer: Connection) -> None:
     try:
         gc.collect()
         # What was freed before would be used again without being seen.
-        libc = ctypes.CDLL(None)
-        libc.malloc_trim(0)
+        give_back()
         # It has also raised the size from which blocks are given back at once: as at the start.
-        libc.mallopt(_MMAP_THRESHOLD, 128 * 1024)
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 128 * 1024)
         with open("/proc/self/clear_refs", "w") as reset:
             reset.write("5")
         before = _held("VmRSS")

@@ -7,10 +7,10 @@ from hessian_spectra.curvature.batches import Batch, part, rows, tensors
 from hessian_spectra.curvature.network import FixedNetwork, first_derivatives
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
 
-# What a product takes at its peak: so many times what the graph keeps (measured, 1.4 for a layer of
-# GPT-2 to 2.3 for shallow perceptrons and convolutions), and so many vectors as long as θ: a copy
-# of it, the gradient, the product, and its pieces.
-_GRAPHS = 2.5
+# What a product takes at its peak: so many times what the graph keeps (measured, 1.4 for GPT-2, 2.3
+# for shallow perceptrons and convolutions, 3.1 for a deep and narrow perceptron), and so many
+# vectors as long as θ: a copy of it, the gradient, the product, and its pieces.
+_GRAPHS = 3
 _VECTORS = 4
 
 
