@@ -93,6 +93,19 @@ def pretrain(
             or the state in the folder is damaged or that of another training.
 
     Source: nanoGPT (Karpathy 2022), as singh2026cracking, D.1.5, has it.
+
+    Example:
+        >>> plan = Pretraining(steps=100, batch_size=8, accumulation=1, learning_rate=0.1,
+        ...                    smallest_learning_rate=0.01, warmup=5, decay_steps=100,
+        ...                    weight_decay=0.0, betas=[0.9, 0.95], clip=1.0,
+        ...                    precision="float32", compile=False)
+        >>> def loss(model, tokens):
+        ...     logits = model(tokens[:, :-1])
+        ...     return nn.functional.cross_entropy(logits.mT, tokens[:, 1:]), logits
+        >>> text = np.array([0, 1, 2] * 20)  # each token tells the next one
+        >>> losses = pretrain(nn.Embedding(3, 3), loss, text, plan, context=4, seed=0)
+        >>> bool(losses[-1] < 0.1 < losses[0])
+        True
     """
     rank, count = rank_and_count()
     expected = f"a multiple of the {count} processes"
