@@ -84,6 +84,8 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "data_scale": {"width": 4, "second_width": 6, "scales": 4},
         "depth_and_norm": {"largest_depth": 4, "contour_points": 9, "largest_width": 5},
+        "gauss_newton_error": {"points": 30},
+        "gauss_newton_parts": {"probes": 2, "tolerance": 0.01},
         "gd_subspace": {"width": 4, "steps": 12, "numeric_every": 2},
         "identities": {"instances": 6, "width": 4, "points": 6},
         "learning_phases": {"instances": 12, "without_signal": 4, "width": 4},
@@ -204,6 +206,10 @@ class Sampler:
         self.config = config
         self._made: dict[str, Any] = {}
         self._folder = tempfile.TemporaryDirectory()
+
+    def close(self) -> None:
+        """Remove what was trained in a folder."""
+        self._folder.cleanup()
 
     def studies(self, kind: str) -> list[str]:
         """The studies of a kind."""

@@ -1,5 +1,8 @@
 """Any setting that the schema accepts goes through sides, figure and claims."""
 
+from collections.abc import Iterator
+from contextlib import closing
+
 import pytest
 
 from pipelines import schema
@@ -25,8 +28,9 @@ NAMED = [
 
 
 @pytest.fixture(scope="module")
-def sampler() -> Sampler:
-    return Sampler(compose())
+def sampler() -> Iterator[Sampler]:
+    with closing(Sampler(compose())) as found:
+        yield found
 
 
 def unlawful(sampler: Sampler, overrides: list[Override]) -> list[str]:

@@ -1,0 +1,1 @@
+"""Language models: GPT-2 with attention and without, through their pre-training."""

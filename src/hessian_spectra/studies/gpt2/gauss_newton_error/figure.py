@@ -1,0 +1,188 @@
+"""The relative error of the largest GGN eigenvalue with and without attention, and what it adds."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from hessian_spectra.drawing import style
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.studies.gpt2.drawing import LOOKS
+from hessian_spectra.studies.gpt2.gauss_newton_error.reading import Reading
+from hessian_spectra.studies.gpt2.seeds import ATTENTION, TWIN
+
+AXES = {
+    "residual": "mean residual norm",
+    "loss": "loss",
+    "step": "step",
+    "sharpness": "largest Hessian eigenvalue",
+}
+FALLING = ("residual", "loss")  # drawn so that training goes to the right
+RUN: dict[str, Any] = {"linewidth": 0.6, "markersize": 2.0, "alpha": 0.6}
+BAND: dict[str, Any] = {"alpha": 0.22, "linewidth": 0}
+
+
+def _draw_runs(axes: Axes, reading: Reading, along: str, *, marked: bool) -> None:
+    """Each run as it was measured."""
+    for variant in reading.variants:
+        colour, marker, _ = LOOKS[variant]
+        errors = reading["measured"][reading.place("variant", variant)]
+        for x, error in zip(reading.runs("x", along, variant), errors, strict=True):
+            axes.plot(x, error, color=colour, marker=marker if marked else "", **RUN)
+
+
+def _draw_means(axes: Axes, reading: Reading, along: str) -> None:
+    """Mean over the seeds and its standard error, where all seeds are."""
+    level = reading.level(along)
+    for variant in reading.variants:
+        colour = LOOKS[variant][0]
+        mean, error = reading.mean(along, variant)
+        axes.plot(level, mean, color=colour, linewidth=1.6)
+        axes.fill_between(level, mean - error, mean + error, color=colour, **BAND)
+
+
+def _draw_difference(axes: Axes, reading: Reading, along: str) -> None:
+    """What attention adds: its mean with the interval, or each pair of runs."""
+    axes.axhline(0, color=style.BLACK, linewidth=0.8)
+    try:
+        found = reading.difference(along)
+    except NothingToMeasure as missing:
+        axes.text(0.5, 0.6, str(missing).partition("configuration ")[2], ha="center",
+                  transform=axes.transAxes, fontsize=7)  # fmt: skip
+        return
+    if reading.shown == "runs":
+        pairs = reading.runs("error", along, ATTENTION) - reading.runs("error", along, TWIN)
+        axes.plot(reading.level(along), pairs.T, color=style.BLACK, linewidth=0.8)
+    else:
+        axes.plot(found.level, found.mean, color=style.BLACK, linewidth=1.2)
+        if np.isfinite(found.low).all():
+            axes.fill_between(found.level, found.low, found.high, color=style.GREY, **BAND)
+        # The interval of few seeds may be many times as wide as the mean is high.
+        least, most = min(found.mean.min(), 0.0), max(found.mean.max(), 0.0)
+        room = 0.5 * (most - least) or 1.0
+        axes.set_ylim(least - room, most + room)
+
+
+def _draw_loss(axes: Axes, reading: Reading) -> None:
+    for variant in reading.variants:
+        colour, losses = LOOKS[variant][0], reading["loss"][reading.place("variant", variant)]
+        axes.plot(reading["step"], losses.T, color=colour, **RUN)
+        axes.plot(reading["step"], losses.mean(axis=0), color=colour, linewidth=1.6)
+    axes.set_ylabel("loss")
+
+
+def _column(grid: np.ndarray, reading: Reading, along: str) -> None:
+    """The panels along one quantity, on one horizontal axis."""
+    *losses, errors, difference = grid
+    for axes in losses:
+        axes.set_visible(along == "step")
+    if losses and along == "step":
+        _draw_loss(losses[0], reading)
+    single = reading.shown == "runs"
+    _draw_runs(errors, reading, along, marked=single)
+    if not single:
+        _draw_means(errors, reading, along)
+    if np.nanmax(reading["measured"], initial=0.0) > 0:
+        errors.set_yscale("log")
+    _draw_difference(difference, reading, along)
+    difference.set_xlabel(AXES[along])
+    if along in FALLING:
+        difference.invert_xaxis()
+    if along == "sharpness" and (reading.level(along) > 0).all():
+        difference.set_xscale("log")
+
+
+def draw(reading: Reading) -> Figure:
+    """The errors, and what attention adds to them, along each quantity; the loss along the step."""
+    along = reading.along
+    ratios = (1.0,) * ("step" in along) + (1.5, 1.0)
+    figure, grid = style.panels(
+        len(ratios),
+        len(along),
+        height=2.1,
+        width=style.FULL_WIDTH if len(along) > 1 else 0.72 * style.FULL_WIDTH,
+        height_ratios=ratios,
+        sharex="col",
+        squeeze=False,
+    )
+    for letter, column, name in zip(style.letters(), grid.T, along, strict=False):
+        _column(column, reading, name)
+        top = next(axes for axes in column if axes.get_visible())
+        prefix = f"({letter}) " if len(along) > 1 else ""
+        style.letter(top, f"{prefix}at equal {AXES[name].removeprefix('mean ')}")
+    grid[-2, 0].set_ylabel(r"relative error of $\lambda_{\max}$(GGN)")
+    grid[-1, 0].set_ylabel("what attention\nadds to it")
+    figure.align_ylabels(grid[:, 0])
+    figure.legend(handles=_handles(reading), loc="outside upper center", ncols=2)
+    return figure
+
+
+def _handles(reading: Reading) -> list[Any]:
+    single = reading.shown == "runs"
+    found: list[Any] = [
+        Line2D([], [], color=colour, marker=marker if single else "", markersize=3, label=label)
+        for colour, marker, label in (LOOKS[variant] for variant in reading.variants)
+    ]
+    if single:
+        return [*found, Line2D([], [], color=style.BLACK, linewidth=0.8, label="a pair of runs")]
+    return [
+        *found,
+        Line2D([], [], color=style.GREY, linewidth=0.6, label="a run, as measured"),
+        Patch(color=style.GREY, alpha=0.4, label="standard error; below: 95 % interval"),
+    ]
+
+
+def _numbers(reading: Reading, along: str) -> str:
+    """The share of the levels at which the error is larger with attention."""
+    try:
+        if reading.shown == "runs":
+            shares = ", ".join(f"{share:.0%}" for share in reading.share_of_each_pair(along))
+            return f"at equal {AXES[along]} in {shares} of the range that a pair has in common"
+        share = reading.share(along)
+        found = reading.difference(along).level
+    except NothingToMeasure as missing:
+        return str(missing)
+    return (
+        f"at equal {AXES[along]} in {share.value:.0%} [{share.low:.0%}, {share.high:.0%}] of the "
+        f"range common to all runs, {found[0]:.3g} to {found[-1]:.3g}"
+    )
+
+
+def _rises(reading: Reading, along: str) -> str:
+    """How often what falls in training is larger at a measurement than at the one before."""
+    rises = np.diff(reading["x"][reading.place("along", along)], axis=-1)
+    known = np.isfinite(rises)
+    share = (rises[known] > 0).mean() if known.any() else 0.0
+    return f"the {AXES[along]} rises from one measurement to the next in {share:.0%} of the cases"
+
+
+def caption(reading: Reading) -> str:
+    """What is to be seen, with the measured numbers."""
+    sizes = ", ".join(
+        f"{count:,} weights {LOOKS[name][2]}"
+        for name, count in zip(reading.variants, reading["parameters"].tolist(), strict=True)
+    )
+    last, seeds = int(reading["step"][-1]), len(reading["seed"])
+    off, errors = reading["measured_uncertainty"], reading["measured"]
+    known = np.isfinite(off)
+    open_ = f"at most {off[known].max():.1e}" if known.any() else "unknown"
+    small = f"{errors[known].min():.1e}" if known.any() else "unknown"
+    falling = [_rises(reading, name) for name in reading.along if name in FALLING]
+    drawn = (
+        "Each run as measured, below the difference of each pair of runs, interpolated"
+        if reading.shown == "runs"
+        else f"Mean over {seeds} seeds and standard error, below the difference paired by seed "
+        "with Student's 95 % interval; each run interpolated"
+    )
+    folds = f" ({'; '.join(falling)})" if falling else ""
+    shares = "; ".join(_numbers(reading, name) for name in reading.along)
+    return (
+        f"Relative error |1 − λ_max(GGN)/λ_max(H)| of language models through {last} steps of "
+        f"pre-training ({sizes}). {drawn} straight between measurements in the order of training, "
+        f"by its mean where it has a level several times{folds}. The error is larger with "
+        f"attention {shares}. What the eigenvalues' residuals leave open is {open_}, the smallest "
+        f"error {small}."
+    )

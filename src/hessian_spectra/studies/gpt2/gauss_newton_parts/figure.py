@@ -1,0 +1,144 @@
+"""The GGN's error by product and loss, and which weights it belongs to."""
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from hessian_spectra.drawing import style
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.studies.gpt2.drawing import LOOKS
+from hessian_spectra.studies.gpt2.gauss_newton_parts.reading import (
+    RELEASED,
+    RIGHT,
+    Reading,
+)
+
+LINES: dict[str, Any] = {"right": "-", "released": "--", "squared": ":"}
+NAMES = {"right": "right product", "released": "released product", "squared": "squared loss"}
+POINT: dict[str, Any] = {"linestyle": "none", "markersize": 3.5, "alpha": 0.7}
+# How far apart the architectures stand beside a group of weights.
+ASIDE = 0.16
+
+
+def _draw_errors(axes: Axes, reading: Reading) -> None:
+    """Each run's error at the kept steps."""
+    step = reading["step"]
+    for held, line in LINES.items():
+        errors = reading.error(held).value
+        for variant, runs in zip(reading.variants, errors, strict=True):
+            colour, marker, _ = LOOKS[variant]
+            axes.plot(step, runs.T, color=colour, linestyle=line, marker=marker,
+                      linewidth=0.8, markersize=2.5)  # fmt: skip
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("step")
+    axes.set_ylabel(r"relative error of $\lambda_{\max}$(GGN)")
+
+
+def _draw_groups(axes: Axes, reading: Reading, shares: np.ndarray) -> None:
+    """A number of each group of weights ``(V, S, g)``, each run at the last step."""
+    groups = np.arange(len(reading.groups))
+    for place, (variant, runs) in enumerate(zip(reading.variants, shares, strict=True)):
+        colour, marker, _ = LOOKS[variant]
+        x = groups + ASIDE * (place - (len(shares) - 1) / 2)
+        look: dict[str, Any] = {
+            "linestyle": "none",
+            "marker": marker,
+            "markersize": 3.5,
+            "alpha": 0.7,
+        }
+        axes.plot(x, runs.T, color=colour, **look)
+    axes.axhline(0, color=style.BLACK, linewidth=0.8)
+    axes.set_xticks(groups, [name.replace("MLP", "MLPs") for name in reading.groups])
+    axes.set_xlabel("weights")
+
+
+def draw(reading: Reading) -> Figure:
+    """Errors by step, and three numbers of each group of weights."""
+    figure, grid = style.panels(2, 2, height=2.2)
+    _draw_errors(grid[0, 0], reading)
+    shares = {
+        "what the GGN misses of their rows": (reading.missing(), r"$\|F_g\| \, / \, \|H_g\|$"),
+        "their part of the top eigenvalue's gap": (
+            reading["missed"],
+            r"$v_g^\top (F v)_g \, / \, \lambda_{\max}$",
+        ),
+        "error of the released product's rows": (
+            reading.missing("released_rows"),
+            r"$\|E_g\| \, / \, \|H_g\|$",
+        ),
+    }
+    style.letter(grid[0, 0], "(a) error by product and loss")
+    for axes, letter, (title, (share, label)) in zip(
+        grid.flat[1:], "bcd", shares.items(), strict=True
+    ):
+        _draw_groups(axes, reading, share[:, :, -1])
+        axes.set_ylabel(label)
+        style.letter(axes, f"({letter}) {title}")
+    figure.legend(handles=_handles(reading), loc="outside upper center", ncols=3)
+    return figure
+
+
+def _handles(reading: Reading) -> list[Any]:
+    looks: dict[str, Any] = {"linewidth": 0.8, "color": style.GREY}
+    return [
+        Line2D([], [], color=colour, marker=marker, markersize=3.5, linestyle="none", label=label)
+        for colour, marker, label in (LOOKS[variant] for variant in reading.variants)
+    ] + [Line2D([], [], linestyle=line, label=NAMES[held], **looks) for held, line in LINES.items()]
+
+
+def _errors(reading: Reading, held: str) -> str:
+    """Mean errors after the last step by architecture."""
+    found = reading.error(held).value[:, :, -1].mean(axis=1)
+    return " and ".join(
+        f"{error:.2g} {LOOKS[name][2]}" if np.isfinite(error) else f"unknown {LOOKS[name][2]}"
+        for name, error in zip(reading.variants, found, strict=True)
+    )
+
+
+def _added(reading: Reading) -> str:
+    """What attention adds to the error by either product."""
+    try:
+        one, other = (reading.added(held) for held in (RIGHT, RELEASED))
+    except NothingToMeasure as missing:
+        return str(missing)
+    return f"attention adds {_text(one)} with the right product, {_text(other)} with the released"
+
+
+def _text(found: Estimate) -> str:
+    """A number with its interval; that of a single seed is unbounded."""
+    bounded = math.isfinite(found.low) and math.isfinite(found.high)
+    return f"{found.value:.2g}" + (f" [{found.low:.2g}, {found.high:.2g}]" if bounded else "")
+
+
+def _shares(reading: Reading) -> str:
+    """What the GGN misses of each group, of the last step's mean over seeds."""
+    found = reading.missing()[:, :, -1].mean(axis=1)
+    texts = []
+    for name, shares in zip(reading.variants, found, strict=True):
+        known = zip(reading.groups, shares, strict=True)
+        parts = ", ".join(f"{group} {share:.0%}" for group, share in known if np.isfinite(share))
+        texts.append(f"{LOOKS[name][2]}: {parts}")
+    return "; ".join(texts)
+
+
+def caption(reading: Reading) -> str:
+    """What is to be seen, with the measured numbers."""
+    shift = np.abs(reading.released_shift)
+    known = shift[np.isfinite(shift)]
+    most = f"at most {known.max():.1e}" if known.size else "by an unknown share"
+    errors = "; ".join(f"{name}: {_errors(reading, held)}" for held, name in NAMES.items())
+    return (
+        f"(a) Relative error of the GGN's largest eigenvalue in pre-trained language models, each "
+        "run at the steps whose weights are kept: with the right Hessian-vector product, with that "
+        "of curvlinops as it is released, which is wrong for the weights of layer norms, and with "
+        f"the squared loss of the logits. Mean after {int(reading['step'][-1])} steps: {errors}. "
+        f"By itself {_added(reading)}; the largest Hessian eigenvalue changes by {most}. (b) "
+        "Share of F = H − GGN in H, in the Frobenius norm of the rows of each group of weights, by "
+        f"{reading['hessian_rows'].shape[-2]} random probes; {_shares(reading)}. (c) Their parts "
+        "of vᵀFv, with v the Hessian's top eigenvector, over the eigenvalue. (d) Share of the "
+        "released product's error E in H, likewise."
+    )

@@ -1,0 +1,102 @@
+"""What the GGN of language models misses, as figure and claims read it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.gpt2.seeds import ATTENTION, TWIN, mean_over_seeds
+
+# The errors that stand side by side: which arrays the Hessian's and the GGN's eigenvalue are.
+HELD_TO = {
+    "right": ("hessian", "ggn"),
+    "released": ("released", "ggn"),
+    "squared": ("squared_hessian", "squared_ggn"),
+}
+RIGHT, RELEASED = "right", "released"
+
+
+class Error(NamedTuple):
+    """The relative error of the largest GGN eigenvalue, ``(V, S, k)``.
+
+    Attributes:
+        value: ``|1 − λ_max(GGN) / λ_max(H)|``.
+        uncertainty: how far the residuals of the two eigenvalues let it be off.
+    """
+
+    value: np.ndarray
+    uncertainty: np.ndarray
+
+
+class Reading(StudyArrays):
+    """Eigenvalues and norms at kept weights of V variants, S seeds and k steps.
+
+    What is about an architecture raises ``NothingToMeasure`` where the study lacks it.
+    """
+
+    @property
+    def variants(self) -> list[str]:
+        """The architectures."""
+        return [str(name) for name in self["variant"]]
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups of weights."""
+        return [str(name) for name in self["group"]]
+
+    def place(self, variant: str) -> int:
+        """Where an architecture stands on the first axis."""
+        if variant not in self.variants:
+            raise NothingToMeasure(f"this configuration leaves out variant {variant}")
+        return self.variants.index(variant)
+
+    def error(self, held_to: str) -> Error:
+        """The error of the GGN, held to one of :data:`HELD_TO`."""
+        hessian, ggn = HELD_TO[held_to]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self[ggn] / self[hessian]
+            off = np.abs(ratio) * (self[f"{ggn}_error"] + self[f"{hessian}_error"])
+        return Error(np.abs(1 - ratio), off)
+
+    def added(self, held_to: str) -> Estimate:
+        """What attention adds to the error at the last step, its mean over seeds."""
+        found = self.error(held_to)
+        one, other = self.place(ATTENTION), self.place(TWIN)
+        samples = (found.value[one] - found.value[other])[:, -1]
+        off = (found.uncertainty[one] + found.uncertainty[other])[:, -1]
+        if not np.isfinite(samples).all():
+            raise NothingToMeasure("in this configuration a run has no error at its last step")
+        return mean_over_seeds(samples, off)
+
+    @property
+    def released_shift(self) -> np.ndarray:
+        """``λ_max(released) / λ_max(H) − 1``, ``(V, S, k)``."""
+        return np.asarray(self["released"] / self["hessian"] - 1)
+
+    def missing(self, rows: str = "functional_rows") -> np.ndarray:
+        """The share ``‖A_g‖_F / ‖H_g‖_F`` of each group's rows, ``(V, S, k, g)``; NaN without it.
+
+        Args:
+            rows: of ``A``: those of F = H − G, or ``released_rows``, of the released product's
+                error.
+        """
+        one, other = (self[name].mean(axis=-2) for name in (rows, "hessian_rows"))
+        return np.sqrt(np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0))
+
+    def missing_difference(self, variant: str, first: str, second: str) -> Estimate:
+        """By how much the share of one group is above that of another, at the last step."""
+        shares = self.missing()[self.place(variant), :, -1]
+        samples = shares[:, self.groups.index(first)] - shares[:, self.groups.index(second)]
+        if not np.isfinite(samples).all():
+            raise NothingToMeasure(f"in this configuration a run has no {first} or no {second}")
+        return mean_over_seeds(samples, np.zeros(len(samples)))
+
+    def part_of_the_gap(self, variant: str, group: str) -> Estimate:
+        """A group's part ``v_gᵀ (F v)_g / vᵀFv`` at the Hessian's top eigenvector v, last step."""
+        parts = self["missed"][self.place(variant), :, -1]
+        gap = parts.sum(axis=-1)
+        if not (gap > 0).all():
+            raise NothingToMeasure("in this configuration a run's GGN misses nothing at the top")
+        samples = parts[:, self.groups.index(group)] / gap
+        return mean_over_seeds(samples, np.zeros(len(samples)))

@@ -1,0 +1,232 @@
+"""What the GGN of language models misses: by kind of weights, by loss, with which product.
+
+The Hessian is ``H = G + F``, where the functional part ``F`` sums the second derivatives of the
+outputs, each by the loss's derivative with respect to it. At kept weights of a pre-training stand
+here:
+
+- the largest eigenvalues of ``H`` and ``G``, of ``H`` also by the product of curvlinops as it is
+  released, which is wrong for the weights of layer norms, and both for the squared loss instead of
+  the cross-entropy;
+- the parts ``v_gᵀ (F v)_g`` of ``vᵀ F v`` in which each group ``g`` of weights has its share, ``v``
+  the top eigenvector of ``H``;
+- the squared Frobenius norms of the rows of ``H``, ``F`` and the released product's error that
+  belong to a group: the mean of ``|(A z)_g|²`` over vectors ``z`` of random signs.
+"""
+
+import hashlib
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.models import gpt2
+from hessian_spectra.networks.base import shared
+from hessian_spectra.networks.tools.result import Networks
+from hessian_spectra.results import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.studies.base import EnsembleStudyConfig
+from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.work import FanOut, Item
+
+# The groups of weights, by what is in the name of a parameter.
+GROUPS = {"attention": ".attn.", "MLP": ".mlp.", "norm": "ln_", "embedding": ".w"}
+# The most products of a search that starts from the eigenvector of the right matrix: with products
+# that are not symmetric no residual falls below their asymmetry.
+RELEASED_PRODUCTS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the measurement of a network depends on.
+
+    Args:
+        seed: of the random vectors.
+        tolerance: relative residual of the eigenvalues.
+        probes: random vectors of the Frobenius norms.
+        memory: megabytes that a product may take, about.
+    """
+
+    seed: int
+    tolerance: float
+    probes: int
+    memory: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, EnsembleStudyConfig):
+    """The study's configuration."""
+
+    def __post_init__(self) -> None:
+        fits = 1e-6 <= self.tolerance <= 0.1
+        require(fits, "tolerance", "a relative residual from 1e-6 to 0.1", self.tolerance)
+        require_at_least(2, self, "probes")
+        require_at_least(1, self, "memory")
+
+    def require_networks(self, networks: Any) -> None:
+        """Refuse networks that are no language models, or of which no weights are kept."""
+        there = hasattr(networks, "variants") and bool(getattr(networks, "kept", ()))
+        require(there, "ensemble", "language models of which weights are kept", self.ensemble)
+
+
+def group_of(name: str) -> str:
+    """The group that a parameter of GPT-2 belongs to.
+
+    Example:
+        >>> [group_of(f"transformer.{name}") for name in ("h.0.attn.c_attn.weight", "wte.weight")]
+        ['attention', 'embedding']
+        >>> group_of("transformer.h.3.ln_2.bias"), group_of("transformer.ln_f.weight")
+        ('norm', 'norm')
+    """
+    return next(group for group, part in GROUPS.items() if part in name)
+
+
+def _sums(problem: cv.Problem, values: Tensor) -> np.ndarray:
+    """The sum of a vector ``(p,)`` over each group of weights, ``(g,)``, in float64."""
+    found = dict.fromkeys(GROUPS, 0.0)
+    for name, part in zip(problem.names, problem.split(values), strict=True):
+        found[group_of(name)] += float(part.double().sum())
+    return np.array(list(found.values()))
+
+
+class _Top:
+    """Largest eigenvalues of several matrices."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.arrays: Arrays = {}
+
+    def __call__(
+        self,
+        name: str,
+        operator: cv.SymmetricOperator,
+        start: Tensor | None = None,
+        products: int | None = None,
+    ) -> Tensor:
+        """Keep ``<name>`` and ``<name>_error``, its relative residual; the eigenvector ``(p,)``."""
+        with warnings.catch_warnings():
+            # Its residual stands beside each eigenvalue.
+            warnings.simplefilter("ignore", cv.ConvergenceWarning)
+            found = cv.top_eigenpairs(
+                operator,
+                k=1,
+                tol=self._settings.tolerance,
+                start=start,
+                seed=self._settings.seed,
+                max_iterations=products,
+            )
+        assert found.residuals is not None
+        self.arrays[name] = np.array(float(found.eigenvalues[0]))
+        self.arrays[f"{name}_error"] = np.array(float(found.residuals[0]))
+        return found.eigenvectors()[:, 0]
+
+
+def _squares(
+    problem: cv.Problem, matrices: Sequence[cv.SymmetricOperator], settings: Settings
+) -> Iterator[np.ndarray]:
+    """For each probe ``|(A z)_g|²``, ``(3, g)``: of H, F and the released product's error."""
+    hessian, ggn, released = matrices
+    draws = generator(settings.seed, "probes")
+    for _ in range(settings.probes):
+        signs = torch.randint(0, 2, (problem.size,), generator=draws, dtype=torch.int8)
+        probe = signs.to(problem.device, problem.dtype).mul_(2).sub_(1)
+        image = hessian @ probe
+        rows = (image, image - ggn @ probe, released @ probe - image)
+        yield np.stack([_sums(problem, row.square()) for row in rows])
+
+
+def measure(
+    folder: str,
+    name: str,
+    weights: str,
+    tokens: np.ndarray,
+    facts: Mapping[str, Any],
+    settings: Settings,
+) -> Arrays:
+    """What the GGN misses of the Hessian of one network.
+
+    Args:
+        folder: that of the network.
+        name: of its weights there.
+        weights: their digest, by which an item is another one when they are.
+        tokens: ``(n, length + 1)`` the sequences that the loss is of.
+        facts: what else is to be kept.
+        settings: the rest.
+
+    Returns:
+        With the groups :data:`GROUPS`, g of them, and n probes: ``hessian``, ``released``, ``ggn``,
+        ``squared_hessian``, ``squared_ggn`` and ``<name>_error``, largest eigenvalues and their
+        relative residuals; ``missed (g,)``, the parts of vᵀFv over the eigenvalue;
+        ``hessian_rows``, ``functional_rows``, ``released_rows (n, g)``, squares of rows.
+    """
+    model = gpt2.load(Path(folder), name).eval()
+
+    def problem_of(loss: Callable[[nn.Module, Tensor], Any]) -> cv.Problem:
+        data, memory = [torch.from_numpy(tokens)], settings.memory << 20
+        return cv.Problem(model, loss_fn=loss, data=data, weights=len, memory=memory)
+
+    problem, top = problem_of(gpt2.language_loss), _Top(settings)
+    hessian, ggn = cv.hessian(problem), cv.ggn(problem)
+    released = cv.hessian(problem, backend="curvlinops as released", check=False)
+    vector = top("hessian", hessian)
+    top("released", released, vector, RELEASED_PRODUCTS)
+    top("ggn", ggn, vector)
+    missed = _sums(problem, vector * (hessian @ vector - ggn @ vector))
+    rows = np.stack([*_squares(problem, (hessian, ggn, released), settings)], axis=1)
+    del hessian, ggn, released  # the graphs that they hold
+    squared = problem_of(gpt2.squared_loss)
+    vector = top("squared_hessian", cv.hessian(squared))
+    top("squared_ggn", cv.ggn(squared), vector)
+    names = ("hessian_rows", "functional_rows", "released_rows")
+    kept = {name: np.array(fact) for name, fact in facts.items()}
+    found = dict(zip(names, rows, strict=True)) | {"missed": missed / top.arrays["hessian"]}
+    return top.arrays | found | kept
+
+
+def _items(config: Config, networks: Arrays) -> list[Item]:
+    """Each variant with each seed at each step whose weights are kept."""
+    assert isinstance(networks, Networks)
+    settings = Settings(**shared(Settings, config))
+    runs = list(product(networks["variant"].tolist(), networks["seed"].tolist()))
+    items: list[Item] = []
+    for (number, (variant, seed)), step in product(enumerate(runs), networks["kept"].tolist()):
+        folder = networks.folder / str(number)
+        content = (folder / f"{step}.safetensors").read_bytes()
+        items.append(
+            {
+                "folder": str(folder),
+                "name": str(step),
+                "weights": hashlib.sha256(content).hexdigest(),
+                "tokens": networks["measured_tokens"][number % len(networks["seed"])],
+                "facts": {"variant": variant, "seed": seed, "step": step},
+                "settings": settings,
+            }
+        )
+    return items
+
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all networks, ``(V, S, k, ...)`` for V variants, S seeds and k kept steps.
+
+    Returns:
+        Those of :func:`measure`; ``variant (V,)``, ``seed (S,)``, ``step (k,)``, ``group (g,)``.
+    """
+    labels = {
+        name: np.array(list(dict.fromkeys(part[name].item() for part in parts)))
+        for name in ("variant", "seed", "step")
+    }
+    shape = tuple(map(len, labels.values()))
+    arrays = {
+        name: np.stack([part[name] for part in parts]).reshape(*shape, *parts[0][name].shape)
+        for name in parts[0].keys() - labels.keys()
+    }
+    return arrays | labels | {"group": np.array(list(GROUPS))}
+
+
+correlation = FanOut(items=_items, compute=measure, gather=_gather)

@@ -1,0 +1,83 @@
+"""The figures of the GGN's error show every run, and their captions hold the numbers."""
+
+import re
+
+import numpy as np
+import pytest
+from language_models import ATTENTION, TWIN, pretrained, read
+from matplotlib.text import Text
+
+from hessian_spectra.studies.gpt2.gauss_newton_error import figure
+
+
+def lines(axes):
+    return [(tuple(line.get_xdata()), tuple(line.get_ydata())) for line in axes.lines]
+
+
+@pytest.mark.parametrize("shown", ["mean", "runs"])
+@pytest.mark.parametrize("along", ["residual", "step", "sharpness"])
+def test_every_run_is_drawn_as_measured(along, shown):
+    reading = read(pretrained(), along=[along], shown=shown)
+    *_, errors, difference = figure.draw(reading).axes
+    drawn = lines(errors)
+    for place in np.ndindex(3, 3):
+        assert (tuple(reading["x"][0][place]), tuple(reading["measured"][place])) in drawn
+    assert difference.get_xlabel() == figure.AXES[along]
+    assert errors.xaxis_inverted() == (along == "residual")
+
+
+def test_means_and_their_difference_are_drawn_at_the_levels():
+    reading = read(pretrained(), along=["loss"])
+    errors, difference = figure.draw(reading).axes
+    level = reading.level("loss")
+    means = [y for x, y in lines(errors) if len(x) == len(level)]
+    for variant, mean in zip(reading.variants, means, strict=True):
+        np.testing.assert_array_equal(mean, reading.mean("loss", variant)[0])
+    found = reading.difference("loss")
+    assert (tuple(found.level), tuple(found.mean)) in lines(difference)
+    low, high = difference.get_ylim()
+    assert low < min(found.mean.min(), 0)
+    assert high > found.mean.max()
+
+
+def test_each_pair_is_drawn_where_runs_are_shown():
+    reading = read(pretrained(), along=["loss"], shown="runs")
+    pairs = [np.array(y) for x, y in lines(figure.draw(reading).axes[1]) if len(x) == 101]
+    expected = reading.runs("error", "loss", ATTENTION) - reading.runs("error", "loss", TWIN)
+    np.testing.assert_array_equal(pairs, expected)
+
+
+def test_the_loss_stands_above_the_steps_alone():
+    reading = read(pretrained(), along=["residual", "step"])
+    panels = figure.draw(reading).axes
+    assert [axes.get_visible() for axes in panels] == [False, True, True, True, True, True]
+    losses = reading["loss"][0]
+    drawn = lines(panels[1])
+    assert all((tuple(reading["step"]), tuple(run)) in drawn for run in losses)
+
+
+def test_the_caption_holds_the_numbers():
+    reading = read(pretrained(), along=["residual"])
+    share = reading.share("residual")
+    text = figure.caption(reading)
+    assert f"in {share.value:.0%} [{share.low:.0%}, {share.high:.0%}] of the range" in text
+    assert "the mean residual norm rises from one measurement to the next in" in text
+    assert "210,000 weights without attention" in text
+    runs = read(pretrained(), along=["residual"], shown="runs")
+    shares = ", ".join(f"{one:.0%}" for one in runs.share_of_each_pair("residual"))
+    assert f"in {shares} of the range" in figure.caption(runs)
+
+
+@pytest.mark.parametrize("shown", ["mean", "runs"])
+def test_what_is_missing_is_said(shown):
+    for networks in (
+        pretrained(variants=(ATTENTION,)),
+        pretrained(seeds=1),
+        pretrained() | {"hessian": np.full((3, 3, 15), np.nan)},
+    ):
+        reading = read(networks, shown=shown)
+        drawn = figure.draw(reading)
+        drawn.set_layout_engine("none")
+        drawn.draw_without_rendering()
+        texts = [text.get_text() for text in drawn.findobj(Text)] + [figure.caption(reading)]
+        assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]
