@@ -1,4 +1,7 @@
-"""Stage claims: hold every claim of the papers against the arrays of all runs."""
+"""Stage claims: hold the claims of the papers against the arrays of all runs.
+
+With ``only=<family>`` those of one family of studies alone, without a word on any other.
+"""
 
 from hessian_spectra.ledger.evaluation import evaluate
 from hessian_spectra.ledger.record import write_claims
@@ -11,9 +14,17 @@ from pipelines.stage import Context, main
 
 
 def claims(context: Context) -> None:
-    """Write ``reports/claims.json``, ``claims.md`` and ``metrics.json``."""
+    """Write ``reports/claims.json``, ``claims.md`` and ``metrics.json``.
+
+    Of a family alone ``results/claims/<family>.md``.
+    """
     studies = plain(context.config.studies)
     records = evaluate(chain.measured(studies, context.about, context.results))
+    if context.only is not None:
+        records = [record for record in records if record.study]
+        write_bytes(context.results / "claims" / f"{context.only}.md", table(records).encode())
+        print(summary(records))
+        return
     write_claims(context.reports / "claims.json", records)
     write_bytes(context.reports / "claims.md", table(records).encode())
     write_json(context.reports / "metrics.json", metrics(records))

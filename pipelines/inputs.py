@@ -17,8 +17,8 @@ from pipelines import recorded
 from pipelines.departures import departures
 from pipelines.schema import kinds
 
-# Of a study or of networks below their name, else by the stage's.
-COMPUTES, DRAWS = "computes", "draws"
+# Of a study or of networks below their name, as claims are of one family; else by the stage's.
+COMPUTES, DRAWS, CLAIMS = "computes", "draws", "claims"
 
 REMEDY = "dvc repro configure"
 # They carry values from one place to another and compute none: a change of theirs alone runs
@@ -30,7 +30,8 @@ ENTRIES = {COMPUTES: ("side", "train"), DRAWS: ("figures",)}
 
 def path_of(folder: Path, name: str, only: str | None) -> Path:
     """The file of a stage, or of one of the items that it serves."""
-    return folder / (f"{only}/{name}.json" if name in ENTRIES else f"{name}.json")
+    served = name in ENTRIES or (name == CLAIMS and only)
+    return folder / (f"{only}/{name}.json" if served else f"{name}.json")
 
 
 def read(folder: Path, name: str, only: str | None) -> dict[str, Any]:
@@ -122,14 +123,22 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         yield COMPUTES, name, {"code": code(computes, [f"{kind}.study"]), "settings": own}
         draws = code(ENTRIES[DRAWS], [f"{kind}.figure", "drawing.save"])
         yield DRAWS, name, {"code": draws, "settings": own, "about": {name: told[name]}}
-    ledger = [f"{one}.claims" for one in package.values()]
-    ledger += ["ledger.evaluation", "ledger.table", "ledger.record"]
-    claims = {"code": code(["claims"], ledger), "settings": settings("studies")}
-    yield "claims", None, claims | {"about": told}
+    for family in (None, *sorted({_family(one) for one in package.values()})):
+        theirs = {one: path for one, path in package.items() if family in (None, _family(path))}
+        chosen = {name: one for name, one in params["studies"].items() if one["kind"] in theirs}
+        ledger = [f"{path}.claims" for path in theirs.values()]
+        ledger += ["ledger.evaluation", "ledger.table", "ledger.record"]
+        claims = {"code": code([CLAIMS], ledger), "settings": {"studies": chosen}}
+        yield CLAIMS, family, claims | {"about": {name: told[name] for name in chosen}}
     yield "report", None, {"code": code(["report"], ["report"]), "settings": {}}
     shown = settings("data", "networks", "scale", "studies", "tracking")
     yield "dashboard", None, {"code": code(["dashboard"], ["tracking"]), "settings": shown}
     yield "check", None, {"code": code(["check"], ["ledger.evaluation"]), "settings": {}}
+
+
+def _family(package: str) -> str:
+    """The family of a kind of studies."""
+    return package.split(".")[1]
 
 
 def write(folder: Path, params: Mapping[str, Any]) -> None:

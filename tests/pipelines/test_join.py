@@ -155,12 +155,15 @@ def test_networks_read_their_own_data(params, dvc_stages):
         assert found == sources, name
 
 
-def test_one_name_stands_for_all_language_models(params, dvc_stages):
-    """`dvc repro gpt2`: the trainings, and each figure that is made of them."""
-    studies = [name for name, study in params["studies"].items() if study.get("ensemble") == "gpt2"]
-    made = {f"reports/figures/{name}" for name in studies}
-    assert {*dvc_stages["gpt2"]["deps"]} == {"results/networks/gpt2"} | made
-    assert not dvc_stages["gpt2"]["outs"]
+def test_a_family_has_a_stage_of_its_claims(params, dvc_stages, written):
+    """`dvc repro gpt2` depends on each figure of the family, and on no other."""
+    of = schema.kinds("studies")
+    studies = [n for n, one in params["studies"].items() if of[one["kind"]].split(".")[1] == "gpt2"]
+    assert studies
+    deps = {"results/inputs/gpt2/claims.json", *(f"reports/figures/{name}" for name in studies)}
+    assert {*dvc_stages["gpt2"]["deps"]} == deps
+    assert [*written["gpt2/claims.json"]["settings"]["studies"]] == studies
+    assert written["claims.json"]["settings"]["studies"] == params["studies"]
 
 
 def test_a_study_reads_its_own_networks(params, dvc_stages):
@@ -250,6 +253,10 @@ def roots(params, path):
     if name == "prepare":
         sets = params["data"]["sets"].values()
         return [file_of(schema.module_of("data", one["kind"], "")) for one in sets]
+    if name == "claims":
+        modules = [file_of(module_of(one, "claims")) for one in params["studies"].values()]
+        kinds = [one for one in modules if f"/studies/{item}" in one]
+        return [*kinds, f"{library}/ledger/evaluation.py", f"{library}/ledger/table.py"]
     if item in params["networks"]:
         return [file_of(schema.module_of("networks", params["networks"][item]["kind"], ""))]
     if name == inputs.COMPUTES:
@@ -257,9 +264,6 @@ def roots(params, path):
     if name == inputs.DRAWS:
         drawn = file_of(module_of(params["studies"][item], "figure"))
         return [drawn, f"{library}/drawing/save.py"]
-    if name == "claims":
-        kinds = [file_of(module_of(one, "claims")) for one in params["studies"].values()]
-        return [*kinds, f"{library}/ledger/evaluation.py", f"{library}/ledger/table.py"]
     return [f"pipelines/{name}.py"]
 
 
