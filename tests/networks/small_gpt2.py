@@ -45,7 +45,7 @@ def config(**changes: Any) -> gpt2.Config:
         "betas": [0.9, 0.95],
         "clip": 1.0,
         "sequences": 2,
-        "measured": [[4, 12]],
+        "measured": [[8, 12]],
         "tolerance": 1e-3,
         "kept": [0, 8],
         "memory": 100,

@@ -22,6 +22,7 @@ from hessian_spectra.networks import gpt2 as networks
 from hessian_spectra.networks.tools import language_model
 from hessian_spectra.networks.tools.language_model import Measurements, measured_steps
 from hessian_spectra.networks.tools.result import read
+from hessian_spectra.work import Run
 from tests.networks import small_gpt2
 from tests.networks.small_gpt2 import VOCABULARY, config
 
@@ -36,13 +37,13 @@ def trained(tmp_path_factory):
 
 def test_the_arrays_are_those_of_all_trainings(trained):
     shapes = {name: array.shape for name, array in trained.items()}
-    assert trained["step"].tolist() == [0, 4, 8, 12]
+    assert trained["step"].tolist() == [0, 8, 12]
     measured = dict.fromkeys(
-        ["loss", "residual", "hessian", "hessian_error", "ggn", "ggn_error"], (2, 2, 4)
+        ["loss", "residual", "hessian", "hessian_error", "ggn", "ggn_error"], (2, 2, 3)
     )
-    expected = {"variant": (2,), "parameters": (2,), "seed": (2,), "step": (4,), "kept": (2,)}
+    expected = {"variant": (2,), "parameters": (2,), "seed": (2,), "step": (3,), "kept": (2,)}
     expected |= {"train_step": (12,), "train_loss": (2, 2, 12), "tokens_seen": ()}
-    expected |= {"mass": (2, 2, 4, 1, 2), "measured_tokens": (2, 2, 7)}
+    expected |= {"mass": (2, 2, 3, 1, 2), "measured_tokens": (2, 2, 7)}
     assert shapes == expected | measured
     assert trained["seed"].tolist() == [3, 4]
     assert int(trained["tokens_seen"]) == 12 * 4 * 6
@@ -81,8 +82,26 @@ def test_twins_see_the_same_batches_and_are_measured_on_the_same_sequences(monke
         assert found["measured_tokens"][place].tolist() == batches[-1, seed][0].tolist()
 
 
-@pytest.mark.parametrize(("place", "step"), [(0, 8), (3, 0)])
-def test_what_is_measured_is_what_dense_matrices_say(trained, place, step):
+def test_a_training_tells_of_its_loss_speed_and_measurements():
+    said = []
+    (item, *_) = networks.items(config(steps=3, measured=[[2, 2]], kept=[1]), small_gpt2.TEXT)
+    found = networks.compute(
+        **item, run=Run(log=lambda step, metrics: said.append((step, metrics)))
+    )
+    assert [step for step, _ in said] == [0, 1, 2, 3]
+    measured = {"measured/loss", "measured/residual", "measured/hessian", "measured/ggn"}
+    trained = {"loss", "learning_rate", "tokens_per_second"}
+    names = [trained | measured, trained, trained | measured, measured]
+    assert [{*metrics} for _, metrics in said] == names
+    assert [metrics["loss"] for _, metrics in said[:3]] == found["train_loss"].tolist()
+    assert said[2][1]["measured/hessian"] == found["hessian"][1]
+
+
+@pytest.mark.parametrize(
+    ("place", "step", "matrices"),
+    [(1, 8, {"hessian": cv.hessian, "ggn": cv.ggn}), (2, 0, {"hessian": cv.hessian})],
+)
+def test_what_is_measured_is_what_dense_matrices_say(trained, place, step, matrices):
     """At weights that were kept, by item, in float64."""
     model = load(trained.folder / str(place), str(step)).double()
     variant, seed = divmod(place, 2)
@@ -93,7 +112,7 @@ def test_what_is_measured_is_what_dense_matrices_say(trained, place, step):
     assert found["loss"] == pytest.approx(loss.item(), rel=1e-5)
     assert found["residual"] == pytest.approx(residual_norm(logits, sequences), rel=1e-5)
     problem = cv.Problem(model, loss_fn=language_loss, data=[sequences])
-    for name, matrix in (("hessian", cv.hessian), ("ggn", cv.ggn)):
+    for name, matrix in matrices.items():
         values = cv.dense_spectrum(matrix(problem)).eigenvalues
         largest = values.abs().max().item()
         # An eigenvalue is off by no more than its residual.
@@ -170,7 +189,7 @@ def test_a_killed_training_is_resumed_to_the_same_folder(tmp_path):
         time.sleep(0.02)
     process.kill()
     process.wait()
-    assert steps(killed) == [0, 4, 8]
+    assert steps(killed) == [0, 8]
     assert list(killed.glob("shards/gpt2/*.unfinished/state.npz"))
     small_gpt2.train(killed, **changes)
     assert content(killed / "networks") == content(whole.folder.parent)
@@ -184,7 +203,7 @@ def test_processes_of_torchrun_train_the_networks_of_one(tmp_path):
 
     The sum of two gradients is the same in whatever order, so the weights are the same to the bit.
     """
-    changes = {"variants": ["attention"], "accumulation": 2, "dropout": 0.2}
+    changes = {"variants": ["attention"], "accumulation": 2, "dropout": 0.2, "measured": []}
     call = json.dumps({"folder": str(tmp_path / "two"), "changes": changes, "slowly": False})
     torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", PROGRAM]
     command = [sys.executable, "-m", *torchrun, call]
