@@ -9,7 +9,7 @@ from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, config, pretrained
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.gpt2.gauss_newton_error import study
-from hessian_spectra.studies.gpt2.seeds import interval
+from hessian_spectra.studies.gpt2.seeds import Errors, compare, estimate, interval
 
 
 def runs(errors, x):
@@ -110,11 +110,11 @@ def test_the_share_is_where_the_difference_is_positive():
     x = np.linspace(1, 0, 11)
     spread = np.array([-0.1, 0.0, 0.1])[:, None]
     reading = read(runs([1.3 - x + spread, np.ones((3, 11))], x), along=["residual"])
-    found = reading.difference("residual")
-    np.testing.assert_allclose(found.mean, 0.3 - found.level, atol=1e-12)
+    level, found = reading.contrast("residual")
+    np.testing.assert_allclose(found.value, 0.3 - level, atol=1e-12)
     half = scipy.stats.t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
-    np.testing.assert_allclose(found.high - found.mean, half, rtol=1e-9)
-    np.testing.assert_allclose(found.mean - found.low, half, rtol=1e-9)
+    np.testing.assert_allclose(found.high - found.value, half, rtol=1e-9)
+    np.testing.assert_allclose(found.value - found.low, half, rtol=1e-9)
     share = reading.share("residual")
     expected = [0.3, 0.3 - half, 0.3 + half]
     np.testing.assert_allclose(share, expected, atol=0.011)  # of a hundred levels
@@ -127,23 +127,45 @@ def test_runs_are_paired_by_seed():
     draw = np.random.default_rng(0)
     common = draw.uniform(0.2, 0.5, size=(3, 1))
     reading = read(runs([common + 0.1 + np.zeros(5), common + np.zeros(5)], np.linspace(1, 0, 5)))
-    found = reading.difference("residual")
-    np.testing.assert_allclose([found.low, found.mean, found.high], 0.1, atol=1e-12)
+    np.testing.assert_allclose(reading.contrast("residual").mean, 0.1, atol=1e-12)
 
 
 def test_residuals_of_eigenvalues_widen_the_interval():
     networks = runs([np.full((3, 5), 0.2), np.full((3, 5), 0.1)], np.linspace(1, 0, 5))
     networks["ggn_error"] = np.full((2, 3, 5), 0.1)
-    found = read(networks).difference("residual")
+    found = read(networks).contrast("residual").mean
     # 0.1 · 0.8 of the one and 0.1 · 0.9 of the other.
-    np.testing.assert_allclose(found.high - found.mean, 0.17, atol=1e-12)
+    np.testing.assert_allclose(found.high - found.value, 0.17, atol=1e-12)
     assert read(networks).share("residual") == (1.0, 0.0, 1.0)
+
+
+def test_a_ratio_is_compared_by_its_logarithm():
+    draw = np.random.default_rng(0)
+    errors = np.exp(draw.normal(size=(2, 3, 6)))
+    networks = runs(errors, np.linspace(1, 0, 6))
+    reading = read(networks, along=["residual"], points=6)
+    level, found = reading.contrast("residual", "ratio")
+    logs = np.log(errors[0] / errors[1])[:, ::-1]  # from the smallest residual on
+    np.testing.assert_allclose(level, np.linspace(0, 1, 6), atol=1e-12)
+    np.testing.assert_allclose(found.value, logs.mean(axis=0), atol=1e-9)
+    half = scipy.stats.t.ppf(0.975, 2) * logs.std(axis=0, ddof=1) / math.sqrt(3)
+    np.testing.assert_allclose(found.high - found.value, half, rtol=1e-7)
+    late = reading.late("residual", "ratio")
+    assert late.value == pytest.approx(logs[:, :2].mean(), abs=1e-9)
+
+
+def test_an_error_that_is_not_resolved_may_be_a_small_part_of_another():
+    one, other = (Errors(np.full(3, value), np.full(3, 0.1)) for value in (0.5, 0.05))
+    found = estimate(compare(one, other, "ratio"))
+    np.testing.assert_allclose(found, np.log([10, 0.4 / 0.15, np.inf]), atol=1e-9)
+    found = estimate(compare(other, one, "ratio"))
+    np.testing.assert_allclose(found, [-math.log(10), -math.inf, math.log(0.15 / 0.4)], atol=1e-9)
 
 
 def test_late_is_the_lowest_third_of_the_common_residuals():
     x = np.stack([np.linspace(1, 0, 13), np.linspace(1, 0.1, 13)])[:, None] * np.ones((2, 3, 1))
     errors = np.where(x <= 0.55, 0.2, 0.9) * np.array([1.0, 0.5])[:, None, None]
-    late = read(runs(errors, x), along=["residual"]).late("residual")
+    late = read(runs(errors, x), along=["residual"]).late("residual", "difference")
     np.testing.assert_allclose(late, 0.1, atol=1e-12)
 
 
@@ -160,7 +182,7 @@ def test_what_is_not_there_is_named():
         alone.share("residual")
     apart = runs(np.full((2, 2, 4), 0.1), np.array([[[4, 3, 2, 1]], [[8, 7, 6, 5]]]))
     with pytest.raises(NothingToMeasure, match=r"no residual is common to all runs$"):
-        read(apart).late("residual")
+        read(apart).late("residual", "ratio")
     with pytest.raises(NothingToMeasure, match=r"a pair of runs has no residual in common$"):
         read(apart).share_of_each_pair("residual")
     with pytest.raises(NothingToMeasure, match=r"leaves out along loss$"):
@@ -177,9 +199,9 @@ def test_a_run_that_diverged_leaves_what_all_others_have():
     networks = pretrained()
     networks["hessian"][0, 1, 8:] = np.nan
     reading = read(networks)
-    found = reading.difference("residual")
-    assert found.level.min() > networks["residual"].min()
-    assert np.isfinite([found.mean, found.low, found.high]).all()
+    level, found = reading.contrast("residual")
+    assert level.min() > networks["residual"].min()
+    assert np.isfinite(found).all()
     networks["hessian"][1, 0] = np.nan
     with pytest.raises(NothingToMeasure, match=r"no residual is common"):
         read(networks).share("residual")

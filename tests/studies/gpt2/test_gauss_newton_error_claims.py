@@ -74,9 +74,10 @@ def verdicts(networks, figure):
 
 def test_what_few_noisy_seeds_leave_open_is_undecided():
     noisy = pretrained(noise=1.5, errors={TWIN: 0.4})
-    assert verdicts(noisy, "Figure 5")["worse-residual"] == "undecided"
+    assert verdicts(noisy, "Figure 5")["worse-residual-difference"] == "undecided"
     assert verdicts(pretrained(seeds=1), "Figure 24") == {
-        "worse-loss": "undecided",
+        "worse-loss-difference": "undecided",
+        "worse-loss-ratio": "undecided",
         "worse-when-first-passed-loss": "undecided",
     }
 

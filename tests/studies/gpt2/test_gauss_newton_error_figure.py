@@ -18,39 +18,43 @@ def lines(axes):
 @pytest.mark.parametrize("along", ["residual", "step", "sharpness"])
 def test_every_run_is_drawn_as_measured(along, shown):
     reading = read(pretrained(), along=[along], shown=shown)
-    *_, errors, difference = figure.draw(reading).axes
+    *_, errors, _, ratio = figure.draw(reading).axes
     drawn = lines(errors)
     for place in np.ndindex(3, 3):
         assert (tuple(reading["x"][0][place]), tuple(reading["measured"][place])) in drawn
-    assert difference.get_xlabel() == figure.AXES[along]
+    assert ratio.get_xlabel() == figure.AXES[along]
     assert errors.xaxis_inverted() == (along == "residual")
 
 
 def test_means_and_their_difference_are_drawn_at_the_levels():
     reading = read(pretrained(), along=["loss"])
-    errors, difference = figure.draw(reading).axes
+    errors, *contrasts = figure.draw(reading).axes
     level = reading.level("loss")
     means = [y for x, y in lines(errors) if len(x) == len(level)]
     for variant, mean in zip(reading.variants, means, strict=True):
         np.testing.assert_array_equal(mean, reading.mean("loss", variant)[0])
-    found = reading.difference("loss")
-    assert (tuple(found.level), tuple(found.mean)) in lines(difference)
-    low, high = difference.get_ylim()
-    assert low < min(found.mean.min(), 0)
-    assert high > found.mean.max()
+    for axes, compared in zip(contrasts, ("difference", "ratio"), strict=True):
+        levels, found = reading.contrast("loss", compared)
+        assert (tuple(levels), tuple(found.value)) in lines(axes)
+        low, high = axes.get_ylim()
+        assert low < min(found.value.min(), 0)
+        assert high > found.value.max()
 
 
-def test_each_pair_is_drawn_where_runs_are_shown():
+@pytest.mark.parametrize("compared", ["difference", "ratio"])
+def test_each_pair_is_drawn_where_runs_are_shown(compared):
     reading = read(pretrained(), along=["loss"], shown="runs")
-    pairs = [np.array(y) for x, y in lines(figure.draw(reading).axes[1]) if len(x) == 101]
-    expected = reading.runs("error", "loss", ATTENTION) - reading.runs("error", "loss", TWIN)
-    np.testing.assert_array_equal(pairs, expected)
+    axes = figure.draw(reading).axes[1 + ("difference", "ratio").index(compared)]
+    pairs = [np.array(y) for x, y in lines(axes) if len(x) == 101]
+    one, other = (reading.runs("error", "loss", variant) for variant in (ATTENTION, TWIN))
+    expected = one - other if compared == "difference" else np.log(one / other)
+    np.testing.assert_allclose(pairs, expected, atol=1e-12)
 
 
 def test_the_loss_stands_above_the_steps_alone():
     reading = read(pretrained(), along=["residual", "step"])
     panels = figure.draw(reading).axes
-    assert [axes.get_visible() for axes in panels] == [False, True, True, True, True, True]
+    assert [axes.get_visible() for axes in panels] == [False, *[True] * 7]
     losses = reading["loss"][0]
     drawn = lines(panels[1])
     assert all((tuple(reading["step"]), tuple(run)) in drawn for run in losses)
@@ -58,9 +62,10 @@ def test_the_loss_stands_above_the_steps_alone():
 
 def test_the_caption_holds_the_numbers():
     reading = read(pretrained(), along=["residual"])
-    share = reading.share("residual")
+    share = reading.share("residual", "ratio")
     text = figure.caption(reading)
-    assert f"in {share.value:.0%} [{share.low:.0%}, {share.high:.0%}] of the range" in text
+    found = f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}]"
+    assert f"{found} by the mean logarithm of the ratio" in text
     assert "the mean residual norm rises from one measurement to the next in" in text
     assert "210,000 weights without attention" in text
     runs = read(pretrained(), along=["residual"], shown="runs")
@@ -75,7 +80,7 @@ def test_what_is_missing_is_said(shown):
         pretrained(seeds=1),
         pretrained() | {"hessian": np.full((3, 3, 15), np.nan)},
     ):
-        reading = read(networks, shown=shown)
+        reading = read(networks, shown=shown, along=["sharpness", "step"])
         drawn = figure.draw(reading)
         drawn.set_layout_engine("none")
         drawn.draw_without_rendering()

@@ -33,7 +33,7 @@ def config(**changes):
 
 def small(variant, seed):
     """A model whose weights are large enough that no layer is close to linear."""
-    shape = gpt2.Shape(layers=2, width=4, heads=2, context=5, vocabulary=6, variant=variant)
+    shape = gpt2.Shape(layers=1, width=4, heads=2, context=5, vocabulary=6, variant=variant)
     model = gpt2.gpt2(shape, seed)
     draws = generator(seed, "test")
     with torch.no_grad():

@@ -75,6 +75,12 @@ def test_what_attention_adds_is_found(held):
     np.testing.assert_allclose([found.high - found.value, found.value - found.low], off, rtol=1e-6)
 
 
+def test_the_ratio_of_errors_is_found():
+    found = read(noise=0.0).added("squared", "ratio")
+    assert found.value == pytest.approx(np.log(0.2 / 0.05), rel=1e-9)
+    assert found.low < found.value < found.high
+
+
 def test_the_released_product_is_compared_with_the_right_one():
     reading = read(released=-0.03, noise=0.0)
     assert functions.released_sharpness(reading) == pytest.approx(0.03)
@@ -129,8 +135,8 @@ def test_the_caption_holds_the_numbers():
     reading = read()
     text = figure.caption(reading)
     added = reading.added("right")
-    assert f"attention adds {added.value:.2g} [{added.low:.2g}, {added.high:.2g}] with" in text
-    assert "eigenvalue changes by at most 1.0e-04" in text
+    assert f"Attention adds {added.value:.2g} [{added.low:.2g}, {added.high:.2g}] with" in text
+    assert "the released product changes the Hessian's by at most 1.0e-04" in text
     assert "with attention: attention 60%, MLP 30%" in text
     assert "without attention: MLP 30%" in text
 

@@ -12,7 +12,7 @@ from hessian_spectra.drawing import style
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.gpt2.drawing import LOOKS
 from hessian_spectra.studies.gpt2.gauss_newton_error.reading import Reading
-from hessian_spectra.studies.gpt2.seeds import ATTENTION, TWIN
+from hessian_spectra.studies.gpt2.seeds import COMPARED
 
 AXES = {
     "residual": "mean residual norm",
@@ -20,6 +20,7 @@ AXES = {
     "step": "step",
     "sharpness": "largest Hessian eigenvalue",
 }
+MEANS = {"difference": "by the mean difference", "ratio": "by the mean logarithm of the ratio"}
 FALLING = ("residual", "loss")  # drawn so that training goes to the right
 RUN: dict[str, Any] = {"linewidth": 0.6, "markersize": 2.0, "alpha": 0.6}
 BAND: dict[str, Any] = {"alpha": 0.22, "linewidth": 0}
@@ -44,26 +45,29 @@ def _draw_means(axes: Axes, reading: Reading, along: str) -> None:
         axes.fill_between(level, mean - error, mean + error, color=colour, **BAND)
 
 
-def _draw_difference(axes: Axes, reading: Reading, along: str) -> None:
+def _draw_contrast(axes: Axes, reading: Reading, along: str, compared: str) -> None:
     """What attention adds: its mean with the interval, or each pair of runs."""
     axes.axhline(0, color=style.BLACK, linewidth=0.8)
     try:
-        found = reading.difference(along)
+        level, (mean, low, high) = reading.contrast(along, compared)
     except NothingToMeasure as missing:
         axes.text(0.5, 0.6, str(missing).partition("configuration ")[2], ha="center",
                   transform=axes.transAxes, fontsize=7)  # fmt: skip
         return
     if reading.shown == "runs":
-        pairs = reading.runs("error", along, ATTENTION) - reading.runs("error", along, TWIN)
+        pairs = reading.pairs(along, compared).value
         axes.plot(reading.level(along), pairs.T, color=style.BLACK, linewidth=0.8)
-    else:
-        axes.plot(found.level, found.mean, color=style.BLACK, linewidth=1.2)
-        if np.isfinite(found.low).all():
-            axes.fill_between(found.level, found.low, found.high, color=style.GREY, **BAND)
-        # The interval of few seeds may be many times as wide as the mean is high.
-        least, most = min(found.mean.min(), 0.0), max(found.mean.max(), 0.0)
-        room = 0.5 * (most - least) or 1.0
-        axes.set_ylim(least - room, most + room)
+        return
+    axes.plot(level, mean, color=style.BLACK, linewidth=1.2)
+    known = mean[np.isfinite(mean)]
+    # The interval of few seeds may be many times as wide as the mean is high.
+    least, most = known.min(initial=0.0), known.max(initial=0.0)
+    room = 0.5 * (most - least) or 1.0
+    bottom, top = least - room, most + room
+    if len(reading["seed"]) > 1:
+        ends = (np.clip(end, 2 * bottom, 2 * top) for end in (low, high))
+        axes.fill_between(level, *ends, color=style.GREY, **BAND)
+    axes.set_ylim(bottom, top)
 
 
 def _draw_loss(axes: Axes, reading: Reading) -> None:
@@ -76,7 +80,7 @@ def _draw_loss(axes: Axes, reading: Reading) -> None:
 
 def _column(grid: np.ndarray, reading: Reading, along: str) -> None:
     """The panels along one quantity, on one horizontal axis."""
-    *losses, errors, difference = grid
+    *losses, errors, difference, ratio = grid
     for axes in losses:
         axes.set_visible(along == "step")
     if losses and along == "step":
@@ -87,22 +91,23 @@ def _column(grid: np.ndarray, reading: Reading, along: str) -> None:
         _draw_means(errors, reading, along)
     if np.nanmax(reading["measured"], initial=0.0) > 0:
         errors.set_yscale("log")
-    _draw_difference(difference, reading, along)
-    difference.set_xlabel(AXES[along])
+    for axes, compared in zip((difference, ratio), COMPARED, strict=True):
+        _draw_contrast(axes, reading, along, compared)
+    ratio.set_xlabel(AXES[along])
     if along in FALLING:
-        difference.invert_xaxis()
+        ratio.invert_xaxis()
     if along == "sharpness" and (reading.level(along) > 0).all():
-        difference.set_xscale("log")
+        ratio.set_xscale("log")
 
 
 def draw(reading: Reading) -> Figure:
     """The errors, and what attention adds to them, along each quantity; the loss along the step."""
     along = reading.along
-    ratios = (1.0,) * ("step" in along) + (1.5, 1.0)
+    ratios = (1.0,) * ("step" in along) + (1.6, 0.8, 0.8)
     figure, grid = style.panels(
         len(ratios),
         len(along),
-        height=2.1,
+        height=1.65,
         width=style.FULL_WIDTH if len(along) > 1 else 0.72 * style.FULL_WIDTH,
         height_ratios=ratios,
         sharex="col",
@@ -113,8 +118,9 @@ def draw(reading: Reading) -> Figure:
         top = next(axes for axes in column if axes.get_visible())
         prefix = f"({letter}) " if len(along) > 1 else ""
         style.letter(top, f"{prefix}at equal {AXES[name].removeprefix('mean ')}")
-    grid[-2, 0].set_ylabel(r"relative error of $\lambda_{\max}$(GGN)")
-    grid[-1, 0].set_ylabel("what attention\nadds to it")
+    grid[-3, 0].set_ylabel(r"relative error of $\lambda_{\max}$(GGN)")
+    grid[-2, 0].set_ylabel("what attention\nadds to it")
+    grid[-1, 0].set_ylabel("ln of the ratio\nof the errors")
     figure.align_ylabels(grid[:, 0])
     figure.legend(handles=_handles(reading), loc="outside upper center", ncols=2)
     return figure
@@ -136,18 +142,22 @@ def _handles(reading: Reading) -> list[Any]:
 
 
 def _numbers(reading: Reading, along: str) -> str:
-    """The share of the levels at which the error is larger with attention."""
+    """The share of the levels at which the mean error is larger with attention."""
     try:
         if reading.shown == "runs":
             shares = ", ".join(f"{share:.0%}" for share in reading.share_of_each_pair(along))
             return f"at equal {AXES[along]} in {shares} of the range that a pair has in common"
-        share = reading.share(along)
-        found = reading.difference(along).level
+        by = {compared: reading.share(along, compared) for compared in COMPARED}
+        found = reading.contrast(along).level
     except NothingToMeasure as missing:
         return str(missing)
+    shares = " and ".join(
+        f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}] {MEANS[name]}"
+        for name, share in by.items()
+    )
     return (
-        f"at equal {AXES[along]} in {share.value:.0%} [{share.low:.0%}, {share.high:.0%}] of the "
-        f"range common to all runs, {found[0]:.3g} to {found[-1]:.3g}"
+        f"at equal {AXES[along]} in {shares}, of the range common to all runs, {found[0]:.3g} to "
+        f"{found[-1]:.3g}"
     )
 
 
@@ -172,10 +182,10 @@ def caption(reading: Reading) -> str:
     small = f"{errors[known].min():.1e}" if known.any() else "unknown"
     falling = [_rises(reading, name) for name in reading.along if name in FALLING]
     drawn = (
-        "Each run as measured, below the difference of each pair of runs, interpolated"
+        "Each run as measured, below difference and ratio of each pair of runs, interpolated"
         if reading.shown == "runs"
-        else f"Mean over {seeds} seeds and standard error, below the difference paired by seed "
-        "with Student's 95 % interval; each run interpolated"
+        else f"Mean over {seeds} seeds and standard error, below difference and ratio paired by "
+        "seed with Student's 95 % interval; each run interpolated"
     )
     folds = f" ({'; '.join(falling)})" if falling else ""
     shares = "; ".join(_numbers(reading, name) for name in reading.along)

@@ -8,23 +8,29 @@ import numpy as np
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.statistics import rank_correlation
-from hessian_spectra.studies.gpt2.seeds import ATTENTION, TWIN, interval, mean_over_seeds
+from hessian_spectra.studies.gpt2.seeds import (
+    ATTENTION,
+    TWIN,
+    Errors,
+    Mean,
+    Samples,
+    compare,
+    estimate,
+    exactly,
+    over_seeds,
+)
 
 
-class Difference(NamedTuple):
+class Contrast(NamedTuple):
     """What attention adds to the error where all runs of both architectures have the same level.
 
     Attributes:
         level: ``(g,)``.
-        mean: over the seeds, ``(g,)``.
-        low: end of its 95 % interval, with what the eigenvalues' residuals leave open.
-        high: the other end.
+        mean: over the seeds, with its interval, ``(g,)`` each.
     """
 
     level: np.ndarray
-    mean: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    mean: Mean
 
 
 class Reading(StudyArrays):
@@ -74,62 +80,85 @@ class Reading(StudyArrays):
         spread = errors.std(axis=0, ddof=1) if len(errors) > 1 else np.full(errors.shape[1], np.nan)
         return errors.mean(axis=0), spread / math.sqrt(len(errors))
 
-    def difference(
-        self, along: str, first: str = ATTENTION, second: str = TWIN, of: str = "error"
-    ) -> Difference:
-        """The error of the first architecture less the second's, paired by seed."""
-        samples, open_ = self._paired(along, first, second, of)
-        common = np.isfinite(samples).all(axis=0)
-        if not common.any():
-            raise NothingToMeasure(f"in this configuration no {along} is common to all runs")
-        samples, open_ = samples[:, common], open_[:, common].mean(axis=0)
-        low, high = interval(samples)
-        return Difference(
-            self.level(along)[common], samples.mean(axis=0), low - open_, high + open_
-        )
+    def contrast(
+        self,
+        along: str,
+        compared: str = "difference",
+        first: str = ATTENTION,
+        second: str = TWIN,
+        of: str = "error",
+    ) -> Contrast:
+        """The errors of the first architecture against the second's, paired by seed.
 
-    def _paired(
-        self, along: str, first: str, second: str, of: str
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Differences of each pair of runs, and what their eigenvalues' residuals leave open."""
-        one, other = (self.runs(of, along, variant) for variant in (first, second))
-        both = sum(self.runs("uncertainty", along, variant) for variant in (first, second))
-        return one - other, np.asarray(both)
+        Args:
+            along: at what they are compared.
+            compared: their difference, or the logarithm of their ratio.
+            first: one architecture.
+            second: the other.
+            of: ``error``, or ``first``, where a level is passed for the first time alone.
+        """
+        level, samples = self._common(along, compared, first, second, of)
+        return Contrast(level, over_seeds(samples))
+
+    def pairs(self, along: str, compared: str, *of: str) -> Samples:
+        """What attention adds in each pair of runs, ``(S, G)``; NaN where one has no such level."""
+        first, second, name = of or (ATTENTION, TWIN, "error")
+        one, other = (
+            Errors(self.runs(name, along, variant), self.runs("uncertainty", along, variant))
+            for variant in (first, second)
+        )
+        return compare(one, other, compared)
+
+    def _common(self, along: str, compared: str, *of: str) -> tuple[np.ndarray, Samples]:
+        """The levels that all runs have, ``(g,)``, and what the pairs have there, ``(S, g)``."""
+        samples = self.pairs(along, compared, *of)
+        there = ~np.isnan(samples.value).any(axis=0)
+        if not there.any():
+            raise NothingToMeasure(f"in this configuration no {along} is common to all runs")
+        return self.level(along)[there], Samples(*(part[:, there] for part in samples))
 
     def share(
-        self, along: str, first: str = ATTENTION, second: str = TWIN, of: str = "error"
+        self,
+        along: str,
+        compared: str = "difference",
+        first: str = ATTENTION,
+        second: str = TWIN,
+        of: str = "error",
     ) -> Estimate:
         """The share of the common levels at which the first architecture's error is larger.
 
-        Its interval goes from the share at which the whole interval of the difference is above 0 to
-        that at which some of it is.
+        Its interval goes from the share at which the whole interval of the mean is above 0 to that
+        at which some of it is. Arguments are those of :meth:`contrast`.
         """
-        found = self.difference(along, first, second, of)
-        return Estimate(*(float((end > 0).mean()) for end in (found.mean, found.low, found.high)))
+        found = self.contrast(along, compared, first, second, of).mean
+        return Estimate(*(float((end > 0).mean()) for end in found))
 
     def share_of_each_pair(self, along: str) -> np.ndarray:
         """The same of each pair of runs by itself, over the levels that the two share, ``(S,)``."""
-        samples, _ = self._paired(along, ATTENTION, TWIN, "error")
+        samples = self.pairs(along, "difference").value
         common = np.isfinite(samples)
         if not common.any(axis=1).all():
             raise NothingToMeasure(f"in this configuration a pair of runs has no {along} in common")
         return np.asarray((samples > 0).sum(axis=1) / common.sum(axis=1))
 
-    def late(self, along: str) -> Estimate:
-        """The mean difference over the lowest third of the common levels, where training ends."""
-        samples, open_ = self._paired(along, ATTENTION, TWIN, "error")
-        level = self.difference(along).level
-        lowest = level[0] + (level[-1] - level[0]) / 3
-        chosen = np.isfinite(samples).all(axis=0) & (self.level(along) <= lowest)
-        return mean_over_seeds(samples[:, chosen].mean(axis=1), open_[:, chosen].mean(axis=1))
+    def late(self, along: str, compared: str) -> Estimate:
+        """The mean over the lowest third of the common levels, where training ends."""
+        level, samples = self._common(along, compared)
+        lowest = level <= level[0] + (level[-1] - level[0]) / 3
+        return estimate(Samples(*(part[:, lowest].mean(axis=1) for part in samples)))
 
     def at_start(self) -> Estimate:
         """The mean difference before the first step."""
-        one, other = (self.place("variant", variant) for variant in (ATTENTION, TWIN))
-        errors, open_ = self["measured"][..., 0], self["measured_uncertainty"][..., 0]
-        if self["step"][0] != 0 or not np.isfinite(errors[[one, other]]).all():
+        one, other = (
+            Errors(self[name][place, :, 0], self["measured_uncertainty"][place, :, 0])
+            for name, place in (
+                ("measured", self.place("variant", variant)) for variant in (ATTENTION, TWIN)
+            )
+        )
+        samples = compare(one, other, "difference")
+        if self["step"][0] != 0 or not np.isfinite(samples.value).all():
             raise NothingToMeasure("in this configuration a run is not measured at its start")
-        return mean_over_seeds(errors[one] - errors[other], open_[one] + open_[other])
+        return estimate(samples)
 
     def rank_with_error(self, along: str, variant: str) -> Estimate:
         """The rank correlation of the error with what a run is compared at, its mean over seeds."""
@@ -141,5 +170,5 @@ class Reading(StudyArrays):
             rank_correlation(run[there], of[there])
             for run, of, there in zip(x, errors, known, strict=True)
         ]
-        value, low, high = mean_over_seeds(np.array(found), np.zeros(len(found)))
+        value, low, high = estimate(exactly(np.array(found)))
         return Estimate(value, max(low, -1.0), min(high, 1.0))

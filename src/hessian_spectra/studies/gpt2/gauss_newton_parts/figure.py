@@ -104,8 +104,10 @@ def _added(reading: Reading) -> str:
     try:
         one, other = (reading.added(held) for held in (RIGHT, RELEASED))
     except NothingToMeasure as missing:
-        return str(missing)
-    return f"attention adds {_text(one)} with the right product, {_text(other)} with the released"
+        return str(missing).capitalize()
+    return (
+        f"Attention adds {_text(one)} with the right product, {_text(other)} with the released one"
+    )
 
 
 def _text(found: Estimate) -> str:
@@ -136,7 +138,7 @@ def caption(reading: Reading) -> str:
         "run at the steps whose weights are kept: with the right Hessian-vector product, with that "
         "of curvlinops as it is released, which is wrong for the weights of layer norms, and with "
         f"the squared loss of the logits. Mean after {int(reading['step'][-1])} steps: {errors}. "
-        f"By itself {_added(reading)}; the largest Hessian eigenvalue changes by {most}. (b) "
+        f"{_added(reading)}; the released product changes the Hessian's by {most}. (b) "
         "Share of F = H − GGN in H, in the Frobenius norm of the rows of each group of weights, by "
         f"{reading['hessian_rows'].shape[-2]} random probes; {_shares(reading)}. (c) Their parts "
         "of vᵀFv, with v the Hessian's top eigenvector, over the eigenvalue. (d) Share of the "

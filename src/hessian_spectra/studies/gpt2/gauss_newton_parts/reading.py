@@ -1,12 +1,10 @@
 """What the GGN of language models misses, as figure and claims read it."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.studies.gpt2.seeds import ATTENTION, TWIN, mean_over_seeds
+from hessian_spectra.studies.gpt2.seeds import ATTENTION, TWIN, Errors, compare, estimate, exactly
 
 # The errors that stand side by side: which arrays the Hessian's and the GGN's eigenvalue are.
 HELD_TO = {
@@ -15,18 +13,6 @@ HELD_TO = {
     "squared": ("squared_hessian", "squared_ggn"),
 }
 RIGHT, RELEASED = "right", "released"
-
-
-class Error(NamedTuple):
-    """The relative error of the largest GGN eigenvalue, ``(V, S, k)``.
-
-    Attributes:
-        value: ``|1 − λ_max(GGN) / λ_max(H)|``.
-        uncertainty: how far the residuals of the two eigenvalues let it be off.
-    """
-
-    value: np.ndarray
-    uncertainty: np.ndarray
 
 
 class Reading(StudyArrays):
@@ -51,23 +37,25 @@ class Reading(StudyArrays):
             raise NothingToMeasure(f"this configuration leaves out variant {variant}")
         return self.variants.index(variant)
 
-    def error(self, held_to: str) -> Error:
-        """The error of the GGN, held to one of :data:`HELD_TO`."""
+    def error(self, held_to: str) -> Errors:
+        """``|1 − λ_max(GGN) / λ_max(H)|``, held to one of :data:`HELD_TO`, ``(V, S, k)``."""
         hessian, ggn = HELD_TO[held_to]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self[ggn] / self[hessian]
             off = np.abs(ratio) * (self[f"{ggn}_error"] + self[f"{hessian}_error"])
-        return Error(np.abs(1 - ratio), off)
+        return Errors(np.abs(1 - ratio), off)
 
-    def added(self, held_to: str) -> Estimate:
+    def added(self, held_to: str, compared: str = "difference") -> Estimate:
         """What attention adds to the error at the last step, its mean over seeds."""
         found = self.error(held_to)
-        one, other = self.place(ATTENTION), self.place(TWIN)
-        samples = (found.value[one] - found.value[other])[:, -1]
-        off = (found.uncertainty[one] + found.uncertainty[other])[:, -1]
-        if not np.isfinite(samples).all():
+        one, other = (
+            Errors(*(part[self.place(variant), :, -1] for part in found))
+            for variant in (ATTENTION, TWIN)
+        )
+        samples = compare(one, other, compared)
+        if not np.isfinite(samples.value).all():
             raise NothingToMeasure("in this configuration a run has no error at its last step")
-        return mean_over_seeds(samples, off)
+        return estimate(samples)
 
     @property
     def released_shift(self) -> np.ndarray:
@@ -90,7 +78,7 @@ class Reading(StudyArrays):
         samples = shares[:, self.groups.index(first)] - shares[:, self.groups.index(second)]
         if not np.isfinite(samples).all():
             raise NothingToMeasure(f"in this configuration a run has no {first} or no {second}")
-        return mean_over_seeds(samples, np.zeros(len(samples)))
+        return estimate(exactly(samples))
 
     def part_of_the_gap(self, variant: str, group: str) -> Estimate:
         """A group's part ``v_gᵀ (F v)_g / vᵀFv`` at the Hessian's top eigenvector v, last step."""
@@ -99,4 +87,4 @@ class Reading(StudyArrays):
         if not (gap > 0).all():
             raise NothingToMeasure("in this configuration a run's GGN misses nothing at the top")
         samples = parts[:, self.groups.index(group)] / gap
-        return mean_over_seeds(samples, np.zeros(len(samples)))
+        return estimate(exactly(samples))

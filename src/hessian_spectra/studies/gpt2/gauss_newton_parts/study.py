@@ -32,6 +32,7 @@ from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import EnsembleStudyConfig
+from hessian_spectra.training.ranks import join
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item
 
@@ -165,9 +166,10 @@ def measure(
         relative residuals; ``missed (g,)``, the parts of vᵀFv over the eigenvalue;
         ``hessian_rows``, ``functional_rows``, ``released_rows (n, g)``, squares of rows.
     """
-    model = gpt2.load(Path(folder), name).eval()
+    model = gpt2.load(Path(folder), name).eval().to(join())
 
     def problem_of(loss: Callable[[nn.Module, Tensor], Any]) -> cv.Problem:
+        # The problem brings its batches to where the model is.
         data, memory = [torch.from_numpy(tokens)], settings.memory << 20
         return cv.Problem(model, loss_fn=loss, data=data, weights=len, memory=memory)
 
