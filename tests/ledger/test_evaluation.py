@@ -58,6 +58,17 @@ def run_of(claims, folder=Path("nowhere"), *, scale="demo", study="toy", config=
 
 
 @pytest.fixture
+def left(monkeypatch, tmp_path):
+    """A figure that no study measures."""
+    file = tmp_path / "not_run.yaml"
+    file.write_text(
+        "- id: toy-fig9/claim\n  paper: singh2026cracking\n  location: Figure 9\n  kind: trend\n"
+        "  statement: It grows.\n  explanation: It takes a year.\n"
+    )
+    monkeypatch.setattr(module, "NOT_RUN", file)
+
+
+@pytest.fixture
 def alone(monkeypatch):
     """Nothing is in the ledger but what a test states."""
     monkeypatch.setattr(module, "not_run", list)
@@ -295,9 +306,9 @@ class TestEvaluate:
         assert (record.verdict, record.study) == ("not run at this scale", "toy")
         assert record.explanation.startswith("could not be measured here: TypeError: ")
 
-    def test_what_no_study_measures_comes_last_and_has_no_run(self):
+    def test_what_no_study_measures_comes_last_and_has_no_run(self, left):
         records = evaluate([])
-        assert [record.id for record in records] == [entry.id for entry in not_run()]
+        assert [record.id for record in records] == ["toy-fig9/claim"]
         for record in records:
             assert (record.scale, record.recorded, record.departs) == (None, False, {})
             assert (record.digest, record.verdict) == (None, "not run at this scale")
@@ -437,13 +448,14 @@ class TestCollect:
     def test_an_incomplete_entry_is_named(self, changes, words):
         assert claim(**changes).problems() == [f"toy/identity: {words}"]
 
-    def test_what_was_not_run_says_what_it_takes(self):
-        entries = not_run()
-        assert {entry.location for entry in entries} == {"Figure 6"}
-        for entry in entries:
-            assert entry.problems() == []
-            assert entry.measure is None
-            assert entry.explanation.startswith("It takes ")
+    def test_what_was_not_run_says_what_it_takes(self, left):
+        (entry,) = not_run()
+        assert entry.problems() == []
+        assert entry.measure is None
+        assert entry.explanation == "It takes a year."
+
+    def test_each_figure_has_a_study(self):
+        assert not_run() == []
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def not_run() -> list[Entry]:
 
     Example:
         >>> [entry.location for entry in not_run()]
-        ['Figure 6']
+        []
     """
     return [
         Entry(**entry, study=None, test=None, bound=None, measure=None)

@@ -1,0 +1,167 @@
+"""Ladders of attention sinks and their controls, as figure and claims read them."""
+
+import numpy as np
+
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.results import StudyArrays
+from hessian_spectra.statistics import rank_correlation, student_interval
+
+SINK = "first-token"
+ENDS = ("largest", "smallest")
+# An eigenvalue of at most this share of the largest magnitude counts as close to zero.
+NEAR = 0.01
+
+
+class Reading(StudyArrays):
+    """``s`` networks, each with a sink of ``r`` strengths, of which the first is none.
+
+    What is asked for of a control is ``(s, 2)``: without an edit, and as strong as the last sink.
+    """
+
+    @property
+    def controls(self) -> list[str]:
+        """The edits that stand beside the sink on the first token."""
+        return [str(name) for name in self["control"]]
+
+    @property
+    def edits(self) -> list[str]:
+        """The sink and its controls."""
+        return [SINK, *self.controls]
+
+    def of(self, name: str, edit: str = SINK) -> np.ndarray:
+        """Loss, or an extreme eigenvalue, of an edit, ``(s, r)`` or ``(s, 2)``."""
+        values = self[name]
+        if edit == SINK:
+            return values
+        return np.stack([values[:, 0], self._last(name, edit)], axis=1)
+
+    def _last(self, name: str, control: str) -> np.ndarray:
+        """An array of a control, ``(s,)``."""
+        return np.asarray(self[f"control_{name}"][:, self.controls.index(control)])
+
+    def place(self, edit: str) -> np.ndarray:
+        """The attention on the first token by the sink that an edit stands beside, as ``of``."""
+        return self.mass if edit == SINK else self.mass[:, [0, -1]]
+
+    @property
+    def mass(self) -> np.ndarray:
+        """The mean attention on the first token in the edited heads, ``(s, r)``."""
+        return self["mass"]
+
+    def relative(self, end: str, edit: str = SINK) -> np.ndarray:
+        """An extreme eigenvalue's magnitude over that without an edit, as ``of``.
+
+        Raises:
+            NothingToMeasure: without an edit it is zero, or has the other sign than with one.
+        """
+        values = self.of(end, edit)
+        own = values[:, :1]
+        if (values * own <= 0).any():
+            raise NothingToMeasure(
+                f"in this configuration the {end} eigenvalue is zero or changes its sign"
+            )
+        return np.asarray(values / own)
+
+    def increase(self, end: str, edit: str = SINK) -> np.ndarray:
+        """By what share an extreme eigenvalue grows up to the last rung, ``(s,)``."""
+        return np.asarray(self.relative(end, edit)[:, -1] - 1)
+
+    @property
+    def stretch(self) -> np.ndarray:
+        """By what share the range of the spectrum grows up to the last rung, ``(s,)``."""
+        ranges = self.of("largest") - self.of("smallest")
+        return np.asarray(ranges[:, -1] / ranges[:, 0] - 1)
+
+    def monotone(self, end: str) -> np.ndarray:
+        """Rank correlation of mass and an extreme eigenvalue's magnitude, ``(s,)``."""
+        grown = self.relative(end)
+        return np.array([rank_correlation(*pair) for pair in zip(self.mass, grown, strict=True)])
+
+    def beyond(self, end: str, control: str) -> np.ndarray:
+        """How much more an extreme eigenvalue grows than by a control, ``(s,)``."""
+        return self.increase(end) - self.increase(end, control)
+
+    @property
+    def rise(self) -> np.ndarray:
+        """The rise of the loss by the sinks, ``(s, r)``."""
+        return np.asarray(self.of("loss") - self.of("loss")[:, :1])
+
+    def released(self, end: str) -> np.ndarray:
+        """An extreme eigenvalue by curvlinops' released product, without sink and with, (s, 2)."""
+        return self[f"released_{end}"]
+
+    @property
+    def released_increase(self) -> np.ndarray:
+        """By what share the largest eigenvalue grows by that product, ``(s,)``."""
+        weak, strong = self.released("largest").T
+        return np.asarray(strong / weak - 1)
+
+    @property
+    def released_error(self) -> np.ndarray:
+        """The largest error of that product's extreme eigenvalues, relative to them, ``(s,)``."""
+        errors = [self.released(end) / self.of(end)[:, [0, -1]] - 1 for end in ENDS]
+        return np.asarray(np.abs(errors).max(axis=(0, 2)))
+
+    @property
+    def near_zero(self) -> np.ndarray:
+        """The share of all eigenvalues that are close to zero, by the quadrature, ``(s, r)``."""
+        scale = np.maximum(np.abs(self.of("largest")), np.abs(self.of("smallest")))
+        close = np.abs(self["nodes"]) <= NEAR * scale[..., None, None]
+        return np.asarray((self["weights"] * close).sum(axis=-1).mean(axis=-1))
+
+    @property
+    def outside(self) -> float:
+        """How far a Ritz value of the density is beyond the extreme ones and their residuals.
+
+        Relative to the largest magnitude. The density's probes know nothing of the search for the
+        extreme eigenvalues, and all Ritz values are inside the spectrum.
+        """
+        largest, smallest = self.of("largest"), self.of("smallest")
+        scale = np.maximum(np.abs(largest), np.abs(smallest))
+        nodes = self["nodes"].reshape(*largest.shape, -1)
+        above = (nodes.max(axis=-1) - largest) / scale - self.of("largest_residual")
+        below = (smallest - nodes.min(axis=-1)) / scale - self.of("smallest_residual")
+        return float(np.maximum(np.maximum(above, below), 0).max())
+
+    @property
+    def missed(self) -> float:
+        """How far the attention on the edited tokens is from its targets, at most."""
+        first = np.abs(self.mass[:, 1:] - self["target"]).max()
+        other = np.abs(self._last("mass", "middle-token") - self["target"][-1]).max()
+        return float(max(first, other))
+
+    @property
+    def training_sinks(self) -> np.ndarray:
+        """Through training, the attention on the first token, mean over all heads, ``(s, m)``."""
+        return np.asarray(self["training_mass"].mean(axis=(-2, -1)))
+
+    @property
+    def training_correlation(self) -> np.ndarray:
+        """Its rank correlation with the largest eigenvalue over the measured steps, ``(s,)``.
+
+        Raises:
+            NothingToMeasure: fewer than three steps were measured.
+        """
+        found = []
+        for sinks, largest in zip(self.training_sinks, self["training_largest"], strict=True):
+            kept = np.isfinite(sinks) & np.isfinite(largest)
+            if kept.sum() < 3:
+                raise NothingToMeasure("in this configuration few steps of training were measured")
+            found.append(rank_correlation(sinks[kept], largest[kept]))
+        return np.array(found)
+
+    @property
+    def uniform(self) -> float:
+        """The attention on the first token where each query attends to all it sees alike."""
+        length = int(self["sequences"][0, -1])
+        return float((1 / np.arange(1, length + 1)).mean())
+
+    def over_seeds(self, values: np.ndarray) -> Estimate:
+        """The mean over networks with Student's interval; without one of a single network."""
+        count = len(values)
+        mean = float(values.mean())
+        if count < 2:
+            return Estimate(mean)
+        error = values.std(ddof=1) / np.sqrt(count)
+        low, high = student_interval(mean, error, count - 1, 0.0, float(self["confidence"]))
+        return Estimate(mean, float(low), float(high))

@@ -1,0 +1,116 @@
+"""The claims about sinks and spectra, on planted ladders."""
+
+import numpy as np
+import pytest
+import scipy.stats
+from claims_contract import (
+    Planted,
+    bears_a_missing_case,
+    changed,
+    every_case_fails,
+    holds_and_fails,
+    names,
+)
+from planted_sinks import SEEDS, ladder, some
+
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.studies.gpt2.sink_density import claims as functions
+from hessian_spectra.studies.gpt2.sink_density.claims import claims
+from hessian_spectra.studies.gpt2.sink_density.reading import Reading
+
+
+def off(**arrays):
+    return changed(ladder(), "correlation", **arrays)
+
+
+def beyond(nodes):
+    """One Ritz value of the density beyond the largest eigenvalue."""
+    nodes = nodes.copy()
+    nodes[1, 2, 0, -1] = 90.0
+    return nodes
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return [
+        Planted(
+            paper="singh2026cracking",
+            artifact="Figure 6",
+            holds=ladder(),
+            fails=[
+                ladder(growth=-0.2, negative=-0.2),
+                ladder(middle=0.7, weights=0.8),
+                ladder(own=0.1),
+                off(control_smallest=lambda smallest: 3 * smallest),
+                ladder(near=0.2),
+                off(nodes=beyond),
+                off(mass=lambda mass: mass + 2e-3),
+                off(training_largest=lambda largest: largest[:, ::-1]),
+                off(released_largest=lambda largest: largest[:, ::-1]),
+            ],
+            reduced=[some(ladder(), slice(1)), some(ladder(), slice(2))],
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", names(claims))
+def test_a_claim_holds_and_fails(name, planted):
+    holds_and_fails(claims, planted, name)
+
+
+@pytest.mark.parametrize("name", names(claims))
+def test_each_case_of_a_claim_fails(name, planted):
+    every_case_fails(claims, planted, name)
+
+
+@pytest.mark.parametrize("name", names(claims))
+def test_a_claim_bears_a_missing_case(name, planted):
+    bears_a_missing_case(claims, planted, name)
+
+
+def test_a_growth_is_that_of_each_network_with_students_interval():
+    growths = np.array([0.5, 0.51, 0.52])
+    found = functions.outliers_grow(Reading(ladder(growth=0.5)), "largest")
+    expected = scipy.stats.t(SEEDS - 1, growths.mean(), scipy.stats.sem(growths)).interval(0.95)
+    np.testing.assert_allclose(found, (0.51, *expected), rtol=1e-12)
+    # Networks differ from each other, and from their controls by the same.
+    paired = functions.more_than_a_control(
+        Reading(ladder(growth=0.5, middle=0.2)), "largest", "middle-token"
+    )
+    np.testing.assert_allclose(paired, 0.3, rtol=1e-12)
+
+
+def test_one_network_has_no_interval():
+    found = functions.outliers_grow(Reading(some(ladder(), slice(1))), "smallest")
+    assert found.value == pytest.approx(0.5)
+    assert not found.has_interval
+
+
+def test_a_step_back_is_not_steady():
+    def fall(largest):
+        largest = largest.copy()
+        largest[:, 1] = 0.9 * largest[:, 0]
+        return largest
+
+    found = functions.outliers_grow_steadily(Reading(off(largest=fall)), "largest")
+    assert found.value == pytest.approx(0.8)
+    assert functions.outliers_grow(Reading(off(largest=fall)), "largest").value > 0.5
+
+
+def test_the_share_near_zero_is_that_of_the_weights():
+    assert functions.many_near_zero(Reading(ladder(near=0.7))).value == pytest.approx(0.7)
+
+
+def test_the_error_of_the_released_product_is_the_larger_one():
+    found = functions.released_edges(
+        Reading(off(released_smallest=lambda smallest: smallest * [1.0, 1.02]))
+    )
+    assert found.value == pytest.approx(1.02 * 0.999 - 1)
+
+
+def test_an_eigenvalue_of_another_sign_has_no_growth():
+    turned = Reading(off(smallest=lambda smallest: smallest * [1, -1, 1, 1]))
+    with pytest.raises(NothingToMeasure, match="the smallest eigenvalue is zero or changes its"):
+        functions.outliers_grow(turned, "smallest")
+    with pytest.raises(NothingToMeasure, match="few steps of training were measured"):
+        functions.sinks_of_training(Reading(off(training_largest=lambda a: a * np.nan)))
