@@ -36,7 +36,6 @@ def ladder(growth=0.5, *, middle=0.1, weights=0.1, negative=0.5, own=0.32, near=
     found = {
         "control": np.array(CONTROLS),
         "target": TARGET,
-        "confidence": np.array(0.95),
         "strength": np.tile(3.0 * way, (SEEDS, 1)),
         "mass": mass,
         "loss": np.tile(2.5 + 0.1 * way, (SEEDS, 1)),
@@ -61,6 +60,8 @@ def ladder(growth=0.5, *, middle=0.1, weights=0.1, negative=0.5, own=0.32, near=
         "sequences": np.tile([8, 16], (SEEDS, 1)),
         "released_largest": 1.001 * largest[:, [0, -1]],
         "released_smallest": 0.999 * smallest[:, [0, -1]],
+        "released_largest_residual": np.full((SEEDS, 2), 1e-3),
+        "released_smallest_residual": np.full((SEEDS, 2), 1e-3),
         "training_step": np.tile(STEPS, (SEEDS, 1)),
         "training_mass": heads,
         "training_largest": np.tile([5.0, 10.0, 30.0, 50.0], (SEEDS, 1)),
@@ -70,7 +71,7 @@ def ladder(growth=0.5, *, middle=0.1, weights=0.1, negative=0.5, own=0.32, near=
 
 def some(sides, networks=slice(None)):
     """The same of some of the networks."""
-    apart = {"control", "target", "confidence"}
+    apart = {"control", "target"}
     return {
         side: {name: a if name in apart else a[networks] for name, a in arrays.items()}
         for side, arrays in sides.items()

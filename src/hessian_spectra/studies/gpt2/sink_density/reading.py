@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.statistics import rank_correlation, student_interval
+from hessian_spectra.statistics import rank_correlation
 
 SINK = "first-token"
 ENDS = ("largest", "smallest")
@@ -155,13 +155,3 @@ class Reading(StudyArrays):
         """The attention on the first token where each query attends to all it sees alike."""
         length = int(self["sequences"][0, -1])
         return float((1 / np.arange(1, length + 1)).mean())
-
-    def over_seeds(self, values: np.ndarray) -> Estimate:
-        """The mean over networks with Student's interval; without one of a single network."""
-        count = len(values)
-        mean = float(values.mean())
-        if count < 2:
-            return Estimate(mean)
-        error = values.std(ddof=1) / np.sqrt(count)
-        low, high = student_interval(mean, error, count - 1, 0.0, float(self["confidence"]))
-        return Estimate(mean, float(low), float(high))

@@ -9,7 +9,6 @@ mass of the spectrum is, but an outlier's move only where it is larger than the 
 
 import hashlib
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -27,20 +26,17 @@ from hessian_spectra.networks.base import shared
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.base import EnsembleStudyConfig
-from hessian_spectra.studies.gpt2.sink_density.edits import (
-    EDITS,
-    edited,
-    loss_of,
-    mass_on,
-    middle,
-)
+from hessian_spectra.studies.gpt2.arnoldi import extreme_eigenvalue
+from hessian_spectra.studies.gpt2.seeds import ATTENTION
+from hessian_spectra.studies.gpt2.sink_density.edits import EDITS, edited, loss_of, mass_on, middle
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item
 
 ENDS: dict[str, Which] = {"largest": "largest algebraic", "smallest": "smallest algebraic"}
-VARIANT = "attention"
 # Products that an extreme eigenvalue takes, about, as a unit of cost.
 PRODUCTS = 25
+# The most products of curvlinops for each of its extreme eigenvalues.
+RELEASED_PRODUCTS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,13 +68,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Settings, EnsembleStudyConfig):
-    """The study's configuration.
-
-    Args:
-        confidence: of the intervals over the networks' seeds.
-    """
-
-    confidence: float
+    """The study's configuration."""
 
     def __post_init__(self) -> None:
         masses = list(self.masses)
@@ -93,12 +83,11 @@ class Config(Settings, EnsembleStudyConfig):
         narrow = self.products >= 2 and kernel_width(self.kappa, self.products) < 1
         expected = "so many that the kernel is narrower than the spectrum"
         require(narrow, "products", expected, self.products)
-        require(0 < self.confidence < 1, "confidence", "a number in (0, 1)", self.confidence)
 
     def require_networks(self, networks: Any) -> None:
         """Refuse networks without attention, or of which no weights are kept."""
-        there = VARIANT in getattr(networks, "variants", ()) and len(networks.kept) > 0
-        expected = f"networks with the variant {VARIANT!r} and steps that are kept"
+        there = ATTENTION in getattr(networks, "variants", ()) and len(networks.kept) > 0
+        expected = f"networks with the variant {ATTENTION!r} and steps that are kept"
         require(there, "ensemble", expected, self.ensemble)
 
 
@@ -123,7 +112,8 @@ class _Edges:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._found: dict[str, Tensor] = {}
+        self.vectors: dict[str, Tensor] = {}
+        self.scale = 0.0
 
     def __call__(self, operator: cv.SymmetricOperator) -> Arrays:
         """``<end>`` and ``<end>_residual`` of the largest and the smallest eigenvalue."""
@@ -134,13 +124,14 @@ class _Edges:
                 k=1,
                 tol=self._settings.tolerance,
                 which=which,
-                start=self._found.get(end),
+                start=self.vectors.get(end),
                 seed=self._settings.seed,
             )
             assert pair.residuals is not None
-            self._found[end] = pair.eigenvectors()
+            self.vectors[end] = pair.eigenvectors()[:, 0]
             arrays[end] = np.array(float(pair.eigenvalues[0]))
             arrays[f"{end}_residual"] = np.array(float(pair.residuals[0]))
+        self.scale = max(abs(float(arrays[end])) for end in ENDS)
         return arrays
 
 
@@ -164,13 +155,22 @@ def _density(operator: cv.SymmetricOperator, settings: Settings) -> Arrays:
     }
 
 
-def _released(problem: cv.Problem, edges: _Edges) -> Arrays:
+def _released(problem: cv.Problem, edges: _Edges, settings: Settings) -> Arrays:
     """The extreme eigenvalues by the product of curvlinops as it is released."""
     operator = cv.hessian(problem, backend="curvlinops as released", check=False)
-    with warnings.catch_warnings():
-        # Of an asymmetric product no residual falls below its asymmetry.
-        warnings.simplefilter("ignore", cv.ConvergenceWarning)
-        return {f"released_{name}": array for name, array in edges(operator).items()}
+    arrays: Arrays = {}
+    for end in ENDS:
+        value, residual = extreme_eigenvalue(
+            operator,
+            edges.vectors[end],
+            largest=end == "largest",
+            tol=settings.tolerance,
+            scale=edges.scale,
+            products=RELEASED_PRODUCTS,
+        )
+        arrays[f"released_{end}"] = np.array(value)
+        arrays[f"released_{end}_residual"] = np.array(residual)
+    return arrays
 
 
 def measure(
@@ -219,7 +219,7 @@ def measure(
         rung = {name: np.array(value) for name, value in facts.items()} | edges(operator)
         rungs.append(rung | (_density(operator, settings) if first else {}))
         if first and len(rungs) in (1, len(targets) + 1):
-            released.append(_released(problem, edges))
+            released.append(_released(problem, edges, settings))
     if not first:
         return stacked(rungs)
     sequences = np.array(data.shape) - (0, 1)
@@ -230,7 +230,7 @@ def measure(
 def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each edit of each network: the weights at the end of its training."""
     assert isinstance(networks, Networks)
-    variant = networks["variant"].tolist().index(VARIANT)
+    variant = networks["variant"].tolist().index(ATTENTION)
     seeds = networks["seed"].tolist()
     items: list[Item] = []
     for number, seed in enumerate(seeds):
@@ -281,8 +281,7 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
 
     Returns:
         What :func:`measure` gives of the sinks, the networks first; ``control_<name>`` (s, c) of
-        what it gives of the controls; ``control`` (c,); ``target`` (r − 1,) of the mass;
-        ``confidence``.
+        what it gives of the controls; ``control`` (c,); ``target`` (r − 1,) of the mass.
     """
     found = stacked(parts[:: len(EDITS)])
     for name in parts[1]:
@@ -291,7 +290,6 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
     return found | {
         "control": np.array(EDITS[1:]),
         "target": np.array(config.masses),
-        "confidence": np.array(config.confidence),
     }
 
 
