@@ -1,10 +1,8 @@
 """What the paper says of attention sinks and the Hessian's spectrum of a language model."""
 
-import numpy as np
-
 from hessian_spectra.ledger.bounds import Estimate, at_least, equal_to, within
 from hessian_spectra.ledger.claims import Claims
-from hessian_spectra.studies.gpt2.seeds import mean_over_seeds
+from hessian_spectra.studies.gpt2.seeds import estimate, exactly
 from hessian_spectra.studies.gpt2.sink_density.reading import ENDS, NEAR, Reading
 
 SAID = 'Section 4.3, "Attention Sinks Amplify Outlier Eigenvalues"'
@@ -48,10 +46,6 @@ claims = Claims(
 figure_6 = claims.about("singh2026cracking", "Figure 6").having(otherwise=SMALL)
 
 
-def _over_seeds(values: np.ndarray) -> Estimate:
-    return mean_over_seeds(values, np.zeros(1))
-
-
 def _ends(reading: Reading) -> list[dict[str, str]]:
     return [{"end": end} for end in ENDS]
 
@@ -89,7 +83,7 @@ def outliers_grow(reading: Reading, end: str) -> Estimate:
     (statistic: its growth from no edit to an attention of {strongest}, as a share of itself, mean
     over {seeds} seeds; interval: Student's t).
     """
-    return _over_seeds(reading.increase(end))
+    return estimate(exactly(reading.increase(end)))
 
 
 @figure_6.trend(SAID, at_least(1.0, FEW, tolerance=0.1), each=_ends)
@@ -98,7 +92,7 @@ def outliers_grow_steadily(reading: Reading, end: str) -> Estimate:
     correlation of attention and magnitude along the ladder, mean over {seeds} seeds; interval:
     Student's t).
     """
-    return _over_seeds(reading.monotone(end))
+    return estimate(exactly(reading.monotone(end)))
 
 
 @figure_6.trend("caption of the figure", at_least(0.0, GROWS))
@@ -106,7 +100,7 @@ def spectrum_stretches(reading: Reading) -> Estimate:
     """Larger attention sinks stretch the spectrum (statistic: growth of its range up to an
     attention of {strongest}, as a share of itself, mean over {seeds} seeds; interval: Student's t).
     """
-    return _over_seeds(reading.stretch)
+    return estimate(exactly(reading.stretch))
 
 
 @figure_6.trend(SAID, at_least(0.0, MORE, source=CONTROL), otherwise=LOSS, each=_controls)
@@ -115,7 +109,7 @@ def more_than_a_control(reading: Reading, end: str, control: str) -> Estimate:
     its growth by the strongest sink, as a share of itself, less that by the control, mean over
     {seeds} seeds; interval: Student's t, paired).
     """
-    return _over_seeds(reading.beyond(end, control))
+    return estimate(exactly(reading.beyond(end, control)))
 
 
 @figure_6.value(SAID, at_least(0.5, "'many' is taken as half of them"))
@@ -124,7 +118,7 @@ def many_near_zero(reading: Reading) -> Estimate:
     that are within {near} of the largest magnitude, mean over {seeds} seeds; interval: Student's
     t).
     """
-    return _over_seeds(reading.near_zero[:, -1])
+    return estimate(exactly(reading.near_zero[:, -1]))
 
 
 @figure_6.value(SET, equal_to(0.32, "a tenth of it", tolerance=0.03))
@@ -133,7 +127,7 @@ def own_sink(reading: Reading) -> Estimate:
     edited heads is 0.32 (value: mean over {seeds} seeds; interval: Student's t; attention that is
     spread evenly puts {uniform} there).
     """
-    return _over_seeds(reading.mass[:, 0])
+    return estimate(exactly(reading.mass[:, 0]))
 
 
 @figure_6.correlation(
@@ -146,7 +140,7 @@ def sinks_of_training(reading: Reading) -> Estimate:
     the measured steps of the largest eigenvalue and the attention on the first token, mean over all
     heads; mean over {seeds} seeds; interval: Student's t).
     """
-    return _over_seeds(reading.training_correlation)
+    return estimate(exactly(reading.training_correlation))
 
 
 @figure_6.trend(SAID, at_least(0.0, GROWS))
@@ -155,7 +149,7 @@ def grows_as_released(reading: Reading) -> Estimate:
     of layer norms, the largest eigenvalue grows as well (statistic: its growth from no edit to an
     attention of {strongest}, as a share of itself, mean over {seeds} seeds; interval: Student's t).
     """
-    return _over_seeds(reading.released_increase)
+    return estimate(exactly(reading.released_increase))
 
 
 @figure_6.value(SET, within(0.01, "a per cent would not show in a figure", source=OURS))
@@ -164,4 +158,4 @@ def released_edges(reading: Reading) -> Estimate:
     relative to themselves, without an edit and with the strongest, mean over {seeds} seeds;
     interval: Student's t).
     """
-    return _over_seeds(reading.released_error)
+    return estimate(exactly(reading.released_error))
