@@ -50,6 +50,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "networks_per_item": 4,
         },
         "gpt2": {
+            "seeds": 2,
             "layers": 2,
             "width": 8,
             "heads": 2,

@@ -17,7 +17,12 @@ from hessian_spectra.studies.gpt2.gauss_newton_parts.reading import (
     Reading,
 )
 
-LINES: dict[str, Any] = {"right": "-", "released": "--", "squared": ":"}
+# The released product's errors are rings around the right one's points.
+LINES: dict[str, dict[str, Any]] = {
+    "right": {"linestyle": "-", "markersize": 3.0},
+    "released": {"linestyle": "none", "markersize": 7.0, "markerfacecolor": "none"},
+    "squared": {"linestyle": ":", "markersize": 3.0},
+}
 NAMES = {"right": "right product", "released": "released product", "squared": "squared loss"}
 POINT: dict[str, Any] = {"linestyle": "none", "markersize": 3.5, "alpha": 0.7}
 # How far apart the architectures stand beside a group of weights.
@@ -27,12 +32,11 @@ ASIDE = 0.16
 def _draw_errors(axes: Axes, reading: Reading) -> None:
     """Each run's error at the kept steps."""
     step = reading["step"]
-    for held, line in LINES.items():
+    for held, look in LINES.items():
         errors = reading.error(held).value
         for variant, runs in zip(reading.variants, errors, strict=True):
             colour, marker, _ = LOOKS[variant]
-            axes.plot(step, runs.T, color=colour, linestyle=line, marker=marker,
-                      linewidth=0.8, markersize=2.5)  # fmt: skip
+            axes.plot(step, runs.T, color=colour, marker=marker, linewidth=0.8, **look)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("step")
     axes.set_ylabel(r"relative error of $\lambda_{\max}$(GGN)")
@@ -83,11 +87,11 @@ def draw(reading: Reading) -> Figure:
 
 
 def _handles(reading: Reading) -> list[Any]:
-    looks: dict[str, Any] = {"linewidth": 0.8, "color": style.GREY}
+    grey: dict[str, Any] = {"linewidth": 0.8, "color": style.GREY, "marker": "o"}
     return [
         Line2D([], [], color=colour, marker=marker, markersize=3.5, linestyle="none", label=label)
         for colour, marker, label in (LOOKS[variant] for variant in reading.variants)
-    ] + [Line2D([], [], linestyle=line, label=NAMES[held], **looks) for held, line in LINES.items()]
+    ] + [Line2D([], [], label=NAMES[held], **grey, **look) for held, look in LINES.items()]
 
 
 def _errors(reading: Reading, held: str) -> str:
