@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # Small matrices: one thread is faster than two, and gives the same bytes everywhere.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: repro test test-portable lint types imports docs map pictures benchmark requirements clean
+.PHONY: repro test test-portable lint types imports docs map pictures evidence-gpt2 benchmark requirements clean
 
 repro: $(VENV)/ready
 	python -m pipelines.reproduce
@@ -49,6 +49,13 @@ pictures: $(VENV)/ready
 	dvc repro $(PICTURES:%=figures@%)
 	mkdir -p reports/pictures
 	for study in $(PICTURES); do cp reports/figures/$$study/recorded.png reports/pictures/$$study.png; done
+
+# Recorded runs of the language models; what was interrupted goes on where it stood, on another machine,
+# too, that has the folder results/shards: make evidence-gpt2 SETTINGS="data.root=data launcher.gpus=1"
+GPT2 := cracking-fig5 cracking-fig6 cracking-fig23 cracking-fig24 cracking-fig25 gauss-newton-parts
+SCALE := paper
+evidence-gpt2: $(VENV)/ready
+	for study in $(GPT2); do python -m pipelines.evidence only=$$study scale=$(SCALE) $(SETTINGS) || exit 1; done
 
 benchmark: $(VENV)/ready
 	python -m benchmarks.correctness
