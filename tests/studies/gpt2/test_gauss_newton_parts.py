@@ -168,6 +168,15 @@ def test_the_released_product_is_wrong_for_norm_weights_alone(found):
     assert (relative[..., ~norm] < 1e-24).all()
 
 
+def test_its_largest_eigenvalue_is_found_all_the_same(found):
+    """That of a symmetric matrix nearby differs by at most the error's norm."""
+    error = np.sqrt(found["released_rows"].sum(axis=-1).mean(axis=-1))
+    shift = np.abs(found["released"] - found["hessian"])
+    assert (found["released_error"] <= 1e-6).all()
+    assert (shift <= error).all()
+    assert (shift > 1e-9 * found["hessian"]).all()
+
+
 def test_every_parameter_has_a_group_and_the_twin_no_attention(found):
     attention = found["group"] == "attention"
     assert (found["hessian_rows"][0][..., attention] > 0).all()

@@ -51,11 +51,14 @@ def worse_with_attention(reading: Reading, held: str, compared: str) -> Estimate
 
 
 @claims.value(LIBRARY, within(0.01, "a hundredth would show in no figure", source=OURS))
-def released_sharpness(reading: Reading) -> float:
+def released_sharpness(reading: Reading) -> Estimate:
     """The released library's product, wrong for the weights of layer norms, has nearly the right
-    largest eigenvalue. Statistic: largest relative difference over all networks and steps
+    largest eigenvalue. Statistic: largest relative difference over all networks and steps;
+    interval: with what the residuals of both eigenvalues leave open
     """
-    return float(np.abs(reading.released_shift).max())
+    shift, off = reading.released_shift
+    low, high = (float(end.max()) for end in (np.maximum(shift - off, 0), shift + off))
+    return Estimate(float(shift.max()), low, high)
 
 
 @claims.value(

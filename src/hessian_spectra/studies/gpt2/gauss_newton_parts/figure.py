@@ -133,7 +133,7 @@ def _shares(reading: Reading) -> str:
 
 def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
-    shift = np.abs(reading.released_shift)
+    shift = reading.released_shift.value
     known = shift[np.isfinite(shift)]
     most = f"at most {known.max():.1e}" if known.size else "by an unknown share"
     errors = "; ".join(f"{name}: {_errors(reading, held)}" for held, name in NAMES.items())

@@ -58,9 +58,12 @@ class Reading(StudyArrays):
         return estimate(samples)
 
     @property
-    def released_shift(self) -> np.ndarray:
-        """``λ_max(released) / λ_max(H) − 1``, ``(V, S, k)``."""
-        return np.asarray(self["released"] / self["hessian"] - 1)
+    def released_shift(self) -> Errors:
+        """``|λ_max(released) / λ_max(H) − 1|``, ``(V, S, k)``."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self["released"] / self["hessian"]
+        off = np.abs(ratio) * (self["released_error"] + self["hessian_error"])
+        return Errors(np.abs(ratio - 1), off)
 
     def missing(self, rows: str = "functional_rows") -> np.ndarray:
         """The share ``‖A_g‖_F / ‖H_g‖_F`` of each group's rows, ``(V, S, k, g)``; NaN without it.
