@@ -108,7 +108,13 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "networks": 3,
             "jitters": 19,
         },
-        "sink_density": {"tolerance": 0.05, "probes": 2, "products": 6, "points": 30},
+        "sink_density": {
+            "masses": [0.6, 0.81],
+            "tolerance": 0.05,
+            "probes": 2,
+            "products": 6,
+            "points": 30,
+        },
         "trace_through_training": {
             "samples": 40,
             "width": 8,
