@@ -26,8 +26,9 @@ from hessian_spectra.work import FanOut, Item, Run
 
 # The batch that no update is made of: it holds the sequences that are measured.
 MEASURED = -1
-# Products with a matrix, about, that a measurement takes, each of the time of three gradients.
-PRODUCTS = 25
+# What a measurement takes, about, in the time of one sequence's gradient, for each sequence: the
+# first, without an eigenvector to start from and with the check of the products, and a later one.
+FIRST, LATER = 80, 25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,17 +221,17 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
 
 
 def cost(item: Item) -> float:
-    """Sequences whose gradient is computed, a product counted as three."""
+    """Sequences whose gradient is computed, and what is measured in the time of one."""
     settings = Settings(**{field.name: item[field.name] for field in fields(Settings)})
     trained = settings.steps * settings.batch_size * settings.accumulation
-    products = 2 * PRODUCTS * len(settings.measured_at)
-    return float(trained + 3 * products * settings.sequences)
+    measured = FIRST + LATER * (len(settings.measured_at) - 1)
+    return float(trained + measured * settings.sequences)
 
 
 def probe(item: Item) -> Item:
-    """The first few steps, measured at their ends."""
-    steps = min(5, item["steps"])
-    return {**item, "steps": steps, "measured": [], "kept": []}
+    """The first few steps, measured at their ends on few sequences."""
+    steps, sequences = min(20, item["steps"]), min(2, item["sequences"])
+    return {**item, "steps": steps, "sequences": sequences, "measured": [], "kept": []}
 
 
 train = FanOut(items=items, compute=compute, gather=gather, cost=cost, probe=probe, trains=True)
