@@ -1,6 +1,7 @@
 """Dense spectra and top eigenpairs of matrices with a known spectrum."""
 
 import inspect
+import warnings
 
 import pytest
 import torch
@@ -231,6 +232,24 @@ def test_a_start_does_not_sink_into_subnormal_numbers(dtype):
     assert_right(found, dense, 1, tol=1e-6)
     assert watched.products > 3
     assert not found.eigenvectors()[200:].any()
+
+
+def test_a_basis_that_is_tightened_too_late_is_built_anew():
+    """Where nearly all eigenvalues are zero, orthogonality goes within a few products."""
+    for seed in range(30):
+        rank = int(torch.randint(10, 120, (1,), generator=draws(seed)))
+        factors = normal(250, rank, seed=seed).float()
+        dense = (factors * normal(rank, seed=seed + 1).float()) @ factors.T / 250
+        dense = (dense + dense.T) / 2
+        exact, vectors = torch.linalg.eigh(dense.double())
+        distance = 10.0 ** -(1 + seed / 6)
+        start = vectors[:, -1].float() + distance * normal(250, seed=seed + 2).float()
+        with warnings.catch_warnings():
+            # What the rounding of float32 allows is less in some of them.
+            warnings.simplefilter("ignore", cv.ConvergenceWarning)
+            found = cv.top_eigenpairs(dense, 1, 1e-7, start=start)
+        assert float(found.eigenvalues[0]) == pytest.approx(float(exact[-1]), rel=1e-5), seed
+        assert 0 < float(found.residuals[0]) < 1e-5
 
 
 @pytest.mark.parametrize("columns", [1, 3])

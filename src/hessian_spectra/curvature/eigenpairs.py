@@ -1,5 +1,6 @@
 """The top eigenpairs of a matrix that is only known by its products."""
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +10,12 @@ from torch import Tensor
 from tqdm import tqdm
 
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_spectrum, numeric_spectrum
-from hessian_spectra.curvature.interface import ConvergenceWarning, SymmetricOperator, size_of
+from hessian_spectra.curvature.interface import (
+    ConvergenceWarning,
+    OperatorError,
+    SymmetricOperator,
+    size_of,
+)
 from hessian_spectra.curvature.lanczos import Krylov, Preference
 from hessian_spectra.curvature.rows import norm
 from hessian_spectra.seeding import generator
@@ -262,22 +268,17 @@ class _Search:
             bar: counts the products.
         """
         first = better_than is None
-        space = Krylov(
-            self.operator,
-            locked,
-            # Together with the locked vectors no more than at first.
-            max(self.k + 2, self.capacity - len(locked)),
-            self.draws,
-            self.block,
-            start=self.start if first else None,
-            lean=first and self.lean,
-        )
-        checked = 0
+        space = self._space(locked, self.start if first else None, first and self.lean)
+        checked, best = 0, None
         while True:
             before = space.products
             space.step()
             bar.update(space.products - before)
             self.products += space.products - before
+            if space.lost and best is not None:
+                # It was too late to tighten it.
+                space, checked, best = self._space(locked, best, False), 0, None
+                continue
             over = space.full or self.products >= self.budget
             # Often enough to stop in time, seldom enough that small matrices cost nothing.
             if not (over or space.crowded) and space.products < checked + 1 + checked // 20:
@@ -297,9 +298,17 @@ class _Search:
                 )
                 return found, space.full or self.products >= self.budget
             if space.strays(residuals, self.tol):
+                best = space.vectors(coordinates[:, :1])[0]
                 space.tighten()
             if space.crowded:
                 space.restart(self.k + (space.capacity - self.k) // 2, self.preference)
+
+    def _space(self, locked: Tensor, start: Tensor | None, lean: bool) -> Krylov:
+        """A Krylov space outside the locked vectors; with them it holds no more than at first."""
+        capacity = max(self.k + 2, self.capacity - len(locked))
+        return Krylov(
+            self.operator, locked, capacity, self.draws, self.block, start=start, lean=lean
+        )
 
     def _spectrum(self, pairs: _Pairs, residuals: Tensor) -> Spectrum:
         device, dtype = self.operator.device, self.operator.dtype
@@ -324,6 +333,8 @@ class _Search:
         image = self.operator @ (signs @ pairs.vectors)
         self.products += 1
         together = norm(image - (signs * values) @ pairs.vectors) ** 2
+        if not math.isfinite(together):
+            raise OperatorError("operator: a product is not finite")
         excess = max(0.0, together - float(pairs.residuals.square().sum()))
         residuals = (pairs.residuals.square() + excess).sqrt()
         limit = self.tol * self.scale

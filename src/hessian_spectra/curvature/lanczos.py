@@ -55,6 +55,8 @@ class Krylov:
         # How many vectors wait behind the basis to be multiplied.
         self.width = min(block, self.room)
         self.products = 0
+        # Whether the basis has turned out not to be orthonormal: nothing that follows is right.
+        self.lost = False
         self.coupling = torch.zeros(0, self.width, dtype=torch.float64)
         # The largest magnitude of a Ritz value so far.
         self.scale = 0.0
@@ -184,6 +186,8 @@ class Krylov:
                 self.coupling[old + row, place - self.size] = overlap
                 image.sub_(self._basis[place], alpha=overlap)
                 taken[row] += overlap**2
+            # Along an orthonormal basis there is no more of a vector than all of it.
+            self.lost |= taken[row] > 1.01 * squares[row]
             if taken[row] > 0.5 * squares[row]:
                 self._outside(image[None], count)
                 length = norm(image)
