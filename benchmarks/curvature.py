@@ -183,7 +183,7 @@ def top(name: str, samples: int, k: int, count: int, layer: str | None = None) -
     """The top k eigenpairs of a trained network, or of one layer of it, to equal residuals."""
     model, data = trained(name, samples)
     names = [key for key in LIBRARIES if layer is None or key in ("ours", REFERENCE)]
-    if k > 1 and name in ("resnet20", "decoder"):
+    if k > 1 and name in ("gpt", "resnet20", "decoder"):
         # It would take thousands of products.
         names.remove("PyHessian")
     exact = reference(model, data, layer)
@@ -362,11 +362,11 @@ def planned(options: argparse.Namespace) -> list[Job]:
     if not options.quick:
         jobs += [(products, (name, samples, 3)) for name in ("resnet20", "decoder")]
         jobs += [(products, ("gpt2", samples, 1)), (top, ("mlp", samples, 5, 3))]
-        larger = ("lenet5", "resnet20", "decoder")
+        larger = ("lenet5", "gpt", "resnet20", "decoder")
         jobs += [(top, (name, samples, k, 1)) for name in larger for k in (1, 5, 10)]
         jobs += [(density, (name, samples, 1)) for name in larger]
         jobs += [(trace, (name, samples, 1)) for name in ("mlp", *larger)]
-        jobs += [(tracking, (name, samples, 1)) for name in ("mlp", *larger)]
+        jobs += [(tracking, (name, samples, 1)) for name in ("mlp", "lenet5", "resnet20", "decoder")]
     if options.k200:
         jobs.append((top, ("mlp", samples, 200, 2, "0.weight")))
     return [job for job in jobs if options.only in (None, job[1][0])]
