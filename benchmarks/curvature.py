@@ -366,7 +366,8 @@ def planned(options: argparse.Namespace) -> list[Job]:
         jobs += [(top, (name, samples, k, 1)) for name in larger for k in (1, 5, 10)]
         jobs += [(density, (name, samples, 1)) for name in larger]
         jobs += [(trace, (name, samples, 1)) for name in ("mlp", *larger)]
-        jobs += [(tracking, (name, samples, 1)) for name in ("mlp", "lenet5", "resnet20", "decoder")]
+        followed = ("mlp", "lenet5", "resnet20", "decoder")
+        jobs += [(tracking, (name, samples, 1)) for name in followed]
     if options.k200:
         jobs.append((top, ("mlp", samples, 200, 2, "0.weight")))
     return [job for job in jobs if options.only in (None, job[1][0])]

@@ -29,8 +29,8 @@ claims = Claims(
         "residual": "residual norm",
         "sharpness": "largest Hessian eigenvalue",
         "difference": "the error with attention less that without",
-        "ratio": "the logarithm of the error with attention over that without, a comparison that was "
-        "added when the demo's errors were known",
+        "ratio": "the logarithm of the error with attention over that without, a comparison that "
+        "was added when the demo's errors were known",
     },
     fields=lambda reading: {
         "steps": int(reading["step"][-1]),

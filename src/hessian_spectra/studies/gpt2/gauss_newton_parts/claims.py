@@ -32,8 +32,8 @@ claims = Claims(
         "released": "the product of curvlinops as it is released",
         "squared": "the right product and the squared loss of the logits",
         "difference": "the relative error with attention less that without",
-        "ratio": "the logarithm of the relative error with attention over that without, a comparison "
-        "that was added when the demo's errors were known",
+        "ratio": "the logarithm of the relative error with attention over that without, a "
+        "comparison that was added when the demo's errors were known",
     },
     fields=lambda reading: {"steps": int(reading["step"][-1])},
 ).having(otherwise=SMALL)
