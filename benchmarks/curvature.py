@@ -366,8 +366,8 @@ def planned(options: argparse.Namespace) -> list[Job]:
         jobs += [(top, (name, samples, k, 1)) for name in larger for k in (1, 5, 10)]
         jobs += [(density, (name, samples, 1)) for name in larger]
         jobs += [(trace, (name, samples, 1)) for name in ("mlp", *larger)]
-        followed = ("mlp", "lenet5", "resnet20", "decoder")
-        jobs += [(tracking, (name, samples, 1)) for name in followed]
+        # ResNet-20 diverges at this rate, with the running statistics of its norms.
+        jobs += [(tracking, (name, samples, 1)) for name in ("mlp", "lenet5", "decoder")]
     if options.k200:
         jobs.append((top, ("mlp", samples, 200, 2, "0.weight")))
     return [job for job in jobs if options.only in (None, job[1][0])]
