@@ -62,6 +62,8 @@ def ladder(growth=0.5, *, middle=0.1, weights=0.1, negative=0.5, own=0.32, near=
         "released_smallest": 0.999 * smallest[:, [0, -1]],
         "released_largest_residual": np.full((SEEDS, 2), 1e-3),
         "released_smallest_residual": np.full((SEEDS, 2), 1e-3),
+        "released_nodes": nodes[:, -1],
+        "released_weights": weights_[:, -1],
         "training_step": np.tile(STEPS, (SEEDS, 1)),
         "training_mass": heads,
         "training_largest": np.tile([5.0, 10.0, 30.0, 50.0], (SEEDS, 1)),

@@ -186,7 +186,7 @@ def test_every_parameter_has_a_group_and_the_twin_no_attention(found):
 
 def test_networks_stand_in_their_order(tmp_path):
     items = study.correlation.items(config(), kept(tmp_path, seeds=(5, 6), steps=(0, 7)))
-    assert len({item["weights"] for item in items}) == len(items) == 8
+    assert len({item["kept"].weights for item in items}) == len(items) == 8
     parts = [
         {name: np.array(fact) for name, fact in item["facts"].items()} | {"a": np.full(2, number)}
         for number, item in enumerate(items)
@@ -196,15 +196,15 @@ def test_networks_stand_in_their_order(tmp_path):
     assert (found["seed"].tolist(), found["step"].tolist()) == ([5, 6], [0, 7])
     np.testing.assert_array_equal(found["a"][..., 0], np.arange(8).reshape(2, 2, 2))
     for item in items:
-        facts, number = item["facts"], int(Path(item["folder"]).name)
+        facts, number = item["facts"], int(Path(item["kept"].folder).name)
         assert facts["variant"] == VARIANTS[number // 2]
         assert facts["seed"] == (5, 6)[number % 2]
-        assert item["name"] == str(facts["step"])
-        model = gpt2.load(Path(item["folder"]), item["name"])
+        assert item["kept"].step == facts["step"]
+        model = item["kept"].load()
         expected = small(facts["variant"], facts["seed"] + facts["step"])
         assert all(map(torch.equal, model.parameters(), expected.parameters()))
-    np.testing.assert_array_equal(items[0]["tokens"], items[5]["tokens"])
-    assert (items[0]["tokens"] != items[2]["tokens"]).any()
+    np.testing.assert_array_equal(items[0]["kept"].tokens, items[5]["kept"].tokens)
+    assert (items[0]["kept"].tokens != items[2]["kept"].tokens).any()
 
 
 @pytest.mark.parametrize(

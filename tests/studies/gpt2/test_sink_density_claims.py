@@ -47,6 +47,7 @@ def planted():
                 off(mass=lambda mass: mass + 2e-3),
                 off(training_largest=lambda largest: largest[:, ::-1]),
                 off(released_largest=lambda largest: largest[:, ::-1]),
+                off(released_weights=lambda weights: weights[..., ::-1] ** 2),
             ],
             reduced=[some(ladder(), slice(1)), some(ladder(), slice(2))],
         )
@@ -105,6 +106,18 @@ def test_the_error_of_the_released_product_is_the_larger_one():
         Reading(off(released_smallest=lambda smallest: smallest * [1.0, 1.02]))
     )
     assert found.value == pytest.approx(1.02 * 0.999 - 1)
+
+
+def test_the_share_that_the_released_product_moves():
+    """A tenth of the eigenvalues far from where they are, in one network of the three."""
+
+    def move(nodes):
+        nodes = nodes.copy()
+        nodes[1, :, 2] = 30.0  # each of the inner nodes has the weight 0.9 / 4
+        return nodes
+
+    found = functions.released_density(Reading(off(released_nodes=move)))
+    assert found.value == pytest.approx(0.225 / 3, rel=1e-3)
 
 
 def test_an_eigenvalue_of_another_sign_has_no_growth():

@@ -23,7 +23,10 @@ def panels(reading):
 
 def test_each_rung_has_a_density_with_its_ends(panels, reading):
     lines = panels["a"].lines
-    densities = [line for line in lines if line.get_marker() == "None"]
+    *densities, released = [line for line in lines if line.get_marker() == "None"]
+    np.testing.assert_array_equal(
+        released.get_ydata().argmax(), np.argmin(np.abs(reading["grid"][0, -1]))
+    )
     ends = [line for line in lines if line.get_marker() == "|"]
     assert len(densities) == len(ends) == RUNGS
     for place, line in enumerate(ends):
@@ -32,7 +35,7 @@ def test_each_rung_has_a_density_with_its_ends(panels, reading):
     assert len({line.get_color() for line in map(tuple_colour, densities)}) == RUNGS
     assert len(panels["a"].collections) == RUNGS  # the error bands
     texts = [text.get_text() for text in panels["a"].get_legend().get_texts()]
-    assert texts == ["0.32, no edit", "0.40", "0.60", "0.81"]
+    assert texts == ["0.32, no edit", "0.40", "0.60", "0.81", "as released"]
     low, high = panels["a"].get_xlim()
     assert low < reading["smallest"].min()
     assert high > reading.of("largest")[0].max()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hessian_spectra.ledger.bounds import Bound, Estimate, at_least, at_most
 from hessian_spectra.ledger.claims import Case, Claims
-from hessian_spectra.studies.gpt2.gauss_newton_error.reading import Reading
+from hessian_spectra.studies.gpt2.gauss_newton_error.reading import Pairs, Reading
 from hessian_spectra.studies.gpt2.seeds import ATTENTION, COMPARED, NO_NORM_WEIGHTS, TWIN
 
 SECTION = "section 4.3; {artifact}"
@@ -84,7 +84,7 @@ def worse_when_first_passed(reading: Reading, along: str) -> Estimate:
     """So it is where only the first time counts at which a run has that {along}, which it may have
     again later. Statistic: as before, of the error with attention less that without
     """
-    return reading.share(along, of="first")
+    return reading.share(along, pairs=Pairs(of="first"))
 
 
 @claims.trend(SECTION, _almost_every, each=_single)
@@ -138,4 +138,4 @@ def worse_without_norm_weights(reading: Reading) -> Estimate:
     what does it. Statistic: share of the residual norms at which the mean error of GPT-2 without
     norm weights is above that without attention
     """
-    return reading.share("residual", first=NO_NORM_WEIGHTS)
+    return reading.share("residual", pairs=Pairs(first=NO_NORM_WEIGHTS))

@@ -33,6 +33,23 @@ class Contrast(NamedTuple):
     mean: Mean
 
 
+class Pairs(NamedTuple):
+    """Which errors are held against which, seed by seed.
+
+    Attributes:
+        first: an architecture.
+        second: the one that it is held against.
+        of: ``error``, or ``first``, where a level is passed for the first time alone.
+    """
+
+    first: str = ATTENTION
+    second: str = TWIN
+    of: str = "error"
+
+
+BY_ATTENTION = Pairs()
+
+
 class Reading(StudyArrays):
     """Relative errors of language models with and without attention, at common levels.
 
@@ -81,56 +98,45 @@ class Reading(StudyArrays):
         return errors.mean(axis=0), spread / math.sqrt(len(errors))
 
     def contrast(
-        self,
-        along: str,
-        compared: str = "difference",
-        first: str = ATTENTION,
-        second: str = TWIN,
-        of: str = "error",
+        self, along: str, compared: str = "difference", pairs: Pairs = BY_ATTENTION
     ) -> Contrast:
         """The errors of the first architecture against the second's, paired by seed.
 
         Args:
             along: at what they are compared.
             compared: their difference, or the logarithm of their ratio.
-            first: one architecture.
-            second: the other.
-            of: ``error``, or ``first``, where a level is passed for the first time alone.
+            pairs: which errors.
         """
-        level, samples = self._common(along, compared, first, second, of)
+        level, samples = self._common(along, compared, pairs)
         return Contrast(level, over_seeds(samples))
 
-    def pairs(self, along: str, compared: str, *of: str) -> Samples:
+    def pairs(self, along: str, compared: str, pairs: Pairs = BY_ATTENTION) -> Samples:
         """What attention adds in each pair of runs, ``(S, G)``; NaN where one has no such level."""
-        first, second, name = of or (ATTENTION, TWIN, "error")
         one, other = (
-            Errors(self.runs(name, along, variant), self.runs("uncertainty", along, variant))
-            for variant in (first, second)
+            Errors(self.runs(pairs.of, along, variant), self.runs("uncertainty", along, variant))
+            for variant in (pairs.first, pairs.second)
         )
         return compare(one, other, compared)
 
-    def _common(self, along: str, compared: str, *of: str) -> tuple[np.ndarray, Samples]:
+    def _common(
+        self, along: str, compared: str, pairs: Pairs = BY_ATTENTION
+    ) -> tuple[np.ndarray, Samples]:
         """The levels that all runs have, ``(g,)``, and what the pairs have there, ``(S, g)``."""
-        samples = self.pairs(along, compared, *of)
+        samples = self.pairs(along, compared, pairs)
         there = ~np.isnan(samples.value).any(axis=0)
         if not there.any():
             raise NothingToMeasure(f"in this configuration no {along} is common to all runs")
         return self.level(along)[there], Samples(*(part[:, there] for part in samples))
 
     def share(
-        self,
-        along: str,
-        compared: str = "difference",
-        first: str = ATTENTION,
-        second: str = TWIN,
-        of: str = "error",
+        self, along: str, compared: str = "difference", pairs: Pairs = BY_ATTENTION
     ) -> Estimate:
         """The share of the common levels at which the first architecture's error is larger.
 
         Its interval goes from the share at which the whole interval of the mean is above 0 to that
         at which some of it is. Arguments are those of :meth:`contrast`.
         """
-        found = self.contrast(along, compared, first, second, of).mean
+        found = self.contrast(along, compared, pairs).mean
         return Estimate(*(float((end > 0).mean()) for end in found))
 
     def share_of_each_pair(self, along: str) -> np.ndarray:

@@ -48,13 +48,7 @@ def _draw_groups(axes: Axes, reading: Reading, shares: np.ndarray) -> None:
     for place, (variant, runs) in enumerate(zip(reading.variants, shares, strict=True)):
         colour, marker, _ = LOOKS[variant]
         x = groups + ASIDE * (place - (len(shares) - 1) / 2)
-        look: dict[str, Any] = {
-            "linestyle": "none",
-            "marker": marker,
-            "markersize": 3.5,
-            "alpha": 0.7,
-        }
-        axes.plot(x, runs.T, color=colour, **look)
+        axes.plot(x, runs.T, color=colour, marker=marker, **POINT)
     axes.axhline(0, color=style.BLACK, linewidth=0.8)
     axes.set_xticks(groups, [name.replace("MLP", "MLPs") for name in reading.groups])
     axes.set_xlabel("weights")

@@ -13,12 +13,10 @@ here:
   belong to a group: the mean of ``|(A z)_g|²`` over vectors ``z`` of random signs.
 """
 
-import hashlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,12 +26,12 @@ from torch import Tensor, nn
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import gpt2
 from hessian_spectra.networks.base import shared
+from hessian_spectra.networks.tools.kept_models import KeptModel, kept_model
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import EnsembleStudyConfig
 from hessian_spectra.studies.gpt2.arnoldi import extreme_eigenvalue
-from hessian_spectra.training.ranks import join
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item
 
@@ -149,21 +147,11 @@ def _squares(
         yield np.stack([_sums(problem, row.square()) for row in rows])
 
 
-def measure(
-    folder: str,
-    name: str,
-    weights: str,
-    tokens: np.ndarray,
-    facts: Mapping[str, Any],
-    settings: Settings,
-) -> Arrays:
+def measure(kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Arrays:
     """What the GGN misses of the Hessian of one network.
 
     Args:
-        folder: that of the network.
-        name: of its weights there.
-        weights: their digest, by which an item is another one when they are.
-        tokens: ``(n, length + 1)`` the sequences that the loss is of.
+        kept: the network, and the sequences that the loss is of.
         facts: what else is to be kept.
         settings: the rest.
 
@@ -173,11 +161,11 @@ def measure(
         relative residuals; ``missed (g,)``, the parts of vᵀFv over the eigenvalue;
         ``hessian_rows``, ``functional_rows``, ``released_rows (n, g)``, squares of rows.
     """
-    model = gpt2.load(Path(folder), name).eval().to(join())
+    model = kept.load()
 
     def problem_of(loss: Callable[[nn.Module, Tensor], Any]) -> cv.Problem:
         # The problem brings its batches to where the model is.
-        data, memory = [torch.from_numpy(tokens)], settings.memory << 20
+        data, memory = [torch.from_numpy(kept.tokens)], settings.memory << 20
         return cv.Problem(model, loss_fn=loss, data=data, weights=len, memory=memory)
 
     problem, top = problem_of(gpt2.language_loss), _Top(settings)
@@ -193,31 +181,23 @@ def measure(
     vector = top("squared_hessian", cv.hessian(squared))
     top("squared_ggn", cv.ggn(squared), vector)
     names = ("hessian_rows", "functional_rows", "released_rows")
-    kept = {name: np.array(fact) for name, fact in facts.items()}
     found = dict(zip(names, rows, strict=True)) | {"missed": missed / top.arrays["hessian"]}
-    return top.arrays | found | kept
+    return top.arrays | found | {name: np.array(fact) for name, fact in facts.items()}
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each variant with each seed at each step whose weights are kept."""
     assert isinstance(networks, Networks)
     settings = Settings(**shared(Settings, config))
-    runs = list(product(networks["variant"].tolist(), networks["seed"].tolist()))
-    items: list[Item] = []
-    for (number, (variant, seed)), step in product(enumerate(runs), networks["kept"].tolist()):
-        folder = networks.folder / str(number)
-        content = (folder / f"{step}.safetensors").read_bytes()
-        items.append(
-            {
-                "folder": str(folder),
-                "name": str(step),
-                "weights": hashlib.sha256(content).hexdigest(),
-                "tokens": networks["measured_tokens"][number % len(networks["seed"])],
-                "facts": {"variant": variant, "seed": seed, "step": step},
-                "settings": settings,
-            }
-        )
-    return items
+    labels = (networks[name].tolist() for name in ("variant", "seed", "kept"))
+    return [
+        {
+            "kept": kept_model(networks, variant, seed, step),
+            "facts": {"variant": variant, "seed": seed, "step": step},
+            "settings": settings,
+        }
+        for variant, seed, step in product(*labels)
+    ]
 
 
 def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:

@@ -28,6 +28,12 @@ RELEASED: dict[str, Any] = {
     "color": style.BLACK,
     "linewidth": 0.8,
 }
+RELEASED_DENSITY: dict[str, Any] = {
+    "linestyle": (0, (1, 3)),
+    "linewidth": 1.4,
+    "color": style.BLACK,
+    "label": "as released",
+}
 EDGE: dict[str, Any] = {"marker": "|", "markersize": 9, "markeredgewidth": 1.4}
 
 
@@ -47,6 +53,7 @@ def _draw_density(axes: Axes, reading: Reading) -> None:
         edges = [reading.of(end)[0, place] for end in ("smallest", "largest")]
         height = floor * (single.min() / floor) ** (0.15 + 0.7 * place / len(grid))
         axes.plot(edges, [height] * 2, linestyle="none", color=colour, **EDGE)
+    axes.plot(grid[-1], np.maximum(reading.released_density[0], floor), **RELEASED_DENSITY)
     axes.set_yscale("log")
     axes.set_ylim(bottom=floor)
     axes.set_xlabel("eigenvalue")
@@ -159,7 +166,8 @@ def caption(reading: Reading) -> str:
         f"({probes} probes, {products} products each; bands: standard error over the probes; the "
         f"kernel's standard deviation is {width:.2%} of the range), and below it the extreme "
         f"eigenvalues, relative residuals at most {residual:.0e}. The share of eigenvalues within "
-        f"{NEAR:.0%} of the largest magnitude goes from {near[0]:.3f} to {near[-1]:.3f}. (b) "
+        f"{NEAR:.0%} of the largest magnitude goes from {near[0]:.3f} to {near[-1]:.3f}. Dots: the "
+        "density at the strongest sink by curvlinops' released product. (b) "
         "Attention on the first token that training makes. (c, d) Extreme eigenvalues over those "
         "without an edit; thin lines: one model each. Means over the models: largest "
         f"{_span(reading.of('largest'))} (with the same attention on a middle token "

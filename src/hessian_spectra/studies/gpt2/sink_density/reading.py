@@ -1,6 +1,7 @@
 """Ladders of attention sinks and their controls, as figure and claims read them."""
 
 import numpy as np
+import scipy.stats
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
@@ -101,6 +102,34 @@ class Reading(StudyArrays):
         """The largest error of that product's extreme eigenvalues, relative to them, ``(s,)``."""
         errors = [self.released(end) / self.of(end)[:, [0, -1]] - 1 for end in ENDS]
         return np.asarray(np.abs(errors).max(axis=(0, 2)))
+
+    def _smoothed(self, kernel: str, prefix: str = "") -> np.ndarray:
+        """The spectrum at the strongest sink, smoothed as the density is, on its grid, (s, points).
+
+        Args:
+            kernel: ``pdf`` for the density, ``cdf`` for the share of the eigenvalues below.
+            prefix: ``released_`` for that by curvlinops' released product.
+        """
+        # The right product's may have all rungs.
+        nodes, weights = (
+            self[f"{prefix}{name}"] if prefix else self[name][:, -1]
+            for name in ("nodes", "weights")
+        )
+        width = self["width"][:, -1, None, None, None]
+        smooth = getattr(scipy.stats.norm, kernel)
+        values = smooth(self["grid"][:, -1, :, None, None], nodes[:, None], width)
+        return np.asarray((weights[:, None] * values).sum(axis=-1).mean(axis=-1))
+
+    @property
+    def released_density(self) -> np.ndarray:
+        """The density by that product at the strongest sink, on the grid there, ``(s, points)``."""
+        return self._smoothed("pdf", "released_")
+
+    @property
+    def released_share(self) -> np.ndarray:
+        """The largest share of the eigenvalues that it puts on the other side of a point, (s,)."""
+        apart = self._smoothed("cdf", "released_") - self._smoothed("cdf")
+        return np.asarray(np.abs(apart).max(axis=-1))
 
     @property
     def near_zero(self) -> np.ndarray:

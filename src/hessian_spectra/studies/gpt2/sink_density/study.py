@@ -7,12 +7,10 @@ loss. The edges of the spectrum are extreme Ritz values with residuals: a kernel
 mass of the spectrum is, but an outlier's move only where it is larger than the kernel is wide.
 """
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.eigenpairs import Which
 from hessian_spectra.models import gpt2
 from hessian_spectra.networks.base import shared
+from hessian_spectra.networks.tools.kept_models import KeptModel, kept_model
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.base import EnsembleStudyConfig
@@ -173,36 +172,25 @@ def _released(problem: cv.Problem, edges: _Edges, settings: Settings) -> Arrays:
     return arrays
 
 
-def measure(
-    edit: str,
-    folder: str,
-    name: str,
-    weights: str,
-    tokens: np.ndarray,
-    training: Arrays,
-    settings: Settings,
-) -> Arrays:
+def measure(edit: str, kept: KeptModel, training: Arrays, settings: Settings) -> Arrays:
     """One ladder of one network from no edit to the strongest, or the strongest edit of a control.
 
     Args:
         edit: one of :data:`EDITS`.
-        folder: that of the network.
-        name: of its weights there.
-        weights: their digest, by which an item is another one when they are.
-        tokens: ``(n, length + 1)`` the sequences that the loss is of.
+        kept: the network, and the sequences that the loss is of.
         training: what is to be kept of the network's training.
         settings: the rest.
 
     Returns:
         Of the sink on the first token, with ``r`` rungs of which the first is no edit:
         ``strength``, ``mass`` of the token, ``loss``, the extreme eigenvalues and their residuals
-        (r,), the density (r, ...), ``released_<end>`` (2,) at the first and the last rung,
-        ``parameters``, ``sequences`` and what was to be kept. Of a control, at the last rung alone,
-        all that stands before the density (1,); random weights have the mass of the first token.
+        (r,), the density (r, ...), ``released_<end>`` (2,) at the first and the last rung and the
+        density's ``released_nodes`` and ``released_weights`` at the last one, ``parameters``,
+        ``sequences`` and what was to be kept. Of a control, at the last rung alone, all that stands
+        before the density (1,); random weights have the mass of the first token.
     """
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = gpt2.load(Path(folder), name).to(device)
-    data = torch.from_numpy(tokens).to(device)
+    model = kept.load()
+    data = torch.from_numpy(kept.tokens).to(next(model.parameters()).device)
     memory = settings.memory << 20
     problem = cv.Problem(model, loss_fn=gpt2.language_loss, data=[data], weights=len, memory=memory)
     token = middle(data) if edit == "middle-token" else 0
@@ -222,21 +210,22 @@ def measure(
             released.append(_released(problem, edges, settings))
     if not first:
         return stacked(rungs)
+    # The model still has the strongest sink.
+    wrong = cv.hessian(problem, backend="curvlinops as released", check=False)
+    density = _density(wrong, settings)
+    quadrature = {f"released_{name}": density[name] for name in ("nodes", "weights")}
     sequences = np.array(data.shape) - (0, 1)
     found = {"parameters": np.array(problem.size), "sequences": sequences}
-    return stacked(rungs) | stacked(released) | found | training
+    return stacked(rungs) | stacked(released) | quadrature | found | training
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each edit of each network: the weights at the end of its training."""
     assert isinstance(networks, Networks)
     variant = networks["variant"].tolist().index(ATTENTION)
-    seeds = networks["seed"].tolist()
     items: list[Item] = []
-    for number, seed in enumerate(seeds):
-        folder = networks.folder / str(variant * len(seeds) + number)
-        name = str(networks["kept"][-1])
-        digest = hashlib.sha256((folder / f"{name}.safetensors").read_bytes()).hexdigest()
+    for number, seed in enumerate(networks["seed"].tolist()):
+        kept = kept_model(networks, ATTENTION, seed, networks["kept"][-1].item())
         training = {
             "training_step": networks["step"],
             "training_mass": networks["mass"][variant, number],
@@ -245,10 +234,7 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
         items += [
             {
                 "edit": edit,
-                "folder": str(folder),
-                "name": name,
-                "weights": digest,
-                "tokens": networks["measured_tokens"][number],
+                "kept": kept,
                 "training": training if edit == EDITS[0] else {},
                 # Other random vectors for each network.
                 "settings": Settings(**shared(Settings, config) | {"seed": config.seed + seed}),
@@ -265,7 +251,7 @@ def _cost(item: Item) -> float:
     if item["edit"] == EDITS[0]:
         # Those of curvlinops take twice as long.
         density = settings.probes * settings.products
-        return (len(settings.masses) + 1) * (each + density) + 2 * each
+        return (len(settings.masses) + 1) * (each + density) + 2 * (each + density)
     return 2 * each
 
 
