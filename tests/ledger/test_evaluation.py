@@ -358,6 +358,8 @@ class TestRuns:
         ("first", "second"),
         [
             ({"scale": "paper", "departs": {"a": [1, 2], "b": [1, 2]}}, {"scale": "demo"}),
+            ({"scale": "paper"}, {"scale": "workstation"}),
+            ({"scale": "workstation"}, {"scale": "demo"}),
             ({"scale": "demo"}, {"scale": "mine"}),
             ({"scale": "paper"}, {"scale": "paper", "departs": {"a": [1, 2]}}),
             ({"scale": "paper", "recorded": True}, {"scale": "paper", "departs": {"a": [1, 2]}}),

@@ -52,8 +52,11 @@ def test_the_summary_says_how_many_the_recorded_runs_decided():
     today = "1 claims: 0 reproduced, 0 corrected, 1 differs, 0 undecided, 0 not run at this scale"
     assert summary([record("differs")]) == today
     decided = record("differs", **RUN, beside=record())
-    by = "; 1 decided by recorded runs at the paper's scale"
-    assert summary([decided]) == today + by
+    assert summary([decided]) == f"{today}; decided by recorded runs: 1 at scale paper"
+    smaller = record(**RUN | {"scale": "workstation"}, number=1)
+    assert summary([decided, smaller, record(**RUN, number=2)]).endswith(
+        "; decided by recorded runs: 2 at scale paper, 1 at scale workstation"
+    )
     assert summary([record("differs", beside=record(**RUN))]) == today
 
 

@@ -19,7 +19,7 @@ from hessian_spectra.results import MissingResultError, digest
 
 NOT_RUN = Path(__file__).with_name("not_run.yaml")
 # From the strongest to the weakest; any other scale is weaker.
-SCALES = ("paper", "demo")
+SCALES = ("paper", "workstation", "demo")
 
 # What a record takes as it is: from the entry, and from its bound.
 _NAMES = {field.name for field in fields(ClaimRecord)}
@@ -211,9 +211,9 @@ def evaluate(runs: Sequence[Measured]) -> list[ClaimRecord]:
     """Measure every claim of every study on each of its runs; the strongest run decides.
 
     Args:
-        runs: of all studies. The strongest run of a claim is one that could measure it, at the
-            paper's scale before the demo's, with the fewest settings that depart from the paper's,
-            today's before a recorded one.
+        runs: of all studies. The strongest run of a claim is one that could measure it, of the
+            first of :data:`SCALES`, with the fewest settings that depart from the paper's, today's
+            before a recorded one.
 
     Returns:
         The ledger in the studies' order, then the claims that no study of ours measures; a weaker

@@ -20,8 +20,9 @@ correction does. `differs`: it does not hold here, and we say why, or which sett
 paper's. `undecided`: a part of the interval holds and a part does not. `not run at this scale`: it
 needs a longer run, or networks that this configuration leaves out.
 
-Verdict and value are those of the strongest run: one at the paper's scale, which is recorded in
-`reports/evidence`, before today's demo. What the other run says stands beside it.
+Verdict and value are those of the strongest run: one at the paper's scale, else at another beyond
+the demo's, both recorded in `reports/evidence`, else today's demo. What the other run says stands
+beside it.
 """
 
 # Verdicts that a setting other than the paper's may explain.

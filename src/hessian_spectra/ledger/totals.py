@@ -62,9 +62,9 @@ def summary(records: Sequence[ClaimRecord]) -> str:
     """The ledger in one line: how many statements have each verdict, by the strongest run."""
     found = statements(records)
     verdicts = ", ".join(f"{number} {verdict}" for verdict, number in counts(records).items())
-    kept = sum(record.recorded and record.scale == "paper" for record in found)
-    by = f"; {kept} decided by recorded runs at the paper's scale" if kept else ""
-    return f"{len(found)} claims: {verdicts}{by}"
+    kept = Counter(record.scale for record in found if record.recorded)
+    by = ", ".join(f"{number} at scale {scale}" for scale, number in sorted(kept.items()))
+    return f"{len(found)} claims: {verdicts}" + (f"; decided by recorded runs: {by}" if by else "")
 
 
 def metrics(records: Sequence[ClaimRecord]) -> dict[str, Any]:
