@@ -23,20 +23,30 @@ from hessian_spectra.curvature.inverses import inverse
 from hessian_spectra.curvature.jacobians import jacobian
 from hessian_spectra.curvature.landscape import LossCurve, LossPlane, loss_along, loss_plane
 from hessian_spectra.curvature.largest_eigenvalue import Sharpness, sharpness
+from hessian_spectra.curvature.layerwise import (
+    BestKronecker,
+    FullOutputHessian,
+    Layerwise,
+    full_output_hessian,
+    layerwise,
+)
 from hessian_spectra.curvature.operators import ggn, hessian
 from hessian_spectra.curvature.problem import Problem
-from hessian_spectra.curvature.subspaces import subspace_overlap
+from hessian_spectra.curvature.subspaces import subspace_overlap, subspace_overlaps
 from hessian_spectra.curvature.traces import TraceEstimate, trace
 from hessian_spectra.curvature.tracker import SharpnessRecord, SharpnessTracker
 
 __all__ = [
     "DENSE_LIMIT",
+    "BestKronecker",
     "ConvergenceWarning",
     "DiagonalEstimate",
     "DistinctEigenvalues",
     "EnsembleBlockBounds",
     "EnsembleSharpness",
     "EnsembleWeightStatistics",
+    "FullOutputHessian",
+    "Layerwise",
     "LossCurve",
     "LossPlane",
     "Operator",
@@ -62,16 +72,19 @@ __all__ = [
     "ensemble_trace",
     "ensemble_weight_statistics",
     "fisher",
+    "full_output_hessian",
     "ggn",
     "hessian",
     "inverse",
     "jacobian",
     "kfac",
+    "layerwise",
     "loss_along",
     "loss_plane",
     "sharpness",
     "spectral_density",
     "subspace_overlap",
+    "subspace_overlaps",
     "top_eigenpairs",
     "trace",
 ]

@@ -18,6 +18,7 @@ from hessian_spectra.curvature.network import (
     Objective,
     first_derivatives,
     flatten,
+    private_copies,
     split,
     undisturbed,
 )
@@ -113,14 +114,7 @@ class Problem:
         self.loss = loss
         self.loss_fn = loss_fn
         self.data = data
-        self.names = selected(self.model, parameters)
-        chosen = named_parameters(self.model)
-        self.shapes = tuple(chosen[name].shape for name in self.names)
-        self.size = sum(shape.numel() for shape in self.shapes)
-        first = chosen[self.names[0]]
-        self.dtype, self.device = first.dtype, first.device
-        for name in self.names:
-            require_parameter(name, chosen[name], first)
+        self._choose(parameters)
         # Which kinds of operators were compared with differences before.
         self.checked: set[str] = set()
         self._rows: int | None = None
@@ -135,6 +129,17 @@ class Problem:
             if memory is not None:
                 self._rows = self._fitting(memory)
             self.batch_count, self._total = self._counted()
+
+    def _choose(self, parameters: Selection | None) -> None:
+        """Let some parameters of the model vary."""
+        self.names = selected(self.model, parameters)
+        chosen = named_parameters(self.model)
+        self.shapes = tuple(chosen[name].shape for name in self.names)
+        self.size = sum(shape.numel() for shape in self.shapes)
+        first = chosen[self.names[0]]
+        self.dtype, self.device = first.dtype, first.device
+        for name in self.names:
+            require_parameter(name, chosen[name], first)
 
     @classmethod
     def from_huggingface(
@@ -277,6 +282,25 @@ class Problem:
             return math.isfinite(self.value())
         except (ValueError, RuntimeError, IndexError, TypeError):
             return False
+
+    def fixed_at(self, parameters: Selection | None) -> "Problem":
+        """The same loss, held at the model's values of this moment, with these parameters varying.
+
+        Raises:
+            ValueError: there are no such parameters, or model and loss cannot be copied.
+
+        Example:
+            >>> model = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1))
+            >>> x = torch.ones(1, 1)
+            >>> Problem(model, nn.MSELoss(), [(x, x)]).fixed_at("1.*").size
+            3
+        """
+        other = copy.copy(self)
+        parts = private_copies(Objective(self.model, self.loss, self.loss_fn, self.names))
+        other.model, other.loss, other.loss_fn = parts
+        other.checked = set()
+        other._choose(parameters)
+        return other
 
     def fixed(self, dtype: torch.dtype | None = None) -> FixedNetwork:
         """A private copy of network and loss with the parameters of this moment."""

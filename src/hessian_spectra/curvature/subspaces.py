@@ -23,6 +23,37 @@ def subspace_overlap(U: Tensor, V: Tensor) -> float:
         >>> subspace_overlap(e[:, :2], e[:, 1:])
         0.5
     """
+    _require_bases(U, V)
+    return float((U.T @ V).square().sum()) / U.shape[1]
+
+
+def subspace_overlaps(U: Tensor, V: Tensor) -> Tensor:
+    """The overlaps ``‖U_kᵀ V_k‖_F² / k`` of the spaces of the first k columns, for all k at once.
+
+    Args:
+        U: ``(p, K)`` an orthonormal basis, such as eigenvectors by descending eigenvalue.
+        V: ``(p, K)`` another one.
+
+    Returns:
+        ``(K,)``, for k from 1 to K.
+
+    Raises:
+        ValueError: as :func:`subspace_overlap`.
+
+    Source: wu2022dissecting, Definition 2.1.
+
+    Example:
+        >>> e = torch.eye(3)
+        >>> subspace_overlaps(e[:, [0, 1]], e[:, [1, 0]])
+        tensor([0., 1.])
+    """
+    _require_bases(U, V)
+    squares = (U.T @ V).square()
+    counts = torch.arange(1, len(squares) + 1, dtype=U.dtype, device=U.device)
+    return squares.cumsum(dim=0).cumsum(dim=1).diagonal() / counts
+
+
+def _require_bases(U: Tensor, V: Tensor) -> None:
     if U.ndim != 2 or U.shape != V.shape or U.numel() == 0 or U.shape[1] > U.shape[0]:
         raise ValueError(
             f"expected two bases of one shape (p, k) with k ≤ p, "
@@ -30,7 +61,6 @@ def subspace_overlap(U: Tensor, V: Tensor) -> float:
         )
     require_orthonormal("U", U)
     require_orthonormal("V", V)
-    return float((U.T @ V).square().sum()) / U.shape[1]
 
 
 def require_orthonormal(name: str, basis: Tensor) -> None:

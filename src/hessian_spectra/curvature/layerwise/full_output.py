@@ -1,0 +1,144 @@
+"""The full Hessian's top eigenpairs from the second derivative by all layers' outputs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
+from hessian_spectra.curvature.layerwise.passes import layer_batches
+from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.spectrum import KnownVectors, Spectrum
+
+Form = Literal["corrected", "printed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullOutputHessian:
+    """``E[M]`` with ``M = Gᵀ A G``, G the Jacobian of the network's outputs by those of all layers.
+
+    Attributes:
+        matrix: ``E[M] (Σ m_p, Σ m_p)``, the layers one after the other.
+        means: ``E[x̃_p]`` of each layer, ``(d_p + 1,)`` with a 1 at the end for its bias, ``(d_p,)``
+            where it has none.
+        layers: their sizes.
+    """
+
+    matrix: Tensor
+    means: tuple[Tensor, ...]
+    layers: tuple[Layer, ...]
+
+    def approximation(self, k: int, form: Form = "corrected") -> Spectrum:
+        """Top eigenpairs of the Hessian over these layers, as the two give them.
+
+        Where inputs hardly vary, ``x̃_p ≈ E[x̃_p]``, the Gauss-Newton matrix is ``U E[M] Uᵀ`` with
+        ``U = blockdiag_p(I ⊗ E[x̃_p])``, whose columns are orthogonal and of length ``‖E[x̃_p]‖``.
+        The corrected form is that, by the eigenpairs ``(s, u)`` of ``L E[M] L`` with the lengths on
+        the diagonal of L: values ``s``, vectors ``U L⁻¹ u``; it is exact for constant inputs. The
+        printed one takes eigenpairs ``(σ, u)`` of ``E[M]`` itself, which is right where all lengths
+        are equal: vectors ``U u``, made orthonormal by Gram and Schmidt, and values ``σ ‖U u‖²``.
+
+        Args:
+            k: how many, from 1 to ``Σ m_p``.
+            form: ``"corrected"`` or ``"printed"``.
+
+        Returns:
+            Eigenvalues, and eigenvectors over the parameters of the layers: of each the weight row
+            by row, then the bias.
+
+        Raises:
+            ValueError: ``k`` or ``form`` is something else.
+
+        Source: wu2022dissecting, equations (259) to (263).
+        """
+        if form not in get_args(Form):
+            raise ValueError(f"form: expected 'corrected' or 'printed', got {form!r}")
+        if not 1 <= k <= len(self.matrix):
+            raise ValueError(f"k: expected 1 to {len(self.matrix)}, got {k}")
+        lengths = torch.cat(
+            [
+                mean.norm().expand(layer.outputs)
+                for mean, layer in zip(self.means, self.layers, strict=True)
+            ]
+        )
+        if form == "corrected":
+            values, vectors = _top(lengths[:, None] * self.matrix * lengths, k)
+            basis = self._mapped(vectors / lengths[:, None])
+        else:
+            values, vectors = _top(self.matrix, k)
+            mapped = self._mapped(vectors)
+            values = values * mapped.square().sum(dim=0)
+            basis, triangle = torch.linalg.qr(mapped)
+            basis = basis * triangle.diagonal().sign()
+        return Spectrum(
+            values=values,
+            multiplicities=(1,) * k,
+            kinds=("numeric",) * k,
+            method=f"full output Hessian, {form} form",
+            eigenbasis=KnownVectors(basis),
+        )
+
+    def _mapped(self, vectors: Tensor) -> Tensor:
+        """``U`` times the columns."""
+        pieces = vectors.split([layer.outputs for layer in self.layers])
+        parts = []
+        for piece, mean, layer in zip(pieces, self.means, self.layers, strict=True):
+            extended = torch.einsum("ok,i->oik", piece, mean)
+            weight, bias = extended[:, : layer.inputs], extended[:, layer.inputs :]
+            parts += [weight.reshape(-1, piece.shape[1]), bias.reshape(-1, piece.shape[1])]
+        return torch.cat(parts)
+
+
+def _top(matrix: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The largest eigenvalues of a matrix, descending, and their eigenvectors."""
+    values, vectors = torch.linalg.eigh(matrix)
+    return values[-k:].flip(0), vectors[:, -k:].flip(1)
+
+
+def full_output_hessian(problem: Problem, names: Sequence[str] | None = None) -> FullOutputHessian:
+    """The second derivative of the loss by the outputs of all layers together, over all data.
+
+    Its Gauss-Newton part, which for a piecewise linear network has the layers' own blocks of the
+    second derivative on its diagonal.
+
+    Args:
+        problem: network, loss and data.
+        names: linear layers as in ``model.named_modules()``; by default all.
+
+    Raises:
+        ValueError: as for :func:`layerwise`; a layer is no linear one with one input a sample.
+
+    Source: wu2022dissecting, equations (256) to (259).
+
+    Example:
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1)).double()
+        >>> x = torch.ones(1, 1, dtype=torch.float64)
+        >>> found = full_output_hessian(Problem(model, nn.MSELoss(), [(x, x)]))
+        >>> found.matrix.shape, found.means[0]
+        (torch.Size([2, 2]), tensor([1., 1.], dtype=torch.float64))
+    """
+    layers = layers_of(problem.model, names)
+    held = problem.fixed_at([layer.weight for layer in layers])
+    total: Any = 0.0
+    sums: list[Any] = [0.0] * len(layers)
+    samples = 0
+    for batches in layer_batches(held, layers):
+        for layer, batch in zip(layers, batches, strict=True):
+            if batch.inputs.shape[2] > 1 or layer.groups > 1:
+                raise ValueError(
+                    f"full_output_hessian: expected layers used at one position, {layer.name!r} is "
+                    f"used at {batch.inputs.shape[2]}"
+                )
+        rows = torch.cat([batch.backward[:, :, 0] for batch in batches], dim=2).flatten(0, 1)
+        total = total + (rows * batches[0].signs.reshape(-1, 1)).T @ rows
+        samples += len(batches[0].inputs)
+        for place, batch in enumerate(batches):
+            sums[place] = sums[place] + batch.inputs[:, 0, 0].sum(dim=0)
+    means = tuple(
+        torch.cat([one / samples, one.new_ones(int(layer.has_bias))])
+        for one, layer in zip(sums, layers, strict=True)
+    )
+    return FullOutputHessian(matrix=total, means=means, layers=tuple(layers))

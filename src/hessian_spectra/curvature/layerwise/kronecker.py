@@ -1,0 +1,165 @@
+"""Kronecker products as approximations of a layer's Hessian."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.layerwise.passes import LayerBatch
+from hessian_spectra.spectrum import Spectrum
+
+METHOD = "eigenpairs of Kronecker factors"
+
+
+class KroneckerOperator(Operator):
+    """``M ⊗ A`` for a weight ``(m, d)`` taken row by row; of g groups ``M_{oo'} A_{g(o) g(o')}``.
+
+    Args:
+        output: ``M (m, m)``.
+        inputs: ``A (g d, g d)``, the groups one after the other.
+        groups: ``g``.
+    """
+
+    def __init__(self, output: Tensor, inputs: Tensor, groups: int = 1) -> None:
+        m, d = len(output), len(inputs) // groups
+        super().__init__(m * d, output.dtype, output.device)
+        self.output, self.inputs, self.groups = output, inputs, groups
+
+    def _matmat(self, columns: Tensor) -> Tensor:
+        g, k = self.groups, columns.shape[1]
+        m, d = len(self.output), len(self.inputs) // g
+        # Rows (group, member) and columns of the weight, (k, g, m / g, d).
+        weights = columns.T.reshape(k, g, m // g, d)
+        output = self.output.reshape(g, m // g, g, m // g)
+        inputs = self.inputs.reshape(g, d, g, d)
+        image = torch.einsum("gohp,gihj,khpj->kgoi", output, inputs, weights)
+        return image.reshape(k, -1).T
+
+
+def kronecker_spectrum(output: Tensor, inputs: Tensor, k: int) -> Spectrum:
+    """The ``k`` largest eigenvalues ``μ_i ν_j`` of ``M ⊗ A``, with eigenvectors ``r_i ⊗ t_j``.
+
+    Nothing of the size of the product is formed but the eigenvectors, when they are asked for.
+
+    Args:
+        output: ``M (m, m)``, symmetric.
+        inputs: ``A (d, d)``, symmetric.
+        k: how many, from 1 to ``m d``.
+
+    Raises:
+        ValueError: ``k`` is not among them.
+
+    Example:
+        >>> M, A = torch.diag(torch.tensor([1.0, 2.0])), torch.diag(torch.tensor([1.0, 10.0]))
+        >>> kronecker_spectrum(M, A, 3).eigenvalues
+        tensor([ 2., 10., 20.])
+    """
+    size = len(output) * len(inputs)
+    if not 1 <= k <= size:
+        raise ValueError(f"k: expected 1 to {size}, got {k}")
+    (mu, r), (nu, t) = torch.linalg.eigh(output), torch.linalg.eigh(inputs)
+    values, places = torch.outer(mu, nu).flatten().topk(k)
+    left, right = places // len(nu), places % len(nu)
+
+    def vectors() -> Tensor:
+        return torch.einsum("ok,ik->oik", r[:, left], t[:, right]).reshape(size, k)
+
+    return Spectrum(
+        values=values,
+        multiplicities=(1,) * k,
+        kinds=("numeric",) * k,
+        method=METHOD,
+        eigenbasis=vectors,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestKronecker:
+    """The Kronecker product nearest to a layer's Gauss-Newton matrix, as far as it was found.
+
+    Args:
+        output: ``B (m, m)``, with the trace of the output Hessian.
+        inputs: ``C (d, d)``.
+        change: by how much the last step changed ``B ⊗ C``, relative to its Frobenius norm.
+    """
+
+    output: Tensor
+    inputs: Tensor
+    change: float
+
+
+def best_kronecker(
+    batches: Callable[[], Iterable[LayerBatch]],
+    start: tuple[Tensor, Tensor],
+    *,
+    tolerance: float,
+    passes: int,
+) -> BestKronecker:
+    """Minimise ``‖H − B ⊗ C‖_F`` over B and C, by power iteration on the rearranged matrix.
+
+    Given C the best B is ``Σ s D C Dᵀ / ‖C‖²`` over samples and squares, with ``D = N_nrᵀ X_n``,
+    and likewise for C: one pass over the data for both.
+
+    Args:
+        batches: gives what each batch says of the layer, anew at each call.
+        start: factors to start from.
+        tolerance: of the relative change of ``B ⊗ C`` at which it stops.
+        passes: the most that are made.
+
+    Source: Van Loan and Pitsianis (1993), section 4.
+    """
+    output, inputs = start
+    change = 1.0
+    for _ in range(passes):
+        new = _weighted(batches(), inputs, side="output") / inputs.square().sum()
+        other = _weighted(batches(), new, side="inputs") / new.square().sum()
+        change = _distance((new, other), (output, inputs))
+        output, inputs = new, other
+        if change <= tolerance:
+            break
+    return BestKronecker(output=output, inputs=inputs, change=change)
+
+
+def _weighted(batches: Iterable[LayerBatch], factor: Tensor, side: str) -> Tensor:
+    """``Σ s D C Dᵀ`` or ``Σ s Dᵀ B D``."""
+    total: Tensor | None = None
+    for batch in batches:
+        found = (_of_output if side == "output" else _of_inputs)(batch, factor)
+        total = found if total is None else total + found
+    assert total is not None
+    return total.contiguous()
+
+
+def _gradients(batch: LayerBatch) -> Tensor:
+    """``D_nr = N_nrᵀ X_n``, ``(n, R, m, d)``, where a weight is used at several positions."""
+    return torch.einsum("nrpo,npi->nroi", batch.backward, batch.inputs[:, 0])
+
+
+def _of_output(batch: LayerBatch, factor: Tensor) -> Tensor:
+    if batch.inputs.shape[2] == 1:
+        # D is N xᵀ, and D C Dᵀ = (xᵀ C x) N Nᵀ.
+        x, rows = batch.inputs[:, 0, 0], batch.backward[:, :, 0]
+        weights = batch.signs * ((x @ factor) * x).sum(dim=1)[:, None]
+        return torch.einsum("nr,nro,nrp->op", weights, rows, rows)
+    D = _gradients(batch)
+    return torch.einsum("nr,nroi,ij,nrpj->op", batch.signs, D, factor, D)
+
+
+def _of_inputs(batch: LayerBatch, factor: Tensor) -> Tensor:
+    if batch.inputs.shape[2] == 1:
+        x, rows = batch.inputs[:, 0, 0], batch.backward[:, :, 0]
+        weights = (batch.signs * ((rows @ factor) * rows).sum(dim=2)).sum(dim=1)
+        return (x * weights[:, None]).T @ x
+    D = _gradients(batch)
+    return torch.einsum("nr,nroi,op,nrpj->ij", batch.signs, D, factor, D)
+
+
+def _distance(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> float:
+    """``‖B ⊗ C − B' ⊗ C'‖_F / ‖B ⊗ C‖_F``, of ``(B − B') ⊗ C + B' ⊗ (C − C')`` without products."""
+    (b, c), (p, q) = one, other
+    db, dc = b - p, c - q
+    squares = db.square().sum() * c.square().sum() + p.square().sum() * dc.square().sum()
+    square = squares + 2 * (db * p).sum() * (c * dc).sum()
+    return float((square.clamp(min=0) / (b.square().sum() * c.square().sum())).sqrt())

@@ -1,0 +1,260 @@
+"""The Hessian of one layer, and its approximation as a Kronecker product."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, Literal, overload
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.eigenpairs import top_eigenpairs
+from hessian_spectra.curvature.layerwise.kronecker import (
+    BestKronecker,
+    KroneckerOperator,
+    best_kronecker,
+    kronecker_spectrum,
+)
+from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
+from hessian_spectra.curvature.layerwise.passes import (
+    LayerBatch,
+    bends_after,
+    layer_batches,
+    position_curvature,
+)
+from hessian_spectra.curvature.operators import Check, hessian
+from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.spectrum import Spectrum
+
+
+@overload
+def layerwise(problem: Problem, name: str, *, check: Check = "once") -> "Layerwise": ...
+
+
+@overload
+def layerwise(
+    problem: Problem, name: list[str] | None = None, *, check: Check = "once"
+) -> "dict[str, Layerwise]": ...
+
+
+def layerwise(
+    problem: Problem, name: str | list[str] | None = None, *, check: Check = "once"
+) -> "Layerwise | dict[str, Layerwise]":
+    """The Hessian of a layer's weight, and what it is nearly a Kronecker product of.
+
+    With the inputs ``x`` and outputs ``z = W x + b`` of a linear layer, and ``M = ∂²ℓ / ∂z²`` of a
+    sample's loss, the Hessian of the loss with respect to ``W``, taken row by row, is
+    ``E[M ⊗ x xᵀ]``; the decoupling conjecture takes ``E[M] ⊗ E[x xᵀ]`` for it. All belongs to the
+    parameters' values at this moment; training may go on.
+
+    Args:
+        problem: network, loss and data. Which parameters vary in it does not matter.
+        name: of a linear or convolutional layer, as in ``model.named_modules()``; or several, or
+            none for all of them: these share the passes over the data.
+        check: of the Hessian, as for :func:`hessian`.
+
+    Raises:
+        ValueError: no such layer, another kind, a shared or computed weight, a layer used more than
+            once, or a batch norm or dropout in training mode.
+
+    Source: wu2022dissecting, equations (1) to (3); (29) to (35) for convolutions.
+
+    Example:
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Linear(2, 1, bias=False, dtype=torch.float64))
+        >>> x = torch.tensor([[1.0, 0.0], [1.0, 2.0]], dtype=torch.float64)
+        >>> layer = layerwise(Problem(model, nn.MSELoss(), [(x, x[:, :1])]), "0")
+        >>> layer.output_hessian, layer.input_autocorrelation
+        (tensor([[2.]], dtype=torch.float64), tensor([[1., 1.],
+                [1., 2.]], dtype=torch.float64))
+    """
+    layers = layers_of(problem.model, [name] if isinstance(name, str) else name)
+    factors = _Factors(problem.fixed_at([layer.weight for layer in layers]), layers)
+    found = {layer.name: Layerwise(factors, layer, check) for layer in layers}
+    return found[name] if isinstance(name, str) else found
+
+
+class _Factors:
+    """The factors of some layers, made in one pass over the data when the first is asked for."""
+
+    def __init__(self, problem: Problem, layers: Sequence[Layer]) -> None:
+        self.problem, self.layers = problem, list(layers)
+
+    @cached_property
+    def made(self) -> dict[str, "_Sums"]:
+        sums = {layer.name: _Sums(layer) for layer in self.layers}
+        for batches in layer_batches(self.problem, self.layers):
+            for one, batch in zip(sums.values(), batches, strict=True):
+                one.add(batch)
+        bends = bends_after(self.problem, self.layers)
+        for layer, bent in zip(self.layers, bends, strict=True):
+            if bent:
+                sums[layer.name].squares = position_curvature(self.problem, layer)
+        return sums
+
+
+class _Sums:
+    """Sums over the samples that were seen."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self.count = self.positions = 0
+        self.squares: Any = 0.0
+        self._inputs: Any = 0.0
+        self._mean: Any = 0.0
+
+    def add(self, batch: LayerBatch) -> None:
+        samples, _, positions, _ = batch.inputs.shape
+        if self.positions not in (0, positions):
+            raise ValueError(
+                f"layerwise: expected {self._layer.name!r} to be used at as many positions in each "
+                f"batch, got {self.positions} and {positions}"
+            )
+        self.count, self.positions = self.count + samples, positions
+        rows = batch.backward.flatten(1, 2)
+        signs = batch.signs.repeat_interleave(positions, dim=1)
+        flat = rows.flatten(0, 1)
+        self.squares = self.squares + (flat * signs.reshape(-1, 1)).T @ flat
+        # (n P, g d)
+        inputs = batch.inputs.transpose(1, 2).flatten(0, 1).flatten(1)
+        self._inputs = self._inputs + inputs.T @ inputs
+        self._mean = self._mean + batch.inputs.sum(dim=0)
+
+    @property
+    def output_hessian(self) -> Tensor:
+        return torch.as_tensor(self.squares) / self.positions
+
+    @property
+    def input_autocorrelation(self) -> Tensor:
+        return torch.as_tensor(self._inputs) / self.count
+
+    @property
+    def input_mean(self) -> Tensor:
+        """(g d, P)."""
+        mean = torch.as_tensor(self._mean) / self.count
+        return mean.transpose(1, 2).flatten(0, 1)
+
+
+class Layerwise:
+    """The Hessian of a weight ``(m, d)``, its factors, and what they make of it.
+
+    It is what :func:`layerwise` returns. A convolution's weight is ``m`` output channels times
+    ``d`` input channels and places of the kernel, the kernel flattened; it is used at P positions.
+    With g groups the inputs of all of them stand one after the other, ``g d`` numbers.
+    """
+
+    def __init__(self, factors: _Factors, layer: Layer, check: Check) -> None:
+        self._factors, self._layer, self._check = factors, layer, check
+        self.name = layer.name
+        self.shape = (layer.outputs, layer.inputs)
+
+    @cached_property
+    def hessian(self) -> Operator:
+        """``E[M ⊗ x xᵀ]``, the Hessian of the loss over all data, ``(m d, m d)``."""
+        return hessian(self._factors.problem.fixed_at([self._layer.weight]), check=self._check)
+
+    @property
+    def output_hessian(self) -> Tensor:
+        """``E[M]``, the second derivative by the layer's outputs, ``(m, m)``.
+
+        Of a weight that is used at P positions the mean over these of what belongs to one position,
+        (33) of the paper. Samples are weighed as in the loss; of a loss that is a sum it is a sum.
+        """
+        return self._factors.made[self.name].output_hessian
+
+    @property
+    def input_autocorrelation(self) -> Tensor:
+        """``E[x xᵀ]`` over samples, ``(g d, g d)``; of P positions the sum over these."""
+        return self._factors.made[self.name].input_autocorrelation
+
+    @property
+    def input_mean(self) -> Tensor:
+        """``E[x]`` at each position, ``(g d, P)``."""
+        return self._factors.made[self.name].input_mean
+
+    @cached_property
+    def approximation(self) -> Operator:
+        """``E[M] ⊗ E[x xᵀ]``; with groups each pair of them has its block of the second factor."""
+        return KroneckerOperator(
+            self.output_hessian, self.input_autocorrelation, self._layer.groups
+        )
+
+    def kronecker(self, k: int) -> Spectrum:
+        """The ``k`` largest eigenvalues of the approximation, with eigenvectors.
+
+        Args:
+            k: from 1 to ``m d``.
+
+        Raises:
+            ValueError: ``k`` is not among them.
+        """
+        if self._layer.groups > 1:
+            return top_eigenpairs(self.approximation, k)
+        return kronecker_spectrum(self.output_hessian, self.input_autocorrelation, k)
+
+    def best_kronecker(self, *, tolerance: float = 1e-6, passes: int = 100) -> BestKronecker:
+        """The Kronecker product nearest to the layer's Gauss-Newton matrix in the Frobenius norm.
+
+        A yardstick for the approximation: no product of two matrices comes closer.
+
+        Args:
+            tolerance: of the relative change of the product at which it stops.
+            passes: the most passes over the data, two for each step.
+
+        Raises:
+            ValueError: the layer has groups.
+
+        Source: Van Loan and Pitsianis (1993), section 4.
+        """
+        if self._layer.groups > 1:
+            raise ValueError(f"best_kronecker: expected a layer without groups, got {self.name!r}")
+
+        def batches() -> Iterator[LayerBatch]:
+            yield from (one for (one,) in layer_batches(self._factors.problem, [self._layer]))
+
+        start = self.output_hessian, self.input_autocorrelation
+        return best_kronecker(batches, start, tolerance=tolerance, passes=passes)
+
+    def matricise(self, vectors: Tensor) -> Tensor:
+        """Vectors of the layer's space ``(m d, k)`` as matrices of the weight's shape, (k, m, d).
+
+        Raises:
+            ValueError: they have another length.
+
+        Source: wu2022dissecting, Definition 2.2, with the index (i − 1) n + j that it means.
+        """
+        m, d = self.shape
+        if vectors.ndim != 2 or len(vectors) != m * d:
+            raise ValueError(
+                f"matricise: expected vectors as columns, ({m * d}, k), got {tuple(vectors.shape)}"
+            )
+        return vectors.T.reshape(-1, m, d)
+
+    def correspondence(self, vectors: Tensor, side: Literal["output", "input"]) -> Tensor:
+        """How much of each vector lies along each eigenvector of a factor.
+
+        ``‖Mat(h_i)ᵀ r_j‖²`` for the eigenvectors r of ``E[M]``, or ``‖Mat(h_i) t_j‖²`` for those of
+        ``E[x xᵀ]``, by descending eigenvalue. For unit vectors h each row adds up to 1.
+
+        Args:
+            vectors: ``(m d, k)`` as columns, such as the Hessian's top eigenvectors.
+            side: which factor.
+
+        Returns:
+            ``(k, m)`` or ``(k, d)``.
+
+        Raises:
+            ValueError: another length, another side, or a layer with groups.
+
+        Source: wu2022dissecting, equations (265) and (266).
+        """
+        if side not in ("output", "input"):
+            raise ValueError(f"side: expected 'output' or 'input', got {side!r}")
+        if self._layer.groups > 1:
+            raise ValueError(f"correspondence: expected a layer without groups, got {self.name!r}")
+        matrices = self.matricise(vectors)
+        factor = self.output_hessian if side == "output" else self.input_autocorrelation
+        basis = torch.linalg.eigh(factor).eigenvectors.flip(1).to(matrices)
+        if side == "output":
+            matrices = matrices.transpose(1, 2)
+        return (matrices @ basis).square().sum(dim=1)
