@@ -2,6 +2,7 @@
 
 from hessian_spectra.models.attention import SelfAttention, VectorSelfAttention
 from hessian_spectra.models.balanced import balanced_weights
+from hessian_spectra.models.classifiers import classifier
 from hessian_spectra.models.ensemble import Ensemble, Perceptron
 from hessian_spectra.models.initialisation import kaiming_uniform, standard_parametrisation
 from hessian_spectra.models.losses import HalfSquaredError
@@ -30,6 +31,7 @@ __all__ = [
     "TwoLayerReLU",
     "VectorSelfAttention",
     "balanced_weights",
+    "classifier",
     "draw",
     "kaiming_uniform",
     "parametrise",

@@ -1,0 +1,185 @@
+"""Classifiers of images by the names that wu2022dissecting gives them (section 5, appendix E.2).
+
+``F-200^2`` is fully connected with two hidden layers of 200, ``F-200^2-100`` with a third one of
+100; ``LeNet5`` has variants such as ``LeNet5-(fc1-80)``; both take ``-BN``. ``VGG11-W32`` and
+``ResNet18-W48`` have that many channels in every convolution and no batch norm.
+"""
+
+import math
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from hessian_spectra.seeding import generator
+
+KNOWN = "F-200^2, F-200^2-100, LeNet5, LeNet5-(fc1-80), VGG11-W32 or ResNet18-W48"
+# Whether a pooling follows, for each convolution of VGG11.
+_POOLED = (True, True, False, True, False, True, False, True)
+# The layers of LeNet5 that have a width of their own.
+_LENET5 = {"conv1": 6, "conv2": 16, "fc1": 120, "fc2": 84}
+# The convolutions of ResNet18 that halve the image, each at the head of a stage.
+_HALVING = (6, 10, 14)
+
+
+def classifier(name: str, shape: Sequence[int], classes: int, seed: int) -> nn.Module:
+    """A network of one of these names, with its weights as at the start of training.
+
+    Weights are Xavier uniform and biases zero (appendix E.3; the paper also calls that PyTorch's
+    default, which it is not). Batch norms follow each hidden layer's ReLU, without parameters.
+
+    Args:
+        name: such as ``F-600^4``, ``LeNet5-(fc1-80)``, ``LeNet5-BN``, ``VGG11-W32``,
+            ``ResNet18-W48``.
+        shape: of an image, ``(channels, height, width)``.
+        classes: how many there are.
+        seed: of the weights.
+
+    Returns:
+        A float32 module whose layers are called ``fc1``, ``conv1``, ... as in the paper.
+
+    Raises:
+        ValueError: no such name, or an image that is too small for it.
+
+    Source: wu2022dissecting, tables 3 to 5 and appendix E.2.
+
+    Example:
+        >>> model = classifier("F-200^2", (1, 28, 28), classes=10, seed=0)
+        >>> [tuple(layer.weight.shape) for layer in (model.fc1, model.fc2, model.fc3)]
+        [(200, 784), (200, 200), (10, 200)]
+    """
+    for pattern, build in _BUILDERS.items():
+        if found := re.fullmatch(pattern, name):
+            image = _Image(tuple(shape), classes)
+            # Torch draws weights of its own, which nobody sees.
+            with torch.random.fork_rng(devices=[]):
+                model = build(image, *found.groups())
+            _initialise(model, seed)
+            return model
+    raise ValueError(f"network: expected a name such as {KNOWN}, got {name!r}")
+
+
+@dataclass(frozen=True)
+class _Image:
+    """What goes in, and what comes out."""
+
+    shape: tuple[int, ...]
+    classes: int
+
+    def pixels(self, name: str, left: Sequence[int]) -> int:
+        """How many places are left of it where convolutions and poolings of a network end."""
+        if min(left) < 1:
+            raise ValueError(f"network: {name} takes larger images, got {self.shape}")
+        return math.prod(left)
+
+
+def _initialise(model: nn.Module, seed: int) -> None:
+    draws = generator(seed, "weights")
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Conv2d):
+            nn.init.xavier_uniform_(module.weight, generator=draws)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def _fully_connected(image: _Image, widths: str, normed: str | None) -> nn.Module:
+    """Flatten, hidden layers with ReLU, and a linear one."""
+    sizes: list[int] = []
+    for width, depth in re.findall(r"(\d+)(?:\^(\d+))?", widths):
+        sizes += [int(width)] * int(depth or 1)
+    layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
+    before = math.prod(image.shape)
+    for place, size in enumerate(sizes, 1):
+        layers[f"fc{place}"] = nn.Linear(before, size)
+        layers[f"relu{place}"] = nn.ReLU()
+        if normed:
+            layers[f"norm{place}"] = nn.BatchNorm1d(size, affine=False)
+        before = size
+    layers[f"fc{len(sizes) + 1}"] = nn.Linear(before, image.classes)
+    return nn.Sequential(layers)
+
+
+def _lenet5(image: _Image, layer: str | None, width: str | None, normed: str | None) -> nn.Module:
+    """Two convolutions with pooling, and three linear layers."""
+    widths = _LENET5 | ({layer: int(width)} if layer and width else {})
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+
+    def hidden(name: str, module: nn.Module, norm: Callable[..., nn.Module]) -> None:
+        layers[name], layers[f"relu_{name}"] = module, nn.ReLU()
+        if normed:
+            layers[f"norm_{name}"] = norm(widths[name], affine=False)
+
+    channels = image.shape[0]
+    for place in (1, 2):
+        name = f"conv{place}"
+        hidden(name, nn.Conv2d(channels, widths[name], 5), nn.BatchNorm2d)
+        layers[f"maxpool{place}"] = nn.MaxPool2d(2)
+        channels = widths[name]
+    layers["flatten"] = nn.Flatten()
+    left = [((size - 4) // 2 - 4) // 2 for size in image.shape[1:]]
+    before = channels * image.pixels("LeNet5", left)
+    for place in (1, 2):
+        name = f"fc{place}"
+        hidden(name, nn.Linear(before, widths[name]), nn.BatchNorm1d)
+        before = widths[name]
+    layers["fc3"] = nn.Linear(before, image.classes)
+    return nn.Sequential(layers)
+
+
+def _vgg11(image: _Image, width: str) -> nn.Module:
+    """Eight convolutions of 3 x 3, five poolings, and a linear layer."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    channels, size = image.shape[0], image.shape[1:]
+    for place, pooled in enumerate(_POOLED, 1):
+        layers[f"conv{place}"] = nn.Conv2d(channels, int(width), 3, padding=1)
+        layers[f"relu{place}"] = nn.ReLU()
+        if pooled:
+            layers[f"maxpool{place}"] = nn.MaxPool2d(2)
+            size = tuple(length // 2 for length in size)
+        channels = int(width)
+    layers["flatten"] = nn.Flatten()
+    layers["fc1"] = nn.Linear(channels * image.pixels("VGG11", size), image.classes)
+    return nn.Sequential(layers)
+
+
+class _ResNet18(nn.Module):
+    """A convolution, eight blocks of two with a shortcut, the mean over places, a linear layer."""
+
+    def __init__(self, image: _Image, width: int) -> None:
+        super().__init__()
+        for place in range(1, 18):
+            stride = 2 if place in _HALVING else 1
+            before = image.shape[0] if place == 1 else width
+            convolution = nn.Conv2d(before, width, 3, stride, padding=1, bias=False)
+            self.add_module(f"conv{place}", convolution)
+        for number in range(1, len(_HALVING) + 1):
+            self.add_module(f"sc-conv{number}", nn.Conv2d(width, width, 1, 2, bias=False))
+        self.add_module("fc1", nn.Linear(width, image.classes))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Class scores ``(n, classes)``."""
+        layers = dict(self.named_children())
+        x = torch.relu(layers["conv1"](images))
+        for place in range(2, 18, 2):
+            inner = torch.relu(layers[f"conv{place}"](x))
+            if place in _HALVING:
+                x = layers[f"sc-conv{_HALVING.index(place) + 1}"](x)
+            x = torch.relu(layers[f"conv{place + 1}"](inner) + x)
+        scores: Tensor = layers["fc1"](x.mean(dim=(2, 3)))
+        return scores
+
+
+def _resnet18(image: _Image, width: str) -> nn.Module:
+    return _ResNet18(image, int(width))
+
+
+# What stands in a name, and what makes the network of its parts.
+_BUILDERS: dict[str, Callable[..., nn.Module]] = {
+    r"F-([1-9]\d*(?:\^[1-9]\d*)?(?:-[1-9]\d*(?:\^[1-9]\d*)?)*)(-BN)?": _fully_connected,
+    rf"LeNet5(?:-\(({'|'.join(_LENET5)})-([1-9]\d*)\))?(-BN)?": _lenet5,
+    r"VGG11-W([1-9]\d*)": _vgg11,
+    r"ResNet18-W([1-9]\d*)": _resnet18,
+}
