@@ -60,7 +60,6 @@ evidence-gpt2: $(VENV)/ready
 benchmark: $(VENV)/ready
 	python -m benchmarks.correctness
 	python -m benchmarks.curvature
-	python -m benchmarks.gpt2
 	python -m benchmarks.ensemble_training
 	python -m benchmarks.ensemble_curvature
 	python -m benchmarks.full_batch_training

@@ -67,12 +67,21 @@ class Library(ABC):
 
 
 class Ours(Library):
-    """What this project has, with its check on."""
+    """What this project has, with its check on.
 
-    def __init__(self, model: nn.Module, data: Data, layer: str | None = None) -> None:
+    Args:
+        model: the network.
+        data: one batch.
+        layer: the only parameter that varies, by name.
+        check: whether the operator is checked.
+    """
+
+    def __init__(
+        self, model: nn.Module, data: Data, layer: str | None = None, check: bool = True
+    ) -> None:
         self.model, self.data = model, data
         problem = cv.Problem(model, LOSS, data, None if layer is None else [layer])
-        self.operator = cv.hessian(problem)
+        self.operator = cv.hessian(problem, check="once" if check else False)
 
     def product(self, vector: Tensor) -> Tensor:
         """H v, with the graph kept."""
@@ -247,9 +256,9 @@ class PyHessian(Library):
         return torch.tensor(nodes), torch.tensor(nodes)
 
     def trace(self, products: int, seed: int) -> float:
-        """Hutchinson's mean."""
+        """Hutchinson's mean, of as many products as all: where it is negative, tol=0 would stop."""
         torch.manual_seed(seed)
-        return float(np.mean(self.inner.trace(maxIter=products, tol=0.0)))
+        return float(np.mean(self.inner.trace(maxIter=products, tol=-np.inf)))
 
 
 LIBRARIES: dict[str, Callable[..., Library]] = {

@@ -176,7 +176,7 @@ NETWORKS = {
     "decoder": Network(
         lambda: SmallGPT(layers=4, width=256), lambda samples: sequences(2, 32), steps=20
     ),
-    "gpt2": Network(GPT2, lambda samples: sequences(1, CONTEXT, 50257), steps=0),
+    "gpt2": Network(GPT2, lambda samples: sequences(1, 2 * CONTEXT, 50257), steps=0),
 }
 
 
@@ -196,7 +196,10 @@ def trained(name: str, samples: int = SAMPLES) -> tuple[nn.Module, list[tuple[Te
 
 
 def train(model: nn.Module, data: list[tuple[Tensor, Tensor]], steps: int) -> None:
-    """A few steps of gradient descent with momentum."""
+    """A few steps of gradient descent with momentum.
+
+    Running statistics, which lag behind in so few, are then those of the data.
+    """
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     (inputs, targets), loss = data[0], nn.CrossEntropyLoss()
     for _ in range(steps):
@@ -204,3 +207,4 @@ def train(model: nn.Module, data: list[tuple[Tensor, Tensor]], steps: int) -> No
         loss(model(inputs), targets).backward()
         optimizer.step()
     optimizer.zero_grad()
+    torch.optim.swa_utils.update_bn(data, model)

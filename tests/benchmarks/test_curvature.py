@@ -1,13 +1,18 @@
 """The benchmarks run, measure what they say, and hold all libraries to the same residual."""
 
 import argparse
+import copy
+import functools
+import importlib
+import operator
 import re
 import sys
 
+import numpy as np
 import pytest
 import torch
 
-from benchmarks import curvature, memory, problems, timing
+from benchmarks import curvature, memory, peers, problems, rows, tasks, timing
 from benchmarks.peers import LIBRARIES
 
 pytestmark = [
@@ -30,54 +35,95 @@ def small(monkeypatch):
 
     network = problems.Network(make, problems.flat_digits, steps=5)
     monkeypatch.setitem(problems.NETWORKS, "mlp", network)
-    monkeypatch.setattr(curvature, "peak", lambda function: 1.0)
+    monkeypatch.setattr(tasks, "peak", lambda *arguments: 1.0)
 
 
 def test_products_of_all_libraries_agree(small):
-    rows = {row.method: row for row in curvature.products("mlp", 20, 1)}
-    assert set(LIBRARIES) < set(rows)
+    found = {row.method: row for row in tasks.products("mlp", 20, 1)}
+    assert set(LIBRARIES) < set(found)
     for name in LIBRARIES:
-        assert float(rows[name].accuracy.removeprefix("error ")) < 1e-5
-        assert rows[name].seconds > 0
-    assert rows["curvlinops"].ratio == 1
-    assert re.fullmatch(r"(\| [^|]+){8}\|", str(rows["ours"]))
+        assert float(found[name].accuracy.removeprefix("error ")) < 1e-5
+        assert found[name].seconds > 0
+    assert found["curvlinops"].ratio == 1
+    assert re.fullmatch(r"(\| [^|]+){8}\|", str(found["ours"]))
 
 
 def test_all_libraries_reach_the_residual(small):
-    rows = curvature.top("mlp", 20, 1, 1)
-    assert [row.method for row in rows] == list(LIBRARIES)
-    for row in rows:
+    found = tasks.top("mlp", 20, 1, None, 1)
+    assert [row.method for row in found] == list(LIBRARIES)
+    for row in found:
         residual, error = map(float, re.findall(r"\d\.\de[+-]\d\d", row.accuracy))
         # Power iteration in float32 ends somewhat above.
-        limit = curvature.RESIDUAL * (10 if row.method == "PyHessian" else 1)
+        limit = tasks.RESIDUAL * (10 if row.method == "PyHessian" else 1)
         assert residual <= limit, row.method
         assert error <= 1e-4, row.method
 
 
 def test_all_libraries_follow_the_sharpness(small, monkeypatch):
-    monkeypatch.setattr(curvature, "TRAINING_STEPS", 3)
-    rows = curvature.tracking("mlp", 20, 1)
-    assert [row.method for row in rows] == list(LIBRARIES)
-    for row in rows:
+    monkeypatch.setattr(tasks, "TRAINING_STEPS", 3)
+    found = tasks.tracking("mlp", 20, 1)
+    assert [row.method for row in found] == list(LIBRARIES)
+    for row in found:
         assert float(row.accuracy.removeprefix("eigenvalues ")) < 1e-2, row.method
 
 
 def test_all_libraries_estimate_the_trace(small):
-    rows = curvature.trace("mlp", 20, 1)
-    assert [row.method for row in rows] == list(LIBRARIES)
-    for row in rows:
+    found = tasks.trace("mlp", 20, 1)
+    assert [row.method for row in found] == list(LIBRARIES)
+    for row in found:
         error, known = map(float, re.findall(r"\d\.?\d*e[+-]\d\d", row.accuracy))
         assert error < 0.5, row.method
         assert known < 0.1
 
 
+def test_all_libraries_spend_as_many_products_on_the_trace(monkeypatch):
+    """Of a negative Hessian too, where PyHessian's own rule would stop."""
+    monkeypatch.setattr(peers, "LOSS", lambda outputs, targets: -(outputs**2).mean())
+    model, data = torch.nn.Linear(3, 1), [(torch.randn(5, 3), torch.zeros(5))]
+    found = peers.PyHessian(model, data)
+    products = 0
+
+    def counted(*arguments):
+        nonlocal products
+        products += 1
+        return product(*arguments)
+
+    # Its package has a class of the module's name.
+    module = importlib.import_module("pyhessian.hessian")
+    product = module.hessian_vector_product
+    monkeypatch.setattr(module, "hessian_vector_product", counted)
+    assert found.trace(30, seed=0) < 0
+    assert products == 30
+
+
+def test_running_statistics_are_those_of_the_data():
+    """Then the loss in eval mode is about that of training, which has fallen."""
+    model, data = problems.trained("resnet20", 400)
+    loss = torch.nn.CrossEntropyLoss()
+    inputs, targets = data[0]
+    with torch.no_grad():
+        at_rest = loss(model(inputs), targets)
+        in_training = loss(copy.deepcopy(model).train()(inputs), targets)
+    assert at_rest == pytest.approx(float(in_training), abs=0.3)
+    assert at_rest < 1
+
+
 @linux
 def test_memory_is_that_of_the_function_alone():
-    held = torch.ones(10_000_000)
-    assert memory.peak(lambda: torch.ones(25_000_000)) == pytest.approx(100, abs=5)
+    def peak(*arguments):
+        return memory.peak(functools.partial, *arguments)
+
+    assert peak(torch.ones, 25_000_000) == pytest.approx(100, abs=5)
     # What a process touches for the first time, of the 40 that are held nothing.
-    assert memory.peak(lambda: held.sum()) < 10
-    assert memory.peak(lambda: 1 / 0) == "ZeroDivisionError: division by zero"
+    assert peak(np.sum, np.ones(5_000_000)) < 10
+    assert peak(operator.truediv, 1, 0) == "ZeroDivisionError: division by zero"
+
+
+@linux
+def test_what_is_prepared_does_not_count(monkeypatch):
+    """Training takes more than this product, and so would all libraries before it."""
+    used = tasks.peaks("mlp", 10, {"one gradient": (tasks.gradient,)})
+    assert 0 < used["one gradient"] < 20
 
 
 def test_a_slow_method_runs_once():
@@ -105,11 +151,41 @@ def test_the_networks_have_the_sizes_they_are_known_for():
     assert round(size("decoder") / 1e6) == 3
 
 
-def test_what_is_planned_has_a_reference_and_can_be_chosen():
-    def planned(**changes):
-        options = {"quick": False, "k200": False, "rounds": 3, "only": None} | changes
-        return curvature.planned(argparse.Namespace(**options))
+def options(**changes):
+    return argparse.Namespace(
+        **{"quick": False, "k200": False, "rounds": 3, "only": None} | changes
+    )
 
-    assert {job[1][0] for job in planned()} == set(problems.NETWORKS)
-    assert {job[1][0] for job in planned(only="gpt")} == {"gpt"}
-    assert len(planned(quick=True)) < len(planned())
+
+def test_what_is_planned_has_all_networks_and_can_be_chosen():
+    planned = curvature.planned(options())
+    assert {job.network for job in planned} == set(problems.NETWORKS)
+    assert {job.network for job in curvature.planned(options(only="gpt"))} == {"gpt"}
+    assert len(curvature.planned(options(quick=True))) < len(planned)
+    # One set of rows for each.
+    assert len({(job.kind, job.network) for job in planned}) == len(planned)
+
+
+def test_a_record_is_read_again_and_shown_by_kind(tmp_path):
+    def row(kind, network, memory):
+        return rows.Row(f"{kind}, {network}", "ours", 1.0, 0.5, 0.4, memory, "")
+
+    records = {name: rows.Record(tmp_path / "rows" / f"{name}.json") for name in ("mlp", "gpt")}
+    for name, record in records.items():
+        record.add("trace", [row("trace", name, "killed")])
+        record.add("H v", [row("H v", name, 2.0)])
+    again = {name: rows.Record(record.path) for name, record in records.items()}
+    assert [record.rows for record in again.values()] == [r.rows for r in records.values()]
+    lines = rows.table(again, ["H v", "trace", "density"]).splitlines()[2:]
+    found = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert [line[0] for line in found] == ["H v, mlp", "H v, gpt", "trace, mlp", "trace, gpt"]
+    assert [line[6] for line in found] == ["2", "2", "killed", "killed"]
+    assert found[0][4:6] == ["0.40", "NO"]
+
+
+def test_what_is_recorded_is_not_measured_again(tmp_path, capsys):
+    known = rows.Row("H v, mlp", "ours", 1.0, 0.5, None, 2.0, "known before")
+    for job in curvature.planned(options(quick=True, only="mlp")):
+        rows.Record(tmp_path / "mlp.json").add(job.kind, [known])
+    curvature.main(["--quick", "--only", "mlp", "--rows", str(tmp_path)])
+    assert capsys.readouterr().out.count("known before") == 5
