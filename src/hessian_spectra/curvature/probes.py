@@ -49,7 +49,7 @@ def each_product(
 ) -> list[Tensor]:
     """``use(rows, images)`` for blocks of rows ``(c, p)``, ``count`` rows in all, with progress.
 
-    No block is held while the next one is multiplied.
+    No block is held while the next one is multiplied. The images may be overwritten.
 
     Raises:
         OperatorError: a product is not finite.
@@ -58,7 +58,8 @@ def each_product(
     with tqdm(total=count, desc=what, unit="product", disable=None, leave=False) as bar:
         for rows in blocks:
             images = (operator @ rows.T).T
-            if not torch.isfinite(images).all():
+            # What is not finite stays so in the sum, a single pass; it may also overflow by itself.
+            if not torch.isfinite(images.sum()) and not torch.isfinite(images).all():
                 raise OperatorError("operator: a product is not finite")
             results.append(use(rows, images))
             bar.update(len(rows))

@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.interface import SymmetricOperator
-from hessian_spectra.curvature.probes import dots
 from hessian_spectra.curvature.rows import gram, norm
 
 
@@ -41,11 +40,12 @@ class RangeBasis:
         return self._triangle[: self._size, : self._size]
 
     def extend(self, vectors: Tensor) -> None:
-        """Orthonormalise further vectors ``(c, p)``."""
-        lengths = dots(vectors, vectors).sqrt().tolist()
+        """Orthonormalise further vectors ``(c, p)``, which are overwritten."""
+        lengths = [norm(vector) for vector in vectors]
         old = self._size
-        overlaps, remainders = _outside(vectors, self.rows)
-        for column, vector, length in zip(overlaps.T, remainders, lengths, strict=True):
+        # In place: there may not be room for as many again.
+        overlaps = _take_out(vectors, self.rows)
+        for column, vector, length in zip(overlaps.T, vectors, lengths, strict=True):
             self._largest = max(self._largest, length)
             self._add(vector, length, column, old)
             if self.closed:
@@ -54,32 +54,34 @@ class RangeBasis:
     def _add(self, vector: Tensor, length: float, column: Tensor, old: int) -> None:
         """Take in a vector whose overlaps with the first ``old`` rows are already removed."""
         size = self._size
-        within, rest = _outside(vector[None], self._rows[old:size])
+        within = _take_out(vector[None], self._rows[old:size])
         coordinates = torch.cat([column, within[:, 0]])
-        remaining = norm(rest[0])
+        remaining = norm(vector)
         if remaining < 0.7 * length:
             # What cancelled leaves rounding errors along all rows; a second pass is enough.
-            again, rest = _outside(rest, self.rows)
-            coordinates = coordinates + again[:, 0]
-            remaining = norm(rest[0])
+            coordinates = coordinates + _take_out(vector[None], self.rows)[:, 0]
+            remaining = norm(vector)
         if remaining <= self._smallest * self._largest:
             self.closed = True
             return
         self._triangle[:size, size] = coordinates
         self._triangle[size, size] = remaining
-        torch.div(rest[0], remaining, out=self._rows[size])
+        torch.div(vector, remaining, out=self._rows[size])
         self._size += 1
 
 
-def _outside(vectors: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-    """The overlaps ``(r, c)`` of vectors with orthonormal rows, and what is outside these."""
+def _take_out(vectors: Tensor, rows: Tensor) -> Tensor:
+    """Leave of vectors, in place, what is outside orthonormal rows; their overlaps ``(r, c)``."""
     overlaps = gram(rows, vectors)
-    if not len(rows):
-        return overlaps, vectors
-    weights = overlaps.T.to(vectors.dtype).to(vectors.device)
-    return overlaps, torch.addmm(vectors, weights, rows, alpha=-1)
+    if len(rows):
+        vectors.addmm_(overlaps.T.to(vectors.dtype).to(vectors.device), rows, alpha=-1)
+    return overlaps
 
 
 def outside(vectors: Tensor, rows: Tensor) -> Tensor:
-    """The part ``(c, p)`` of some vectors outside the span of orthonormal rows ``(r, p)``."""
-    return _outside(vectors, rows)[1]
+    """The part ``(c, p)`` of some vectors outside the span of orthonormal rows ``(r, p)``.
+
+    The vectors are overwritten.
+    """
+    _take_out(vectors, rows)
+    return vectors

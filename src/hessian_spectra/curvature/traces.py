@@ -201,8 +201,9 @@ def _sketch(
     basis = RangeBasis(operator, count)
 
     def use(signs: Tensor, images: Tensor) -> Tensor:
+        forms = dots(signs, images)
         basis.extend(images)
-        return dots(signs, images)
+        return forms
 
     blocks = takewhile(lambda _: not basis.closed, rademacher(operator, count, draws))
     return basis, torch.cat(each_product(operator, blocks, count, "trace, range", use))
