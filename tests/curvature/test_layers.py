@@ -6,7 +6,7 @@ from torch import nn
 from torch.autograd import gradcheck, gradgradcheck
 from torch.nn import functional
 
-from hessian_spectra.curvature import layers
+from hessian_spectra.curvature import layers, norms
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
 
 from .cases import built, normal
@@ -20,6 +20,11 @@ def convolution(stride, padding, dilation, groups):
     return lambda x, w: layers.Convolution.apply(x, w, stride, padding, dilation, groups)
 
 
+def batch_norm(x, w, b):
+    statistics = normal(3, seed=3), normal(3, seed=4).square()
+    return norms.BatchNorm.apply(x, w, b, *statistics, 1e-2)
+
+
 FUNCTIONS = {
     "linear": (layers.Linear.apply, [leaf(4, 3), leaf(2, 3, seed=1), leaf(2, seed=2)]),
     "linear without bias": (
@@ -29,8 +34,16 @@ FUNCTIONS = {
     "rectifier": (layers.Rectifier.apply, [leaf(4, 3)]),
     "softmax": (lambda x: layers.Softmax.apply(x, 1), [leaf(2, 4, 3)]),
     "layer norm": (
-        lambda x, w, b: layers.LayerNorm.apply(x, w, b, 1e-2),
+        lambda x, w, b: norms.LayerNorm.apply(x, w, b, 1e-2),
         [leaf(2, 3, 5), leaf(5, seed=1), leaf(5, seed=2)],
+    ),
+    "batch norm": (
+        batch_norm,
+        [leaf(4, 3), leaf(3, seed=1), leaf(3, seed=2)],
+    ),
+    "batch norm of images": (
+        batch_norm,
+        [leaf(2, 3, 2, 2), leaf(3, seed=1), leaf(3, seed=2)],
     ),
     "convolution": (
         convolution([2, 1], [1, 0], [1, 2], 2),
@@ -54,7 +67,7 @@ def test_first_and_second_derivatives_are_right(name):
     assert gradgradcheck(function, arguments)
 
 
-@pytest.mark.parametrize("name", ["linear", "layer norm", "convolution"])
+@pytest.mark.parametrize("name", ["linear", "layer norm", "batch norm", "convolution"])
 @pytest.mark.parametrize("fixed", [0, 1])
 def test_so_they_are_with_a_fixed_argument(name, fixed):
     function, arguments = FUNCTIONS[name]
@@ -70,6 +83,13 @@ class Methods(nn.Module):
         return total + functional.softmax(x, 1, dtype=torch.float64) + functional.gelu(input=x)
 
 
+def settled(norm):
+    """With statistics of some data, in eval mode."""
+    norm.running_mean.copy_(normal(4, seed=3))
+    norm.running_var.copy_(normal(4, seed=4).square())
+    return norm.eval()
+
+
 MODULES = {
     "gelu": nn.GELU(),
     "gelu, tanh": nn.GELU("tanh"),
@@ -82,12 +102,17 @@ MODULES = {
     "layer norm": nn.LayerNorm(6),
     "layer norm over two axes": nn.LayerNorm((4, 6)),
     "plain layer norm": nn.LayerNorm(6, elementwise_affine=False),
+    "batch norm": settled(nn.BatchNorm1d(4)),
+    "plain batch norm": settled(nn.BatchNorm1d(4, affine=False)),
+    "batch norm in training mode": nn.BatchNorm1d(4),
+    "batch norm without statistics": nn.BatchNorm1d(4, track_running_stats=False).eval(),
     "convolution": nn.Conv1d(4, 2, 3, padding=1),
     "convolution without bias": nn.Conv1d(4, 2, 3, bias=False),
     "padding by word": nn.Conv1d(4, 2, 3, padding="same"),
     "two dimensions": nn.Sequential(nn.Unflatten(1, (2, 2)), nn.Conv2d(2, 3, 2, stride=(1, 2))),
     "in place after linear": nn.Sequential(nn.Linear(6, 6), nn.ReLU(inplace=True)),
     "in place after convolution": nn.Sequential(nn.Conv1d(4, 2, 3), nn.SiLU(inplace=True)),
+    "in place after batch norm": nn.Sequential(settled(nn.BatchNorm1d(4)), nn.ReLU(inplace=True)),
     "in place without bias": nn.Sequential(nn.Conv1d(4, 2, 3, bias=False), nn.ReLU(inplace=True)),
     "methods": Methods(),
 }

@@ -11,11 +11,11 @@ from torch.overrides import TorchFunctionMode
 from hessian_spectra.curvature.layers import (
     Activation,
     Convolution,
-    LayerNorm,
     Linear,
     Rectifier,
     Softmax,
 )
+from hessian_spectra.curvature.norms import BatchNorm, LayerNorm
 
 Settings = dict[str, Any]
 # Given the function that a model calls and its arguments by name: the result, or None to leave it.
@@ -28,9 +28,10 @@ class FastSecondDerivatives(TorchFunctionMode):
     A smooth activation keeps its first and second derivative, so that each later product is one
     multiplication instead of a new evaluation. A rectifier's second derivative is nothing rather
     than a tensor of zeros that all that follows would carry along. A linear layer adds up within
-    the matrix products. A layer norm and a softmax keep what their derivatives share. A
-    convolution's second derivative uses the kernels of the first, where torch falls back to a slow
-    general one. A weight norm gets the right one, where torch has a wrong one. Gradients can then
+    the matrix products. A layer norm and a softmax keep what their derivatives share. A batch norm
+    with fixed statistics is the linear map that it is, and a convolution's second derivative uses
+    the kernels of the first, where torch falls back to slow general ones. A weight norm gets the
+    right one, where torch has a wrong one. Gradients can then
     be differentiated once more, in reverse, and no further.
 
     Under ``torch.autocast`` torch's own layers stay, since they choose the type of each operation;
@@ -98,6 +99,17 @@ def _normalise(func: Callable[..., Tensor], settings: Settings) -> Tensor | None
     return LayerNorm.apply(settings["input"], weight, bias, settings.get("eps", 1e-5))
 
 
+def _normalise_batch(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
+    mean, variance = settings.get("running_mean"), settings.get("running_var")
+    weight, bias = settings.get("weight"), settings.get("bias")
+    # In training mode the statistics are functions of the inputs.
+    if settings.get("training", False) or any(x is None for x in (mean, variance, weight, bias)):
+        return None
+    return BatchNorm.apply(
+        settings["input"], weight, bias, mean, variance, settings.get("eps", 1e-5)
+    )
+
+
 def _soften(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
     axis, dtype = settings.get("dim"), settings.get("dtype")
     if not isinstance(axis, int) or dtype is not None or not settings["input"].requires_grad:
@@ -130,6 +142,9 @@ def _normalise_weight(func: Callable[..., Tensor], settings: Settings) -> Tensor
 _GEOMETRY = (("stride", 1), ("padding", 0), ("dilation", 1))
 _ONE = ("input",)
 _CONVOLUTION = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
+_BATCH_NORM = (
+    "input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps",
+)  # fmt: skip
 # What to call instead of a function, and the names of its arguments in order.
 _REPLACEMENTS: dict[Callable[..., Any], tuple[Replacement, tuple[str, ...]]] = {
     functional.gelu: (_activate, _ONE),
@@ -143,6 +158,7 @@ _REPLACEMENTS: dict[Callable[..., Any], tuple[Replacement, tuple[str, ...]]] = {
     Tensor.softmax: (_soften, ("input", "dim", "dtype")),
     functional.linear: (_map_linearly, ("input", "weight", "bias")),
     functional.layer_norm: (_normalise, ("input", "normalized_shape", "weight", "bias", "eps")),
+    functional.batch_norm: (_normalise_batch, _BATCH_NORM),
     torch._weight_norm: (_normalise_weight, ("v", "g", "dim")),
     functional.conv1d: (_convolve, _CONVOLUTION),
     functional.conv2d: (_convolve, _CONVOLUTION),
