@@ -12,7 +12,8 @@ from hessian_spectra.training.descent import (
 )
 from hessian_spectra.training.ensemble import EnsembleTraining, train_ensemble
 from hessian_spectra.training.full_batch import FullBatchTraining, full_batch_descent
-from hessian_spectra.training.language_model import Observer, pretrain
+from hessian_spectra.training.language_model import pretrain
+from hessian_spectra.training.minibatches import Observer, Plan, Task, train_by_minibatches
 from hessian_spectra.training.objectives import LinearObjective, SampleObjective
 from hessian_spectra.training.optimizers import stochastic_gradient_descent
 from hessian_spectra.training.pretraining import Pretraining
@@ -22,9 +23,11 @@ __all__ = [
     "FullBatchTraining",
     "LinearObjective",
     "Observer",
+    "Plan",
     "Pretraining",
     "Record",
     "SampleObjective",
+    "Task",
     "Trajectory",
     "descend",
     "follow",
@@ -32,5 +35,6 @@ __all__ = [
     "gradient_descent",
     "pretrain",
     "stochastic_gradient_descent",
+    "train_by_minibatches",
     "train_ensemble",
 ]

@@ -18,7 +18,7 @@ from hessian_spectra.models.gpt2 import (
     shape_of,
 )
 from hessian_spectra.results import Arrays
-from hessian_spectra.training.language_model import Observer
+from hessian_spectra.training.minibatches import Observer
 from hessian_spectra.training.ranks import add_up, rank_and_count
 from hessian_spectra.validation import require
 
