@@ -51,14 +51,24 @@ def classifier(name: str, shape: Sequence[int], classes: int, seed: int) -> nn.M
         >>> [tuple(layer.weight.shape) for layer in (model.fc1, model.fc2, model.fc3)]
         [(200, 784), (200, 200), (10, 200)]
     """
+    build = builder(name)
+    # Torch draws weights of its own, which nobody sees.
+    with torch.random.fork_rng(devices=[]):
+        model = build(_Image(tuple(shape), classes))
+    _initialise(model, seed)
+    return model
+
+
+def builder(name: str) -> Callable[["_Image"], nn.Module]:
+    """What makes the network of a name.
+
+    Raises:
+        ValueError: no such name.
+    """
     for pattern, build in _BUILDERS.items():
         if found := re.fullmatch(pattern, name):
-            image = _Image(tuple(shape), classes)
-            # Torch draws weights of its own, which nobody sees.
-            with torch.random.fork_rng(devices=[]):
-                model = build(image, *found.groups())
-            _initialise(model, seed)
-            return model
+            parts = found.groups()
+            return lambda image: build(image, *parts)
     raise ValueError(f"network: expected a name such as {KNOWN}, got {name!r}")
 
 

@@ -3,6 +3,7 @@
 >>> from hessian_spectra.training import gradient_descent
 """
 
+from hessian_spectra.training.classification import Classification, train_classifier
 from hessian_spectra.training.descent import (
     Record,
     Trajectory,
@@ -19,6 +20,7 @@ from hessian_spectra.training.optimizers import stochastic_gradient_descent
 from hessian_spectra.training.pretraining import Pretraining
 
 __all__ = [
+    "Classification",
     "EnsembleTraining",
     "FullBatchTraining",
     "LinearObjective",
@@ -36,5 +38,6 @@ __all__ = [
     "pretrain",
     "stochastic_gradient_descent",
     "train_by_minibatches",
+    "train_classifier",
     "train_ensemble",
 ]

@@ -92,7 +92,7 @@ def pretrain(
 
     task = Task(
         model=model,
-        loss=lambda network, sequences: loss(network, *sequences)[0],
+        loss=lambda network, sequences: loss(network, sequences)[0],
         batches=batches,
         seed=seed,
         unit="tokens",

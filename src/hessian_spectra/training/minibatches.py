@@ -75,7 +75,7 @@ class Task:
 
     Args:
         model: the network, on its device; trained in place.
-        loss: from the model and a micro-batch to its mean loss.
+        loss: from the model and the tensors of a micro-batch to its mean loss.
         batches: from the number of an update to its micro-batches, a function of that alone.
         seed: of dropout.
         unit: what progress is counted in, such as ``tokens``.
@@ -84,7 +84,7 @@ class Task:
     """
 
     model: nn.Module
-    loss: Callable[[nn.Module, Batch], Tensor]
+    loss: Callable[..., Tensor]
     batches: Callable[[int], Sequence[Batch]]
     seed: int
     unit: str
@@ -211,7 +211,7 @@ class _Training:
             torch.manual_seed(draws.initial_seed())
             batch = tuple(tensor.to(self.device) for tensor in pieces[number])
             with self._mixed():
-                share = self._task.loss(self._network, batch) / len(pieces)
+                share = self._task.loss(self._network, *batch) / len(pieces)
             share.backward()
             total += share.detach()
         add_up(p.grad for p in self._parameters.values() if p.grad is not None)

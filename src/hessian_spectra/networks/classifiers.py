@@ -1,0 +1,286 @@
+"""Classifiers of images, trained independently, with their weights at some epochs.
+
+The networks behind wu2022dissecting, section 5 and appendices F and G: of each architecture some
+that differ in their initial weights and in the order of the samples.
+"""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hessian_spectra.data.base import IMAGES, Form
+from hessian_spectra.models import classifier
+from hessian_spectra.models.classifiers import builder
+from hessian_spectra.networks.base import NetworksConfig, shared
+from hessian_spectra.networks.tools.images import sources
+from hessian_spectra.results import Arrays, read_arrays, write_arrays
+from hessian_spectra.training import Classification, Observer, train_classifier
+from hessian_spectra.training.ranks import join
+from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.work import FanOut, Item, Run
+
+# Samples that are evaluated together.
+EVALUATED = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What all trainings have in common.
+
+    Args:
+        epochs: passes over the samples.
+        batch_size: samples of an update; paper: 128.
+        learning_rate: constant; paper: 0.01.
+        momentum: paper: none, 0.9 in a variation.
+        weight_decay: paper: none, 0.0005 in a variation.
+        kept: the epochs after which weights are kept, 0 for before the first.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    momentum: float
+    weight_decay: float
+    kept: list[int]
+
+    def __post_init__(self) -> None:
+        self.plan(samples=1)
+        different = len({*self.kept}) == len(self.kept)
+        fits = different and {*self.kept} <= {*range(self.epochs + 1)}
+        require(fits, "kept", f"different epochs from 0 to {self.epochs}", self.kept)
+
+    def plan(self, samples: int) -> Classification:
+        """How a network is trained on so many samples."""
+        return Classification(
+            samples=samples,
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, NetworksConfig):
+    """Settings of classifiers.
+
+    Args:
+        data: a set of images, a name from ``conf/data``; all its sources are trained on.
+        networks: architectures by name, see :func:`~hessian_spectra.models.classifier`.
+        seeds: networks of each; the first has ``seed``, the others the numbers after it.
+    """
+
+    data: str
+    networks: list[str]
+    seeds: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = list(self.networks)
+        fits = bool(names) and len({*names}) == len(names)
+        require(fits, "networks", "different names of architectures", names)
+        for name in names:
+            builder(name)
+        require_at_least(1, self, "seeds")
+
+    def require_data(self, form: Form) -> None:
+        """Refuse a data set that is none of images.
+
+        Raises:
+            ValueError: it is none; the message begins with the field.
+        """
+        require(form.samples == IMAGES, "data", f"a data set with {IMAGES}", self.data)
+
+
+def standardised(images: np.ndarray) -> Tensor:
+    """Images ``(n, H, W, C)`` as inputs ``(n, C, H, W)``, each channel of mean 0 and variance 1.
+
+    Example:
+        >>> x = standardised(np.arange(8, dtype=np.uint8).reshape(2, 2, 2, 1))
+        >>> tuple(x.shape), float(x.mean()), round(float(x.std(correction=0)), 6)
+        ((2, 1, 2, 2), 0.0, 1.0)
+    """
+    x = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2))).double()
+    deviation, mean = torch.std_mean(x, dim=(0, 2, 3), correction=0, keepdim=True)
+    return ((x - mean) / torch.where(deviation > 0, deviation, 1.0)).float()
+
+
+class _Kept(Observer):
+    """Keeps weights, loss and accuracy over all samples."""
+
+    def __init__(
+        self, model: nn.Module, inputs: Tensor, labels: Tensor, plan: Classification, folder: Path
+    ) -> None:
+        self._model, self._inputs, self._labels = model, inputs, labels
+        self._updates, self._folder = plan.updates, folder
+        self.found: dict[int, tuple[float, float]] = {}
+
+    @torch.no_grad()
+    def __call__(self, step: int) -> None:
+        """Look at the network after so many updates."""
+        self._model.eval()
+        loss = right = 0.0
+        for x, y in zip(self._inputs.split(EVALUATED), self._labels.split(EVALUATED), strict=True):
+            scores = self._model(x)
+            loss += float(functional.cross_entropy(scores, y, reduction="sum"))
+            right += float((scores.argmax(dim=1) == y).sum())
+        epoch = step // self._updates
+        self.found[epoch] = (loss / len(self._labels), right / len(self._labels))
+        values = {name: value.cpu().numpy() for name, value in self._model.state_dict().items()}
+        write_arrays(self._folder / f"{epoch}.npz", values)
+
+    def metrics(self, step: int) -> dict[str, float]:
+        """Loss and accuracy over all samples."""
+        loss, accuracy = self.found[step // self._updates]
+        return {"loss_of_all": loss, "accuracy": accuracy}
+
+    def state(self) -> Arrays:
+        """What was found."""
+        return {str(epoch): np.array(pair) for epoch, pair in self.found.items()}
+
+    def restore(self, state: Arrays) -> None:
+        """Go on from there."""
+        for epoch, pair in state.items():
+            loss, accuracy = pair.tolist()
+            self.found[int(epoch)] = loss, accuracy
+
+
+def items(config: Config, data: Arrays) -> list[Item]:
+    """Each architecture on each source with each seed."""
+    settings = shared(Settings, config)
+    return [
+        {
+            "network": network,
+            "images": data[f"{source}/images"],
+            "labels": data[f"{source}/labels"],
+            "seed": config.seed + number,
+            **settings,
+        }
+        for source in sources(data)
+        for network in config.networks
+        for number in range(config.seeds)
+    ]
+
+
+def compute(
+    *, network: str, images: np.ndarray, labels: np.ndarray, seed: int, run: Run, **shared: object
+) -> Arrays:
+    """Train one network.
+
+    Args:
+        network: its architecture.
+        images: ``(n, H, W, C)``.
+        labels: ``(n,)``.
+        seed: of initial weights and orders.
+        run: where it logs, and keeps its unfinished state and ``<epoch>.npz``, the weights.
+        shared: the :class:`Settings`.
+
+    Returns:
+        ``parameters``; ``epoch_loss`` (epochs,), the mean over an epoch's batches; ``loss`` and
+        ``accuracy`` (k,) over all samples at the kept epochs.
+    """
+    settings = Settings(**shared)  # type: ignore[arg-type]
+    device = join()
+    inputs, targets = standardised(images).to(device), torch.from_numpy(labels).to(device)
+    classes = int(labels.max()) + 1
+    model = classifier(network, tuple(inputs.shape[1:]), classes, seed).to(device)
+    plan = settings.plan(len(inputs))
+    # Weights are written beside the unfinished state: what an interrupted run left is cleared away.
+    weights = run.checkpoint / "weights" if run.checkpoint else run.folder
+    kept = _Kept(model, inputs, targets, plan, weights) if weights else None
+    losses = train_classifier(
+        model,
+        inputs,
+        targets,
+        plan,
+        seed=seed,
+        observer=kept,
+        observed=settings.kept if kept else (),
+        log=run.log,
+        checkpoint=run.checkpoint,
+        identity=network,
+    )
+    if run.folder and weights and weights != run.folder and weights.exists():
+        shutil.copytree(weights, run.folder, dirs_exist_ok=True)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    found = kept.found if kept else {}
+    pairs = [found.get(epoch, (np.nan, np.nan)) for epoch in sorted(settings.kept)]
+    loss, accuracy = np.array(pairs).reshape(-1, 2).T
+    return {
+        "parameters": np.array(count),
+        "epoch_loss": losses,
+        "loss": loss,
+        "accuracy": accuracy,
+    }
+
+
+def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all trainings, in the order of :func:`items`.
+
+    Returns:
+        For A architectures, S seeds and k kept epochs, of the sources one after the other in the
+        first axis: ``network (A,)``, ``seed (S,)``, ``kept (k,)``; ``parameters (A,)``;
+        ``epoch_loss (A, S, epochs)``; ``loss`` and ``accuracy`` ``(A, S, k)``.
+    """
+    shape = (-1, config.seeds)
+    arrays = {
+        name: np.stack([part[name] for part in parts]).reshape(*shape, *parts[0][name].shape)
+        for name in parts[0]
+    }
+    arrays["parameters"] = arrays["parameters"][:, 0]
+    return arrays | {
+        "network": np.array(config.networks),
+        "seed": np.arange(config.seed, config.seed + config.seeds),
+        "kept": np.array(sorted(config.kept), dtype=np.int64),
+    }
+
+
+def load(
+    folder: Path, network: str, images: np.ndarray, labels: np.ndarray, epoch: int
+) -> nn.Module:
+    """A network at a kept epoch, in ``eval()``, on the device of this process.
+
+    Args:
+        folder: that of the network, below the ensemble's.
+        network: its architecture.
+        images: what it was trained on.
+        labels: their classes.
+        epoch: one of those that were kept.
+
+    Raises:
+        FileNotFoundError: its weights are not there.
+        ValueError: they are of another network.
+    """
+    shape = (images.shape[3], *images.shape[1:3])
+    model = classifier(network, shape, int(labels.max()) + 1, seed=0)
+    path = folder / f"{epoch}.npz"
+    values = {name: torch.from_numpy(array) for name, array in read_arrays(path).items()}
+    try:
+        model.load_state_dict(values)
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path}: expected weights of {network}: {reason}") from error
+    return model.eval().to(join())
+
+
+def cost(item: Item) -> float:
+    """Samples times parameters, about."""
+    shape = (item["images"].shape[3], *item["images"].shape[1:3])
+    model = classifier(item["network"], shape, int(item["labels"].max()) + 1, seed=0)
+    size = sum(parameter.numel() for parameter in model.parameters())
+    return float(item["epochs"]) * len(item["labels"]) * (size + 1e4)
+
+
+def probe(item: Item) -> Item:
+    """A tenth of the epochs."""
+    return {**item, "epochs": max(item["epochs"] // 10, 1), "kept": []}
+
+
+train = FanOut(items=items, compute=compute, gather=gather, cost=cost, probe=probe, trains=True)

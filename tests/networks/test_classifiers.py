@@ -1,0 +1,194 @@
+"""Classifiers of images: against a plain loop, interrupted and not, and their kept weights."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from hessian_spectra.data.base import IMAGES, TEXT, Form
+from hessian_spectra.models import classifier
+from hessian_spectra.networks import classifiers
+from hessian_spectra.seeding import generator
+from hessian_spectra.training import Classification, Observer, train_classifier, unfinished
+from hessian_spectra.work import Run
+
+NAMES = ["F-4", "F-5^2-BN"]
+
+
+def images(samples=30, seed=0):
+    draws = np.random.default_rng(seed)
+    labels = np.arange(samples) % 3
+    grey = draws.integers(0, 60, (samples, 4, 4, 1)) + 60 * labels[:, None, None, None]
+    return {
+        "sources": np.array(["made"]),
+        "made/images": grey.astype(np.uint8),
+        "made/labels": labels.astype(np.int64),
+    }
+
+
+def config(**changes):
+    fields = {
+        "kind": "classifiers",
+        "seed": 3,
+        "data": "images",
+        "networks": NAMES,
+        "seeds": 2,
+        "epochs": 12,
+        "batch_size": 8,
+        "learning_rate": 0.2,
+        "momentum": 0.5,
+        "weight_decay": 1e-3,
+        "kept": [12, 0],
+    }
+    return classifiers.Config(**(fields | changes))
+
+
+def train(settings, folder):
+    """Each network in a folder of its own."""
+    parts = []
+    for number, item in enumerate(classifiers.train.items(settings, images())):
+        run = Run(folder=folder / str(number), checkpoint=None)
+        parts.append(classifiers.train.compute(**item, run=run))
+    return classifiers.train.gather(settings, parts)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("classifiers")
+
+
+@pytest.fixture(scope="module")
+def trained(folder):
+    return train(config(), folder)
+
+
+def plain(name, seed, settings):
+    """The same training in the fewest lines."""
+    data = images()
+    x, y = classifiers.standardised(data["made/images"]), torch.from_numpy(data["made/labels"])
+    model = classifier(name, (1, 4, 4), 3, seed)
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=settings.learning_rate, momentum=settings.momentum,
+        weight_decay=settings.weight_decay,
+    )  # fmt: skip
+    losses = []
+    for epoch in range(settings.epochs):
+        order = torch.randperm(len(x), generator=generator(seed, f"order {epoch}"))
+        for chosen in order.split(settings.batch_size):
+            loss = nn.functional.cross_entropy(model(x[chosen]), y[chosen])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    return model.eval(), np.array(losses).reshape(settings.epochs, -1).mean(axis=1)
+
+
+@pytest.mark.parametrize(("place", "number"), [(0, 0), (1, 1)])
+def test_it_is_the_plain_loop(trained, folder, place, number):
+    model, losses = plain(NAMES[place], 3 + number, config())
+    np.testing.assert_allclose(trained["epoch_loss"][place, number], losses, rtol=1e-5)
+    data = images()
+    where = folder / str(2 * place + number)
+    kept = classifiers.load(where, NAMES[place], data["made/images"], data["made/labels"], 12)
+    assert not kept.training
+    for own, other in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
+        torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-6)
+    x, y = classifiers.standardised(data["made/images"]), torch.from_numpy(data["made/labels"])
+    scores = model(x).detach()
+    expected = float(nn.functional.cross_entropy(scores, y))
+    assert trained["loss"][place, number, 1] == pytest.approx(expected, rel=1e-4)
+    right = float((scores.argmax(dim=1) == y).double().mean())
+    assert trained["accuracy"][place, number, 1] == pytest.approx(right)
+
+
+def test_the_arrays_are_those_of_all_networks(trained):
+    shapes = {name: array.shape for name, array in trained.items()}
+    assert shapes == {
+        "parameters": (2,), "epoch_loss": (2, 2, 12), "loss": (2, 2, 2), "accuracy": (2, 2, 2),
+        "network": (2,), "seed": (2,), "kept": (2,),
+    }  # fmt: skip
+    assert trained["kept"].tolist() == [0, 12]
+    assert trained["seed"].tolist() == [3, 4]
+    assert trained["parameters"].tolist() == [4 * 17 + 3 * 5, 5 * 17 + 5 * 6 + 3 * 6]
+    assert (trained["loss"][..., 1] < trained["loss"][..., 0]).all()
+
+
+class BrokenError(Exception):
+    """The end of an interrupted process."""
+
+
+class Breaks(Observer):
+    """Ends the training at a step, after its state was written."""
+
+    def __call__(self, step):
+        raise BrokenError
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, monkeypatch, momentum):
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", float("inf"))
+    data = images()
+    x, y = classifiers.standardised(data["made/images"]), torch.from_numpy(data["made/labels"])
+    plan = Classification(
+        samples=30, epochs=6, batch_size=8, learning_rate=0.1, momentum=momentum, weight_decay=0.0
+    )
+    whole, parts = (classifier("F-5-BN", (1, 4, 4), 3, seed=0) for _ in range(2))
+    expected = train_classifier(whole, x, y, plan, seed=5)
+    with pytest.raises(BrokenError):
+        train_classifier(
+            parts, x, y, plan, seed=5, observer=Breaks(), observed=[4], checkpoint=tmp_path
+        )
+    again = classifier("F-5-BN", (1, 4, 4), 3, seed=0)
+    found = train_classifier(
+        again, x, y, plan, seed=5, observer=Observer(), observed=[4], checkpoint=tmp_path
+    )
+    np.testing.assert_array_equal(found, expected)
+    for own, other in zip(again.state_dict().values(), whole.state_dict().values(), strict=True):
+        assert torch.equal(own, other)
+
+
+def test_channels_are_standardised_each_by_itself():
+    draws = np.random.default_rng(0)
+    colours = (draws.random((20, 5, 5, 3)) * [10, 100, 250]).astype(np.uint8)
+    colours[..., 1] = 7
+    x = classifiers.standardised(colours)
+    assert x.dtype == torch.float32
+    np.testing.assert_allclose(x.mean(dim=(0, 2, 3)), 0, atol=1e-6)
+    np.testing.assert_allclose(x.std(dim=(0, 2, 3), correction=0), [1, 0, 1], atol=1e-6)
+
+
+def test_weights_of_another_network_are_named(trained, folder):
+    data = images()
+    with pytest.raises(ValueError, match=r"0/12.npz: expected weights of F-5: "):
+        classifiers.load(folder / "0", "F-5", data["made/images"], data["made/labels"], 12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"networks": []}, r"networks: expected different names of architectures, got \[\]"),
+        ({"networks": ["F-4", "F-4"]}, "networks: expected different names of architectures"),
+        ({"networks": ["G-4"]}, "network: expected a name such as F-200.2, .*, got 'G-4'"),
+        ({"seeds": 0}, "seeds: expected at least 1, got 0"),
+        ({"kept": [13]}, r"kept: expected different epochs from 0 to 12, got \[13\]"),
+        ({"momentum": 1.0}, r"momentum: expected a number in \[0, 1\), got 1.0"),
+        ({"learning_rate": 0.0}, "learning_rate: expected"),
+        ({"batch_size": 0}, "batch_size: expected at least 1, got 0"),
+    ],
+)
+def test_a_bad_setting_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+def test_only_images_are_trained_on():
+    config().require_data(Form(IMAGES))
+    with pytest.raises(ValueError, match="data: expected a data set with"):
+        config().require_data(Form(TEXT))
+
+
+def test_a_probe_is_a_smaller_training():
+    for item in classifiers.train.items(config(epochs=40), images()):
+        probe = classifiers.train.probe(item)
+        assert 0 < classifiers.train.cost(probe) < classifiers.train.cost(item)
