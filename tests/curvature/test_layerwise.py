@@ -459,6 +459,15 @@ def test_what_has_no_layerwise_hessian_is_refused(model, loss, name, message):
         _ = cv.layerwise(problem, name).output_hessian
 
 
+def test_a_loss_that_is_linear_in_the_outputs_bends_in_the_network_alone():
+    """Between its kinks; the last layer has no second derivative then."""
+    network = Network(lambda: plain(nn.Tanh()), (4,), nn.L1Loss())
+    model = network.model()
+    found = cv.layerwise(problem_of(network, model), check=False)
+    close(found["2"].output_hessian, dense_factors(network, model, "2")[0])
+    assert not found["4"].output_hessian.any()
+
+
 def test_a_layer_that_is_not_used_is_named():
     model = built(lambda: plain(nn.ReLU()))
     model[0].add_module("idle", nn.Linear(2, 2).double())

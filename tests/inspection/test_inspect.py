@@ -157,6 +157,25 @@ def test_layers_are_chosen_by_pattern_and_are_the_blocks_of_the_hessian(capsys):
     assert "layer  parameters  sharpness" in capsys.readouterr().out
 
 
+def test_kronecker_factors_stand_beside_the_weights_block(capsys):
+    assert main(["inspect", "factories:network", "--layers", "2", "--k", "3"]) == 0
+    (row,) = record()["findings"]["kronecker"]["values"]["layers"]
+    at = problem()
+    layer = cv.layerwise(at, "2")
+    values, vectors = torch.linalg.eigh(cv.dense_matrix(layer.hessian))
+    assert row["shape"] == list(layer.shape)
+    assert row["hessian"] == pytest.approx(values.flip(0)[:3].tolist(), rel=1e-5)
+    product = torch.kron(layer.output_hessian, layer.input_autocorrelation)
+    theirs, basis = torch.linalg.eigh(product)
+    assert row["product"] == pytest.approx(theirs.flip(0)[:3].tolist(), rel=1e-9)
+    overlap = cv.subspace_overlap(vectors[:, -3:], basis[:, -3:])
+    assert row["overlap"] == pytest.approx(overlap, abs=1e-4)
+    for name in ("output_hessian", "input_autocorrelation"):
+        expected = torch.linalg.eigvalsh(getattr(layer, name)).flip(0)[:3]
+        assert row[name] == pytest.approx(expected.tolist(), rel=1e-9)
+    assert f"{overlap:.1%} of 3" in capsys.readouterr().out
+
+
 def test_the_closed_form_that_applies_is_shown_with_its_value(capsys):
     assert main(["inspect", "factories:linear"]) == 0
     values = {key: one["values"] for key, one in record()["findings"].items()}

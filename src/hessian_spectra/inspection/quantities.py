@@ -7,10 +7,12 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.layerwise.layers import KINDS as LAYERS
 from hessian_spectra.curvature.products import DifferentiatedOperator
 from hessian_spectra.curvature.selection import grouped, named_parameters
 from hessian_spectra.inspection.findings import Clock, Finding
@@ -26,6 +28,7 @@ TITLES = {
     "trace": "trace, Hessian",
     "density": "spectral density, Hessian",
     "layers": "layers, Hessian",
+    "kronecker": "layers, Kronecker factors",
 }
 
 
@@ -66,6 +69,7 @@ class Quantities:
             "trace": self._trace,
             "density": self._density,
             "layers": self._layers,
+            "kronecker": self._kronecker,
         }
 
     @cached_property
@@ -157,6 +161,41 @@ class Quantities:
             row |= self._largest(finding, block) | self._traced(block)
             # Layer by layer, so that those are there which were done in time.
             finding.values.setdefault("layers", []).append(row)
+
+    def _kronecker(self, finding: Finding) -> None:
+        """Of each linear or convolutional layer its factors, and how far their product goes."""
+        weights = self._hessian.blocks("parameter")
+        kinds = dict(self.problem.model.named_modules())
+        finding.values["layers"] = []
+        for name in self.layers:
+            weight = f"{name}.weight" if name else "weight"
+            if not isinstance(kinds.get(name), LAYERS) or weight not in weights:
+                continue
+            self._clock.check()
+            try:
+                layer = cv.layerwise(self.problem, name, check=False)
+                row = self._factored(finding, layer, weights[weight])
+            except (ValueError, cv.OperatorError) as error:
+                finding.notes.append(str(error))
+                continue
+            finding.values["layers"].append(row)
+
+    def _factored(
+        self, finding: Finding, layer: cv.Layerwise, weight: cv.Operator
+    ) -> dict[str, Any]:
+        """Eigenvalues of the factors and of both matrices, and the overlap of their top spaces."""
+        k = min(self._k, weight.shape[0])
+        exact, product = self._pairs(finding, weight, k), layer.kronecker(k)
+        largest = torch.linalg.eigvalsh(layer.input_autocorrelation).flip(0)[:k]
+        return {
+            "name": layer.name,
+            "shape": list(layer.shape),
+            "output_hessian": torch.linalg.eigvalsh(layer.output_hessian).flip(0)[:k].tolist(),
+            "input_autocorrelation": largest.tolist(),
+            "hessian": exact.eigenvalues.flip(0).tolist(),
+            "product": product.eigenvalues.flip(0).tolist(),
+            "overlap": cv.subspace_overlap(exact.eigenvectors(), product.eigenvectors()),
+        }
 
 
 def _chosen(names: list[str], patterns: Sequence[str]) -> list[str]:

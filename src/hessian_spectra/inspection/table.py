@@ -15,7 +15,7 @@ def table(report: Report) -> str:
     lines = [*_heading(report.subject), ""]
     rows = [(one.title, *_summary(one)) for one in report.findings.values()]
     lines += _columns(rows)
-    for section in (_eigenvalues(report), _layers(report), _forms(report)):
+    for section in (_eigenvalues(report), _layers(report), _factors(report), _forms(report)):
         if section:
             lines += ["", *section]
     notes = [f"{one.title}: {note}" for one in report.findings.values() for note in _notes(one)]
@@ -103,6 +103,7 @@ _SUMMARIES: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
     "trace": _trace,
     "density": _density,
     "layers": _layer_count,
+    "kronecker": _layer_count,
 }
 
 
@@ -135,6 +136,36 @@ def _layers(report: Report) -> list[str]:
         )
         for row in layers
     ]
+    return _columns([head, *rows])
+
+
+def _factors(report: Report) -> list[str]:
+    """How near a layer's Hessian is to the Kronecker product of its factors."""
+    layers = report.values("kronecker").get("layers", [])
+    if not layers:
+        return []
+    head = (
+        "layer",
+        "weight",
+        "sharpness",
+        "by E[M] x E[xx']",
+        "top spaces overlap",
+        "l1/l2 of E[xx']",
+    )
+    rows = []
+    for row in layers:
+        first, *others = row["input_autocorrelation"]
+        ratio = number(first / others[0]) if others and others[0] > 0 else "-"
+        rows.append(
+            (
+                row["name"] or "(the model itself)",
+                " x ".join(map(str, row["shape"])),
+                number(row["hessian"][0]),
+                number(row["product"][0]),
+                f"{row['overlap']:.1%} of {len(row['hessian'])}",
+                ratio,
+            )
+        )
     return _columns([head, *rows])
 
 

@@ -107,13 +107,13 @@ def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[list[La
                 assert outputs is not None
                 rows = _backward(outputs, roots, captured.outputs)
             yield [
-                LayerBatch(inputs=inputs, backward=torch.stack(one, dim=1), signs=roots.signs)
+                LayerBatch(inputs=inputs, backward=one, signs=roots.signs)
                 for inputs, one in zip(captured.inputs, rows, strict=True)
             ]
 
 
-def _backward(outputs: Tensor, roots: Roots, variables: Sequence[Tensor]) -> list[list[Tensor]]:
-    """``Jᵀ a_r`` for each layer and each r, ``(n, P, m)`` each."""
+def _backward(outputs: Tensor, roots: Roots, variables: Sequence[Tensor]) -> list[Tensor]:
+    """``Jᵀ a_r`` for each layer and each r, ``(n, R, P, m)``."""
     count = roots.vectors.shape[2]
     rows: list[list[Tensor]] = [[] for _ in variables]
     for place in range(count):
@@ -123,7 +123,9 @@ def _backward(outputs: Tensor, roots: Roots, variables: Sequence[Tensor]) -> lis
         )
         for row, one in zip(rows, found, strict=True):
             row.append(one)
-    return rows
+    if not count:  # the loss is linear in the outputs
+        return [variable.detach()[:, None][:, :0] for variable in variables]
+    return [torch.stack(row, dim=1) for row in rows]
 
 
 def output_curvature(loss: Tensor, outputs: Tensor | None, network: FixedNetwork) -> Tensor:
