@@ -35,7 +35,7 @@ def join() -> torch.device:
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
         torch.cuda.set_device(device)
     # torchrun says in its variables how the processes find each other.
-    if "TORCHELASTIC_RUN_ID" in os.environ and not distributed.is_initialized():
+    if distributed.is_torchelastic_launched() and not distributed.is_initialized():
         distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
         # Not before: a second group would meet what the first left at the place of rendezvous.
         atexit.register(distributed.destroy_process_group)
