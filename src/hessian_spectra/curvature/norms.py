@@ -105,8 +105,11 @@ class BatchNorm(Function):
         if torch.is_grad_enabled():
             results = _BatchNormBackward.apply(gradient, *ctx.saved_tensors, ctx.epsilon)
         else:
+            inputs, weight, mean, variance = ctx.saved_tensors
             mask = list(ctx.needs_input_grad[:3])
-            results = _batch_norm_backward(gradient, *ctx.saved_tensors, ctx.epsilon, mask)
+            results = _batch_norm_backward(
+                gradient, inputs, weight, mean, variance, ctx.epsilon, mask
+            )
         return *results, None, None, None
 
 
