@@ -466,6 +466,8 @@ def test_a_loss_that_is_linear_in_the_outputs_bends_in_the_network_alone():
     found = cv.layerwise(problem_of(network, model), check=False)
     close(found["2"].output_hessian, dense_factors(network, model, "2")[0])
     assert not found["4"].output_hessian.any()
+    with pytest.raises(cv.OperatorError, match="best_kronecker: the Gauss-Newton matrix is zero"):
+        found["2"].best_kronecker()
 
 
 def test_a_layer_that_is_not_used_is_named():

@@ -132,8 +132,11 @@ def full_output_hessian(problem: Problem, names: Sequence[str] | None = None) ->
                     f"full_output_hessian: expected layers used at one position, {layer.name!r} is "
                     f"used at {batch.inputs.shape[2]}"
                 )
-        rows = torch.cat([batch.backward[:, :, 0] for batch in batches], dim=2).flatten(0, 1)
-        total = total + (rows * batches[0].signs.reshape(-1, 1)).T @ rows
+        for pairs in zip(*(batch.squares() for batch in batches), strict=True):
+            rows, signed = (
+                torch.cat([one[:, 0] for one in part], dim=1) for part in zip(*pairs, strict=True)
+            )
+            total = total + signed.T @ rows
         samples += len(batches[0].inputs)
         for place, batch in enumerate(batches):
             sums[place] = sums[place] + batch.inputs[:, 0, 0].sum(dim=0)

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.layerwise.passes import LayerBatch
 from hessian_spectra.spectrum import Spectrum
 
@@ -108,10 +110,17 @@ def best_kronecker(
         tolerance: of the relative change of ``B ⊗ C`` at which it stops.
         passes: the most that are made.
 
+    Raises:
+        OperatorError: the matrix is zero.
+
     Source: Van Loan and Pitsianis (1993), section 4.
     """
     output, inputs = start
     change = 1.0
+    if not any(batch.backward for batch in batches()):
+        raise OperatorError(
+            "best_kronecker: the Gauss-Newton matrix is zero, as the loss is linear"
+        )
     for _ in range(passes):
         new = _weighted(batches(), inputs, side="output") / inputs.square().sum()
         other = _weighted(batches(), new, side="inputs") / new.square().sum()
@@ -123,37 +132,36 @@ def best_kronecker(
 
 
 def _weighted(batches: Iterable[LayerBatch], factor: Tensor, side: str) -> Tensor:
-    """``Σ s D C Dᵀ`` or ``Σ s Dᵀ B D``."""
-    total: Tensor | None = None
+    """``Σ s D C Dᵀ`` or ``Σ s Dᵀ B D`` with ``D = N_nrᵀ X_n``."""
+    total: Any = 0.0
     for batch in batches:
-        found = (_of_output if side == "output" else _of_inputs)(batch, factor)
-        total = found if total is None else total + found
-    assert total is not None
-    return total.contiguous()
+        inputs = batch.inputs[:, 0]
+        # Used once for each sample D is N xᵀ, and D C Dᵀ = (xᵀ C x) N Nᵀ.
+        single = inputs.shape[1] == 1
+        for rows, signed in batch.squares():
+            if single and side == "output":
+                total = total + (signed[:, 0] * _forms(inputs[:, 0], factor)).T @ rows[:, 0]
+            elif single:
+                weights = ((signed[:, 0] @ factor) * rows[:, 0]).sum(dim=1, keepdim=True)
+                total = total + (inputs[:, 0] * weights).T @ inputs[:, 0]
+            else:
+                total = total + _of_gradients(inputs, rows, signed, factor, side)
+    return torch.as_tensor(total).contiguous()
 
 
-def _gradients(batch: LayerBatch) -> Tensor:
-    """``D_nr = N_nrᵀ X_n``, ``(n, R, m, d)``, where a weight is used at several positions."""
-    return torch.einsum("nrpo,npi->nroi", batch.backward, batch.inputs[:, 0])
+def _forms(vectors: Tensor, matrix: Tensor) -> Tensor:
+    """``xᵀ C x`` of each row, ``(n, 1)``."""
+    return ((vectors @ matrix) * vectors).sum(dim=1, keepdim=True)
 
 
-def _of_output(batch: LayerBatch, factor: Tensor) -> Tensor:
-    if batch.inputs.shape[2] == 1:
-        # D is N xᵀ, and D C Dᵀ = (xᵀ C x) N Nᵀ.
-        x, rows = batch.inputs[:, 0, 0], batch.backward[:, :, 0]
-        weights = batch.signs * ((x @ factor) * x).sum(dim=1)[:, None]
-        return torch.einsum("nr,nro,nrp->op", weights, rows, rows)
-    D = _gradients(batch)
-    return torch.einsum("nr,nroi,ij,nrpj->op", batch.signs, D, factor, D)
-
-
-def _of_inputs(batch: LayerBatch, factor: Tensor) -> Tensor:
-    if batch.inputs.shape[2] == 1:
-        x, rows = batch.inputs[:, 0, 0], batch.backward[:, :, 0]
-        weights = (batch.signs * ((rows @ factor) * rows).sum(dim=2)).sum(dim=1)
-        return (x * weights[:, None]).T @ x
-    D = _gradients(batch)
-    return torch.einsum("nr,nroi,op,nrpj->ij", batch.signs, D, factor, D)
+def _of_gradients(
+    inputs: Tensor, rows: Tensor, signed: Tensor, factor: Tensor, side: str
+) -> Tensor:
+    """The same where a weight is used at several positions."""
+    gradients, others = rows.mT @ inputs, signed.mT @ inputs  # (n, m, d)
+    if side == "output":
+        return torch.einsum("noi,npi->op", others @ factor, gradients)
+    return torch.einsum("noi,noj->ij", factor @ gradients, others)
 
 
 def _distance(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> float:

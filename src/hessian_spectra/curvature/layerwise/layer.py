@@ -111,10 +111,10 @@ class _Sums:
                 f"batch, got {self.positions} and {positions}"
             )
         self.count, self.positions = self.count + samples, positions
-        rows = batch.backward.flatten(1, 2)
-        signs = batch.signs.repeat_interleave(positions, dim=1)
-        flat = rows.flatten(0, 1)
-        self.squares = self.squares + (flat * signs.reshape(-1, 1)).T @ flat
+        width = self._layer.outputs
+        self.squares = self.squares + batch.inputs.new_zeros(width, width)
+        for rows, signed in batch.squares():
+            self.squares.addmm_(signed.flatten(0, 1).T, rows.flatten(0, 1))
         # (n P, g d)
         inputs = batch.inputs.transpose(1, 2).flatten(0, 1).flatten(1)
         self._inputs = self._inputs + inputs.T @ inputs

@@ -44,9 +44,8 @@ class Roots:
 def square_roots(matrices: Tensor) -> Roots:
     """Write matrices as signed sums of few squares.
 
-    Positive semi-definite ones by elimination without pivots, which gives ``R`` columns where their
-    rank is ``R`` throughout in leading order: ``C − 1`` for the cross-entropy of C classes. Others
-    by their eigenvectors.
+    Those of rank ``K − 1`` without a negative eigenvalue, as the cross-entropy of K classes has
+    them, by Cholesky's factor of all rows and columns but the last; others by their eigenvectors.
 
     Args:
         matrices: ``(n, K, K)``, symmetric.
@@ -58,21 +57,18 @@ def square_roots(matrices: Tensor) -> Roots:
         torch.Size([1, 3, 2])
     """
     scale = matrices.diagonal(dim1=1, dim2=2).abs().amax(dim=1)
-    floor = _ROUNDING * matrices.shape[1] * torch.finfo(matrices.dtype).eps
-    left, columns = matrices.clone(), []
-    for place in range(matrices.shape[1]):
-        pivot = left[:, place, place]
-        kept = pivot > floor * scale
-        root = torch.where(kept, pivot, 1.0).sqrt()
-        column = torch.where(kept[:, None], left[:, :, place], 0.0) / root[:, None]
-        if bool(kept.any()):
-            columns.append(column)
-            left = torch.baddbmm(left, column[:, :, None], column[:, None, :], alpha=-1)
-    if bool((left.abs().amax(dim=(1, 2)) <= floor * scale).all()):
-        found = torch.stack(columns, dim=2) if columns else matrices[:, :, :0]
-        return Roots(vectors=found, signs=found.new_ones(len(found), found.shape[2]))
-    values, vectors = torch.linalg.eigh(matrices)
-    return Roots(vectors=vectors * values.abs().sqrt()[:, None, :], signs=values.sign())
+    floor = _ROUNDING * matrices.shape[1] * torch.finfo(matrices.dtype).eps * scale
+    factor, failed = torch.linalg.cholesky_ex(matrices[:, :-1, :-1])
+    if not bool(failed.any()):
+        last = torch.linalg.solve_triangular(factor, matrices[:, :-1, -1:], upper=False)
+        left = matrices[:, -1, -1] - last.square().sum(dim=(1, 2))
+        if bool((left.abs() <= floor).all()):
+            vectors = torch.cat([factor, last.mT], dim=1)
+            return Roots(vectors=vectors, signs=vectors.new_ones(len(vectors), vectors.shape[2]))
+    values, basis = torch.linalg.eigh(matrices)
+    kept = (values.abs() > floor[:, None]).any(dim=0)
+    values, basis = values[:, kept], basis[:, :, kept]
+    return Roots(vectors=basis * values.abs().sqrt()[:, None, :], signs=values.sign())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,14 +77,19 @@ class LayerBatch:
 
     Args:
         inputs: ``(n, g, P, d)`` what each group's weights are multiplied by.
-        backward: ``(n, R, P, m)`` the ``N_nr``, scaled so that their squares add up to the second
-            derivative of the loss over all data.
+        backward: for each r ``(n, P, m)`` the ``N_nr``, scaled so that their squares add up to the
+            second derivative of the loss over all data.
         signs: ``(n, R)`` the ``s_r``.
     """
 
     inputs: Tensor
-    backward: Tensor
+    backward: Sequence[Tensor]
     signs: Tensor
+
+    def squares(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """For each r the ``N_nr (n, P, m)`` and the ``s_r N_nr``."""
+        for rows, signs in zip(self.backward, self.signs.T, strict=True):
+            yield rows, rows if bool((signs == 1).all()) else rows * signs[:, None, None]
 
 
 def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[list[LayerBatch]]:
@@ -112,8 +113,8 @@ def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[list[La
             ]
 
 
-def _backward(outputs: Tensor, roots: Roots, variables: Sequence[Tensor]) -> list[Tensor]:
-    """``Jᵀ a_r`` for each layer and each r, ``(n, R, P, m)``."""
+def _backward(outputs: Tensor, roots: Roots, variables: Sequence[Tensor]) -> list[list[Tensor]]:
+    """``Jᵀ a_r`` for each layer and each r, ``(n, P, m)`` each."""
     count = roots.vectors.shape[2]
     rows: list[list[Tensor]] = [[] for _ in variables]
     for place in range(count):
@@ -123,9 +124,7 @@ def _backward(outputs: Tensor, roots: Roots, variables: Sequence[Tensor]) -> lis
         )
         for row, one in zip(rows, found, strict=True):
             row.append(one)
-    if not count:  # the loss is linear in the outputs
-        return [variable.detach()[:, None][:, :0] for variable in variables]
-    return [torch.stack(row, dim=1) for row in rows]
+    return rows
 
 
 def output_curvature(loss: Tensor, outputs: Tensor | None, network: FixedNetwork) -> Tensor:
