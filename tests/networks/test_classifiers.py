@@ -1,5 +1,7 @@
 """Classifiers of images: against a plain loop, interrupted and not, and their kept weights."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from torch import nn
 from hessian_spectra.data.base import IMAGES, TEXT, Form
 from hessian_spectra.models import classifier
 from hessian_spectra.networks import classifiers
+from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.seeding import generator
 from hessian_spectra.training import Classification, Observer, train_classifier, unfinished
 from hessian_spectra.work import Run
@@ -87,13 +90,12 @@ def plain(name, seed, settings):
 def test_it_is_the_plain_loop(trained, folder, place, number):
     model, losses = plain(NAMES[place], 3 + number, config())
     np.testing.assert_allclose(trained["epoch_loss"][place, number], losses, rtol=1e-5)
-    data = images()
-    where = folder / str(2 * place + number)
-    kept = classifiers.load(where, NAMES[place], data["made/images"], data["made/labels"], 12)
+    item = classifiers.kept_classifier(Networks(trained, folder), NAMES[place], 3 + number, 12)
+    kept = item.load()
     assert not kept.training
     for own, other in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
         torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-6)
-    x, y = classifiers.standardised(data["made/images"]), torch.from_numpy(data["made/labels"])
+    x, y = item.samples()
     scores = model(x).detach()
     expected = float(nn.functional.cross_entropy(scores, y))
     assert trained["loss"][place, number, 1] == pytest.approx(expected, rel=1e-4)
@@ -105,7 +107,7 @@ def test_the_arrays_are_those_of_all_networks(trained):
     shapes = {name: array.shape for name, array in trained.items()}
     assert shapes == {
         "parameters": (2,), "epoch_loss": (2, 2, 12), "loss": (2, 2, 2), "accuracy": (2, 2, 2),
-        "network": (2,), "seed": (2,), "kept": (2,),
+        "network": (2,), "seed": (2,), "kept": (2,), "images": (30, 4, 4, 1), "labels": (30,),
     }  # fmt: skip
     assert trained["kept"].tolist() == [0, 12]
     assert trained["seed"].tolist() == [3, 4]
@@ -159,9 +161,15 @@ def test_channels_are_standardised_each_by_itself():
 
 
 def test_weights_of_another_network_are_named(trained, folder):
-    data = images()
+    item = classifiers.kept_classifier(Networks(trained, folder), "F-4", 3, 12)
     with pytest.raises(ValueError, match=r"0/12.npz: expected weights of F-5: "):
-        classifiers.load(folder / "0", "F-5", data["made/images"], data["made/labels"], 12)
+        replace(item, network="F-5").load()
+
+
+def test_images_are_from_one_source():
+    several = images() | {"sources": np.array(["made", "more"])}
+    with pytest.raises(ValueError, match=r"data: expected images from one source, got \['made', "):
+        classifiers.train.items(config(), several)
 
 
 @pytest.mark.parametrize(

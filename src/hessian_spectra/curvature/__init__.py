@@ -26,6 +26,7 @@ from hessian_spectra.curvature.largest_eigenvalue import Sharpness, sharpness
 from hessian_spectra.curvature.layerwise import (
     BestKronecker,
     FullOutputHessian,
+    KroneckerOperator,
     Layerwise,
     full_output_hessian,
     layerwise,
@@ -46,6 +47,7 @@ __all__ = [
     "EnsembleSharpness",
     "EnsembleWeightStatistics",
     "FullOutputHessian",
+    "KroneckerOperator",
     "Layerwise",
     "LossCurve",
     "LossPlane",

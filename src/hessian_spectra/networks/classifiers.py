@@ -4,6 +4,7 @@ The networks behind wu2022dissecting, section 5 and appendices F and G: of each 
 that differ in their initial weights and in the order of the samples.
 """
 
+import hashlib
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from hessian_spectra.models import classifier
 from hessian_spectra.models.classifiers import builder
 from hessian_spectra.networks.base import NetworksConfig, shared
 from hessian_spectra.networks.tools.images import sources
+from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays, read_arrays, write_arrays
 from hessian_spectra.training import Classification, Observer, train_classifier
 from hessian_spectra.training.ranks import join
@@ -72,7 +74,7 @@ class Config(Settings, NetworksConfig):
     """Settings of classifiers.
 
     Args:
-        data: a set of images, a name from ``conf/data``; all its sources are trained on.
+        data: a set of images from one source, a name from ``conf/data``.
         networks: architectures by name, see :func:`~hessian_spectra.models.classifier`.
         seeds: networks of each; the first has ``seed``, the others the numbers after it.
     """
@@ -153,24 +155,37 @@ class _Kept(Observer):
 
 
 def items(config: Config, data: Arrays) -> list[Item]:
-    """Each architecture on each source with each seed."""
+    """Each architecture with each seed.
+
+    Raises:
+        ValueError: the images are from several sources.
+    """
+    names = sources(data)
+    require(len(names) == 1, "data", "images from one source", names)
     settings = shared(Settings, config)
-    return [
+    found = [
         {
             "network": network,
-            "images": data[f"{source}/images"],
-            "labels": data[f"{source}/labels"],
+            "images": data[f"{names[0]}/images"],
+            "labels": data[f"{names[0]}/labels"],
             "seed": config.seed + number,
             **settings,
         }
-        for source in sources(data)
         for network in config.networks
         for number in range(config.seeds)
     ]
+    return [{**item, "keeps_images": place == 0} for place, item in enumerate(found)]
 
 
 def compute(
-    *, network: str, images: np.ndarray, labels: np.ndarray, seed: int, run: Run, **shared: object
+    *,
+    network: str,
+    images: np.ndarray,
+    labels: np.ndarray,
+    seed: int,
+    keeps_images: bool,
+    run: Run,
+    **shared: object,
 ) -> Arrays:
     """Train one network.
 
@@ -179,6 +194,7 @@ def compute(
         images: ``(n, H, W, C)``.
         labels: ``(n,)``.
         seed: of initial weights and orders.
+        keeps_images: whether these two are returned as well.
         run: where it logs, and keeps its unfinished state and ``<epoch>.npz``, the weights.
         shared: the :class:`Settings`.
 
@@ -189,8 +205,7 @@ def compute(
     settings = Settings(**shared)  # type: ignore[arg-type]
     device = join()
     inputs, targets = standardised(images).to(device), torch.from_numpy(labels).to(device)
-    classes = int(labels.max()) + 1
-    model = classifier(network, tuple(inputs.shape[1:]), classes, seed).to(device)
+    model = _blank(network, images, labels, seed).to(device)
     plan = settings.plan(len(inputs))
     # Weights are written beside the unfinished state: what an interrupted run left is cleared away.
     weights = run.checkpoint / "weights" if run.checkpoint else run.folder
@@ -213,67 +228,109 @@ def compute(
     found = kept.found if kept else {}
     pairs = [found.get(epoch, (np.nan, np.nan)) for epoch in sorted(settings.kept)]
     loss, accuracy = np.array(pairs).reshape(-1, 2).T
-    return {
-        "parameters": np.array(count),
-        "epoch_loss": losses,
-        "loss": loss,
-        "accuracy": accuracy,
-    }
+    arrays = {"parameters": np.array(count), "epoch_loss": losses, "loss": loss}
+    arrays["accuracy"] = accuracy
+    return arrays | ({"images": images, "labels": labels} if keeps_images else {})
 
 
 def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all trainings, in the order of :func:`items`.
+    """The arrays of all trainings.
 
     Returns:
-        For A architectures, S seeds and k kept epochs, of the sources one after the other in the
-        first axis: ``network (A,)``, ``seed (S,)``, ``kept (k,)``; ``parameters (A,)``;
-        ``epoch_loss (A, S, epochs)``; ``loss`` and ``accuracy`` ``(A, S, k)``.
+        For A architectures, S seeds and k kept epochs ``network (A,)``, ``seed (S,)``,
+        ``kept (k,)``; ``parameters (A,)``; ``epoch_loss (A, S, epochs)``; ``loss`` and ``accuracy``
+        ``(A, S, k)``; ``images (n, H, W, C)`` and ``labels (n,)``.
     """
-    shape = (-1, config.seeds)
+    data = {name: parts[0][name] for name in ("images", "labels")}
+    shape = (len(config.networks), config.seeds)
     arrays = {
         name: np.stack([part[name] for part in parts]).reshape(*shape, *parts[0][name].shape)
-        for name in parts[0]
+        for name in parts[0].keys() - data.keys()
     }
     arrays["parameters"] = arrays["parameters"][:, 0]
-    return arrays | {
+    return arrays | data | {
         "network": np.array(config.networks),
         "seed": np.arange(config.seed, config.seed + config.seeds),
         "kept": np.array(sorted(config.kept), dtype=np.int64),
-    }
+    }  # fmt: skip
 
 
-def load(
-    folder: Path, network: str, images: np.ndarray, labels: np.ndarray, epoch: int
-) -> nn.Module:
-    """A network at a kept epoch, in ``eval()``, on the device of this process.
+@dataclass(frozen=True, kw_only=True)
+class KeptClassifier:
+    """A network at a kept epoch, as an item of a computation that fans out holds it.
 
     Args:
-        folder: that of the network, below the ensemble's.
+        folder: that of the network.
         network: its architecture.
-        images: what it was trained on.
-        labels: their classes.
-        epoch: one of those that were kept.
+        epoch: after how many.
+        weights: the digest of its weights, by which an item is another one when they are.
+        images: ``(n, H, W, C)`` what it was trained on.
+        labels: ``(n,)`` their classes.
+    """
+
+    folder: str
+    network: str
+    epoch: int
+    weights: str
+    images: np.ndarray
+    labels: np.ndarray
+
+    def samples(self) -> tuple[Tensor, Tensor]:
+        """What it was trained on, inputs and labels, on the device of this process."""
+        device = join()
+        return standardised(self.images).to(device), torch.from_numpy(self.labels).to(device)
+
+    def load(self) -> nn.Module:
+        """The network in ``eval()``, on the device of this process.
+
+        Raises:
+            FileNotFoundError: its weights are not there.
+            ValueError: they are of another network.
+        """
+        model = _blank(self.network, self.images, self.labels, seed=0)
+        path = Path(self.folder) / f"{self.epoch}.npz"
+        values = {name: torch.from_numpy(array) for name, array in read_arrays(path).items()}
+        try:
+            model.load_state_dict(values)
+        except RuntimeError as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(f"{path}: expected weights of {self.network}: {reason}") from error
+        return model.eval().to(join())
+
+
+def kept_classifier(networks: Networks, network: str, seed: int, epoch: int) -> KeptClassifier:
+    """A network of an ensemble.
+
+    Args:
+        networks: what :func:`gather` returns, in its folder.
+        network: one of its architectures.
+        seed: one of its seeds.
+        epoch: one of those whose weights are kept.
 
     Raises:
         FileNotFoundError: its weights are not there.
-        ValueError: they are of another network.
     """
+    names, seeds = networks["network"].tolist(), networks["seed"].tolist()
+    folder = networks.folder / str(names.index(network) * len(seeds) + seeds.index(seed))
+    return KeptClassifier(
+        folder=str(folder),
+        network=network,
+        epoch=epoch,
+        weights=hashlib.sha256((folder / f"{epoch}.npz").read_bytes()).hexdigest(),
+        images=networks["images"],
+        labels=networks["labels"],
+    )
+
+
+def _blank(network: str, images: np.ndarray, labels: np.ndarray, seed: int) -> nn.Module:
+    """A network for such images, with the weights of a seed."""
     shape = (images.shape[3], *images.shape[1:3])
-    model = classifier(network, shape, int(labels.max()) + 1, seed=0)
-    path = folder / f"{epoch}.npz"
-    values = {name: torch.from_numpy(array) for name, array in read_arrays(path).items()}
-    try:
-        model.load_state_dict(values)
-    except RuntimeError as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path}: expected weights of {network}: {reason}") from error
-    return model.eval().to(join())
+    return classifier(network, shape, int(labels.max()) + 1, seed)
 
 
 def cost(item: Item) -> float:
     """Samples times parameters, about."""
-    shape = (item["images"].shape[3], *item["images"].shape[1:3])
-    model = classifier(item["network"], shape, int(item["labels"].max()) + 1, seed=0)
+    model = _blank(item["network"], item["images"], item["labels"], seed=0)
     size = sum(parameter.numel() for parameter in model.parameters())
     return float(item["epochs"]) * len(item["labels"]) * (size + 1e4)
 
