@@ -58,7 +58,7 @@ def planned(options: argparse.Namespace) -> list[Job]:
     jobs += [Job(f"top {k}", name, top, (k, None)) for k in (1, 5, 10) for name in some]
     jobs += [Job("density", name, density) for name in some]
     if not quick:
-        jobs += [Job("trace", name, trace) for name in small]
+        jobs += [Job("trace", name, trace, (), 1) for name in small]
         # The small GPT is not trained.
         jobs += [Job("tracking", name, tracking) for name in small if NETWORKS[name].steps]
     if options.k200:

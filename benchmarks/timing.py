@@ -11,6 +11,7 @@ def rounds(
     count: int,
     seed: int = 0,
     limit: float = float("inf"),
+    known: Mapping[str, float] | None = None,
 ) -> dict[str, list[float]]:
     """CPU seconds of each method in each of ``count`` rounds, after one round that warms up.
 
@@ -20,16 +21,17 @@ def rounds(
         seed: seed of the order in which methods run, drawn anew for each round.
         limit: a method that took longer than this to warm up is not run again; that time counts
             in each round.
+        known: CPU seconds that methods took before; those above the limit are not run at all.
     """
     order = random.Random(seed)
     names = list(methods)
     seconds: dict[str, list[float]] = {name: [] for name in names}
-    slow: dict[str, float] = {}
+    slow = {name: taken for name, taken in (known or {}).items() if taken > limit}
     for number in range(count + 1):
         order.shuffle(names)
         for name in names:
             if name in slow:
-                seconds[name].append(slow[name])
+                seconds[name] += [slow[name]] if number else []
                 continue
             start = time.process_time()
             methods[name]()

@@ -139,6 +139,39 @@ def test_a_slow_method_runs_once():
     assert calls == {"slow": 1, "quick": 4}
     assert len(seconds["slow"]) == 3
     assert timing.ratio(seconds, "slow", "slow") == 1
+    known = timing.rounds(methods, 2, limit=0.01, known={"slow": 5.0, "quick": 0.001})
+    assert calls == {"slow": 1, "quick": 7}
+    assert known["slow"] == [5.0, 5.0]
+
+
+def test_a_setting_is_tried_no_further_where_the_products_are_wrong():
+    """A tighter one could not bring the residual down."""
+
+    class Wrong(peers.Library):
+        def __init__(self, error):
+            self.tried = []
+            self.matrix = torch.diag(torch.tensor([1.0, 2.0, 3.0 + error]))
+
+        def product(self, vector):
+            return self.matrix @ vector
+
+        def settings(self, k, tol):
+            return [1, 2]
+
+        def top(self, k, setting):
+            self.tried.append(setting)
+            # The first setting is too loose.
+            vectors = torch.eye(3)[:, -k:] + (0.1 if setting == 1 else 0.0)
+            return self.matrix.diagonal()[-k:], vectors
+
+        density = trace = None
+
+    truth = torch.diag(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64))
+    for error, setting, residual in ((0.0, 2, 0.0), (3.0, 1, 0.5)):
+        library = Wrong(error)
+        found = tasks.chosen(library, 1, 1e-4, truth.__matmul__)
+        assert found.setting == library.tried[-1] == setting
+        assert found.residual == pytest.approx(residual, abs=0.1)
 
 
 def test_the_networks_have_the_sizes_they_are_known_for():
