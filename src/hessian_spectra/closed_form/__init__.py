@@ -10,6 +10,12 @@ from hessian_spectra.closed_form.attention_bounds import (
     condition_number_bound,
 )
 from hessian_spectra.closed_form.cubic import DepressedCubic
+from hessian_spectra.closed_form.decoupled_output_hessian import (
+    RectifiedMoments,
+    decoupled_output_hessian,
+    decoupled_top_space,
+    rectified_moments,
+)
 from hessian_spectra.closed_form.deep_linear import deep_linear, pair_eigenvalues
 from hessian_spectra.closed_form.deep_linear_moments import (
     balancedness_defect,
@@ -63,6 +69,7 @@ __all__ = [
     "GradientDescentSubspace",
     "NoClosedFormError",
     "PairAndTriple",
+    "RectifiedMoments",
     "attention_coefficients",
     "attention_cubic",
     "attention_largest_eigenvalue_bounds",
@@ -74,6 +81,8 @@ __all__ = [
     "bias_sextic",
     "candidates",
     "condition_number_bound",
+    "decoupled_output_hessian",
+    "decoupled_top_space",
     "deep_linear",
     "deep_linear_bound",
     "deep_linear_sharpness",
@@ -90,6 +99,7 @@ __all__ = [
     "outlier_pair",
     "pair_and_triple",
     "pair_eigenvalues",
+    "rectified_moments",
     "self_attention",
     "sharpness_from_labels",
     "smallest_eigenvalue_bound",
