@@ -20,7 +20,7 @@ from hessian_spectra.ledger.evaluation import Measured
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.networks.tools.result import read as read_networks
 from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays
-from hessian_spectra.studies.base import EnsembleStudyConfig
+from hessian_spectra.studies.base import DataStudyConfig, EnsembleStudyConfig
 from hessian_spectra.work import FanOut, Live
 from pipelines import inputs, recorded, schema
 from pipelines.stage import Context, Estimated, no_estimate
@@ -256,11 +256,15 @@ def _training(context: Context, name: str) -> tuple[Any, Any, Arrays]:
 
 
 def networks_of(context: Context, study: Study) -> Arrays:
-    """What a study evaluates: networks of several studies, its own, or drawn from a data set."""
+    """What a study evaluates: networks of several studies, its own, or drawn from a data set.
+
+    Nothing, if it has no data set either.
+    """
     shared = isinstance(study.config, EnsembleStudyConfig)
     name = study.config.ensemble if shared else study.name
     if not shared and not hasattr(study.module, "train"):
-        return data_set(context, study.config.data)
+        named = isinstance(study.config, DataStudyConfig)
+        return data_set(context, study.config.data) if named else {}
     if context.locked:
         return read_networks(context.results / "networks" / name)
     return train(context, name)

@@ -72,13 +72,13 @@ def figures(config):
     for name, study in config.studies.items():
         folder = LIBRARY / schema.kinds("studies")[study.kind].replace(".", "/")
         group = "networks" if "ensemble" in study else "data"
-        source = study.ensemble if "ensemble" in study else study.data
+        source = study.get("ensemble", study.get("data"))
         cells = (
             study.paper,
             study.artifact,
             link(name, f"conf/studies/{study.paper}/{name}.yaml"),
             link("/".join(folder.parts[-2:]), folder),
-            link(source, f"conf/{group}/{source}.yaml"),
+            link(source, f"conf/{group}/{source}.yaml") if source else "",
         )
         found.append((reading_order(study.paper), natural(study.artifact), row(*cells)))
     return [line for *_, line in sorted(found)]

@@ -89,6 +89,13 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         "gauss_newton_parts": {"probes": 2, "tolerance": 0.01},
         "gd_subspace": {"width": 4, "steps": 12, "numeric_every": 2},
         "identities": {"instances": 6, "width": 4, "points": 6},
+        "infinite_width": {
+            "widths": [8, 16],
+            "classes": 3,
+            "draws": 3,
+            "samples": 64,
+            "layer_samples": 32,
+        },
         "learning_phases": {"instances": 12, "without_signal": 4, "width": 4},
         "multi_input_training": {"width": 2, "steps": 12, "record_every": 3, "numeric_every": 2},
         "norm_correlation": {"resamples": 100},
@@ -335,6 +342,8 @@ class Sampler:
             networks = entries["networks"][1]
             of = [networks, *([entries["data"][1]] if "data" in entries else [])]
             given = self._once(lambda: self._networks(entries), "networks", *of)
+        elif "data" not in entries:
+            given = {}
         else:
             settings, data = entries["data"][1], self._data(entries)
             given = data
