@@ -1,0 +1,1 @@
+"""Layer-wise Hessians of classifiers and the structure of their top eigenspaces."""
