@@ -45,8 +45,8 @@ class FullOutputHessian:
             form: ``"corrected"`` or ``"printed"``.
 
         Returns:
-            Eigenvalues, and eigenvectors over the parameters of the layers: of each the weight row
-            by row, then the bias.
+            A spectrum. Its eigenvectors are over the parameters of the layers, of each its weight
+            row by row and then its bias.
 
         Raises:
             ValueError: ``k`` or ``form`` is something else.
