@@ -1,5 +1,6 @@
 """Any batch, any loss, any choice of parameters; what adds up how; blocks; memory."""
 
+import gc
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -263,6 +264,25 @@ def test_batches_are_cut_to_a_memory(loss):
     assert cutting.batch_count > 1
     close(cv.dense_matrix(cv.hessian(cutting)), cv.dense_matrix(cv.hessian(whole)))
     assert cv.Problem(model, loss, [(X, IGNORED)], memory=10**9).batch_count == 1
+
+
+def tensors_alive():
+    gc.collect()
+    return sum(issubclass(type(one), Tensor) for one in gc.get_objects())
+
+
+@pytest.mark.parametrize("memory", [None, 10**9])
+def test_what_is_no_longer_used_is_let_go(memory):
+    """Also by the graph that told how much a sample takes."""
+
+    def operator():
+        at = cv.Problem(built(mlp), nn.CrossEntropyLoss(), [(X, IGNORED)], memory=memory)
+        cv.hessian(at) @ torch.ones(at.size, dtype=torch.float64)
+
+    operator()
+    before = tensors_alive()
+    operator()
+    assert tensors_alive() == before
 
 
 PEAK = """

@@ -19,17 +19,23 @@ def graph_bytes(network: FixedNetwork, batch: Batch) -> int:
     known = (*network.parameters, *tensors(batch))
     own = {tensor.untyped_storage().data_ptr() for tensor in known}
     kept: dict[int, int] = {}
+    # The graph holds their places alone: with the tensors themselves it would hold itself, for good.
+    saved: list[Tensor] = []
 
-    def count(tensor: Tensor) -> Tensor:
+    def count(tensor: Tensor) -> int:
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in own:
             kept[storage.data_ptr()] = storage.nbytes()
-        return tensor
+        saved.append(tensor)
+        return len(saved) - 1
 
-    hooks = torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor)
-    with torch.enable_grad(), FastSecondDerivatives(), hooks:
-        loss, _ = network.forward(batch)
-        first_derivatives(loss, network.parameters, keep_graph=True)
+    hooks = torch.autograd.graph.saved_tensors_hooks(count, saved.__getitem__)
+    try:
+        with torch.enable_grad(), FastSecondDerivatives(), hooks:
+            loss, _ = network.forward(batch)
+            first_derivatives(loss, network.parameters, keep_graph=True)
+    finally:
+        saved.clear()
     return sum(kept.values())
 
 
