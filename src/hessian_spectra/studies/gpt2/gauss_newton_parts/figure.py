@@ -37,7 +37,11 @@ def _draw_errors(axes: Axes, reading: Reading) -> None:
         for variant, runs in zip(reading.variants, errors, strict=True):
             colour, marker, _ = LOOKS[variant]
             axes.plot(step, runs.T, color=colour, marker=marker, linewidth=0.8, **look)
-    axes.set_ylim(bottom=0)
+    # They fall by orders of magnitude, most of it in the first steps.
+    axes.set_yscale("log")
+    first = max(step[step > 0].min(initial=step[-1]), 1)
+    axes.set_xscale("symlog", linthresh=first)
+    axes.set_xlim(-first / 10, max(1.3 * step[-1], first))
     axes.set_xlabel("step")
     axes.set_ylabel(r"relative error of $\lambda_{\max}$(GGN)")
 
