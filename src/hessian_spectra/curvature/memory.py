@@ -19,7 +19,7 @@ def graph_bytes(network: FixedNetwork, batch: Batch) -> int:
     known = (*network.parameters, *tensors(batch))
     own = {tensor.untyped_storage().data_ptr() for tensor in known}
     kept: dict[int, int] = {}
-    # The graph holds their places alone: with the tensors themselves it would hold itself, for good.
+    # The graph holds their places alone: with the tensors it would hold itself, for good.
     saved: list[Tensor] = []
 
     def count(tensor: Tensor) -> int:
