@@ -169,10 +169,10 @@ def test_remark_3_1_fails_with_the_printed_xi():
 
 
 def test_condition_number_bound_needs_a_bulk():
-    c = cf.AttentionCoefficients(1.0, 0.0, 0.5, 0.0)
+    c = cf.AttentionCoefficients(*torch.tensor([1.0, 0.0, 0.5, 0.0]))
     with pytest.raises(ValueError, match="at least 2 entries"):
         cf.condition_number_bound(c, [1.0], [1.0])
-    without = c._replace(gamma=0.0)
+    without = c._replace(gamma=torch.tensor(0.0))
     assert math.isinf(cf.condition_number_bound(without, [1.0, 0.0], [1.0, 0.0]))
 
 

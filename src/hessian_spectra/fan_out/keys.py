@@ -35,30 +35,30 @@ def function_name(compute: Callable[..., Arrays]) -> str:
     return name
 
 
-def _feed(hasher: "hashlib._Hash", value: Any, where: str) -> None:
-    """Add a value to a hash so that different values, or types, give different bytes."""
+def _feed(update: Callable[[bytes], None], value: Any, where: str) -> None:
+    """Update a hash with a value so that different values, or types, give different bytes."""
     kind = type(value)
     if kind is np.ndarray or isinstance(value, np.generic):
         array = np.asarray(value)
         if array.dtype.kind not in "biufcSU":
             raise ValueError(f"{where}: expected an array of numbers or strings, got {array.dtype}")
-        hasher.update(f"{kind.__name__} {array.dtype.str} {array.shape} ".encode())
-        hasher.update(np.ascontiguousarray(array).tobytes())
+        update(f"{kind.__name__} {array.dtype.str} {array.shape} ".encode())
+        update(np.ascontiguousarray(array).tobytes())
     elif kind is dict:
-        hasher.update(f"dict {len(value)} ".encode())
+        update(f"dict {len(value)} ".encode())
         for name in sorted(value, key=repr):
-            hasher.update(f"{name!r}: ".encode())
-            _feed(hasher, value[name], f"{where}.{name}")
+            update(f"{name!r}: ".encode())
+            _feed(update, value[name], f"{where}.{name}")
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        hasher.update(f"{kind.__name__} ".encode())
-        _feed(hasher, {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}, where)
+        update(f"{kind.__name__} ".encode())
+        _feed(update, {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}, where)
     elif kind in (list, tuple):
-        hasher.update(f"{kind.__name__} {len(value)} ".encode())
+        update(f"{kind.__name__} {len(value)} ".encode())
         for index, entry in enumerate(value):
-            _feed(hasher, entry, f"{where}[{index}]")
+            _feed(update, entry, f"{where}[{index}]")
     elif value is None or kind in (bool, int, float, complex, str):
         text = repr(value)
-        hasher.update(f"{kind.__name__} {len(text)} {text} ".encode())
+        update(f"{kind.__name__} {len(text)} {text} ".encode())
     else:
         raise ValueError(
             f"{where}: expected numbers, strings, lists of them or arrays, got a {kind.__name__}"
@@ -79,5 +79,5 @@ def item_key(function: str, code: str, item: Item) -> str:
         ValueError: the item holds something else than numbers, strings, lists and arrays.
     """
     hasher = hashlib.sha256(f"{function} {code} ".encode())
-    _feed(hasher, dict(item), "item")
+    _feed(hasher.update, dict(item), "item")
     return hasher.hexdigest()[:32]

@@ -97,7 +97,7 @@ def over_seeds(samples: Samples) -> Mean:
     """The mean over the seeds with its interval."""
     with np.errstate(invalid="ignore"):
         low, high = interval(samples.low)[0], interval(samples.high)[1]
-        value = samples.value.mean(axis=0)
+        value = np.asarray(samples.value.mean(axis=0))
     # Where one of them may be anything, so may the mean.
     return Mean(
         value,

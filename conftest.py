@@ -1,0 +1,19 @@
+"""Annotated signatures are checked in the tests: installed before anything imports the library."""
+
+from pathlib import Path
+
+from beartype import BeartypeConf
+from beartype.claw import beartype_package
+from jaxtyping import install_import_hook
+
+SOURCE = Path(__file__).parent / "src"
+# What jaxtyping wraps is checked for shapes as well, and takes ten times as long to call: so it
+# wraps the modules alone that annotate shapes.
+SHAPED = [
+    ".".join(file.relative_to(SOURCE).with_suffix("").parts)
+    for file in SOURCE.rglob("*.py")
+    if "jaxtyping" in file.read_text()
+]
+
+beartype_package("hessian_spectra", conf=BeartypeConf(claw_is_pep526=False))
+install_import_hook(SHAPED, "beartype.beartype")
