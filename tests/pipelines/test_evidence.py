@@ -46,6 +46,7 @@ def test_what_was_recorded_of_each_network_is_kept_once_for_all_studies(workspac
     name = "two-layer-linear"
     small = ("networks=6", "networks_per_item=4", "sizes=[1,2]", "samples=32", "batch_size=16")
     settings = [f"networks.{name}.{setting}" for setting in (*small, "width=4", "epochs=5")]
+    settings.append("launcher.cluster=debug")
     workspace.run("python", "-m", "pipelines.evidence", "only=cracking-d33", *settings)
     folder = workspace.path / "reports" / "evidence"
     kept = (folder / "networks" / f"{name}.npz").read_bytes()

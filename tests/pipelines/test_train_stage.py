@@ -89,7 +89,8 @@ def test_an_unknown_launcher_is_refused_in_one_line(run, tmp_path, capsys):
 
 
 def test_networks_that_do_not_fit_in_the_memory_of_a_worker_are_one_line(run, tmp_path, capsys):
-    arguments = [f"only={NAME}", f"{NETWORKS}.width={10**15}", "launcher.retries=0"]
+    launcher = ("launcher.retries=0", "launcher.workers=1")
+    arguments = [f"only={NAME}", f"{NETWORKS}.width={10**15}", *launcher]
     assert run(train, *arguments, cluster="local") == 2
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
     assert re.search(r"4 of 4 items are missing after .* allocate memory: you tried to ", line)
