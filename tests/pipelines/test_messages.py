@@ -77,7 +77,7 @@ def fail(monkeypatch, capsys, tmp_path):
         ),
         (
             "scale=demo,paper",
-            "config error: scale: expected one of demo, paper, got 'demo,paper'; "
+            "config error: scale: expected one of demo, paper, workstation, got 'demo,paper'; "
             "--multirun takes each in turn",
         ),
         (

@@ -36,7 +36,7 @@ class Means(NamedTuple):
 def over_draws(samples: np.ndarray) -> Means:
     """The mean over the last axis, of independent draws, with its interval."""
     count = samples.shape[-1]
-    mean = samples.mean(axis=-1)
+    mean = np.asarray(samples.mean(axis=-1))
     error = samples.std(axis=-1, ddof=1) / np.sqrt(count)
     skewness = mean_skewness(np.moveaxis(samples, -1, 0))
     return Means(mean, *student_interval(mean, error, count - 1, skewness, LEVEL))
