@@ -116,7 +116,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "jitters": 19,
         },
         "sink_density": {
-            "masses": [0.6, 0.81],
+            "masses": [0.81],
             "tolerance": 0.05,
             "probes": 2,
             "products": 6,
