@@ -31,8 +31,8 @@ class FastSecondDerivatives(TorchFunctionMode):
     the matrix products. A layer norm and a softmax keep what their derivatives share. A batch norm
     with fixed statistics is the linear map that it is, and a convolution's second derivative uses
     the kernels of the first, where torch falls back to slow general ones. A weight norm gets the
-    right one, where torch has a wrong one. Gradients can then
-    be differentiated once more, in reverse, and no further.
+    right one, where torch has a wrong one. Gradients can then be differentiated once more, in
+    reverse, and no further.
 
     Under ``torch.autocast`` torch's own layers stay, since they choose the type of each operation;
     ``autocast`` tells afterwards that this was met.

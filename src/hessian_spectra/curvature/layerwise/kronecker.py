@@ -82,7 +82,7 @@ class BestKronecker:
     """The Kronecker product nearest to a layer's Gauss-Newton matrix, as far as it was found.
 
     Args:
-        output: ``B (m, m)``, with the trace of the output Hessian.
+        output: ``B (m, m)``; only the product has a scale, its two factors may share it otherwise.
         inputs: ``C (d, d)``.
         change: by how much the last step changed ``B ⊗ C``, relative to its Frobenius norm.
     """
@@ -102,13 +102,13 @@ def best_kronecker(
     """Minimise ``‖H − B ⊗ C‖_F`` over B and C, by power iteration on the rearranged matrix.
 
     Given C the best B is ``Σ s D C Dᵀ / ‖C‖²`` over samples and squares, with ``D = N_nrᵀ X_n``,
-    and likewise for C: one pass over the data for both.
+    and likewise for C: a step is a pass over the data for either.
 
     Args:
         batches: gives what each batch says of the layer, anew at each call.
         start: factors to start from.
         tolerance: of the relative change of ``B ⊗ C`` at which it stops.
-        passes: the most that are made.
+        passes: the most steps.
 
     Raises:
         OperatorError: the matrix is zero.

@@ -199,7 +199,7 @@ class Layerwise:
 
         Args:
             tolerance: of the relative change of the product at which it stops.
-            passes: the most passes over the data, two for each step.
+            passes: the most steps, each of two passes over the data.
 
         Raises:
             ValueError: the layer has groups.
