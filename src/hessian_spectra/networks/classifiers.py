@@ -4,8 +4,6 @@ The networks behind wu2022dissecting, section 5 and appendices F and G: of each 
 that differ in their initial weights and in the order of the samples.
 """
 
-import hashlib
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +18,15 @@ from hessian_spectra.models import classifier
 from hessian_spectra.models.classifiers import builder
 from hessian_spectra.networks.base import NetworksConfig, shared
 from hessian_spectra.networks.tools.images import sources
+from hessian_spectra.networks.tools.kept_weights import KeptWeights, kept_weights, weights_folder
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays, read_arrays, write_arrays
-from hessian_spectra.training import Classification, Observer, train_classifier
+from hessian_spectra.training import (
+    Classification,
+    ClassifierDescent,
+    Observer,
+    train_classifier,
+)
 from hessian_spectra.training.ranks import join
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item, Run
@@ -32,41 +36,24 @@ EVALUATED = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(ClassifierDescent):
     """What all trainings have in common.
 
     Args:
-        epochs: passes over the samples.
-        batch_size: samples of an update; paper: 128.
-        learning_rate: constant; paper: 0.01.
-        momentum: paper: none, 0.9 in a variation.
-        weight_decay: paper: none, 0.0005 in a variation.
         kept: the epochs after which weights are kept, 0 for before the first.
     """
 
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    momentum: float
-    weight_decay: float
     kept: list[int]
 
     def __post_init__(self) -> None:
-        self.plan(samples=1)
+        super().__post_init__()
         different = len({*self.kept}) == len(self.kept)
         fits = different and {*self.kept} <= {*range(self.epochs + 1)}
         require(fits, "kept", f"different epochs from 0 to {self.epochs}", self.kept)
 
     def plan(self, samples: int) -> Classification:
         """How a network is trained on so many samples."""
-        return Classification(
-            samples=samples,
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            momentum=self.momentum,
-            weight_decay=self.weight_decay,
-        )
+        return Classification(samples=samples, **shared(ClassifierDescent, self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,23 +194,20 @@ def compute(
     inputs, targets = standardised(images).to(device), torch.from_numpy(labels).to(device)
     model = _blank(network, images, labels, seed).to(device)
     plan = settings.plan(len(inputs))
-    # Weights are written beside the unfinished state: what an interrupted run left is cleared away.
-    weights = run.checkpoint / "weights" if run.checkpoint else run.folder
-    kept = _Kept(model, inputs, targets, plan, weights) if weights else None
-    losses = train_classifier(
-        model,
-        inputs,
-        targets,
-        plan,
-        seed=seed,
-        observer=kept,
-        observed=settings.kept if kept else (),
-        log=run.log,
-        checkpoint=run.checkpoint,
-        identity=network,
-    )
-    if run.folder and weights and weights != run.folder and weights.exists():
-        shutil.copytree(weights, run.folder, dirs_exist_ok=True)
+    with weights_folder(run) as folder:
+        kept = _Kept(model, inputs, targets, plan, folder) if folder else None
+        losses = train_classifier(
+            model,
+            inputs,
+            targets,
+            plan,
+            seed=seed,
+            observer=kept,
+            observed=settings.kept if kept else (),
+            log=run.log,
+            checkpoint=run.checkpoint,
+            identity=network,
+        )
     count = sum(parameter.numel() for parameter in model.parameters())
     found = kept.found if kept else {}
     pairs = [found.get(epoch, (np.nan, np.nan)) for epoch in sorted(settings.kept)]
@@ -256,22 +240,16 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeptClassifier:
-    """A network at a kept epoch, as an item of a computation that fans out holds it.
+class KeptClassifier(KeptWeights):
+    """A classifier at a kept epoch.
 
     Args:
-        folder: that of the network.
         network: its architecture.
-        epoch: after how many.
-        weights: the digest of its weights, by which an item is another one when they are.
         images: ``(n, H, W, C)`` what it was trained on.
         labels: ``(n,)`` their classes.
     """
 
-    folder: str
     network: str
-    epoch: int
-    weights: str
     images: np.ndarray
     labels: np.ndarray
 
@@ -288,13 +266,15 @@ class KeptClassifier:
             ValueError: they are of another network.
         """
         model = _blank(self.network, self.images, self.labels, seed=0)
-        path = Path(self.folder) / f"{self.epoch}.npz"
-        values = {name: torch.from_numpy(array) for name, array in read_arrays(path).items()}
+        arrays = read_arrays(self.path)
+        values = {name: torch.from_numpy(array) for name, array in arrays.items()}
         try:
             model.load_state_dict(values)
         except RuntimeError as error:
             reason = " ".join(str(error).split())
-            raise ValueError(f"{path}: expected weights of {self.network}: {reason}") from error
+            raise ValueError(
+                f"{self.path}: expected weights of {self.network}: {reason}"
+            ) from error
         return model.eval().to(join())
 
 
@@ -310,13 +290,9 @@ def kept_classifier(networks: Networks, network: str, seed: int, epoch: int) -> 
     Raises:
         FileNotFoundError: its weights are not there.
     """
-    names, seeds = networks["network"].tolist(), networks["seed"].tolist()
-    folder = networks.folder / str(names.index(network) * len(seeds) + seeds.index(seed))
     return KeptClassifier(
-        folder=str(folder),
+        **kept_weights(networks, [("network", network), ("seed", seed)], f"{epoch}.npz"),
         network=network,
-        epoch=epoch,
-        weights=hashlib.sha256((folder / f"{epoch}.npz").read_bytes()).hexdigest(),
         images=networks["images"],
         labels=networks["labels"],
     )
@@ -330,7 +306,8 @@ def _blank(network: str, images: np.ndarray, labels: np.ndarray, seed: int) -> n
 
 def cost(item: Item) -> float:
     """Samples times parameters, about."""
-    model = _blank(item["network"], item["images"], item["labels"], seed=0)
+    with torch.device("meta"):
+        model = _blank(item["network"], item["images"], item["labels"], seed=0)
     size = sum(parameter.numel() for parameter in model.parameters())
     return float(item["epochs"]) * len(item["labels"]) * (size + 1e4)
 

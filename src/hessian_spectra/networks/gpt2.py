@@ -6,7 +6,6 @@ Gauss-Newton matrix are measured at some steps. Variants of one seed are twins: 
 batches, and are measured on the same sequences.
 """
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -16,6 +15,7 @@ from hessian_spectra.data.base import TEXT, Form
 from hessian_spectra.data.tools.tokens import batch, opened
 from hessian_spectra.models.gpt2 import VARIANTS, Shape, gpt2, language_loss, parameter_count
 from hessian_spectra.networks.base import NetworksConfig, shared
+from hessian_spectra.networks.tools.kept_weights import weights_folder
 from hessian_spectra.networks.tools.language_model import Measurements, measured_steps
 from hessian_spectra.results import Arrays
 from hessian_spectra.training.language_model import pretrain
@@ -155,35 +155,32 @@ def compute(
     settings = Settings(**shared)  # type: ignore[arg-type]
     text, context = opened(tokens), settings.context
     shape = settings.shape(variant, vocabulary)
-    # Weights are written beside the unfinished state: what an interrupted run left is cleared away.
-    weights = run.checkpoint / "weights" if run.checkpoint else run.folder
     device = join()
     model = gpt2(shape, seed).to(device)
     sequences = batch(text, step=MEASURED, size=settings.sequences, length=context, seed=seed)
-    measurements = Measurements(
-        model,
-        sequences.to(device),
-        settings.measured_at,
-        kept=settings.kept,
-        folder=weights,
-        tolerance=settings.tolerance,
-        memory=settings.memory,
-    )
-    losses = pretrain(
-        model,
-        language_loss,
-        text,
-        settings,
-        context=context,
-        seed=seed,
-        observer=measurements,
-        observed=measurements.observed,
-        log=run.log,
-        checkpoint=run.checkpoint,
-        identity=variant,
-    )
-    if run.folder and weights and weights != run.folder and weights.exists():
-        shutil.copytree(weights, run.folder, dirs_exist_ok=True)
+    with weights_folder(run) as folder:
+        measurements = Measurements(
+            model,
+            sequences.to(device),
+            settings.measured_at,
+            kept=settings.kept,
+            folder=folder,
+            tolerance=settings.tolerance,
+            memory=settings.memory,
+        )
+        losses = pretrain(
+            model,
+            language_loss,
+            text,
+            settings,
+            context=context,
+            seed=seed,
+            observer=measurements,
+            observed=measurements.observed,
+            log=run.log,
+            checkpoint=run.checkpoint,
+            identity=variant,
+        )
     counted = {"parameters": np.array(parameter_count(shape)), "train_loss": losses}
     return counted | {"measured_tokens": sequences.numpy()} | measurements.arrays
 

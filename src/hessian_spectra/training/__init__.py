@@ -3,7 +3,11 @@
 >>> from hessian_spectra.training import gradient_descent
 """
 
-from hessian_spectra.training.classification import Classification, train_classifier
+from hessian_spectra.training.classification import (
+    Classification,
+    ClassifierDescent,
+    train_classifier,
+)
 from hessian_spectra.training.descent import (
     Record,
     Trajectory,
@@ -21,6 +25,7 @@ from hessian_spectra.training.pretraining import Pretraining
 
 __all__ = [
     "Classification",
+    "ClassifierDescent",
     "EnsembleTraining",
     "FullBatchTraining",
     "LinearObjective",

@@ -1,4 +1,7 @@
-"""Training of a classifier by stochastic gradient descent with a constant learning rate."""
+"""Training of a classifier by stochastic gradient descent with a constant learning rate.
+
+The set-up is that of wu2022dissecting, appendix E.3.
+"""
 
 import math
 from collections.abc import Collection, Sequence
@@ -19,16 +22,36 @@ from hessian_spectra.work import Log, silent
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classification:
-    """How a classifier is trained.
+class ClassifierDescent:
+    """How classifiers are trained, whatever the number of samples.
+
+    Args:
+        epochs: passes over the samples, each in a new order; paper: 1000.
+        batch_size: samples of an update, the last one of an epoch has what is left; paper: 128.
+        learning_rate: of all updates; paper: 0.01.
+        momentum: of stochastic gradient descent, 0 for none; paper: none, 0.9 in a variation.
+        weight_decay: of all parameters; paper: none, 0.0005 in a variation.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    momentum: float
+    weight_decay: float
+
+    def __post_init__(self) -> None:
+        require_at_least(1, self, "epochs", "batch_size")
+        require_positive(self, "learning_rate")
+        require_at_least(0, self, "weight_decay")
+        require(0 <= self.momentum < 1, "momentum", "a number in [0, 1)", self.momentum)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification(ClassifierDescent):
+    """How a classifier is trained on so many samples.
 
     Args:
         samples: how many there are.
-        epochs: passes over them, each in a new order.
-        batch_size: samples of an update; the last one of an epoch has what is left.
-        learning_rate: of all updates.
-        momentum: of stochastic gradient descent, 0 for none.
-        weight_decay: of all parameters.
 
     Example:
         >>> plan = Classification(samples=10, epochs=3, batch_size=4, learning_rate=0.1,
@@ -38,20 +61,13 @@ class Classification:
     """
 
     samples: int
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    momentum: float
-    weight_decay: float
     clip = math.inf
     precision = "float32"
     compile = False
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "samples", "epochs", "batch_size")
-        require_positive(self, "learning_rate")
-        require_at_least(0, self, "weight_decay")
-        require(0 <= self.momentum < 1, "momentum", "a number in [0, 1)", self.momentum)
+        super().__post_init__()
+        require_at_least(1, self, "samples")
 
     @property
     def updates(self) -> int:
