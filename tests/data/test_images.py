@@ -76,6 +76,15 @@ def test_the_digits_in_two_classes():
 
 
 @settings(max_examples=20, deadline=None)
+@given(times=st.integers(1, 4))
+@settings(deadline=None, max_examples=4)
+def test_magnified_images_are_the_same_seen_from_afar(times):
+    small, large = (make(config(magnification=n, per_class=2))["digits/images"] for n in (1, times))
+    assert large.shape == (20, 8 * times, 8 * times, 1)
+    for corner in range(times):
+        np.testing.assert_array_equal(large[:, corner::times, corner::times], small)
+
+
 @given(labels=st.lists(st.integers(0, 3), min_size=1, max_size=30), per_class=st.integers(1, 9))
 def test_the_first_of_each_class_are_kept_in_order(tmp_path_factory, labels, per_class):
     folder = tmp_path_factory.mktemp("own")
@@ -128,6 +137,7 @@ def test_random_labels_of_fewer_images_are_the_same_ones():
         ({"split": "test"}, "split: expected train, as digits come without a test split, got .*"),
         ({"classes": [-1, -1]}, "classes: expected .*"),
         ({"per_class": -1}, r"per_class: expected 0 \(all\) or more, got -1"),
+        ({"magnification": 0}, "magnification: expected at least 1, got 0"),
     ],
 )  # fmt: skip
 def test_bad_settings_are_refused_in_one_line(change, message):

@@ -29,6 +29,7 @@ def config(source):
         classes=[],
         random_labels=False,
         per_class=0,
+        magnification=1,
     )
 
 

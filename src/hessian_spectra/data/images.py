@@ -11,7 +11,7 @@ from hessian_spectra.data.base import IMAGES, OFFLINE, DataConfig, Form, Storage
 from hessian_spectra.data.tools import _archive, _torchvision
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import optional_import, require
+from hessian_spectra.validation import optional_import, require, require_at_least
 
 NAMES = ("digits", *_torchvision.CLASSES)
 SPLITS = ("train", "test")
@@ -41,6 +41,8 @@ class Config(DataConfig):
         random_labels: whether each image gets a class drawn uniformly from those that there are,
             instead of its own: MNIST-R and CIFAR10-R (wu2022dissecting, appendix E.1).
         per_class: the first so many images of each class are kept, in their order; 0 keeps all.
+        magnification: each pixel becomes a square of so many by so many, 1 leaves it; small
+            images then fit a network that is made for large ones.
     """
 
     sources: list[str]
@@ -48,6 +50,7 @@ class Config(DataConfig):
     classes: list[int]
     random_labels: bool
     per_class: int
+    magnification: int
 
     def __post_init__(self) -> None:
         require(len(self.sources) > 0, "sources", "at least one source", self.sources)
@@ -69,6 +72,7 @@ class Config(DataConfig):
         fits = not self.classes or len(self.classes) >= LABELS or not {*self.sources} & {*NAMES}
         require(fits, "classes", f"one for each of {LABELS} labels, or none", self.classes)
         require(self.per_class >= 0, "per_class", "0 (all) or more", self.per_class)
+        require_at_least(1, self, "magnification")
 
     @property
     def form(self) -> Form:
@@ -113,7 +117,7 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
 
     Example:
         >>> config = Config(kind="images", seed=0, sources=["digits"], split="train", classes=[],
-        ...                 random_labels=False, per_class=0)
+        ...                 random_labels=False, per_class=0, magnification=1)
         >>> make(config)["digits/images"].shape
         (1797, 8, 8, 1)
     """
@@ -122,9 +126,19 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
         name = name_of(source)
         images, labels = _loader(source)(source, config.split, storage)
         kept, labels = _relabelled(config, name, labels)
-        arrays[f"{name}/images"] = images[kept]
+        arrays[f"{name}/images"] = magnified(images[kept], config.magnification)
         arrays[f"{name}/labels"] = labels
     return arrays
+
+
+def magnified(images: np.ndarray, times: int) -> np.ndarray:
+    """Images ``(n, H, W, C)`` as ``(n, times H, times W, C)``, each pixel a square.
+
+    Example:
+        >>> magnified(np.array([[[[1], [2]]]]), 2)[0, :, :, 0].tolist()
+        [[1, 1, 2, 2], [1, 1, 2, 2]]
+    """
+    return images.repeat(times, axis=1).repeat(times, axis=2)
 
 
 def _loader(source: str) -> Callable[[str, str, Storage], tuple[np.ndarray, np.ndarray]]:
