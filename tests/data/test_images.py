@@ -75,9 +75,7 @@ def test_the_digits_in_two_classes():
     np.testing.assert_array_equal(halves, load_digits().target > 4)
 
 
-@settings(max_examples=20, deadline=None)
-@given(times=st.integers(1, 4))
-@settings(deadline=None, max_examples=4)
+@pytest.mark.parametrize("times", [1, 3])
 def test_magnified_images_are_the_same_seen_from_afar(times):
     small, large = (make(config(magnification=n, per_class=2))["digits/images"] for n in (1, times))
     assert large.shape == (20, 8 * times, 8 * times, 1)
@@ -85,6 +83,7 @@ def test_magnified_images_are_the_same_seen_from_afar(times):
         np.testing.assert_array_equal(large[:, corner::times, corner::times], small)
 
 
+@settings(max_examples=20, deadline=None)
 @given(labels=st.lists(st.integers(0, 3), min_size=1, max_size=30), per_class=st.integers(1, 9))
 def test_the_first_of_each_class_are_kept_in_order(tmp_path_factory, labels, per_class):
     folder = tmp_path_factory.mktemp("own")
