@@ -161,18 +161,23 @@ class Network:
         make: the network with random weights.
         batch: inputs and targets, from a number of samples.
         steps: of gradient descent, after which it is set to ``eval()``.
+        rate: of the steps that tracking follows; with fixed running statistics a network with
+            batch norm diverges at the others' rate.
     """
 
     make: Callable[[], nn.Module]
     batch: Callable[[int], tuple[Tensor, Tensor]]
     steps: int = 100
+    rate: float = 0.01
 
 
 NETWORKS = {
     "mlp": Network(mlp, flat_digits),
     "lenet5": Network(lenet5, lambda samples: digits(samples // 5)),
     "gpt": Network(SmallGPT, lambda samples: sequences(12, CONTEXT), steps=0),
-    "resnet20": Network(resnet20, lambda samples: digits(samples // 100, 32, 3), steps=20),
+    "resnet20": Network(
+        resnet20, lambda samples: digits(samples // 100, 32, 3), steps=20, rate=1e-3
+    ),
     "decoder": Network(
         lambda: SmallGPT(layers=4, width=256), lambda samples: sequences(2, 32), steps=20
     ),

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from benchmarks import peers
 from benchmarks.memory import peak
 from benchmarks.peers import LIBRARIES, Library, Ours
-from benchmarks.problems import make, train, trained
+from benchmarks.problems import NETWORKS, make, train, trained
 from benchmarks.rows import Row
 from benchmarks.timing import ratio, rounds
 from hessian_spectra import curvature as cv
@@ -297,19 +297,19 @@ def tracking(name: str, samples: int, count: int) -> list[Row]:
     model, data = trained(name, samples)
     start = copy.deepcopy(model.state_dict())
     tol = 10 * RESIDUAL
-    exact = reference(model, data)
+    exact, rate = reference(model, data), NETWORKS[name].rate
     # As long as it takes at the first step.
     settings = {
         key: chosen(build(model, data), 1, tol, exact).setting for key, build in LIBRARIES.items()
     }
     memory = peaks(
-        name, samples, {key: (followed, key, setting, 3) for key, setting in settings.items()}
+        name, samples, {key: (followed, key, setting, rate, 3) for key, setting in settings.items()}
     )
 
     def run(key: str, setting: object) -> Tensor:
         """From the same weights."""
         model.load_state_dict(start)
-        return torch.tensor(followed(model, data, key, setting, TRAINING_STEPS))
+        return torch.tensor(followed(model, data, key, setting, rate, TRAINING_STEPS))
 
     true = run("ours", tol / 100)
     found: dict[str, Tensor] = {}
@@ -325,10 +325,10 @@ def tracking(name: str, samples: int, count: int) -> list[Row]:
 
 
 def followed(
-    model: nn.Module, data: peers.Data, key: str, setting: object, steps: int
+    model: nn.Module, data: peers.Data, key: str, setting: object, rate: float, steps: int
 ) -> list[float]:
     """Train the network, and look after each step."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     look = LIBRARIES[key](model, data).tracker(setting)
     values = []
     for _ in range(steps):
