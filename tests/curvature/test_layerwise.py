@@ -255,10 +255,10 @@ def test_the_best_product_is_the_first_singular_one(key, name):
     rearranged = matrix.view(m, d, m, d).transpose(1, 2).reshape(m * m, d * d)
     left, values, right = torch.linalg.svd(rearranged, full_matrices=False)
     best = values[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
-    found = layer.best_kronecker(tolerance=1e-13, passes=500)
+    found = layer.best_kronecker(tolerance=1e-13, steps=500)
     torch.testing.assert_close(torch.kron(found.output, found.inputs), best, rtol=1e-9, atol=1e-12)
     assert found.change <= 1e-13
-    stopped = layer.best_kronecker(tolerance=1e-13, passes=1)
+    stopped = layer.best_kronecker(tolerance=1e-13, steps=1)
     assert stopped.change > 1e-4
     farther = (cv.dense_matrix(layer.approximation) - matrix).norm()
     assert (matrix - best).norm() < farther

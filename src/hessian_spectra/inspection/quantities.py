@@ -166,19 +166,33 @@ class Quantities:
         """Of each linear or convolutional layer its factors, and how far their product goes."""
         weights = self._hessian.blocks("parameter")
         kinds = dict(self.problem.model.named_modules())
+        weight_of = {name: f"{name}.weight" if name else "weight" for name in self.layers}
+        names = [
+            name
+            for name, weight in weight_of.items()
+            if isinstance(kinds.get(name), LAYERS) and weight in weights
+        ]
         finding.values["layers"] = []
-        for name in self.layers:
-            weight = f"{name}.weight" if name else "weight"
-            if not isinstance(kinds.get(name), LAYERS) or weight not in weights:
-                continue
+        for layer in self._layerwise(finding, names):
             self._clock.check()
-            try:
-                layer = cv.layerwise(self.problem, name, check=False)
-                row = self._factored(finding, layer, weights[weight])
-            except (ValueError, cv.OperatorError) as error:
-                finding.notes.append(str(error))
-                continue
+            row = self._factored(finding, layer, weights[weight_of[layer.name]])
             finding.values["layers"].append(row)
+
+    def _layerwise(self, finding: Finding, names: list[str]) -> Iterator[cv.Layerwise]:
+        """Those of the layers that have factors, from passes over the data that they share."""
+        try:
+            found = cv.layerwise(self.problem, names, check=False) if names else {}
+            for layer in found.values():
+                _ = layer.output_hessian
+        except (ValueError, cv.OperatorError) as error:
+            if len(names) == 1:
+                finding.notes.append(str(error))
+                return
+            # One that has none is no reason to leave out the others.
+            for name in names:
+                yield from self._layerwise(finding, [name])
+        else:
+            yield from found.values()
 
     def _factored(
         self, finding: Finding, layer: cv.Layerwise, weight: cv.Operator

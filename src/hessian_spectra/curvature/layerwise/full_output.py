@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
-from hessian_spectra.curvature.layerwise.passes import layer_batches
+from hessian_spectra.curvature.layerwise.passes import SymmetricSum, layer_batches
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.spectrum import KnownVectors, Spectrum
 
@@ -122,26 +122,26 @@ def full_output_hessian(problem: Problem, names: Sequence[str] | None = None) ->
     """
     layers = layers_of(problem.model, names)
     held = problem.fixed_at([layer.weight for layer in layers])
-    total: Any = 0.0
+    total = SymmetricSum(sum(layer.outputs for layer in layers), held)
     sums: list[Any] = [0.0] * len(layers)
     samples = 0
-    for batches in layer_batches(held, layers):
-        for layer, batch in zip(layers, batches, strict=True):
-            if batch.inputs.shape[2] > 1 or layer.groups > 1:
+    for batch in layer_batches(held, layers):
+        for layer, inputs in zip(layers, batch.inputs, strict=True):
+            if inputs.shape[2] > 1 or layer.groups > 1:
                 raise ValueError(
                     f"full_output_hessian: expected layers used at one position, {layer.name!r} is "
-                    f"used at {batch.inputs.shape[2]}"
+                    f"used at {inputs.shape[2]}"
                 )
-        for pairs in zip(*(batch.squares() for batch in batches), strict=True):
+        for pairs in batch.squares():
             rows, signed = (
                 torch.cat([one[:, 0] for one in part], dim=1) for part in zip(*pairs, strict=True)
             )
-            total = total + signed.T @ rows
-        samples += len(batches[0].inputs)
-        for place, batch in enumerate(batches):
-            sums[place] = sums[place] + batch.inputs[:, 0, 0].sum(dim=0)
+            total.add(signed, rows)
+        samples += len(batch.inputs[0])
+        for place, inputs in enumerate(batch.inputs):
+            sums[place] = sums[place] + inputs[:, 0, 0].sum(dim=0)
     means = tuple(
         torch.cat([one / samples, one.new_ones(int(layer.has_bias))])
         for one, layer in zip(sums, layers, strict=True)
     )
-    return FullOutputHessian(matrix=total, means=means, layers=tuple(layers))
+    return FullOutputHessian(matrix=total.matrix, means=means, layers=tuple(layers))

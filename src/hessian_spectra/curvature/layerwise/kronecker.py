@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.interface import OperatorError
-from hessian_spectra.curvature.layerwise.passes import LayerBatch
+from hessian_spectra.curvature.layerwise.passes import LayersBatch, Pair
 from hessian_spectra.spectrum import Spectrum
 
 METHOD = "eigenpairs of Kronecker factors"
@@ -93,11 +93,11 @@ class BestKronecker:
 
 
 def best_kronecker(
-    batches: Callable[[], Iterable[LayerBatch]],
+    passes: Callable[[], Iterable[LayersBatch]],
     start: tuple[Tensor, Tensor],
     *,
     tolerance: float,
-    passes: int,
+    steps: int,
 ) -> BestKronecker:
     """Minimise ``‖H − B ⊗ C‖_F`` over B and C, by power iteration on the rearranged matrix.
 
@@ -105,10 +105,10 @@ def best_kronecker(
     and likewise for C: a step is a pass over the data for either.
 
     Args:
-        batches: gives what each batch says of the layer, anew at each call.
+        passes: gives what each batch says of the layer alone, anew at each call.
         start: factors to start from.
         tolerance: of the relative change of ``B ⊗ C`` at which it stops.
-        passes: the most steps.
+        steps: the most.
 
     Raises:
         OperatorError: the matrix is zero.
@@ -117,13 +117,15 @@ def best_kronecker(
     """
     output, inputs = start
     change = 1.0
-    if not any(batch.backward for batch in batches()):
-        raise OperatorError(
-            "best_kronecker: the Gauss-Newton matrix is zero, as the loss is linear"
-        )
-    for _ in range(passes):
-        new = _weighted(batches(), inputs, side="output") / inputs.square().sum()
-        other = _weighted(batches(), new, side="inputs") / new.square().sum()
+    for _ in range(steps):
+        weighted = _weighted(passes(), inputs, side="output")
+        if not bool(weighted.any()):
+            raise OperatorError(
+                "best_kronecker: the Gauss-Newton matrix is zero: the loss is linear in the "
+                "outputs, or these do not depend on the layer"
+            )
+        new = weighted / inputs.square().sum()
+        other = _weighted(passes(), new, side="inputs") / new.square().sum()
         change = _distance((new, other), (output, inputs))
         output, inputs = new, other
         if change <= tolerance:
@@ -131,37 +133,35 @@ def best_kronecker(
     return BestKronecker(output=output, inputs=inputs, change=change)
 
 
-def _weighted(batches: Iterable[LayerBatch], factor: Tensor, side: str) -> Tensor:
+def _weighted(batches: Iterable[LayersBatch], factor: Tensor, side: str) -> Tensor:
     """``Σ s D C Dᵀ`` or ``Σ s Dᵀ B D`` with ``D = N_nrᵀ X_n``."""
     total: Any = 0.0
     for batch in batches:
-        inputs = batch.inputs[:, 0]
-        # Used once for each sample D is N xᵀ, and D C Dᵀ = (xᵀ C x) N Nᵀ.
-        single = inputs.shape[1] == 1
-        for rows, signed in batch.squares():
-            if single and side == "output":
-                total = total + (signed[:, 0] * _forms(inputs[:, 0], factor)).T @ rows[:, 0]
-            elif single:
-                weights = ((signed[:, 0] @ factor) * rows[:, 0]).sum(dim=1, keepdim=True)
-                total = total + (inputs[:, 0] * weights).T @ inputs[:, 0]
-            else:
-                total = total + _of_gradients(inputs, rows, signed, factor, side)
+        inputs = batch.inputs[0][:, 0]
+        weigh = _at_one_position if inputs.shape[1] == 1 else _at_several
+        total = total + weigh(inputs, (pair for (pair,) in batch.squares()), factor, side)
     return torch.as_tensor(total).contiguous()
 
 
-def _forms(vectors: Tensor, matrix: Tensor) -> Tensor:
-    """``xᵀ C x`` of each row, ``(n, 1)``."""
-    return ((vectors @ matrix) * vectors).sum(dim=1, keepdim=True)
-
-
-def _of_gradients(
-    inputs: Tensor, rows: Tensor, signed: Tensor, factor: Tensor, side: str
-) -> Tensor:
-    """The same where a weight is used at several positions."""
-    gradients, others = rows.mT @ inputs, signed.mT @ inputs  # (n, m, d)
+def _at_one_position(inputs: Tensor, squares: Iterable[Pair], factor: Tensor, side: str) -> Any:
+    """Used once for each sample D is N xᵀ, and D C Dᵀ = (xᵀ C x) N Nᵀ."""
+    x = inputs[:, 0]
     if side == "output":
-        return torch.einsum("noi,npi->op", others @ factor, gradients)
-    return torch.einsum("noi,noj->ij", factor @ gradients, others)
+        forms = ((x @ factor) * x).sum(dim=1, keepdim=True)
+        return sum((signed[:, 0] * forms).T @ rows[:, 0] for rows, signed in squares)
+    forms = sum(((signed[:, 0] @ factor) * rows[:, 0]).sum(dim=1) for rows, signed in squares)
+    return (x.T * forms) @ x
+
+
+def _at_several(inputs: Tensor, squares: Iterable[Pair], factor: Tensor, side: str) -> Any:
+    total: Any = 0.0
+    for rows, signed in squares:
+        gradients, others = rows.mT @ inputs, signed.mT @ inputs  # (n, m, d)
+        if side == "output":
+            total = total + torch.einsum("noi,npi->op", others @ factor, gradients)
+        else:
+            total = total + torch.einsum("noi,noj->ij", factor @ gradients, others)
+    return total
 
 
 def _distance(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> float:

@@ -1,7 +1,8 @@
 """The Hessian of one layer, and its approximation as a Kronecker product."""
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Literal, overload
 
 import torch
@@ -17,7 +18,7 @@ from hessian_spectra.curvature.layerwise.kronecker import (
 )
 from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
 from hessian_spectra.curvature.layerwise.passes import (
-    LayerBatch,
+    SymmetricSum,
     bends_after,
     layer_batches,
     position_curvature,
@@ -69,70 +70,84 @@ def layerwise(
                 [1., 2.]], dtype=torch.float64))
     """
     layers = layers_of(problem.model, [name] if isinstance(name, str) else name)
-    factors = _Factors(problem.fixed_at([layer.weight for layer in layers]), layers)
-    found = {layer.name: Layerwise(factors, layer, check) for layer in layers}
+    shared = _Shared(problem.fixed_at([layer.weight for layer in layers]), layers, check)
+    found = {layer.name: Layerwise(shared, layer) for layer in layers}
     return found[name] if isinstance(name, str) else found
 
 
-class _Factors:
-    """The factors of some layers, made in one pass over the data when the first is asked for."""
+class _Shared:
+    """What some layers share: an operator over all their weights, and passes over the data.
 
-    def __init__(self, problem: Problem, layers: Sequence[Layer]) -> None:
-        self.problem, self.layers = problem, list(layers)
+    Each is made when the first layer asks for it.
+    """
+
+    def __init__(self, problem: Problem, layers: Sequence[Layer], check: Check) -> None:
+        self.problem, self.layers, self._check = problem, list(layers), check
 
     @cached_property
-    def made(self) -> dict[str, "_Sums"]:
-        sums = {layer.name: _Sums(layer) for layer in self.layers}
-        for batches in layer_batches(self.problem, self.layers):
-            for one, batch in zip(sums.values(), batches, strict=True):
-                one.add(batch)
+    def hessians(self) -> Mapping[str, Operator]:
+        """The Hessian's block of each weight, by its name."""
+        return hessian(self.problem, check=self._check).blocks("parameter")
+
+    @cached_property
+    def factors(self) -> Mapping[str, "_Factors"]:
+        """The factors of each layer, by its name."""
         bends = bends_after(self.problem, self.layers)
-        for layer, bent in zip(self.layers, bends, strict=True):
-            if bent:
-                sums[layer.name].squares = position_curvature(self.problem, layer)
-        return sums
+        piecewise = [at for at, bent in enumerate(bends) if not bent]
+        sums = [_Sums(layer, self.problem) for layer in self.layers]
+        for batch in layer_batches(self.problem, self.layers):
+            for one, inputs in zip(sums, batch.inputs, strict=True):
+                one.add(inputs)
+            for pairs in batch.squares(piecewise):
+                for at, (rows, signed) in zip(piecewise, pairs, strict=True):
+                    sums[at].squares.add(signed.flatten(0, 1), rows.flatten(0, 1))
+        return {
+            layer.name: one.factors(position_curvature(self.problem, layer) if bent else None)
+            for layer, one, bent in zip(self.layers, sums, bends, strict=True)
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Factors:
+    """Means over the samples that were seen."""
+
+    output_hessian: Tensor
+    input_autocorrelation: Tensor
+    input_mean: Tensor
 
 
 class _Sums:
     """Sums over the samples that were seen."""
 
-    def __init__(self, layer: Layer) -> None:
+    def __init__(self, layer: Layer, problem: Problem) -> None:
         self._layer = layer
-        self.count = self.positions = 0
-        self.squares: Any = 0.0
-        self._inputs: Any = 0.0
-        self._mean: Any = 0.0
+        self._samples = self._positions = 0
+        self.squares = SymmetricSum(layer.outputs, problem)
+        self._products = SymmetricSum(layer.groups * layer.inputs, problem)
+        self._total: Any = 0.0
 
-    def add(self, batch: LayerBatch) -> None:
-        samples, _, positions, _ = batch.inputs.shape
-        if self.positions not in (0, positions):
+    def add(self, inputs: Tensor) -> None:
+        """Take the inputs ``(n, g, P, d)`` of a batch in."""
+        samples, _, positions, _ = inputs.shape
+        if self._positions not in (0, positions):
             raise ValueError(
                 f"layerwise: expected {self._layer.name!r} to be used at as many positions in each "
-                f"batch, got {self.positions} and {positions}"
+                f"batch, got {self._positions} and {positions}"
             )
-        self.count, self.positions = self.count + samples, positions
-        width = self._layer.outputs
-        self.squares = self.squares + batch.inputs.new_zeros(width, width)
-        for rows, signed in batch.squares():
-            self.squares.addmm_(signed.flatten(0, 1).T, rows.flatten(0, 1))
-        # (n P, g d)
-        inputs = batch.inputs.transpose(1, 2).flatten(0, 1).flatten(1)
-        self._inputs = self._inputs + inputs.T @ inputs
-        self._mean = self._mean + batch.inputs.sum(dim=0)
+        self._samples, self._positions = self._samples + samples, positions
+        rows = inputs.transpose(1, 2).flatten(0, 1).flatten(1)  # (n P, g d)
+        self._products.add(rows, rows)
+        self._total = self._total + inputs.sum(dim=0)
 
-    @property
-    def output_hessian(self) -> Tensor:
-        return torch.as_tensor(self.squares) / self.positions
-
-    @property
-    def input_autocorrelation(self) -> Tensor:
-        return torch.as_tensor(self._inputs) / self.count
-
-    @property
-    def input_mean(self) -> Tensor:
-        """(g d, P)."""
-        mean = torch.as_tensor(self._mean) / self.count
-        return mean.transpose(1, 2).flatten(0, 1)
+    def factors(self, curvature: Tensor | None = None) -> _Factors:
+        """The means, with the second derivative by the outputs in place of the squares."""
+        second = self.squares.matrix if curvature is None else curvature
+        total = torch.as_tensor(self._total)
+        return _Factors(
+            output_hessian=second / self._positions,
+            input_autocorrelation=self._products.matrix / self._samples,
+            input_mean=(total / self._samples).transpose(1, 2).flatten(0, 1),
+        )
 
 
 class Layerwise:
@@ -143,15 +158,15 @@ class Layerwise:
     With g groups the inputs of all of them stand one after the other, ``g d`` numbers.
     """
 
-    def __init__(self, factors: _Factors, layer: Layer, check: Check) -> None:
-        self._factors, self._layer, self._check = factors, layer, check
+    def __init__(self, shared: _Shared, layer: Layer) -> None:
+        self._shared, self._layer = shared, layer
         self.name = layer.name
         self.shape = (layer.outputs, layer.inputs)
 
-    @cached_property
+    @property
     def hessian(self) -> Operator:
         """``E[M ⊗ x xᵀ]``, the Hessian of the loss over all data, ``(m d, m d)``."""
-        return hessian(self._factors.problem.fixed_at([self._layer.weight]), check=self._check)
+        return self._shared.hessians[self._layer.weight]
 
     @property
     def output_hessian(self) -> Tensor:
@@ -160,17 +175,17 @@ class Layerwise:
         Of a weight that is used at P positions the mean over these of what belongs to one position,
         (33) of the paper. Samples are weighed as in the loss; of a loss that is a sum it is a sum.
         """
-        return self._factors.made[self.name].output_hessian
+        return self._shared.factors[self.name].output_hessian
 
     @property
     def input_autocorrelation(self) -> Tensor:
         """``E[x xᵀ]`` over samples, ``(g d, g d)``; of P positions the sum over these."""
-        return self._factors.made[self.name].input_autocorrelation
+        return self._shared.factors[self.name].input_autocorrelation
 
     @property
     def input_mean(self) -> Tensor:
         """``E[x]`` at each position, ``(g d, P)``."""
-        return self._factors.made[self.name].input_mean
+        return self._shared.factors[self.name].input_mean
 
     @cached_property
     def approximation(self) -> Operator:
@@ -192,14 +207,14 @@ class Layerwise:
             return top_eigenpairs(self.approximation, k)
         return kronecker_spectrum(self.output_hessian, self.input_autocorrelation, k)
 
-    def best_kronecker(self, *, tolerance: float = 1e-6, passes: int = 100) -> BestKronecker:
+    def best_kronecker(self, *, tolerance: float = 1e-6, steps: int = 100) -> BestKronecker:
         """The Kronecker product nearest to the layer's Gauss-Newton matrix in the Frobenius norm.
 
         A yardstick for the approximation: no product of two matrices comes closer.
 
         Args:
             tolerance: of the relative change of the product at which it stops.
-            passes: the most steps, each of two passes over the data.
+            steps: the most, each of two passes over the data.
 
         Raises:
             ValueError: the layer has groups.
@@ -209,11 +224,9 @@ class Layerwise:
         if self._layer.groups > 1:
             raise ValueError(f"best_kronecker: expected a layer without groups, got {self.name!r}")
 
-        def batches() -> Iterator[LayerBatch]:
-            yield from (one for (one,) in layer_batches(self._factors.problem, [self._layer]))
-
+        passes = partial(layer_batches, self._shared.problem, [self._layer])
         start = self.output_hessian, self.input_autocorrelation
-        return best_kronecker(batches, start, tolerance=tolerance, passes=passes)
+        return best_kronecker(passes, start, tolerance=tolerance, steps=steps)
 
     def matricise(self, vectors: Tensor) -> Tensor:
         """Vectors of the layer's space ``(m d, k)`` as matrices of the weight's shape, (k, m, d).

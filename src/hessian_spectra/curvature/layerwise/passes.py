@@ -22,10 +22,14 @@ from hessian_spectra.curvature.products import output_gradient
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
 from hessian_spectra.seeding import generator
 
+# N_nr and s_r N_nr of all samples, (n, P, m) each.
+Pair = tuple[Tensor, Tensor]
 # What rounding leaves of a zero, relative to the largest entry, in units of the last digit.
 _ROUNDING = 100.0
 # Second derivatives by the outputs of a batch's samples that take more bytes are refused.
 _LARGEST = 4 << 30
+# Rows of a symmetric matrix that are computed together, from the diagonal on.
+_STRIP = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,28 +76,45 @@ def square_roots(matrices: Tensor) -> Roots:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerBatch:
-    """What a batch of n samples says of a layer with g groups.
+class LayersBatch:
+    """What a batch of n samples says of some layers, in their order.
 
     Args:
-        inputs: ``(n, g, P, d)`` what each group's weights are multiplied by.
-        backward: for each r ``(n, P, m)`` the ``N_nr``, scaled so that their squares add up to the
-            second derivative of the loss over all data.
-        signs: ``(n, R)`` the ``s_r``.
+        inputs: of each layer, with g groups, ``(n, g, P, d)`` what a group's weights are multiplied
+            by.
+        outputs: of the network, with the graph behind them.
+        variables: of each layer its outputs ``(n, P, m)``, in that graph.
+        roots: of the second derivative of the loss over all data by the outputs of each sample.
     """
 
-    inputs: Tensor
-    backward: Sequence[Tensor]
-    signs: Tensor
+    inputs: Sequence[Tensor]
+    outputs: Tensor
+    variables: Sequence[Tensor]
+    roots: Roots
 
-    def squares(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """For each r the ``N_nr (n, P, m)`` and the ``s_r N_nr``."""
-        for rows, signs in zip(self.backward, self.signs.T, strict=True):
-            yield rows, rows if bool((signs == 1).all()) else rows * signs[:, None, None]
+    def squares(self, among: Sequence[int] | None = None) -> Iterator[list[Pair]]:
+        """For each r the pair of each layer, by one backward pass.
+
+        The graph is gone after the last, so that they can be asked for once.
+
+        Args:
+            among: the layers' places; all by default.
+        """
+        variables = self.variables if among is None else [self.variables[at] for at in among]
+        count = self.roots.vectors.shape[2] if variables else 0
+        for place in range(count):
+            seeds = self.roots.vectors[:, :, place].reshape(self.outputs.shape)
+            signs = self.roots.signs[:, place, None, None]
+            rows = torch.autograd.grad(
+                self.outputs, variables, seeds, retain_graph=place + 1 < count,
+                materialize_grads=True,
+            )  # fmt: skip
+            positive = bool((signs == 1).all())
+            yield [(one, one if positive else one * signs) for one in rows]
 
 
-def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[list[LayerBatch]]:
-    """What each batch says of some layers, in their order; one forward pass, R backward passes.
+def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[LayersBatch]:
+    """What each batch says of some layers; one forward pass.
 
     Raises:
         OperatorError: the loss couples samples, is linear in the outputs, or these are not known.
@@ -104,27 +125,36 @@ def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[list[La
             with torch.enable_grad(), Captured(network.model, layers) as captured:
                 loss, outputs = network.forward(batch)
                 curvature = output_curvature(loss, outputs, network)
-                roots = square_roots(curvature * weight)
-                assert outputs is not None
-                rows = _backward(outputs, roots, captured.outputs)
-            yield [
-                LayerBatch(inputs=inputs, backward=one, signs=roots.signs)
-                for inputs, one in zip(captured.inputs, rows, strict=True)
-            ]
+            assert outputs is not None
+            yield LayersBatch(
+                inputs=captured.inputs,
+                outputs=outputs,
+                variables=captured.outputs,
+                roots=square_roots(curvature * weight),
+            )
 
 
-def _backward(outputs: Tensor, roots: Roots, variables: Sequence[Tensor]) -> list[list[Tensor]]:
-    """``Jᵀ a_r`` for each layer and each r, ``(n, P, m)`` each."""
-    count = roots.vectors.shape[2]
-    rows: list[list[Tensor]] = [[] for _ in variables]
-    for place in range(count):
-        seeds = roots.vectors[:, :, place].reshape(outputs.shape)
-        found = torch.autograd.grad(
-            outputs, variables, seeds, retain_graph=place + 1 < count, materialize_grads=True
-        )
-        for row, one in zip(rows, found, strict=True):
-            row.append(one)
-    return rows
+class SymmetricSum:
+    """A symmetric sum of products ``Lᵀ R``, of which half is computed.
+
+    Args:
+        size: its rows, and the columns of each factor.
+        problem: whose type and device it has.
+    """
+
+    def __init__(self, size: int, problem: Problem) -> None:
+        self._upper = torch.zeros(size, size, dtype=problem.dtype, device=problem.device)
+
+    def add(self, left: Tensor, right: Tensor) -> None:
+        """Add ``Lᵀ R`` of matrices ``(n, size)``; only the sum need be symmetric."""
+        for start in range(0, len(self._upper), _STRIP):
+            strip = slice(start, start + _STRIP)
+            self._upper[strip, start:].addmm_(left[:, strip].T, right[:, start:])
+
+    @property
+    def matrix(self) -> Tensor:
+        """``(size, size)``."""
+        return self._upper.triu() + self._upper.triu(1).T
 
 
 def output_curvature(loss: Tensor, outputs: Tensor | None, network: FixedNetwork) -> Tensor:
@@ -183,7 +213,9 @@ def bends_after(problem: Problem, layers: Sequence[Layer]) -> list[bool]:
     fast = FastSecondDerivatives()
     with undisturbed(problem.device), torch.enable_grad():
         with fast, Captured(network.model, layers) as captured:
-            _, outputs = network.forward(batch)
+            loss, outputs = network.forward(batch)
+        # Refuses what has no second derivative by outputs, before all data is passed.
+        output_gradient(loss, outputs, network.parameters)
         assert outputs is not None
         gradients = torch.autograd.grad(
             outputs, captured.outputs, like(outputs), create_graph=True, materialize_grads=True
