@@ -149,8 +149,8 @@ def _at_one_position(inputs: Tensor, squares: Iterable[Pair], factor: Tensor, si
     if side == "output":
         forms = ((x @ factor) * x).sum(dim=1, keepdim=True)
         return sum((signed[:, 0] * forms).T @ rows[:, 0] for rows, signed in squares)
-    forms = sum(((signed[:, 0] @ factor) * rows[:, 0]).sum(dim=1) for rows, signed in squares)
-    return (x.T * forms) @ x
+    weights = sum(((signed[:, 0] @ factor) * rows[:, 0]).sum(dim=1) for rows, signed in squares)
+    return (x.T * weights) @ x
 
 
 def _at_several(inputs: Tensor, squares: Iterable[Pair], factor: Tensor, side: str) -> Any:
