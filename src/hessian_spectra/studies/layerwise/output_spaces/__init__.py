@@ -1,0 +1,1 @@
+"""The top space of the output Hessian, predicted from the weights behind a layer."""
