@@ -1,6 +1,6 @@
 """Correlations, intervals by Student's t and by the bootstrap, and trends."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -226,6 +226,44 @@ def student_interval(
     margin = quantile * standard_error
     low, high = np.minimum(ends[0], mean - margin), np.maximum(ends[1], mean + margin)
     return np.asarray(low), np.asarray(high)
+
+
+class MeanInterval(NamedTuple):
+    """A mean of independent samples, any shape.
+
+    Attributes:
+        value: the mean.
+        low: the lower end of its interval.
+        high: its upper end.
+    """
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def student_mean(samples: np.ndarray, *, skewed: bool = False, level: float = 0.95) -> MeanInterval:
+    """The mean of independent samples with Student's interval, unbounded for a single sample.
+
+    Args:
+        samples: ``(N, ...)``.
+        skewed: heed the samples' skewness, of which few samples tell little.
+        level: the share of intervals that should hold the expected value.
+
+    Returns:
+        Each ``(...)``.
+
+    Example:
+        >>> mean, low, high = student_mean(np.array([0.0, 1.0, 2.0]))
+        >>> float(mean), round(float(low), 4), round(float(high), 4)
+        (1.0, -1.4841, 3.4841)
+    """
+    mean, count = np.asarray(samples.mean(axis=0)), len(samples)
+    if count < 2:
+        return MeanInterval(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf))
+    error = samples.std(axis=0, ddof=1) / np.sqrt(count)
+    skewness = mean_skewness(samples) if skewed else np.zeros_like(mean)
+    return MeanInterval(mean, *student_interval(mean, error, count - 1, skewness, level))
 
 
 def mean_skewness(samples: np.ndarray) -> Array:

@@ -186,7 +186,7 @@ def test_every_parameter_has_a_group_and_the_twin_no_attention(found):
 
 def test_networks_stand_in_their_order(tmp_path):
     items = study.correlation.items(config(), kept(tmp_path, seeds=(5, 6), steps=(0, 7)))
-    assert len({item["kept"].weights for item in items}) == len(items) == 8
+    assert len({item["kept"].digest for item in items}) == len(items) == 8
     parts = [
         {name: np.array(fact) for name, fact in item["facts"].items()} | {"a": np.full(2, number)}
         for number, item in enumerate(items)
@@ -199,7 +199,7 @@ def test_networks_stand_in_their_order(tmp_path):
         facts, number = item["facts"], int(Path(item["kept"].folder).name)
         assert facts["variant"] == VARIANTS[number // 2]
         assert facts["seed"] == (5, 6)[number % 2]
-        assert item["kept"].step == facts["step"]
+        assert item["kept"].file == f"{facts['step']}.safetensors"
         model = item["kept"].load()
         expected = small(facts["variant"], facts["seed"] + facts["step"])
         assert all(map(torch.equal, model.parameters(), expected.parameters()))

@@ -252,7 +252,7 @@ def test_the_training_comes_along(found, networks):
 def test_items_know_their_weights_and_not_each_other(networks):
     items = study.correlation.items(config(), networks)
     assert [item["edit"] for item in items] == [*edits.EDITS] * SEEDS
-    assert len({item["kept"].weights for item in items}) == SEEDS
+    assert len({item["kept"].digest for item in items}) == SEEDS
     assert [item["settings"].seed for item in items[:: len(edits.EDITS)]] == [0, 1]
     for item in items:
         probe = study.correlation.probe(item)

@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate
-from hessian_spectra.statistics import student_interval
+from hessian_spectra.statistics import MeanInterval, student_mean
 
 ATTENTION, TWIN, NO_NORM_WEIGHTS = "attention", "no attention", "no norm weights"
-LEVEL = 0.95
 # How two errors are compared: by their difference, or by the logarithm of their ratio. Errors that
 # fall by orders of magnitude vary over seeds in proportion to their size.
 COMPARED = ("difference", "ratio")
@@ -41,35 +40,6 @@ class Samples(NamedTuple):
     high: np.ndarray
 
 
-class Mean(NamedTuple):
-    """A mean over the seeds, ``(...)``.
-
-    Attributes:
-        value: that of what was measured.
-        low: the lower end of its 95 % interval by Student's t for the least that it may be.
-        high: the upper end for the most.
-    """
-
-    value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-
-def interval(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Student's 95 % interval of the mean over the first axis; unbounded for a single sample.
-
-    Example:
-        >>> low, high = interval(np.array([0.0, 1.0, 2.0]))
-        >>> round(float(low), 4), round(float(high), 4)
-        (-1.4841, 3.4841)
-    """
-    mean, count = samples.mean(axis=0), len(samples)
-    if count < 2:
-        return np.full_like(mean, -math.inf), np.full_like(mean, math.inf)
-    error = samples.std(axis=0, ddof=1) / math.sqrt(count)
-    return student_interval(mean, error, count - 1, np.zeros_like(mean), LEVEL)
-
-
 def compare(one: Errors, other: Errors, compared: str) -> Samples:
     """What the first errors are more than the second, pair by pair.
 
@@ -93,13 +63,13 @@ def compare(one: Errors, other: Errors, compared: str) -> Samples:
         return Samples(np.log(a) - np.log(b), least - np.log(b + t), np.log(a + s) - most)
 
 
-def over_seeds(samples: Samples) -> Mean:
-    """The mean over the seeds with its interval."""
+def over_seeds(samples: Samples) -> MeanInterval:
+    """The mean over the seeds, with the interval of whatever the samples may be."""
     with np.errstate(invalid="ignore"):
-        low, high = interval(samples.low)[0], interval(samples.high)[1]
+        low, high = student_mean(samples.low).low, student_mean(samples.high).high
         value = np.asarray(samples.value.mean(axis=0))
     # Where one of them may be anything, so may the mean.
-    return Mean(
+    return MeanInterval(
         value,
         np.where(np.isfinite(samples.low).all(axis=0), low, -math.inf),
         np.where(np.isfinite(samples.high).all(axis=0), high, math.inf),

@@ -39,7 +39,7 @@ def gathered(parts: Sequence[Arrays], axes: Sequence[str]) -> Arrays:
         found[name] = np.full((*counts, *lengths), empty, dtype=np.result_type(*arrays))
         for part in parts:
             if name in part:
-                place = (values.index(part[axis].item()) for axis, values in labels.items())
-                own = (slice(length) for length in part[name].shape)
-                found[name][(*place, *own)] = part[name]
+                place = [values.index(part[axis].item()) for axis, values in labels.items()]
+                own = tuple(slice(length) for length in part[name].shape)
+                found[name][(*place, ...)][own] = part[name]
     return found

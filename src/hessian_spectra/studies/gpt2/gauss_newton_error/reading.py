@@ -7,12 +7,11 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.statistics import rank_correlation
+from hessian_spectra.statistics import MeanInterval, rank_correlation
 from hessian_spectra.studies.gpt2.seeds import (
     ATTENTION,
     TWIN,
     Errors,
-    Mean,
     Samples,
     compare,
     estimate,
@@ -30,7 +29,7 @@ class Contrast(NamedTuple):
     """
 
     level: np.ndarray
-    mean: Mean
+    mean: MeanInterval
 
 
 class Pairs(NamedTuple):

@@ -1,17 +1,15 @@
 """What tends to what with growing width, as figure and claims read it."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.statistics import (
+    MeanInterval,
     bootstrap_interval,
     leave_one_out,
-    mean_skewness,
     resample_counts,
-    student_interval,
+    student_mean,
 )
 
 RECTIFIED, GAUSSIAN = "rectified", "gaussian"
@@ -19,27 +17,9 @@ LEVEL = 0.95
 RESAMPLES = 2000
 
 
-class Means(NamedTuple):
-    """Means over the draws of the weights.
-
-    Attributes:
-        value: ``(...)``.
-        low: lower end of Student's 95 % interval, which heeds the draws' skewness.
-        high: its upper end.
-    """
-
-    value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-
-def over_draws(samples: np.ndarray) -> Means:
+def over_draws(samples: np.ndarray) -> MeanInterval:
     """The mean over the last axis, of independent draws, with its interval."""
-    count = samples.shape[-1]
-    mean = np.asarray(samples.mean(axis=-1))
-    error = samples.std(axis=-1, ddof=1) / np.sqrt(count)
-    skewness = mean_skewness(np.moveaxis(samples, -1, 0))
-    return Means(mean, *student_interval(mean, error, count - 1, skewness, LEVEL))
+    return student_mean(np.moveaxis(samples, -1, 0), skewed=True)
 
 
 class Reading(StudyArrays):

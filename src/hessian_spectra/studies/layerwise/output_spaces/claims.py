@@ -11,9 +11,8 @@ from hessian_spectra.studies.layerwise.output_spaces.reading import (
 
 OPEN = "the paper leaves open how near; half is ours, set after a first look at small networks"
 HALVED = (
-    "What stands behind a layer are the weights of the units that are active, and a product of "
-    "several layers is further from E[G] than one: paths through units that fire together count "
-    "more than a quarter."
+    "A ReLU is not active half of the time whatever its weights are, and those of one path are not "
+    "independent of one another: S / 2^(L−p) is not E[G], the less the more layers are behind."
 )
 
 claims = Claims(
@@ -32,10 +31,10 @@ def _networks(reading: Reading) -> list[Case]:
     each=_networks,
 )
 def rows_of_the_product(reading: Reading, network: str) -> Estimate:
-    """{network}: after training the top c − 1 eigenvectors of E[M] span nearly R(S) \\ {{1ᵀS}}, S the
-    product of the weights behind the layer (statistic: overlap of the two spaces by the better of
-    two readings, in the layer but the last where it is smallest, mean over {seeds} networks;
-    interval: Student's t).
+    """{network}: after training the top c − 1 eigenvectors of E[M] span nearly the rows of S
+    without their sum, S the product of the weights behind the layer (statistic: overlap of the two
+    spaces by the better of two readings, in the layer but the last where it is smallest, mean over
+    {seeds} networks; interval: Student's t).
     """
     return smallest(reading.printed_space(network, LAST))
 
@@ -47,8 +46,8 @@ def rows_of_the_product(reading: Reading, network: str) -> Estimate:
 )
 def the_mean_jacobian_is_nearer(reading: Reading, network: str) -> Estimate:
     """{network}: after training the span of E[G]ᵀa, Σa = 0, is nearer to it, with the mean Jacobian
-    of the scores by the layer's outputs in place of S (statistic: its overlap less that of R(S) \\
-    {{1ᵀS}}, in the layer but the last where it is smallest, mean over {seeds} networks; interval:
+    of the scores by the layer's outputs in place of S (statistic: its overlap less that of the rows
+    of S, in the layer but the last where it is smallest, mean over {seeds} networks; interval:
     Student's t).
     """
     better = reading.hidden("jacobian", network, LAST)
@@ -60,8 +59,8 @@ def the_mean_jacobian_is_nearer(reading: Reading, network: str) -> Estimate:
     at_most(0.5, OPEN),
     each=_networks,
     printed=Print(
-        "E[M] ≈ Sᵀ A S / 4^(L−p): each ReLU behind the layer halves every path, whatever the others "
-        "do",
+        "E[M] ≈ Sᵀ A S / 4^(L−p): each ReLU behind the layer halves every path, whatever the "
+        "others do",
         lambda reading, network: largest(reading.initial("printed_error", network)),
     ),
 )

@@ -17,7 +17,9 @@ class Reading(StudyArrays):
     def networks(self) -> list[str]:
         """The architectures that have a layer before the last which is spoken of."""
         names = self["network"].tolist()
-        return [name for name, layers in zip(names, self["layer"], strict=True) if layers[1:2].any()]
+        return [
+            name for name, layers in zip(names, self["layer"], strict=True) if layers[1:2].any()
+        ]
 
     def layers(self, network: str) -> list[str]:
         """The layers of an architecture, the last one last."""

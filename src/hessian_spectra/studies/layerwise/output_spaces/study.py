@@ -7,6 +7,7 @@ active half of the time, whatever its weights are. Beside them stands what needs
 mean Jacobian ``E[G]`` of the scores by the layer's outputs in the place of ``S / 2^(L−p)``.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -196,11 +197,12 @@ def measure_layer(
         "jacobian": jacobian - jacobian.mean(dim=0),
     }
     fits = 1 <= dimensions <= len(hessian) and float(size) > 0
-    top = torch.linalg.eigh(hessian).eigenvectors[:, -dimensions:] if fits else None
     for name, rows in spaces.items():
-        basis = _basis(rows, dimensions)
-        known = top is not None and basis is not None
-        found[name] = cv.subspace_overlap(top, basis) if known else float("nan")
+        basis = _basis(rows, dimensions) if fits else None
+        found[name] = math.nan
+        if basis is not None:
+            top = torch.linalg.eigh(hessian).eigenvectors[:, -dimensions:]
+            found[name] = cv.subspace_overlap(top, basis)
     return found
 
 
@@ -213,7 +215,7 @@ def _without_the_sum(rows: Tensor) -> Tensor:
 def _basis(rows: Tensor, dimensions: int) -> Tensor | None:
     """An orthonormal basis of the rows' span, ``(m, dimensions)``; ``None`` if it has fewer."""
     _, sizes, vectors = torch.linalg.svd(rows, full_matrices=False)
-    if not 1 <= dimensions <= len(sizes) or not float(sizes[dimensions - 1]) > 1e-10 * sizes[0]:
+    if dimensions > len(sizes) or not float(sizes[dimensions - 1]) > 1e-10 * sizes[0]:
         return None
     return vectors[:dimensions].T
 
