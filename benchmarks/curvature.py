@@ -1,4 +1,4 @@
-"""Time and memory of products, eigenpairs, densities and traces beside the peers', in one run.
+"""Time and memory of products, eigenpairs, densities, traces and factors, ours and the peers'.
 
 ``python -m benchmarks.curvature [--quick] [--k200] [--rounds N] [--only NETWORK] [--rows FOLDER]``:
 one thread, CPU time, methods in random order, medians of ratios within a round; memory in a process
@@ -23,7 +23,7 @@ import torch
 
 from benchmarks.problems import NETWORKS
 from benchmarks.rows import Record, Row, table
-from benchmarks.tasks import PRODUCT_BARS, density, products, top, trace, tracking
+from benchmarks.tasks import PRODUCT_BARS, density, factors, products, top, trace, tracking
 
 FOLDER = Path("build/benchmarks")
 
@@ -59,6 +59,7 @@ def planned(options: argparse.Namespace) -> list[Job]:
     jobs += [Job("density", name, density) for name in some]
     if not quick:
         jobs += [Job("trace", name, trace, (), 1) for name in small]
+        jobs += [Job("factors", name, factors) for name in ("mlp", "lenet5")]
         # The small GPT is not trained.
         jobs += [Job("tracking", name, tracking) for name in small if NETWORKS[name].steps]
     if options.k200:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from hessian_spectra import curvature as cv
 
 Data = list[tuple[Tensor, Tensor]]
+Pair = tuple[Tensor, Tensor]  # of a layer the factors (m, m) and (d, d)
 Pairs = tuple[Tensor, Tensor]  # eigenvalues (k,) and eigenvectors (p, k)
 
 with warnings.catch_warnings():
@@ -267,3 +268,22 @@ LIBRARIES: dict[str, Callable[..., Library]] = {
     "hessian-eigenthings": HessianEigenthings,
     "PyHessian": PyHessian,
 }
+
+
+def layerwise_factors(model: nn.Module, data: Data, times: int) -> list[Pair]:
+    """Of each layer E[M] and E[x xᵀ], by one pass of ours over the data, so many times."""
+    problem = cv.Problem(model, LOSS, data * times)
+    layers = cv.layerwise(problem).values()
+    return [(layer.output_hessian, layer.input_autocorrelation) for layer in layers]
+
+
+def kfac_factors(model: nn.Module, data: Data, times: int) -> list[Pair]:
+    """The same matrices up to a scale between the two, from curvlinops' KFAC."""
+    weights = [parameter for parameter in model.parameters() if parameter.ndim > 1]
+    found = curvlinops.KFACLinearOperator(
+        model, LOSS, weights, data * times, fisher_type="type-2", kfac_approx="expand",
+        check_deterministic=False,
+    )  # fmt: skip
+    found.compute_kronecker_factors()
+    outputs, inputs = found._gradient_covariances, found._input_covariances
+    return [(outputs[name], inputs[name]) for name in inputs]

@@ -1,4 +1,4 @@
-"""What is measured: products, eigenpairs, densities, traces and tracking, ours beside the peers'.
+"""What is measured: products, eigenpairs, densities, traces, factors, tracking, ours and peers'.
 
 Each task gives the rows of all libraries for one network.
 """
@@ -28,11 +28,14 @@ PRODUCT_BARS = {"mlp": 0.40, "lenet5": 0.48, "gpt": 0.48}
 TOP_BARS = {1: 0.28, 10: 0.55}
 TOP_BAR_LAYER = 0.28
 DENSITY_BAR = 0.30
+FACTORS_BAR = 0.38
 RESIDUAL = 1e-4
 REFERENCE = "curvlinops"
 # Seconds after which a method is run once, not once a round.
 PATIENCE = 3.0
 TRAINING_STEPS = 25
+# How often the factors' data, a batch, is passed.
+BATCHES = 60
 
 
 Method = Callable[[], object]
@@ -163,9 +166,9 @@ def gradient(model: nn.Module, data: peers.Data) -> tuple[Tensor, ...]:
 def top(name: str, samples: int, k: int, layer: str | None, count: int) -> list[Row]:
     """The top k eigenpairs of a trained network, or of one layer of it, to equal residuals."""
     model, data = trained(name, samples)
-    names = [key for key in LIBRARIES if layer is None or key in ("ours", REFERENCE)]
-    if k > 1 and name in ("gpt", "resnet20", "decoder"):
-        # It would take thousands of products.
+    names = list(LIBRARIES)
+    if layer is not None or (k > 1 and name in ("gpt", "resnet20", "decoder")):
+        # It would take thousands of products, and for 200 pairs of a layer a hundred thousand.
         names.remove("PyHessian")
     exact = reference(model, data, layer)
     # Eigenvalues of one layer fall far below the largest; the residual has to follow.
@@ -290,6 +293,30 @@ def trace(name: str, samples: int, count: int, number: int = 60) -> list[Row]:
         replace(row, accuracy=f"error {errors[row.method] / abs(true.value):.1e} {known}")
         for row in rows
     ]
+
+
+def factors(name: str, samples: int, count: int) -> list[Row]:
+    """The two Kronecker factors of all layers, exact, from passes over many batches."""
+    model, data = trained(name, samples)
+    uses = {"ours": peers.layerwise_factors, REFERENCE: peers.kfac_factors}
+    memory = peaks(name, samples, {key: (use, BATCHES) for key, use in uses.items()})
+    methods = {key: functools.partial(use, model, data, BATCHES) for key, use in uses.items()}
+    exact = peers.layerwise_factors(*in_float64(model, data), 1)
+    accuracy = {
+        key: f"error {max(map(product_error, use(model, data, 1), exact)):.1e}"
+        for key, use in uses.items()
+    }
+    task = f"factors, {name}, n = {BATCHES * len(data[0][0])}"
+    bar = FACTORS_BAR if name == "mlp" else None
+    return measured(task, methods, accuracy, memory, count, bar=bar, patience=math.inf)
+
+
+def product_error(found: peers.Pair, exact: peers.Pair) -> float:
+    """``‖B ⊗ C − B' ⊗ C'‖ / ‖B' ⊗ C'‖``, to 1e-8: whichever factor has the scale."""
+    (b, c), (p, q) = ([part.double() for part in pair] for pair in (found, exact))
+    own, square = (b.norm() * c.norm()) ** 2, (p.norm() * q.norm()) ** 2
+    shared = (b * p).sum() * (c * q).sum()
+    return math.sqrt(max(0.0, float((own - 2 * shared + square) / square)))
 
 
 def tracking(name: str, samples: int, count: int) -> list[Row]:

@@ -76,6 +76,24 @@ def test_all_libraries_estimate_the_trace(small):
         assert known < 0.1
 
 
+def test_both_libraries_have_the_same_factors(small, monkeypatch):
+    monkeypatch.setattr(tasks, "BATCHES", 2)
+    ours, theirs = tasks.factors("mlp", 20, 1)
+    assert (ours.method, theirs.method) == ("ours", "curvlinops")
+    assert ours.task == "factors, mlp, n = 40"
+    for row in (ours, theirs):
+        assert float(row.accuracy.removeprefix("error ")) < 1e-5
+
+
+def test_an_error_of_factors_is_that_of_their_product():
+    exact, other = ((torch.randn(n, n).double() for n in (3, 4)) for _ in range(2))
+    exact, (b, c) = tuple(exact), other
+    expected = torch.kron(b, c) - torch.kron(*exact)
+    error = tasks.product_error((b, c), exact)
+    assert error == pytest.approx(float(expected.norm() / torch.kron(*exact).norm()))
+    assert tasks.product_error((2 * exact[0], exact[1] / 2), exact) < 1e-7
+
+
 def test_all_libraries_spend_as_many_products_on_the_trace(monkeypatch):
     """Of a negative Hessian too, where PyHessian's own rule would stop."""
     monkeypatch.setattr(peers, "LOSS", lambda outputs, targets: -(outputs**2).mean())

@@ -4,12 +4,14 @@ import math
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import probes
 
-from .cases import normal
+from .cases import draws, normal
 from .test_eigenpairs import Counted, matrix, network
 
 VALUES = torch.cat([torch.tensor([20.0, 10.0, 5.0, -4.0]).double(), 0.3 * normal(296, seed=8)])
@@ -203,6 +205,17 @@ def test_overlaps():
     assert cv.subspace_overlap(first.float(), tilted.float()) == pytest.approx(
         math.cos(0.3) ** 2, abs=1e-6
     )
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 6))
+def test_overlaps_are_those_of_each_number_of_vectors(seed, size, more):
+    p, k = size + more, size
+    matrices = torch.randn(2, p, k, generator=draws(seed), dtype=torch.float64)
+    U, V = torch.linalg.qr(matrices).Q
+    found = cv.subspace_overlaps(U, V)
+    for count in range(1, k + 1):
+        expected = cv.subspace_overlap(U[:, :count], V[:, :count])
+        assert float(found[count - 1]) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(

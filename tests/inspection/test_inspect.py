@@ -176,6 +176,24 @@ def test_kronecker_factors_stand_beside_the_weights_block(capsys):
     assert f"{overlap:.1%} of 3" in capsys.readouterr().out
 
 
+def test_a_layer_without_factors_is_a_note_and_the_others_have_theirs():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.head = nn.Linear(2, 2), nn.Linear(2, 3)
+
+        def forward(self, x):
+            return self.head(torch.relu(self.inner(torch.relu(self.inner(x)))))
+
+    torch.manual_seed(0)
+    at = cv.Problem(Twice(), nn.CrossEntropyLoss(), [(torch.randn(9, 2), torch.arange(9) % 3)])
+    finding = Finding("kronecker", "kronecker")
+    Quantities(at, Clock(1e6), 2, [], 0).all()["kronecker"](finding)
+    (row,), (note,) = finding.values["layers"], finding.notes
+    assert row["name"] == "head"
+    assert "'inner' is used more than once in the network" in note
+
+
 def test_the_closed_form_that_applies_is_shown_with_its_value(capsys):
     assert main(["inspect", "factories:linear"]) == 0
     values = {key: one["values"] for key, one in record()["findings"].items()}

@@ -1,0 +1,84 @@
+"""The second derivative by all layers' outputs, and what it makes of the Hessian."""
+
+import inspect
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from hessian_spectra import curvature as cv
+
+from .layer_networks import NETWORKS, close, problem_of
+
+
+def test_it_is_that_of_dense_jacobians():
+    network = NETWORKS["linear"]
+    model = network.model()
+    x = network.data()[0]
+    shifts = [torch.zeros(len(x), m, dtype=torch.float64) for m in (5, 4, 3)]
+
+    def outputs(*added: Tensor) -> Tensor:
+        found = x
+        for place, layer in enumerate(model[::2]):
+            found = layer(torch.relu(found) if place else found) + added[place]
+        return found
+
+    jacobians = torch.autograd.functional.jacobian(outputs, tuple(shifts))
+    p = torch.softmax(model(x), dim=1).detach()
+    expected: Any = 0.0
+    for n in range(len(x)):
+        G = torch.cat([jacobian[n, :, n] for jacobian in jacobians], dim=1)
+        expected = expected + G.T @ (torch.diag(p[n]) - torch.outer(p[n], p[n])) @ G / len(x)
+    found = cv.full_output_hessian(problem_of(network, model))
+    close(found.matrix, expected)
+    assert [len(mean) for mean in found.means] == [5, 5, 5]  # the second has no bias
+    close(found.means[0], torch.cat([x.mean(dim=0), torch.ones(1, dtype=torch.float64)]))
+
+
+def test_the_corrected_form_is_exact_for_constant_inputs():
+    """With one sample; the printed form is not, as the lengths of the inputs differ."""
+    network = NETWORKS["linear"]
+    x, y = network.data()
+    problem = cv.Problem(network.model(), network.loss, [(3 * x[:1], y[:1])])
+    exact = cv.dense_spectrum(cv.ggn(problem))
+    found = cv.full_output_hessian(problem)
+    corrected, printed = (found.approximation(2, form) for form in ("corrected", "printed"))
+    close(corrected.eigenvalues, exact.eigenvalues[-2:])
+    vectors = corrected.eigenvectors()
+    matrix = cv.dense_matrix(cv.ggn(problem))
+    close(matrix @ vectors, vectors * corrected.eigenvalues)
+    # (260) to (263), as they stand.
+    off = (printed.eigenvalues[-1] / exact.eigenvalues[-1] - 1).abs()
+    assert off > 1e-3
+    basis = printed.eigenvectors()
+    close(basis.T @ basis, torch.eye(2, dtype=torch.float64))
+
+
+def test_the_printed_form_is_the_paper_s():
+    network = NETWORKS["linear"]
+    model = network.model()
+    found = cv.full_output_hessian(problem_of(network, model))
+    values, vectors = torch.linalg.eigh(found.matrix)
+    u = vectors[:, -1]
+    pieces, parts = u.split([5, 4, 3]), []
+    for piece, mean, bias in zip(pieces, found.means, (True, False, True), strict=True):
+        inputs = mean[:-1] if bias else mean
+        parts += [torch.kron(piece, inputs), *([piece] if bias else [])]
+    w = torch.cat(parts)
+    printed = found.approximation(3, "printed")
+    assert float(printed.values[0]) == pytest.approx(float(values[-1] * w.square().sum()))
+    first = printed.eigenbasis()[:, 0]
+    assert float((first @ w / w.norm()).abs()) == pytest.approx(1.0)
+
+
+def test_bad_arguments_are_named():
+    network = NETWORKS["linear"]
+    found = cv.full_output_hessian(problem_of(network, network.model()))
+    with pytest.raises(ValueError, match="form: expected 'corrected' or 'printed', got 'old'"):
+        inspect.unwrap(type(found).approximation)(found, 2, "old")
+    with pytest.raises(ValueError, match="k: expected 1 to 12, got 13"):
+        found.approximation(13)
+    other = NETWORKS["convolutions"]
+    with pytest.raises(ValueError, match="used at one position, '0' is used at 6"):
+        cv.full_output_hessian(problem_of(other, other.model()))

@@ -1,0 +1,74 @@
+"""Kronecker products as approximations of a layer's Hessian, against dense matrices."""
+
+import pytest
+import torch
+
+from hessian_spectra import curvature as cv
+
+from .layer_networks import NETWORKS, close, problem_of
+
+
+def test_one_sample_is_a_kronecker_product():
+    """(1) of the paper: for a single sample there is nothing to decouple."""
+    network = NETWORKS["linear"]
+    x, y = network.data()
+    layer = cv.layerwise(cv.Problem(network.model(), network.loss, [(x[:1], y[:1])]), "2")
+    close(cv.dense_matrix(layer.approximation), cv.dense_matrix(layer.hessian))
+
+
+@pytest.mark.parametrize(("key", "name"), [("linear", "2"), ("convolutions", "2")])
+def test_kronecker_eigenpairs_are_those_of_the_product(key, name):
+    network = NETWORKS[key]
+    layer = cv.layerwise(problem_of(network, network.model()), name)
+    product = torch.kron(layer.output_hessian, layer.input_autocorrelation)
+    close(cv.dense_matrix(layer.approximation), product)
+    expected = torch.linalg.eigvalsh(product)
+    found = layer.kronecker(6)
+    close(found.eigenvalues, expected[-6:])
+    vectors = found.eigenvectors()
+    close(product @ vectors, vectors * found.eigenvalues)
+    close(vectors.T @ vectors, torch.eye(6, dtype=torch.float64))
+    assert len(layer.kronecker(len(product)).eigenvalues) == len(product)
+    with pytest.raises(ValueError, match=f"k: expected 1 to {len(product)}, got 0"):
+        layer.kronecker(0)
+
+
+def test_groups_have_a_block_for_each_pair():
+    network = NETWORKS["convolutions"]
+    layer = cv.layerwise(problem_of(network, network.model()), "0")
+    output, inputs = layer.output_hessian, layer.input_autocorrelation
+    (m, d), half = layer.shape, layer.shape[0] // 2
+    rows = [
+        torch.cat(
+            [output[o, p] * inputs[o // half * d :, p // half * d :][:d, :d] for p in range(m)],
+            dim=1,
+        )
+        for o in range(m)
+    ]
+    expected = torch.cat(rows)
+    close(cv.dense_matrix(layer.approximation), expected)
+    close(layer.kronecker(3).eigenvalues, torch.linalg.eigvalsh(expected)[-3:])
+    for refused in (layer.best_kronecker, lambda: layer.correspondence(expected, "input")):
+        with pytest.raises(ValueError, match="expected a layer without groups, got '0'"):
+            refused()
+
+
+@pytest.mark.parametrize(
+    ("key", "name"), [("linear", "0"), ("convolutions", "2"), ("squared", "2")]
+)
+def test_the_best_product_is_the_first_singular_one(key, name):
+    """Of the rearranged matrix, whose rows are the blocks (Van Loan and Pitsianis 1993)."""
+    network = NETWORKS[key]
+    layer = cv.layerwise(problem_of(network, network.model()), name)
+    m, d = layer.shape
+    matrix = cv.dense_matrix(layer.hessian)
+    rearranged = matrix.view(m, d, m, d).transpose(1, 2).reshape(m * m, d * d)
+    left, values, right = torch.linalg.svd(rearranged, full_matrices=False)
+    best = values[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
+    found = layer.best_kronecker(tolerance=1e-13, steps=500)
+    torch.testing.assert_close(torch.kron(found.output, found.inputs), best, rtol=1e-9, atol=1e-12)
+    assert found.change <= 1e-13
+    stopped = layer.best_kronecker(tolerance=1e-13, steps=1)
+    assert stopped.change > 1e-4
+    farther = (cv.dense_matrix(layer.approximation) - matrix).norm()
+    assert (matrix - best).norm() < farther
