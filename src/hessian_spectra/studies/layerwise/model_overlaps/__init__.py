@@ -1,0 +1,1 @@
+"""Overlaps of the top eigenspaces of a layer in networks trained independently."""

@@ -1,0 +1,301 @@
+"""How much the top eigenspaces of a layer's Hessian overlap in networks trained independently.
+
+wu2022dissecting, section 5.3, appendices F.2 and G.3: of networks of one architecture, each two
+give the overlap of the spaces of the first k eigenvectors of a layer's Hessian, for all k at once.
+Beside it stand the overlap of the layer's Kronecker approximations, and what is expected of that
+when the hidden units of one network are rotated, as in Theorem G.1, or permuted at random.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.layerwise.layers import layers_of
+from hessian_spectra.networks.base import shared
+from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
+from hessian_spectra.networks.tools.result import Networks
+from hessian_spectra.results import Arrays
+from hessian_spectra.studies.base import EnsembleStudyConfig
+from hessian_spectra.studies.layerwise.model_overlaps.quantities import (
+    Factor,
+    eigenpairs,
+    permuted_squares,
+    product_overlaps,
+    rotated_squares,
+    top_places,
+)
+from hessian_spectra.validation import require, require_at_least, require_once
+from hessian_spectra.work import FanOut, Item
+
+# Batches are of so many images.
+BATCH = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the measurement of a layer depends on.
+
+    Args:
+        seed: of the vectors that eigenpairs are searched from.
+        reach: eigenpairs of a layer over its number of outputs, at least two pairs.
+        top: the most eigenpairs.
+        tolerance: their relative residual.
+        images: the Hessian is that of the loss on the first so many; 0 for all.
+    """
+
+    seed: int
+    reach: float
+    top: int
+    tolerance: float
+    images: int
+
+    def count(self, outputs: int, inputs: int) -> int:
+        """How many eigenpairs of a layer with so many outputs and inputs.
+
+        Example:
+            >>> Settings(seed=0, reach=1.5, top=100, tolerance=1e-4, images=0).count(10, 84)
+            15
+        """
+        # Rounded first, as 1.1 times 10 is above 11.
+        wanted = max(math.ceil(round(self.reach * outputs, 6)), 2)
+        return min(wanted, self.top, outputs * inputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, EnsembleStudyConfig):
+    """The study's configuration.
+
+    Args:
+        networks: architectures of the ensemble; empty for all of them.
+        times: at which of the ensemble's kept epochs, by their place: 0 is the first, -1 the last.
+    """
+
+    networks: list[str]
+    times: list[int]
+
+    def __post_init__(self) -> None:
+        require_once(self, "networks", "times")
+        require(len(self.times) > 0, "times", "at least one", self.times)
+        require_at_least(2, self, "top")
+        require_at_least(0, self, "images")
+        fits = math.isfinite(self.reach) and self.reach > 0
+        require(fits, "reach", "a positive number", self.reach)
+        fits = 1e-7 <= self.tolerance <= 0.1
+        require(fits, "tolerance", "a relative residual from 1e-7 to 0.1", self.tolerance)
+
+    def require_networks(self, networks: Any) -> None:
+        """Refuse networks that are no classifiers, that have no pair, or are not those asked for.
+
+        Raises:
+            ValueError: the message begins with the field.
+        """
+        kept, names = list(getattr(networks, "kept", ())), getattr(networks, "networks", None)
+        there = isinstance(names, Sequence) and bool(kept)
+        require(there, "ensemble", "classifiers of which weights are kept", self.ensemble)
+        pairs = networks.seeds >= 2
+        expected = "two seeds or more of each network"
+        require(pairs, "ensemble", expected, f"{networks.seeds} in {self.ensemble}")
+        expected = f"some of {self.ensemble}'s, {', '.join(names)}"
+        require({*self.networks} <= {*names}, "networks", expected, list(self.networks))
+        places = {time % len(kept) for time in self.times if -len(kept) <= time < len(kept)}
+        expected = f"different places among the {len(kept)} kept epochs of {self.ensemble}"
+        require(len(places) == len(self.times), "times", expected, list(self.times))
+
+
+class _Space(NamedTuple):
+    """The top of a layer's Hessian in one network, and of its Kronecker approximation.
+
+    Attributes:
+        values: the Hessian's largest eigenvalues, descending, ``(K,)``.
+        residuals: of the eigenpairs, ``(K,)``.
+        vectors: its eigenvectors, ``(m n, K)``.
+        output: of ``E[M]``.
+        inputs: of ``E[x xᵀ]``.
+        places: the first pairs of eigenvectors of the two, ``(2, K)``.
+        mean: the direction of ``E[x]``, ``(n,)``.
+    """
+
+    values: Tensor
+    residuals: Tensor
+    vectors: Tensor
+    output: Factor
+    inputs: Factor
+    places: Tensor
+    mean: Tensor
+
+
+def _space(model: nn.Module, batches: list[Any], name: str, settings: Settings) -> _Space:
+    layer = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches), name)
+    k = settings.count(*layer.shape)
+    found = cv.top_eigenpairs(layer.hessian, k, tol=settings.tolerance, seed=settings.seed)
+    assert found.residuals is not None
+    output, inputs = map(eigenpairs, (layer.output_hessian, layer.input_autocorrelation))
+    return _Space(
+        values=found.eigenvalues.flip(0),
+        residuals=found.residuals[found.values.argsort(descending=True)],
+        # A copy: the view would keep what it was flipped from.
+        vectors=found.eigenvectors().flip(1).contiguous(),
+        output=output,
+        inputs=inputs,
+        places=top_places(output.values, inputs.values, k),
+        # Of several positions the first left singular vector of the means at each.
+        mean=torch.linalg.svd(layer.input_mean.double(), full_matrices=False).U[:, 0],
+    )
+
+
+def _pair(one: _Space, other: _Space) -> dict[str, Tensor]:
+    """What two networks have in common; see :func:`measure`."""
+    (r, s), (t, u) = ((a.output.vectors, a.inputs.vectors) for a in (one, other))
+    inputs = (s.T @ u).square()
+    outputs = {
+        "kronecker": (r.T @ t).square(),
+        "rotated": rotated_squares(r, t),
+        "permuted": permuted_squares(r, t),
+    }
+    found = {
+        name: product_overlaps(squares, inputs, one.places, other.places)
+        for name, squares in outputs.items()
+    }
+    return found | {
+        "overlap": cv.subspace_overlaps(one.vectors, other.vectors),
+        "first_inputs": inputs[0, 0],
+        "means": (one.mean @ other.mean).square(),
+    }
+
+
+def measure(
+    kept: Sequence[KeptClassifier], layer: str, facts: Mapping[str, Any], settings: Settings
+) -> Arrays:
+    """Overlaps of one layer in some networks of one architecture.
+
+    Args:
+        kept: the networks, trained on the same images.
+        layer: the name of the layer, with m outputs and n inputs.
+        facts: what else is to be kept.
+        settings: the rest.
+
+    Returns:
+        With S networks, Q pairs of them in the order of ``itertools.combinations``, and K of
+        :meth:`Settings.count`: ``overlap`` (Q, K), of the spaces of the first k eigenvectors of the
+        Hessians; ``kronecker`` (Q, K), of their Kronecker approximations; ``rotated`` and
+        ``permuted`` (Q, K), what is expected of that when the outputs of one network are rotated or
+        permuted at random; ``first_inputs`` (Q,), ``(t₁ · t₁')²`` of the first eigenvectors of
+        ``E[x xᵀ]``; ``means`` (Q,), the same of the directions of ``E[x]``; ``hessian`` and
+        ``residual`` (S, K), its eigenvalues with their relative residuals; ``output`` (S, m) and
+        ``input`` (S, n), the eigenvalues of ``E[M]`` and ``E[x xᵀ]``; all by descending eigenvalue.
+        ``outputs``, ``inputs`` and ``images``, their numbers, and the facts.
+    """
+    x, y = (tensor[: settings.images or None] for tensor in kept[0].samples())
+    batches = list(zip(x.split(BATCH), y.split(BATCH), strict=True))
+    spaces = [_space(one.load(), batches, layer, settings) for one in kept]
+    pairs = [_pair(one, other) for one, other in combinations(spaces, 2)]
+    k, m, n = len(spaces[0].values), len(spaces[0].output.values), len(spaces[0].inputs.values)
+    shapes = dict.fromkeys(("overlap", "kronecker", "rotated", "permuted"), (k,))
+    shapes |= {"first_inputs": (), "means": ()}
+    arrays = {
+        name: np.array([pair[name].tolist() for pair in pairs]).reshape(len(pairs), *shape)
+        for name, shape in shapes.items()
+    }
+    rows = {
+        "hessian": [space.values for space in spaces],
+        "residual": [space.residuals for space in spaces],
+        "output": [space.output.values for space in spaces],
+        "input": [space.inputs.values for space in spaces],
+    }
+    sizes = {"layer": layer, "outputs": m, "inputs": n, "images": len(y)}
+    return (
+        arrays
+        | {name: torch.stack(row).double().cpu().numpy() for name, row in rows.items()}
+        | {name: np.array(fact) for name, fact in {**sizes, **facts}.items()}
+    )
+
+
+def _items(config: Config, networks: Arrays) -> list[Item]:
+    """Each layer of each architecture at each time, with all seeds."""
+    assert isinstance(networks, Networks)
+    settings = Settings(**shared(Settings, config))
+    names = list(config.networks) or networks["network"].tolist()
+    seeds, epochs = networks["seed"].tolist(), networks["kept"][list(config.times)].tolist()
+    items = []
+    for network, epoch in product(names, sorted(epochs)):
+        kept = [kept_classifier(networks, network, seed, epoch) for seed in seeds]
+        facts = {"network": network, "epoch": epoch}
+        items += [
+            {"kept": kept, "layer": layer.name, "facts": facts, "settings": settings}
+            for layer in layers_of(kept[0].load(), None)
+        ]
+    return items
+
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all layers; NaN, 0 and "" for layers that an architecture lacks, and beyond K.
+
+    Returns:
+        For A architectures, E epochs and at most L layers those of :func:`measure`, ``(A, E, L,
+        ...)``, but ``layer``, ``outputs`` and ``inputs`` (A, L) and ``images`` (); ``network (A,)``
+        and ``epoch (E,)``.
+    """
+    names = {
+        name: list(dict.fromkeys(part[name].item() for part in parts))
+        for name in ("network", "epoch")
+    }
+    layers = {
+        network: list(
+            dict.fromkeys(part["layer"].item() for part in parts if part["network"] == network)
+        )
+        for network in names["network"]
+    }
+    places = [
+        (
+            names["network"].index(part["network"].item()),
+            names["epoch"].index(part["epoch"].item()),
+            layers[part["network"].item()].index(part["layer"].item()),
+        )
+        for part in parts
+    ]
+    shape = (len(names["network"]), len(names["epoch"]), max(map(len, layers.values())))
+    found = {}
+    for name in parts[0].keys() - {*names, "images"}:
+        longest = max(part[name].shape for part in parts)
+        empty = {"U": "", "i": 0}.get(parts[0][name].dtype.kind, np.nan)
+        kind = np.result_type(*(part[name].dtype for part in parts))
+        found[name] = np.full((*shape, *longest), empty, dtype=kind)
+        for place, part in zip(places, parts, strict=True):
+            found[name][(*place, *(slice(length) for length in part[name].shape))] = part[name]
+    for name in ("layer", "outputs", "inputs"):
+        found[name] = found[name][:, 0]
+    return found | {name: np.array(values) for name, values in names.items()} | {
+        "images": parts[0]["images"]
+    }  # fmt: skip
+
+
+def _cost(item: Item) -> float:
+    """Roughly the operations of as many products as eigenpairs, and of keeping the vectors apart.
+
+    Those of a product are in proportion to the network's weights and the images.
+    """
+    model, settings = item["kept"][0].load(), item["settings"]
+    (layer,) = layers_of(model, [item["layer"]])
+    count = settings.count(layer.outputs, layer.inputs)
+    size = sum(parameter.numel() for parameter in model.parameters())
+    images = settings.images or len(item["kept"][0].labels)
+    each = images * (size + 1e4) + count * layer.outputs * layer.inputs
+    return float(len(item["kept"])) * (count * each + 1e8)
+
+
+def _probe(item: Item) -> Item:
+    """A single network, a tenth of the images, and few eigenpairs."""
+    settings = item["settings"]
+    images = settings.images or len(item["kept"][0].labels)
+    fewer = {"images": max(images // 10, 1), "top": min(settings.top, 60)}
+    return {**item, "kept": item["kept"][:1], "settings": replace(settings, **fewer)}
+
+
+correlation = FanOut(items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe)
