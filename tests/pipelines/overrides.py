@@ -41,6 +41,12 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         "wedge": {"size": 40},
     },
     "networks": {
+        "classifiers": {
+            "networks": ["F-6", "F-5^2-BN"],
+            "seeds": 3,
+            "epochs": 2,
+            "kept": [0, 2],
+        },
         "multilayer": {
             "networks": 6,
             "width": 6,
@@ -98,6 +104,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "layer_samples": 32,
         },
         "learning_phases": {"instances": 12, "without_signal": 4, "width": 4},
+        "model_overlaps": {"networks": [], "top": 6, "images": 20, "tolerance": 1e-3},
         "multi_input_training": {"width": 2, "steps": 12, "record_every": 3, "numeric_every": 2},
         "norm_correlation": {"resamples": 100},
         "outlier_pair": {"width": 4, "steps": 24},

@@ -36,6 +36,7 @@ from hessian_spectra.work import FanOut, Item
 
 # Batches are of so many images.
 BATCH = 500
+PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,8 @@ class Settings:
         top: the most eigenpairs.
         tolerance: their relative residual.
         images: the Hessian is that of the loss on the first so many; 0 for all.
+        precision: ``float64``, or ``float32``, which rounds products by about 1e-4 of the largest
+            eigenvalue: the first m of a trained network may fall as far.
     """
 
     seed: int
@@ -55,12 +58,14 @@ class Settings:
     top: int
     tolerance: float
     images: int
+    precision: str
 
     def count(self, outputs: int, inputs: int) -> int:
         """How many eigenpairs of a layer with so many outputs and inputs.
 
         Example:
-            >>> Settings(seed=0, reach=1.5, top=100, tolerance=1e-4, images=0).count(10, 84)
+            >>> Settings(seed=0, reach=1.5, top=100, tolerance=1e-4, images=0,
+            ...          precision="float64").count(10, 84)
             15
         """
         # Rounded first, as 1.1 times 10 is above 11.
@@ -89,6 +94,8 @@ class Config(Settings, EnsembleStudyConfig):
         require(fits, "reach", "a positive number", self.reach)
         fits = 1e-7 <= self.tolerance <= 0.1
         require(fits, "tolerance", "a relative residual from 1e-7 to 0.1", self.tolerance)
+        known = self.precision in PRECISIONS
+        require(known, "precision", " or ".join(PRECISIONS), self.precision)
 
     def require_networks(self, networks: Any) -> None:
         """Refuse networks that are no classifiers, that have no pair, or are not those asked for.
@@ -96,8 +103,8 @@ class Config(Settings, EnsembleStudyConfig):
         Raises:
             ValueError: the message begins with the field.
         """
-        kept, names = list(getattr(networks, "kept", ())), getattr(networks, "networks", None)
-        there = isinstance(names, Sequence) and bool(kept)
+        kept, names = (list(getattr(networks, field, ())) for field in ("kept", "networks"))
+        there = bool(kept) and bool(names) and all(isinstance(name, str) for name in names)
         require(there, "ensemble", "classifiers of which weights are kept", self.ensemble)
         pairs = networks.seeds >= 2
         expected = "two seeds or more of each network"
@@ -140,8 +147,8 @@ def _space(model: nn.Module, batches: list[Any], name: str, settings: Settings) 
     return _Space(
         values=found.eigenvalues.flip(0),
         residuals=found.residuals[found.values.argsort(descending=True)],
-        # A copy: the view would keep what it was flipped from.
-        vectors=found.eigenvectors().flip(1).contiguous(),
+        # In less than what they were computed in: those of all networks are held at once.
+        vectors=found.eigenvectors().flip(1).float(),
         output=output,
         inputs=inputs,
         places=top_places(output.values, inputs.values, k),
@@ -193,15 +200,16 @@ def measure(
         ``outputs``, ``inputs`` and ``images``, their numbers, and the facts.
     """
     x, y = (tensor[: settings.images or None] for tensor in kept[0].samples())
-    batches = list(zip(x.split(BATCH), y.split(BATCH), strict=True))
-    spaces = [_space(one.load(), batches, layer, settings) for one in kept]
+    kind = PRECISIONS[settings.precision]
+    batches = list(zip(x.to(kind).split(BATCH), y.split(BATCH), strict=True))
+    spaces = [_space(one.load().to(kind), batches, layer, settings) for one in kept]
     pairs = [_pair(one, other) for one, other in combinations(spaces, 2)]
     k, m, n = len(spaces[0].values), len(spaces[0].output.values), len(spaces[0].inputs.values)
-    shapes = dict.fromkeys(("overlap", "kronecker", "rotated", "permuted"), (k,))
-    shapes |= {"first_inputs": (), "means": ()}
+    curves, numbers = ("overlap", "kronecker", "rotated", "permuted"), ("first_inputs", "means")
     arrays = {
         name: np.array([pair[name].tolist() for pair in pairs]).reshape(len(pairs), *shape)
-        for name, shape in shapes.items()
+        for names, shape in ((curves, (k,)), (numbers, ()))
+        for name in names
     }
     rows = {
         "hessian": [space.values for space in spaces],
@@ -223,7 +231,7 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     settings = Settings(**shared(Settings, config))
     names = list(config.networks) or networks["network"].tolist()
     seeds, epochs = networks["seed"].tolist(), networks["kept"][list(config.times)].tolist()
-    items = []
+    items: list[Item] = []
     for network, epoch in product(names, sorted(epochs)):
         kept = [kept_classifier(networks, network, seed, epoch) for seed in seeds]
         facts = {"network": network, "epoch": epoch}
@@ -261,14 +269,15 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         for part in parts
     ]
     shape = (len(names["network"]), len(names["epoch"]), max(map(len, layers.values())))
-    found = {}
+    found: Arrays = {}
     for name in parts[0].keys() - {*names, "images"}:
         longest = max(part[name].shape for part in parts)
-        empty = {"U": "", "i": 0}.get(parts[0][name].dtype.kind, np.nan)
+        empty: Any = {"U": "", "i": 0}.get(parts[0][name].dtype.kind, np.nan)
         kind = np.result_type(*(part[name].dtype for part in parts))
         found[name] = np.full((*shape, *longest), empty, dtype=kind)
-        for place, part in zip(places, parts, strict=True):
-            found[name][(*place, *(slice(length) for length in part[name].shape))] = part[name]
+        for (a, e, number), part in zip(places, parts, strict=True):
+            inside = tuple(slice(length) for length in part[name].shape)
+            found[name][a, e, number, ...][inside] = part[name]
     for name in ("layer", "outputs", "inputs"):
         found[name] = found[name][:, 0]
     return found | {name: np.array(values) for name, values in names.items()} | {
@@ -287,7 +296,8 @@ def _cost(item: Item) -> float:
     size = sum(parameter.numel() for parameter in model.parameters())
     images = settings.images or len(item["kept"][0].labels)
     each = images * (size + 1e4) + count * layer.outputs * layer.inputs
-    return float(len(item["kept"])) * (count * each + 1e8)
+    # The check of the products and the start of the search come on top of each eigenpair's.
+    return float(len(item["kept"])) * (count + 30) * each
 
 
 def _probe(item: Item) -> Item:
