@@ -23,6 +23,7 @@ from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.base import EnsembleStudyConfig
+from hessian_spectra.studies.layerwise.gathering import gathered
 from hessian_spectra.studies.layerwise.model_overlaps.quantities import (
     Factor,
     eigenpairs,
@@ -234,10 +235,14 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     items: list[Item] = []
     for network, epoch in product(names, sorted(epochs)):
         kept = [kept_classifier(networks, network, seed, epoch) for seed in seeds]
-        facts = {"network": network, "epoch": epoch}
         items += [
-            {"kept": kept, "layer": layer.name, "facts": facts, "settings": settings}
-            for layer in layers_of(kept[0].load(), None)
+            {
+                "kept": kept,
+                "layer": layer.name,
+                "facts": {"network": network, "epoch": epoch, "place": place},
+                "settings": settings,
+            }
+            for place, layer in enumerate(layers_of(kept[0].load(), None))
         ]
     return items
 
@@ -247,42 +252,12 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
 
     Returns:
         For A architectures, E epochs and at most L layers those of :func:`measure`, ``(A, E, L,
-        ...)``, but ``layer``, ``outputs`` and ``inputs`` (A, L) and ``images`` (); ``network (A,)``
-        and ``epoch (E,)``.
+        ...)``, but ``layer``, ``outputs`` and ``inputs`` (A, L) and ``images`` (); ``network (A,)``,
+        ``epoch (E,)`` and ``place (L,)``.
     """
-    names = {
-        name: list(dict.fromkeys(part[name].item() for part in parts))
-        for name in ("network", "epoch")
-    }
-    layers = {
-        network: list(
-            dict.fromkeys(part["layer"].item() for part in parts if part["network"] == network)
-        )
-        for network in names["network"]
-    }
-    places = [
-        (
-            names["network"].index(part["network"].item()),
-            names["epoch"].index(part["epoch"].item()),
-            layers[part["network"].item()].index(part["layer"].item()),
-        )
-        for part in parts
-    ]
-    shape = (len(names["network"]), len(names["epoch"]), max(map(len, layers.values())))
-    found: Arrays = {}
-    for name in parts[0].keys() - {*names, "images"}:
-        longest = max(part[name].shape for part in parts)
-        empty: Any = {"U": "", "i": 0}.get(parts[0][name].dtype.kind, np.nan)
-        kind = np.result_type(*(part[name].dtype for part in parts))
-        found[name] = np.full((*shape, *longest), empty, dtype=kind)
-        for (a, e, number), part in zip(places, parts, strict=True):
-            inside = tuple(slice(length) for length in part[name].shape)
-            found[name][a, e, number, ...][inside] = part[name]
-    for name in ("layer", "outputs", "inputs"):
-        found[name] = found[name][:, 0]
-    return found | {name: np.array(values) for name, values in names.items()} | {
-        "images": parts[0]["images"]
-    }  # fmt: skip
+    found = gathered(parts, ["network", "epoch", "place"])
+    alike = {name: found[name][:, 0] for name in ("layer", "outputs", "inputs")}
+    return {**found, **alike, "images": parts[0]["images"]}
 
 
 def _cost(item: Item) -> float:
