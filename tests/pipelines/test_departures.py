@@ -27,6 +27,8 @@ LEFT_OUT |= {"kept", "memory", "compile"}
 LEFT_OUT |= {"jitters", "resamples", "confidence", "instances", "without_signal"}
 # The same, by a name that another kind gives to a setting.
 LEFT_OUT_OF = {"identities": {"width"}, "balanced_spectrum": {"top"}}
+# How far the axis of dimensions goes.
+LEFT_OUT_OF["model_overlaps"] = {"reach", "top"}
 # The schema refuses the width that no computation of ours can do.
 REFUSED = {"cracking-fig13": "at most 3000 parameters"}
 RECORDED = sorted((CONF.parent / "reports" / "evidence").glob("*/facts.json"))

@@ -252,8 +252,8 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
 
     Returns:
         For A architectures, E epochs and at most L layers those of :func:`measure`, ``(A, E, L,
-        ...)``, but ``layer``, ``outputs`` and ``inputs`` (A, L) and ``images`` (); ``network (A,)``,
-        ``epoch (E,)`` and ``place (L,)``.
+        ...)``, but ``layer``, ``outputs`` and ``inputs`` (A, L) and ``images`` (); ``network``
+        (A,), ``epoch (E,)`` and ``place (L,)``.
     """
     found = gathered(parts, ["network", "epoch", "place"])
     alike = {name: found[name][:, 0] for name in ("layer", "outputs", "inputs")}
