@@ -90,7 +90,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "epochs": 20,
         },
         "data_scale": {"width": 4, "second_width": 6, "scales": 4},
-        "decoupling": {"top": 6, "tolerance": 0.01, "probes": 2, "images": 20},
+        "decoupling": {"top": 6, "tolerance": 0.01, "probes": 2, "shown": ["fc1:F-6"]},
         "depth_and_norm": {"largest_depth": 4, "contour_points": 9, "largest_width": 5},
         "gauss_newton_error": {"points": 30},
         "gauss_newton_parts": {"probes": 2, "tolerance": 0.01},

@@ -1,0 +1,311 @@
+"""What wu2022dissecting says of layer-wise Hessians and the decoupling conjecture."""
+
+from collections.abc import Iterator
+
+from hessian_spectra.ledger.bounds import Bound, Estimate, at_least, at_most, equal_to
+from hessian_spectra.ledger.claims import Case, Claims
+from hessian_spectra.studies.layerwise.decoupling.reading import NORMALISED, Reading, estimated
+from hessian_spectra.studies.layerwise.decoupling.tables import ROUNDED, Printed, rows_of
+
+OPEN = "the paper leaves open how much; set after a first look at small networks on digits"
+SMALL = (
+    "The paper has networks of hundreds of neurons, trained for 1000 epochs on MNIST or CIFAR-10. "
+    "In small ones, and early, the inputs of a layer vary as much as their mean."
+)
+QUANTITIES = {"aligned": "mean_aligned", "ratio": "spectral_ratio"}
+
+claims = Claims(
+    Reading,
+    values={
+        "output": "output Hessian E[M]",
+        "hessian": "layer-wise Hessian",
+        "aligned": "the squared dot product of the first eigenvector of E[x x'] and the mean input",
+        "ratio": "λ₁/λ₂ of E[x x']",
+        "fc": "fully connected",
+        "conv": "convolutional",
+    },
+    fields=lambda reading: {"seeds": len(reading["seed"]), "epochs": int(reading["epoch"][-1])},
+).having(otherwise=SMALL)
+# Those of true labels, and Figure 3(c).
+true_labels = claims.about("wu2022dissecting", "Figure 2", "Figure 11")
+random_labels = claims.about("wu2022dissecting", "Figure 3")
+
+
+def _networks(reading: Reading) -> list[Case]:
+    return [{"network": name} for name in reading.networks]
+
+
+def _plain(reading: Reading) -> list[Case]:
+    return [{"network": name} for name in reading.plain]
+
+
+def _normalised(reading: Reading) -> list[Case]:
+    return [{"network": name} for name in reading.normalised]
+
+
+def _pairs(reading: Reading) -> list[Case]:
+    """Those with batch normalisation of which the other one is there, too."""
+    names = [name.removesuffix(NORMALISED) for name in reading.normalised]
+    return [{"network": name} for name in names if name in reading.plain]
+
+
+def _matrices(reading: Reading) -> list[Case]:
+    return [{**case, "matrix": name} for case in _plain(reading) for name in ("output", "hessian")]
+
+
+@claims.value("section 3, decoupling conjecture", at_most(0.5, OPEN), each=_networks)
+def conjecture(reading: Reading, network: str) -> Estimate:
+    """{network}: the layer-wise Hessian is nearly the Kronecker product of two expectations
+    (statistic: norm of the difference over that of the Hessian, both spectral, in the layer where
+    it is largest, mean over {seeds} seeds; interval: Student's t).
+    """
+    return estimated(reading.of("spectral", network).max(axis=1))
+
+
+@true_labels.value("section 5.1, Figure 2", at_most(0.25, OPEN), each=_plain)
+def top_values(reading: Reading, network: str) -> Estimate:
+    """{network}: the product has nearly the Hessian's top eigenvalues (statistic: mean relative
+    error of as many as there are classes, less one, in the layer where it is largest, mean over
+    {seeds} seeds; interval: Student's t).
+    """
+    return reading.relative_values(network, reading.top("approximation", network))
+
+
+@true_labels.value("section 5.1, Figure 2", at_least(0.5, OPEN), each=_plain)
+def top_space(reading: Reading, network: str) -> Estimate:
+    """{network}: the product has nearly the Hessian's top eigenspace (statistic: overlap of the
+    spaces of as many eigenvectors as there are classes, less one, in the layer where it is
+    smallest, mean over {seeds} seeds; interval: Student's t).
+    """
+    return estimated(reading.top_overlap(network).min(axis=1))
+
+
+@true_labels.value(
+    "appendix G.4, Figure 28",
+    at_least(10.0, "'highly nontrivial' is taken as ten times what chance gives"),
+    each=_normalised,
+)
+def top_space_is_no_chance(reading: Reading, network: str) -> Estimate:
+    """{network}: with batch normalisation the overlap of the top eigenspaces of the product and the
+    Hessian is still highly nontrivial (statistic: that of as many eigenvectors as there are
+    classes, less one, over that of random spaces, in the layer where it is smallest, mean over
+    {seeds} seeds; interval: Student's t).
+    """
+    return estimated((reading.top_overlap(network) / reading.chance(network)).min(axis=1))
+
+
+@true_labels.value("appendix G.4, Figure 28", at_least(0.0, "a sign"), each=_pairs)
+def worse_with_normalisation(reading: Reading, network: str) -> Estimate:
+    """{network}: with batch normalisation the product has less of the Hessian's top eigenspace
+    (statistic: overlap of the spaces of as many eigenvectors as there are classes, less one, mean
+    over layers, without less with it; mean over {seeds} seeds; interval: Student's t).
+    """
+    without, with_ = (reading.top_overlap(name) for name in (network, network + NORMALISED))
+    return estimated(without.mean(axis=1) - with_.mean(axis=1))
+
+
+@claims.value("section 5.2, Figure 3", at_most(0.25, OPEN), each=_plain)
+def spectra_alike(reading: Reading, network: str) -> Estimate:
+    """{network}: the Hessian's top eigenvalues are those of E[M] times the first of E[x x']
+    (statistic: mean relative error of as many as there are classes, less one, in the layer, of no
+    fewer outputs, where it is largest, mean over {seeds} seeds; interval: Student's t).
+    """
+    first = reading.throughout("input", network)[:, -1, :, :1]
+    top = slice(reading.outliers(network))
+    return reading.relative_values(
+        network, reading.throughout("output", network)[:, -1, :, top] * first
+    )
+
+
+@true_labels.value(
+    "section 5.2, Figure 3(a, b)",
+    at_least(0.5, "more than half of the layers; the paper shows some"),
+    each=_matrices,
+)
+def gap_after_classes(reading: Reading, network: str, matrix: str) -> Estimate:
+    """{network}: the {matrix} has its eigengap after as many eigenvalues as there are classes, less
+    one (statistic: share of layers of more outputs than classes in which the largest ratio of
+    neighbours is there, among twice as many, mean over {seeds} seeds; interval: Student's t).
+    """
+    return _gap(reading, network, matrix)
+
+
+@random_labels.value(
+    "section 5.2, Figure 3(c)",
+    at_most(0.5, "less than half of the layers; the paper shows one"),
+    each=_matrices,
+    otherwise="The networks may not be at a minimum, or have weights enough for all labels.",
+)
+def no_gap_after_classes(reading: Reading, network: str, matrix: str) -> Estimate:
+    """{network}: with random labels the {matrix} has no eigengap after as many eigenvalues as there
+    are classes, less one (statistic: share of layers of more outputs than classes in which the
+    largest ratio of neighbours is there, among twice as many, mean over {seeds} seeds; interval:
+    Student's t).
+    """
+    return _gap(reading, network, matrix)
+
+
+def _gap(reading: Reading, network: str, matrix: str) -> Estimate:
+    if matrix == "hessian":
+        return reading.gap(network, reading.of("hessian", network))
+    return reading.gap(network, reading.throughout("output", network)[:, -1])
+
+
+@true_labels.value(
+    "appendix G.2, Figure 21", at_least(0.9, "'usually' is taken as nine in ten"), each=_plain
+)
+def eigenvectors_are_products(reading: Reading, network: str) -> Estimate:
+    """{network}: matricised, the top eigenvectors are nearly of rank one: their largest singular
+    value is above half of their Frobenius norm (statistic: share of eigenvectors and layers for
+    which it is, mean over {seeds} seeds; interval: Student's t).
+    """
+    return reading.single_products(network)
+
+
+@true_labels.value(
+    "appendix F.3, Figures 11 to 15", at_least(0.5, "more than half of each"), each=_plain
+)
+def along_the_mean(reading: Reading, network: str) -> Estimate:
+    """{network}: the top eigenvectors lie along the first eigenvector of E[x x'] (statistic: their
+    correspondence with it, mean over as many as there are classes, less one, in the layer where it
+    is smallest, mean over {seeds} seeds; interval: Student's t).
+    """
+    return estimated(reading.top("along_first", network).mean(axis=-1).min(axis=1))
+
+
+@true_labels.value(
+    "section 3.1, Tables 6, 7",
+    at_least(0.91, "the smallest in Tables 6 and 7 is 0.910", source="Table 7"),
+    each=_plain,
+)
+def first_input_is_the_mean(reading: Reading, network: str) -> Estimate:
+    """{network}: the first eigenvector of E[x x'] is the mean input (statistic: squared dot product
+    of both, in the layer but the first where it is smallest, mean over {seeds} seeds; interval:
+    Student's t).
+    """
+    return estimated(reading.of("mean_aligned", network)[:, 1:].min(axis=1))
+
+
+@true_labels.value(
+    "section 3.1, appendix F.4, Figure 19",
+    at_least(1.81, "the smallest in Tables 6 and 7", source="Table 7"),
+    each=_plain,
+)
+def input_is_of_rank_one(reading: Reading, network: str) -> Estimate:
+    """{network}: all along training E[x x'] is nearly of rank one (statistic: its first eigenvalue
+    over the second, in the layer but the first and at the kept epoch where it is smallest, mean
+    over {seeds} seeds; interval: Student's t).
+    """
+    return estimated(reading.ratios(network).min(axis=(1, 2)))
+
+
+@true_labels.value(
+    "appendix F.4, Figure 20",
+    at_least(0.5, "more than half, where the paper has all epochs of a layer"),
+    each=_plain,
+)
+def output_has_as_many_as_classes(reading: Reading, network: str) -> Estimate:
+    """{network}: all along training E[M] has around as many large eigenvalues as there are classes
+    (statistic: share of kept epochs, and layers of more outputs than classes, in which the largest
+    ratio of neighbours is within two of there, mean over {seeds} seeds; interval: Student's t).
+    """
+    return reading.about_as_many(network)
+
+
+@true_labels.value(
+    "appendix G.4, Table 9",
+    at_most(0.803, "the largest in Table 9", source="Table 9"),
+    each=_normalised,
+)
+def mean_is_gone(reading: Reading, network: str) -> Estimate:
+    """{network}: with batch normalisation the first eigenvector of E[x x'] is not the mean input
+    (statistic: squared dot product of both, in the fully connected layer but the first where it is
+    largest, mean over {seeds} seeds; interval: Student's t).
+    """
+    return estimated(reading.of_kind("mean_aligned", network, "fc").max(axis=1))
+
+
+@true_labels.value(
+    "appendix G.4, Table 9",
+    at_most(1.89, "the largest in Table 9", source="Table 9"),
+    each=_normalised,
+)
+def rank_one_is_gone(reading: Reading, network: str) -> Estimate:
+    """{network}: with batch normalisation E[x x'] is not nearly of rank one (statistic: its first
+    eigenvalue over the second, in the fully connected layer but the first where it is largest, mean
+    over {seeds} seeds; interval: Student's t).
+    """
+    return estimated(reading.of_kind("spectral_ratio", network, "fc").max(axis=1))
+
+
+def _rows(reading: Reading) -> Iterator[Case]:
+    """The printed rows of a study's networks and data, a case for each of the two quantities."""
+    for row in rows_of(reading):
+        for quantity, name in QUANTITIES.items():
+            values = reading.of_kind(name, row.network, row.kind)
+            printed: Printed = getattr(row, quantity)
+            yield {
+                "table": row.table,
+                "dataset": row.dataset,
+                "network": row.network,
+                "kind": row.kind,
+                "quantity": quantity,
+                "printed": f"{printed.mean:g} ({printed.least:g} to {printed.most:g})",
+                "measured": f"{values.min():.4g} to {values.max():.4g}",
+                "range": printed,
+            }
+
+
+def _printed_range(case: Case) -> Bound:
+    """From the smallest to the largest that is printed, with the last digit's rounding."""
+    _, least, most = case["range"]
+    return equal_to(
+        (least + most) / 2,
+        "the mean is within the range that is printed",
+        tolerance=(most - least) / 2 + ROUNDED[case["quantity"]],
+        source=f"Table {case['table']}",
+    )
+
+
+@true_labels.value(
+    "appendices F.1 and G.4, Table {table}",
+    _printed_range,
+    each=_rows,
+    name="table-{table}-{dataset}-{network}-{kind}-{quantity}",
+)
+def row_of_a_table(
+    reading: Reading, network: str, kind: str, quantity: str, **row: object
+) -> Estimate:
+    """{dataset}, {network}: of the {kind} layers but the first, {quantity} is {printed} (statistic:
+    mean over layers and {seeds} seeds, of which single ones are {measured}; interval: Student's t
+    over seeds).
+    """
+    return estimated(reading.of_kind(QUANTITIES[quantity], network, kind).mean(axis=1))
+
+
+@claims.value(
+    "section 3, beyond the paper",
+    at_most(1.5, "half as much again", source="ours: what any Kronecker product can reach"),
+    each=_networks,
+)
+def nearly_the_nearest(reading: Reading, network: str) -> Estimate:
+    """{network}: hardly another Kronecker product comes closer to the Hessian (statistic: its
+    distance over that of the nearest one, both in the Frobenius norm, in the layer where it is
+    largest, mean over {seeds} seeds; interval: Student's t).
+    """
+    errors = [reading.frobenius(network, name) for name in ("missed", "nearest_missed")]
+    return estimated((errors[0] / errors[1]).max(axis=1))
+
+
+@claims.value(
+    "section 3, beyond the paper",
+    at_most(0.1, "a tenth", source="ours: what a user of the nearest product gains"),
+    each=_networks,
+)
+def nearest_has_no_more_of_the_top(reading: Reading, network: str) -> Estimate:
+    """{network}: the nearest Kronecker product has hardly more of the Hessian's top eigenspace
+    (statistic: its overlap less that of the product of the expectations, of as many eigenvectors as
+    there are classes, less one, mean over layers and {seeds} seeds; interval: Student's t).
+    """
+    gained = reading.top_overlap(network, "nearest_overlap") - reading.top_overlap(network)
+    return estimated(gained.mean(axis=1))
