@@ -1,6 +1,7 @@
 """Arrays of items that differ in some labels, as one array for each name."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -41,5 +42,6 @@ def gathered(parts: Sequence[Arrays], axes: Sequence[str]) -> Arrays:
             if name in part:
                 place = [values.index(part[axis].item()) for axis, values in labels.items()]
                 own = tuple(slice(length) for length in part[name].shape)
-                found[name][(*place, ...)][own] = part[name]
+                whole: Any = found[name]
+                whole[(*place, ...)][own] = part[name]
     return found
