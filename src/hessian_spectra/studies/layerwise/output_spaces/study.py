@@ -10,7 +10,6 @@ mean Jacobian ``E[G]`` of the scores by the layer's outputs in the place of ``S 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,18 @@ from torch import Tensor, nn
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.networks.base import shared
-from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
-from hessian_spectra.networks.tools.result import Networks
+from hessian_spectra.networks.classifiers import KeptClassifier
 from hessian_spectra.results import Arrays
-from hessian_spectra.studies.base import EnsembleStudyConfig
-from hessian_spectra.studies.layerwise.gathering import gathered
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.studies.layerwise.ensembles import (
+    LABELS,
+    ClassifierStudyConfig,
+    batches_of,
+    each_network,
+    gathered,
+)
+from hessian_spectra.validation import require_at_least
 from hessian_spectra.work import FanOut, Item
 
-# Batches are of so many images.
-BATCH = 500
 Batches = list[tuple[Tensor, Tensor]]
 
 
@@ -44,16 +45,11 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, EnsembleStudyConfig):
+class Config(Settings, ClassifierStudyConfig):
     """The study's configuration."""
 
     def __post_init__(self) -> None:
         require_at_least(0, self, "images")
-
-    def require_networks(self, networks: Any) -> None:
-        """Refuse networks that are no classifiers, or of which no weights are kept."""
-        there = hasattr(networks, "networks") and bool(getattr(networks, "kept", ()))
-        require(there, "ensemble", "classifiers of which weights are kept", self.ensemble)
 
 
 def products_behind(model: nn.Module) -> dict[str, Tensor]:
@@ -140,9 +136,7 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
         :func:`measure_layer` gives, ``(L,)``; ``layer (L,)``, their names, and ``outputs (L,)``,
         their sizes; and the labels.
     """
-    model, count = kept.load(), settings.images or None
-    inputs, classes = kept.samples()
-    batches = list(zip(inputs[:count].split(BATCH), classes[:count].split(BATCH), strict=True))
+    model, batches = kept.load(), batches_of(kept, settings.images)
     behind = dict(reversed(products_behind(model).items()))
     softmax, jacobians = expectations(model, batches, list(behind))
     problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
@@ -221,18 +215,7 @@ def _basis(rows: Tensor, dimensions: int) -> Tensor | None:
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
-    """Each architecture with each seed at each epoch whose weights are kept."""
-    assert isinstance(networks, Networks)
-    settings = Settings(**shared(Settings, config))
-    labels = (networks[name].tolist() for name in ("network", "seed", "kept"))
-    return [
-        {
-            "kept": kept_classifier(networks, network, seed, epoch),
-            "labels": {"network": network, "seed": seed, "epoch": epoch},
-            "settings": settings,
-        }
-        for network, seed, epoch in product(*labels)
-    ]
+    return each_network(networks, Settings(**shared(Settings, config)))
 
 
 def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
@@ -243,7 +226,7 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         and ``epoch (E,)``; those of :func:`measure`, ``(A, S, E, L)``, but ``layer`` and
         ``outputs (A, L)``, and ``classes ()``.
     """
-    found = gathered(parts, ("network", "seed", "epoch"))
+    found = gathered(parts, LABELS)
     for name in ("layer", "outputs"):
         found[name] = found[name][:, 0, 0]
     return found | {"classes": parts[0]["classes"]}
