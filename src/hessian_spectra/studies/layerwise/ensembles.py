@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_spectra.networks.tools.result import Networks
@@ -52,11 +52,16 @@ def each_network(networks: Arrays, settings: Any) -> list[Item]:
     ]
 
 
-def batches_of(kept: KeptClassifier, images: int) -> list[tuple[Tensor, Tensor]]:
-    """What a network was trained on in batches, the first so many images; 0 for all."""
+def in_float64(kept: KeptClassifier, images: int) -> tuple[nn.Module, list[tuple[Tensor, Tensor]]]:
+    """A network and what it was trained on in batches, the first so many images; 0 for all.
+
+    Where a network is sure of its classes, ``p (1 − p)`` is what is left of the rounding of p:
+    float32 leaves products with the Hessian two digits.
+    """
     count = images or None
-    parts = (values[:count].split(BATCH) for values in kept.samples())
-    return list(zip(*parts, strict=True))
+    inputs, classes = kept.samples()
+    parts = inputs[:count].double().split(BATCH), classes[:count].split(BATCH)
+    return kept.load().double(), list(zip(*parts, strict=True))
 
 
 def gathered(parts: Sequence[Arrays], axes: Sequence[str]) -> Arrays:

@@ -20,9 +20,9 @@ from hessian_spectra.results import Arrays
 from hessian_spectra.studies.layerwise.ensembles import (
     LABELS,
     ClassifierStudyConfig,
-    batches_of,
     each_network,
     gathered,
+    in_float64,
 )
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item
@@ -71,8 +71,8 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
         ``forms (2, t)``, the eigenvalues by each of :data:`FORMS`, and ``overlap (2, t)`` of the
         first k eigenvectors for each k; ``parameters`` and ``classes``; and the labels.
     """
-    batches = batches_of(kept, settings.images)
-    problem = cv.Problem(kept.load(), nn.CrossEntropyLoss(), batches)
+    model, batches = in_float64(kept, settings.images)
+    problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
     full = cv.full_output_hessian(problem)
     k = min(settings.top, len(full.matrix))
     exact = cv.top_eigenpairs(cv.hessian(problem), k, tol=settings.tolerance, seed=settings.seed)

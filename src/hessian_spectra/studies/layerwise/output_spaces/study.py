@@ -23,9 +23,9 @@ from hessian_spectra.results import Arrays
 from hessian_spectra.studies.layerwise.ensembles import (
     LABELS,
     ClassifierStudyConfig,
-    batches_of,
     each_network,
     gathered,
+    in_float64,
 )
 from hessian_spectra.validation import require_at_least
 from hessian_spectra.work import FanOut, Item
@@ -136,7 +136,7 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
         :func:`measure_layer` gives, ``(L,)``; ``layer (L,)``, their names, and ``outputs (L,)``,
         their sizes; and the labels.
     """
-    model, batches = kept.load(), batches_of(kept, settings.images)
+    model, batches = in_float64(kept, settings.images)
     behind = dict(reversed(products_behind(model).items()))
     softmax, jacobians = expectations(model, batches, list(behind))
     problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
