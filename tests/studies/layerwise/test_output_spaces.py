@@ -7,7 +7,7 @@ from torch import nn
 
 from hessian_spectra.networks import classifiers
 from hessian_spectra.networks.tools.result import Networks
-from hessian_spectra.studies.layerwise.ensembles import gathered
+from hessian_spectra.studies.layerwise.gathering import gathered
 from hessian_spectra.studies.layerwise.output_spaces import study
 from hessian_spectra.work import Run
 

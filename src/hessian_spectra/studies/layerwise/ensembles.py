@@ -1,6 +1,5 @@
-"""What the studies of trained classifiers share: their networks, one an item, and the arrays."""
+"""What studies of trained classifiers share: their networks, each an item."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -20,9 +19,6 @@ BATCH = 500
 # What tells the networks of an ensemble apart.
 LABELS = ("network", "seed", "epoch")
 
-# What stands where an item lacks what others have, by the kind of its array.
-EMPTY = {"U": "", "i": 0}
-
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierStudyConfig(EnsembleStudyConfig):
@@ -34,14 +30,14 @@ class ClassifierStudyConfig(EnsembleStudyConfig):
         require(there, "ensemble", "classifiers of which weights are kept", self.ensemble)
 
 
-def each_network(networks: Arrays, settings: Any) -> list[Item]:
-    """An item for each architecture with each seed at each kept epoch.
+def each_network(networks: Arrays, settings: Any, epochs: np.ndarray) -> list[Item]:
+    """An item for each architecture with each seed at some of the kept epochs.
 
     Returns:
         Of each its ``kept`` network, its ``labels``, and the ``settings``.
     """
     assert isinstance(networks, Networks)
-    values = (networks[name].tolist() for name in ("network", "seed", "kept"))
+    values = networks["network"].tolist(), networks["seed"].tolist(), epochs.tolist()
     return [
         {
             "kept": kept_classifier(networks, network, seed, epoch),
@@ -62,39 +58,3 @@ def in_float64(kept: KeptClassifier, images: int) -> tuple[nn.Module, list[tuple
     inputs, classes = kept.samples()
     parts = inputs[:count].double().split(BATCH), classes[:count].split(BATCH)
     return kept.load().double(), list(zip(*parts, strict=True))
-
-
-def gathered(parts: Sequence[Arrays], axes: Sequence[str]) -> Arrays:
-    """The arrays of all items, their axes the labels that tell the items apart and then their own.
-
-    Where items have arrays of other lengths, or lack one, the rest is NaN, 0 or "".
-
-    Args:
-        parts: of each item its arrays, a single value for each label among them.
-        axes: the labels, the first one varying slowest.
-
-    Returns:
-        For each label its values, in the order in which they first come; each other array as
-        ``(*labels, ...)``.
-
-    Example:
-        >>> rows = [{"seed": np.array(s), "value": np.arange(s)} for s in (2, 1)]
-        >>> found = gathered(rows, ["seed"])
-        >>> found["seed"].tolist(), found["value"].tolist()
-        ([2, 1], [[0, 1], [0, 0]])
-    """
-    labels = {axis: list(dict.fromkeys(part[axis].item() for part in parts)) for axis in axes}
-    counts = tuple(map(len, labels.values()))
-    found = {axis: np.array(values) for axis, values in labels.items()}
-    for name in dict.fromkeys(name for part in parts for name in part if name not in labels):
-        arrays = [part[name] for part in parts if name in part]
-        lengths = np.max([array.shape for array in arrays], axis=0)
-        empty = EMPTY.get(arrays[0].dtype.kind, np.nan)
-        found[name] = np.full((*counts, *lengths), empty, dtype=np.result_type(*arrays))
-        for part in parts:
-            if name in part:
-                place = [values.index(part[axis].item()) for axis, values in labels.items()]
-                own = tuple(slice(length) for length in part[name].shape)
-                whole: Any = found[name]
-                whole[(*place, ...)][own] = part[name]
-    return found

@@ -8,26 +8,26 @@ lengths of their mean inputs first.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from torch import nn
 
 from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.layerwise.full_output import Form
 from hessian_spectra.networks.base import shared
 from hessian_spectra.networks.classifiers import KeptClassifier
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.layerwise.ensembles import (
-    LABELS,
     ClassifierStudyConfig,
     each_network,
-    gathered,
     in_float64,
 )
+from hessian_spectra.studies.layerwise.gathering import gathered
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item
 
-FORMS = ("corrected", "printed")
+FORMS: tuple[Form, ...] = get_args(Form)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,19 +92,21 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
-    return each_network(networks, Settings(**shared(Settings, config)))
+    """Each network after its training."""
+    return each_network(networks, Settings(**shared(Settings, config)), networks["kept"][-1:])
 
 
 def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
     """The arrays of all networks.
 
     Returns:
-        For A architectures, S seeds, E epochs: ``network (A,)``, ``seed (S,)`` and ``epoch (E,)``;
-        those of :func:`measure`, ``(A, S, E, ...)``, but ``parameters (A,)`` and ``classes ()``;
-        ``form (2,)``, the names of the forms.
+        For A architectures and S seeds: ``network (A,)``, ``seed (S,)`` and ``epoch ()``; those of
+        :func:`measure`, ``(A, S, ...)``, but ``parameters (A,)`` and ``classes ()``; ``form (2,)``,
+        the names of the forms.
     """
-    found = gathered(parts, LABELS)
-    found["parameters"] = found["parameters"][:, 0, 0]
+    found = gathered(parts, ("network", "seed"))
+    found["parameters"] = found["parameters"][:, 0]
+    found["epoch"] = parts[0]["epoch"]
     return found | {"classes": parts[0]["classes"], "form": np.array(FORMS)}
 
 

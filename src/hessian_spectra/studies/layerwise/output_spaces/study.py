@@ -24,9 +24,9 @@ from hessian_spectra.studies.layerwise.ensembles import (
     LABELS,
     ClassifierStudyConfig,
     each_network,
-    gathered,
     in_float64,
 )
+from hessian_spectra.studies.layerwise.gathering import gathered
 from hessian_spectra.validation import require_at_least
 from hessian_spectra.work import FanOut, Item
 
@@ -215,7 +215,7 @@ def _basis(rows: Tensor, dimensions: int) -> Tensor | None:
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
-    return each_network(networks, Settings(**shared(Settings, config)))
+    return each_network(networks, Settings(**shared(Settings, config)), networks["kept"])
 
 
 def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
