@@ -5,11 +5,9 @@ import pytest
 import torch
 from torch import nn
 
-from hessian_spectra.networks import classifiers
-from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.studies.layerwise.gathering import gathered
 from hessian_spectra.studies.layerwise.output_spaces import study
-from hessian_spectra.work import Run
+from tests.studies.layerwise import small_classifiers
 
 CLASSES = 3
 
@@ -125,22 +123,10 @@ def test_where_there_is_no_such_space_nothing_is_known():
 
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("networks")
-    draws = np.random.default_rng(0)
-    data = {
-        "sources": np.array(["made"]),
-        "made/images": draws.integers(0, 255, (20, 2, 2, 1)).astype(np.uint8),
-        "made/labels": np.arange(20) % CLASSES,
-    }
-    config = classifiers.Config(
-        kind="classifiers", seed=3, data="made", networks=["F-4", "F-5^2-BN"], seeds=2, epochs=2,
-        batch_size=8, learning_rate=0.1, momentum=0.0, weight_decay=0.0, kept=[0, 2],
+    return small_classifiers.ensemble(
+        tmp_path_factory.mktemp("networks"), networks=["F-4", "F-5^2-BN"], seeds=2, shape=(2, 2),
+        epochs=2, kept=[0, 2],
     )  # fmt: skip
-    parts = []
-    for number, item in enumerate(classifiers.train.items(config, data)):
-        run = Run(folder=folder / str(number), checkpoint=None)
-        parts.append(classifiers.train.compute(**item, run=run))
-    return Networks(classifiers.train.gather(config, parts), folder)
 
 
 def study_config(**changes):

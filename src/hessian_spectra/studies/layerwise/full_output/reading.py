@@ -1,0 +1,54 @@
+"""The full Hessian's top beside its forms, as figure and claims read it."""
+
+import numpy as np
+
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.results import StudyArrays
+from hessian_spectra.statistics import student_mean
+
+CORRECTED, PRINTED = "corrected", "printed"
+
+
+class Reading(StudyArrays):
+    """Quantities of A architectures and S seeds after training, t eigenpairs of each."""
+
+    @property
+    def networks(self) -> list[str]:
+        """The architectures."""
+        return [str(name) for name in self["network"]]
+
+    @property
+    def outliers(self) -> int:
+        """``c − 1``, as many outliers as the paper expects for c classes.
+
+        Raises:
+            NothingToMeasure: the study has fewer eigenvalues.
+        """
+        count = int(self["classes"]) - 1
+        if not 1 <= count <= self["hessian"].shape[-1]:
+            raise NothingToMeasure(f"this configuration has fewer than {count} eigenvalues")
+        return count
+
+    def of(self, name: str, network: str, form: str = "") -> np.ndarray:
+        """An array of an architecture, ``(S, t)``; of one form where there are several."""
+        found = self[name][self.networks.index(network)]
+        return np.asarray(found[:, self["form"].tolist().index(form)] if form else found)
+
+    def value_error(self, network: str, form: str) -> Estimate:
+        """The mean relative error of the top ``c − 1`` eigenvalues, mean over seeds."""
+        top = slice(self.outliers)
+        exact = self.of("hessian", network)[:, top]
+        errors = np.abs(self.of("forms", network, form)[:, top] / exact - 1)
+        return Estimate(*map(float, student_mean(errors.mean(axis=1))))
+
+    def space(self, network: str, form: str) -> Estimate:
+        """The overlap of the top ``c − 1`` spaces, mean over seeds."""
+        overlaps = self.of("overlap", network, form)[:, self.outliers - 1]
+        return Estimate(*map(float, student_mean(overlaps)))
+
+    def gained(self, network: str) -> Estimate:
+        """By how much the overlap of the corrected form is larger, mean over seeds."""
+        one, other = (
+            self.of("overlap", network, form)[:, self.outliers - 1] for form in (CORRECTED, PRINTED)
+        )
+        return Estimate(*map(float, student_mean(one - other)))
