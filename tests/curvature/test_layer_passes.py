@@ -1,5 +1,6 @@
 """Second derivatives by outputs as squares, and the sums of what they give."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,6 +27,30 @@ def test_the_cross_entropy_of_c_classes_takes_one_pass_less():
     p = torch.softmax(normal(20, 5), dim=1)
     roots = square_roots(torch.diag_embed(p) - p[:, :, None] * p[:, None, :])
     assert roots.vectors.shape == (20, 5, 4)
+
+
+@pytest.mark.parametrize("steepness", [1, 8, 30])
+def test_confident_samples_take_no_more_passes_in_float32(steepness):
+    """What they leave of the likeliest class is rounding, and so is a sum that cancels."""
+    p = torch.softmax(steepness * normal(50, 5), dim=1)
+    matrices = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]
+    roots = square_roots(matrices.float())
+    assert roots.vectors.shape == (50, 5, 4)
+    assert bool((roots.signs == 1).all())
+    again = roots.vectors @ roots.vectors.mT
+    torch.testing.assert_close(again.double(), matrices, rtol=0, atol=1e-6)
+
+
+def test_samples_of_several_kinds_are_each_written_as_squares():
+    p = torch.softmax(normal(2, 4), dim=1)
+    some = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]
+    full = torch.diag(torch.tensor([3.0, -2.0, 1.0, 0.5])).double()
+    for others, count in (([torch.zeros(4, 4).double()], 3), ([full], 4)):
+        matrices = torch.stack([*some, *others])
+        roots = square_roots(matrices)
+        assert roots.vectors.shape == (3, 4, count)
+        again = (roots.vectors * roots.signs[:, None]) @ roots.vectors.mT
+        torch.testing.assert_close(again, matrices, rtol=0, atol=1e-12)
 
 
 @settings(deadline=None)

@@ -49,7 +49,7 @@ def square_roots(matrices: Tensor) -> Roots:
     """Write matrices as signed sums of few squares.
 
     Those of rank ``K − 1`` without a negative eigenvalue, as the cross-entropy of K classes has
-    them, by Cholesky's factor of all rows and columns but the last; others by their eigenvectors.
+    them, by Cholesky's factor of all rows and columns but one; others by their eigenvectors.
 
     Args:
         matrices: ``(n, K, K)``, symmetric.
@@ -60,19 +60,49 @@ def square_roots(matrices: Tensor) -> Roots:
         >>> roots.vectors.shape
         torch.Size([1, 3, 2])
     """
+    samples, size = matrices.shape[:2]
+    vectors, left = _without_one(matrices)
     scale = matrices.diagonal(dim1=1, dim2=2).abs().amax(dim=1)
-    floor = _ROUNDING * matrices.shape[1] * torch.finfo(matrices.dtype).eps * scale
-    factor, failed = torch.linalg.cholesky_ex(matrices[:, :-1, :-1])
-    if not bool(failed.any()):
-        last = torch.linalg.solve_triangular(factor, matrices[:, :-1, -1:], upper=False)
-        left = matrices[:, -1, -1] - last.square().sum(dim=(1, 2))
-        if bool((left.abs() <= floor).all()):
-            vectors = torch.cat([factor, last.mT], dim=1)
-            return Roots(vectors=vectors, signs=vectors.new_ones(len(vectors), vectors.shape[2]))
-    values, basis = torch.linalg.eigh(matrices)
-    kept = (values.abs() > floor[:, None]).any(dim=0)
-    values, basis = values[:, kept], basis[:, :, kept]
-    return Roots(vectors=basis * values.abs().sqrt()[:, None, :], signs=values.sign())
+    # A probability near 1 is rounded as one of 1/2 is, whatever is left of its sample's curvature.
+    floor = torch.finfo(matrices.dtype).eps * torch.maximum(
+        _ROUNDING * size * scale, 10 * scale.max()
+    )
+    good = left.abs() <= floor
+    if bool(good.all()):
+        return Roots(vectors=vectors, signs=vectors.new_ones(samples, size - 1))
+    values, basis = torch.linalg.eigh(matrices[~good])
+    order = values.abs().argsort(dim=1, descending=True)
+    values, basis = values.gather(1, order), basis.gather(2, order[:, None].expand_as(basis))
+    rank = int((values.abs() > floor[~good, None]).any(dim=0).sum())
+    count = max(rank, size - 1) if bool(good.any()) else rank
+    found = matrices.new_zeros(samples, size, count)
+    signs = matrices.new_ones(samples, count)
+    if bool(good.any()):
+        found[good, :, : size - 1] = vectors[good]
+    found[~good, :, :rank] = (basis * values.abs().sqrt()[:, None])[:, :, :rank]
+    signs[~good, :rank] = torch.where(values[:, :rank] < 0, -1.0, 1.0).to(signs)
+    return Roots(vectors=found, signs=signs)
+
+
+def _without_one(matrices: Tensor) -> tuple[Tensor, Tensor]:
+    """Factors ``(n, K, K − 1)``, and what they leave of one entry, NaN where there is none.
+
+    The row of the largest entry is left out, which of the cross-entropy is that of the likeliest
+    class: with it the others would nearly cancel.
+    """
+    samples, size = matrices.shape[:2]
+    largest = matrices.diagonal(dim1=1, dim2=2).abs().argmax(dim=1)
+    # The largest and the last change places.
+    places = torch.arange(size, device=matrices.device).repeat(samples, 1)
+    places[:, -1] = largest
+    places.scatter_(1, largest[:, None], size - 1)
+    rows = places[:, :, None].expand_as(matrices)
+    changed = matrices.gather(1, rows).gather(2, rows.mT)
+    factor, failed = torch.linalg.cholesky_ex(changed[:, :-1, :-1])
+    last = torch.linalg.solve_triangular(factor, changed[:, :-1, -1:], upper=False)
+    left = changed[:, -1, -1] - last.square().sum(dim=(1, 2))
+    vectors = torch.cat([factor, last.mT], dim=1).gather(1, rows[:, :, :-1])
+    return vectors, left.where(failed == 0, torch.nan)
 
 
 @dataclass(frozen=True, kw_only=True)
