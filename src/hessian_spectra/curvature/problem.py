@@ -22,6 +22,7 @@ from hessian_spectra.curvature.network import (
     split,
     undisturbed,
 )
+from hessian_spectra.curvature.rows import all_finite
 from hessian_spectra.curvature.selection import (
     Selection,
     named_parameters,
@@ -377,9 +378,7 @@ def _require_pair(number: int, batch: Batch, dtype: torch.dtype) -> None:
                 raise ValueError(
                     f"{where}: expected {name} of the parameters' type {dtype}, got {tensor.dtype}"
                 )
-            if tensor.device.type == "meta" or _sum_is_finite(tensor):
-                continue
-            if not torch.isfinite(tensor).all():
+            if tensor.device.type != "meta" and not all_finite(tensor):
                 raise ValueError(f"{where}: expected finite {name}, got NaN or infinity")
 
 
@@ -388,12 +387,5 @@ def _require_tensors(number: int, batch: Batch) -> None:
     for tensor in tensors(batch):
         if tensor.device.type == "meta":
             raise ValueError(f"data, batch {number}: expected tensors with values, got one on meta")
-        if not tensor.is_floating_point() or _sum_is_finite(tensor):
-            continue
-        if bool(tensor.isnan().any()):
+        if tensor.is_floating_point() and not all_finite(tensor) and bool(tensor.isnan().any()):
             raise ValueError(f"data, batch {number}: expected finite numbers, got NaN")
-
-
-def _sum_is_finite(tensor: Tensor) -> bool:
-    """Whether a sum is, and with it each summand; it costs far less than to look at each."""
-    return bool(tensor.sum().isfinite())

@@ -28,6 +28,11 @@ def norm(vector: Tensor) -> float:
     return float(gram(vector[None], vector[None])) ** 0.5
 
 
+def all_finite(tensor: Tensor) -> bool:
+    """Whether all numbers are, as they are if their sum is, which costs far less to know."""
+    return bool(tensor.sum().isfinite()) or bool(tensor.isfinite().all())
+
+
 class Rows:
     """A growing list of vectors ``(p,)``, kept as the rows of a few matrices.
 

@@ -18,6 +18,7 @@ from hessian_spectra.curvature.network import (
     undisturbed,
 )
 from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.rows import all_finite, gram, norm
 from hessian_spectra.seeding import generator
 
 # A product as differences see it: (network, direction, step) -> vector (p,).
@@ -64,7 +65,7 @@ def check_repeatable(problem: Problem) -> None:
     network = problem.fixed()
     with undisturbed(problem.device):
         gradient, again = problem.gradient(network), problem.gradient(network)
-    if not torch.isfinite(gradient).all():
+    if not all_finite(gradient):
         raise OperatorError("the gradient of the loss is not finite at these parameters")
     length = float(flatten(network.parameters).detach().norm())
     # At a minimum the gradient is rounding; what cancels there is as large as the loss over θ.
@@ -158,9 +159,9 @@ def _check(
         gradient = problem.gradient(own)
     length = float(flatten(own.parameters).detach().norm()) or 1.0
     del own
-    if not torch.isfinite(gradient).all():
+    if not all_finite(gradient):
         raise OperatorError(f"{name}: the gradient of the loss is not finite at these parameters")
-    if not all(bool(torch.isfinite(product).all()) for product in products):
+    if not all(map(all_finite, products)):
         raise OperatorError(f"{name}: a product with a random vector is not finite")
     asymmetry = _asymmetry(directions, products)
     if asymmetry > tolerances.symmetry:
@@ -185,15 +186,15 @@ def _check(
 
 
 def _direction(problem: Problem, number: int) -> Tensor:
-    draw = torch.randn(problem.size, generator=generator(number, "self-check"), dtype=torch.float64)
-    return draw.div_(draw.norm()).to(problem.dtype).to(problem.device)
+    draw = torch.randn(problem.size, generator=generator(number, "self-check"), dtype=problem.dtype)
+    return draw.div_(norm(draw)).to(problem.device)
 
 
 def _asymmetry(directions: list[Tensor], products: list[Tensor]) -> float:
     """|u'Hv − v'Hu| over what the dot product of a unit vector with such a product typically is."""
     (u, v), (Hu, Hv) = directions, products
-    difference = float((u.double() @ Hv.double() - v.double() @ Hu.double()).abs())
-    typical = float(Hu.double().norm() + Hv.double().norm()) / len(u) ** 0.5
+    difference = abs(float(gram(u[None], Hv[None]) - gram(v[None], Hu[None])))
+    typical = (norm(Hu) + norm(Hv)) / len(u) ** 0.5
     return difference / typical if typical else 0.0
 
 
