@@ -29,7 +29,7 @@ _ROUNDING = 100.0
 # Second derivatives by the outputs of a batch's samples that take more bytes are refused.
 _LARGEST = 4 << 30
 # Rows of a symmetric matrix that are computed together, from the diagonal on.
-_STRIP = 128
+_STRIP = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,11 +98,13 @@ def _without_one(matrices: Tensor) -> tuple[Tensor, Tensor]:
     places.scatter_(1, largest[:, None], size - 1)
     rows = places[:, :, None].expand_as(matrices)
     changed = matrices.gather(1, rows).gather(2, rows.mT)
-    factor, failed = torch.linalg.cholesky_ex(changed[:, :-1, :-1])
-    last = torch.linalg.solve_triangular(factor, changed[:, :-1, -1:], upper=False)
-    left = changed[:, -1, -1] - last.square().sum(dim=(1, 2))
-    vectors = torch.cat([factor, last.mT], dim=1).gather(1, rows[:, :, :-1])
-    return vectors, left.where(failed == 0, torch.nan)
+    last = changed[:, -1, -1].clone()
+    # With as much as that to spare the last column is there as well, and is not looked at.
+    changed[:, -1, -1] += last.abs()
+    factor, failed = torch.linalg.cholesky_ex(changed)
+    vectors = factor[:, :, :-1]
+    left = (last - vectors[:, -1].square().sum(dim=1)).where(failed == 0, torch.nan)
+    return vectors.gather(1, rows[:, :, :-1]), left
 
 
 @dataclass(frozen=True, kw_only=True)
