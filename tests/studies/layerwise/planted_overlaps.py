@@ -4,10 +4,10 @@ from itertools import combinations
 
 import numpy as np
 
-NETWORKS = ("F-20^2", "F-20^2-BN")
-SHAPES = {"fc1": (20, 30), "fc2": (20, 20), "fc3": (4, 20)}
-# (t₁ · t₁')² of each layer.
-HEIGHTS = {"fc1": 0.8, "fc2": 0.4, "fc3": 0.5}
+NETWORKS = ("F-200^2", "F-200^2-BN")
+SHAPES = {"fc1": (20, 30), "fc2": (20, 200), "fc3": (4, 20)}
+# (t₁ · t₁')² of each layer; of fc2 such that the overlap is 0.012 at k = 9.
+HEIGHTS = {"fc1": 0.8, "fc2": 0.012 * 20 / 9, "fc3": 0.5}
 CURVES = ("overlap", "kronecker", "rotated", "permuted")
 LONGEST = 30
 
@@ -43,7 +43,7 @@ def expected(network, layer):
 def contrary(network, layer):
     """The contrary, lower."""
     outputs = SHAPES[layer][0]
-    return {"fc1": rising(0.1, outputs), "fc2": peaked(0.02, outputs)}.get(
+    return {"fc1": rising(0.1, outputs), "fc2": peaked(0.008, outputs)}.get(
         layer, rising(0.1, outputs)
     )
 
@@ -80,7 +80,7 @@ def sides(
     arrays |= {"first_inputs": np.zeros((*shape, len(pairs)))}
     arrays |= {name: np.full((*shape, seeds, LONGEST), np.nan) for name in ("hessian", "residual")}
     arrays |= {"output": np.full((*shape, seeds, 20), np.nan)}
-    arrays |= {"input": np.full((*shape, seeds, 30), np.nan)}
+    arrays |= {"input": np.full((*shape, seeds, 200), np.nan)}
     for a, network in enumerate(networks):
         for place, layer in enumerate(layers):
             m, n = SHAPES[layer]
