@@ -289,9 +289,9 @@ def permutations_predict(reading: Reading, network: str, layer: str, of: str) ->
     each=_hidden,
 )
 def factors_tell_the_place(reading: Reading, network: str, layer: str) -> Estimate:
-    """{layer} of {network}: the overlap is largest where the eigenpairs of E[M] and E[x x'] say.
-    Statistic: its mean at the k where that expected over permutations is largest, over the largest
-    mean; interval: {interval}
+    """{layer} of {network}: of the k that are measured the overlap is largest where the eigenpairs
+    of E[M] and E[x x'] say. Statistic: its mean at the k where that expected over permutations is
+    largest, over the largest mean; interval: {interval}
     """
     found = reading.layer(network, layer)
 
