@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from hessian_spectra.networks.classifiers import kept_classifier
+from hessian_spectra.seeding import generator
 from hessian_spectra.studies.layerwise.decoupling import study
 from tests.studies.layerwise import small_classifiers
 
@@ -130,7 +131,7 @@ def test_what_is_measured_throughout_is_that_of_each_epoch(networks, found, epoc
 
 
 def _signs(size):
-    draws = study.generator(0, "probes")
+    draws = generator(0, "probes")
     return torch.randint(0, 2, (3, size), generator=draws, dtype=torch.int8) * 2 - 1
 
 

@@ -1,18 +1,17 @@
 """What wu2022dissecting says of layer-wise Hessians and the decoupling conjecture."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from hessian_spectra.ledger.bounds import Bound, Estimate, at_least, at_most, equal_to
+from hessian_spectra.ledger.bounds import Estimate, at_least, at_most
 from hessian_spectra.ledger.claims import Case, Claims
 from hessian_spectra.studies.layerwise.decoupling.reading import NORMALISED, Reading, estimated
-from hessian_spectra.studies.layerwise.decoupling.tables import ROUNDED, Printed, rows_of
+from hessian_spectra.studies.layerwise.decoupling.tables import QUANTITIES, cases, printed_range
 
 OPEN = "the paper leaves open how much; set after a first look at small networks on digits"
 SMALL = (
     "The paper has networks of hundreds of neurons, trained for 1000 epochs on MNIST or CIFAR-10. "
     "In small ones, and early, the inputs of a layer vary as much as their mean."
 )
-QUANTITIES = {"aligned": "mean_aligned", "ratio": "spectral_ratio"}
 
 claims = Claims(
     Reading,
@@ -31,16 +30,12 @@ true_labels = claims.about("wu2022dissecting", "Figure 2", "Figure 11")
 random_labels = claims.about("wu2022dissecting", "Figure 3")
 
 
-def _networks(reading: Reading) -> list[Case]:
-    return [{"network": name} for name in reading.networks]
+def _each(of: str) -> Callable[[Reading], list[Case]]:
+    """A case for each of some architectures: all ``networks``, ``plain`` or ``normalised``."""
+    return lambda reading: [{"network": name} for name in getattr(reading, of)]
 
 
-def _plain(reading: Reading) -> list[Case]:
-    return [{"network": name} for name in reading.plain]
-
-
-def _normalised(reading: Reading) -> list[Case]:
-    return [{"network": name} for name in reading.normalised]
+NETWORKS, PLAIN, NORMALISED_ONES = map(_each, ("networks", "plain", "normalised"))
 
 
 def _pairs(reading: Reading) -> list[Case]:
@@ -50,10 +45,12 @@ def _pairs(reading: Reading) -> list[Case]:
 
 
 def _matrices(reading: Reading) -> list[Case]:
-    return [{**case, "matrix": name} for case in _plain(reading) for name in ("output", "hessian")]
+    return [
+        {"network": one, "matrix": name} for one in reading.plain for name in ("output", "hessian")
+    ]
 
 
-@claims.value("section 3, decoupling conjecture", at_most(0.5, OPEN), each=_networks)
+@claims.value("section 3, decoupling conjecture", at_most(0.5, OPEN), each=NETWORKS)
 def conjecture(reading: Reading, network: str) -> Estimate:
     """{network}: the layer-wise Hessian is nearly the Kronecker product of two expectations
     (statistic: norm of the difference over that of the Hessian, both spectral, in the layer where
@@ -62,7 +59,7 @@ def conjecture(reading: Reading, network: str) -> Estimate:
     return estimated(reading.of("spectral", network).max(axis=1))
 
 
-@true_labels.value("section 5.1, Figure 2", at_most(0.25, OPEN), each=_plain)
+@true_labels.value("section 5.1, Figure 2", at_most(0.25, OPEN), each=PLAIN)
 def top_values(reading: Reading, network: str) -> Estimate:
     """{network}: the product has nearly the Hessian's top eigenvalues (statistic: mean relative
     error of as many as there are classes, less one, in the layer where it is largest, mean over
@@ -71,7 +68,7 @@ def top_values(reading: Reading, network: str) -> Estimate:
     return reading.relative_values(network, reading.top("approximation", network))
 
 
-@true_labels.value("section 5.1, Figure 2", at_least(0.5, OPEN), each=_plain)
+@true_labels.value("section 5.1, Figure 2", at_least(0.5, OPEN), each=PLAIN)
 def top_space(reading: Reading, network: str) -> Estimate:
     """{network}: the product has nearly the Hessian's top eigenspace (statistic: overlap of the
     spaces of as many eigenvectors as there are classes, less one, in the layer where it is
@@ -83,7 +80,7 @@ def top_space(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "appendix G.4, Figure 28",
     at_least(10.0, "'highly nontrivial' is taken as ten times what chance gives"),
-    each=_normalised,
+    each=NORMALISED_ONES,
 )
 def top_space_is_no_chance(reading: Reading, network: str) -> Estimate:
     """{network}: with batch normalisation the overlap of the top eigenspaces of the product and the
@@ -104,7 +101,7 @@ def worse_with_normalisation(reading: Reading, network: str) -> Estimate:
     return estimated(without.mean(axis=1) - with_.mean(axis=1))
 
 
-@claims.value("section 5.2, Figure 3", at_most(0.25, OPEN), each=_plain)
+@claims.value("section 5.2", at_most(0.25, OPEN), each=PLAIN)
 def spectra_alike(reading: Reading, network: str) -> Estimate:
     """{network}: the Hessian's top eigenvalues are those of E[M] times the first of E[x x']
     (statistic: mean relative error of as many as there are classes, less one, in the layer, of no
@@ -146,13 +143,12 @@ def no_gap_after_classes(reading: Reading, network: str, matrix: str) -> Estimat
 
 
 def _gap(reading: Reading, network: str, matrix: str) -> Estimate:
-    if matrix == "hessian":
-        return reading.gap(network, reading.of("hessian", network))
-    return reading.gap(network, reading.throughout("output", network)[:, -1])
+    of_output = reading.throughout("output", network)[:, -1]
+    return reading.gap(network, of_output if matrix == "output" else reading.of(matrix, network))
 
 
 @true_labels.value(
-    "appendix G.2, Figure 21", at_least(0.9, "'usually' is taken as nine in ten"), each=_plain
+    "appendix G.2, Figure 21", at_least(0.9, "'usually' is taken as nine in ten"), each=PLAIN
 )
 def eigenvectors_are_products(reading: Reading, network: str) -> Estimate:
     """{network}: matricised, the top eigenvectors are nearly of rank one: their largest singular
@@ -163,7 +159,7 @@ def eigenvectors_are_products(reading: Reading, network: str) -> Estimate:
 
 
 @true_labels.value(
-    "appendix F.3, Figures 11 to 15", at_least(0.5, "more than half of each"), each=_plain
+    "appendix F.3, Figures 11 to 15", at_least(0.5, "more than half of each"), each=PLAIN
 )
 def along_the_mean(reading: Reading, network: str) -> Estimate:
     """{network}: the top eigenvectors lie along the first eigenvector of E[x x'] (statistic: their
@@ -176,7 +172,7 @@ def along_the_mean(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "section 3.1, Tables 6, 7",
     at_least(0.91, "the smallest in Tables 6 and 7 is 0.910", source="Table 7"),
-    each=_plain,
+    each=PLAIN,
 )
 def first_input_is_the_mean(reading: Reading, network: str) -> Estimate:
     """{network}: the first eigenvector of E[x x'] is the mean input (statistic: squared dot product
@@ -189,7 +185,7 @@ def first_input_is_the_mean(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "section 3.1, appendix F.4, Figure 19",
     at_least(1.81, "the smallest in Tables 6 and 7", source="Table 7"),
-    each=_plain,
+    each=PLAIN,
 )
 def input_is_of_rank_one(reading: Reading, network: str) -> Estimate:
     """{network}: all along training E[x x'] is nearly of rank one (statistic: its first eigenvalue
@@ -202,7 +198,7 @@ def input_is_of_rank_one(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "appendix F.4, Figure 20",
     at_least(0.5, "more than half, where the paper has all epochs of a layer"),
-    each=_plain,
+    each=PLAIN,
 )
 def output_has_as_many_as_classes(reading: Reading, network: str) -> Estimate:
     """{network}: all along training E[M] has around as many large eigenvalues as there are classes
@@ -215,7 +211,7 @@ def output_has_as_many_as_classes(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "appendix G.4, Table 9",
     at_most(0.803, "the largest in Table 9", source="Table 9"),
-    each=_normalised,
+    each=NORMALISED_ONES,
 )
 def mean_is_gone(reading: Reading, network: str) -> Estimate:
     """{network}: with batch normalisation the first eigenvector of E[x x'] is not the mean input
@@ -228,7 +224,7 @@ def mean_is_gone(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "appendix G.4, Table 9",
     at_most(1.89, "the largest in Table 9", source="Table 9"),
-    each=_normalised,
+    each=NORMALISED_ONES,
 )
 def rank_one_is_gone(reading: Reading, network: str) -> Estimate:
     """{network}: with batch normalisation E[x x'] is not nearly of rank one (statistic: its first
@@ -238,39 +234,10 @@ def rank_one_is_gone(reading: Reading, network: str) -> Estimate:
     return estimated(reading.of_kind("spectral_ratio", network, "fc").max(axis=1))
 
 
-def _rows(reading: Reading) -> Iterator[Case]:
-    """The printed rows of a study's networks and data, a case for each of the two quantities."""
-    for row in rows_of(reading):
-        for quantity, name in QUANTITIES.items():
-            values = reading.of_kind(name, row.network, row.kind)
-            printed: Printed = getattr(row, quantity)
-            yield {
-                "table": row.table,
-                "dataset": row.dataset,
-                "network": row.network,
-                "kind": row.kind,
-                "quantity": quantity,
-                "printed": f"{printed.mean:g} ({printed.least:g} to {printed.most:g})",
-                "measured": f"{values.min():.4g} to {values.max():.4g}",
-                "range": printed,
-            }
-
-
-def _printed_range(case: Case) -> Bound:
-    """From the smallest to the largest that is printed, with the last digit's rounding."""
-    _, least, most = case["range"]
-    return equal_to(
-        (least + most) / 2,
-        "the mean is within the range that is printed",
-        tolerance=(most - least) / 2 + ROUNDED[case["quantity"]],
-        source=f"Table {case['table']}",
-    )
-
-
 @true_labels.value(
     "appendices F.1 and G.4, Table {table}",
-    _printed_range,
-    each=_rows,
+    printed_range,
+    each=cases,
     name="table-{table}-{dataset}-{network}-{kind}-{quantity}",
 )
 def row_of_a_table(
@@ -286,7 +253,7 @@ def row_of_a_table(
 @claims.value(
     "section 3, beyond the paper",
     at_most(1.5, "half as much again", source="ours: what any Kronecker product can reach"),
-    each=_networks,
+    each=NETWORKS,
 )
 def nearly_the_nearest(reading: Reading, network: str) -> Estimate:
     """{network}: hardly another Kronecker product comes closer to the Hessian (statistic: its
@@ -300,7 +267,7 @@ def nearly_the_nearest(reading: Reading, network: str) -> Estimate:
 @claims.value(
     "section 3, beyond the paper",
     at_most(0.1, "a tenth", source="ours: what a user of the nearest product gains"),
-    each=_networks,
+    each=NETWORKS,
 )
 def nearest_has_no_more_of_the_top(reading: Reading, network: str) -> Estimate:
     """{network}: the nearest Kronecker product has hardly more of the Hessian's top eigenspace

@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from hessian_spectra.drawing import style
 from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.studies.layerwise.decoupling import texts
 from hessian_spectra.studies.layerwise.decoupling.reading import NORMALISED, Reading
 
 COLUMNS = 4
@@ -185,7 +186,8 @@ def draw(reading: Reading) -> Figure:
     wide = figure.add_subplot(grid[0, 0].get_gridspec()[2, :])
     _draw_errors(wide, reading)
     style.letter(wide, f"({next(letters)}) error of the product")
-    wide.legend(handles=_points(), loc="lower right", bbox_to_anchor=(1, 1), ncols=3)
+    points = [Line2D([], [], ls="none", markersize=3, **look) for look in ERRORS.values()]
+    wide.legend(handles=points, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)
     for row, name, place in zip(grid[3:], shown, range(len(shown)), strict=True):
         for axes, (side, label) in zip(row[:2], SIDES.items(), strict=True):
             image = _draw_shares(axes, reading[f"{side}_share"][place])
@@ -211,47 +213,9 @@ def _layers(reading: Reading) -> list[Line2D]:
     return [Line2D([], [], color=colour, linewidth=0.9, label=name) for colour, name in pairs]
 
 
-def _points() -> list[Line2D]:
-    return [Line2D([], [], linestyle="none", markersize=3, **look) for look in ERRORS.values()]
-
-
-def _numbers(reading: Reading) -> str:
-    """The worst layers of each architecture."""
-    texts = []
-    for network in reading.networks:
-        spectral = reading.of("spectral", network).mean(axis=0)
-        if not np.isfinite(spectral).all():
-            continue
-        text = f"{network}: error of the product {spectral.min():.2f} to {spectral.max():.2f}"
-        try:
-            overlap = reading.top_overlap(network).mean(axis=0)
-            text += f", overlap {overlap.min():.2f} to {overlap.max():.2f}"
-        except NothingToMeasure:
-            pass
-        texts.append(text)
-    return "; ".join(texts)
-
-
-def _table(reading: Reading) -> str:
-    """What Tables 6, 7 and 9 have of the networks, for the layers but the first."""
-    texts = []
-    for network in reading.networks:
-        for kind in ("fc", "conv"):
-            try:
-                both = [
-                    reading.of_kind(name, network, kind)
-                    for name in ("mean_aligned", "spectral_ratio")
-                ]
-            except NothingToMeasure:
-                continue
-            numbers = [f"{v.mean():.4g} ({v.min():.4g} to {v.max():.4g})" for v in both]
-            texts.append(f"{network}, {kind}: {numbers[0]} and {numbers[1]}")
-    return "; ".join(texts)
-
-
 def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
-    numbers, table = _numbers(reading), _table(reading)
+    numbers, table = texts.numbers(reading), texts.table(reading)
     # How far the eigenpairs are from exact.
     residuals = reading["residual"][np.isfinite(reading["residual"])]
     worst = (

@@ -7,34 +7,32 @@ eigenvectors that are nearly products, an input autocorrelation of nearly rank o
 the Kronecker product that is nearest of all.
 """
 
-import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.layerwise.kronecker import kronecker_spectrum
 from hessian_spectra.networks.base import shared
 from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
-from hessian_spectra.seeding import generator
-from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.studies.base import EnsembleStudyConfig
+from hessian_spectra.studies.layerwise.decoupling.quantities import (
+    Settings,
+    first_input,
+    throughout,
+    whole,
+)
 from hessian_spectra.studies.layerwise.gathering import gathered
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item
 
 # Batches are of so many images.
 BATCH = 500
-# The change of the nearest product at which its search stops, and the residual of a norm.
-ROUGH = 1e-2
 # Items differ in these.
 LABELS = ("network", "seed", "epoch")
 # What is measured at every epoch whose weights are kept; all else is of the last.
@@ -42,25 +40,6 @@ THROUGHOUT = ("output", "input", "squares", "missed")
 SIZES = ("layer", "outputs", "inputs")
 # Of the first seed alone, of the layers that are shown.
 SHARES = ("output_share", "input_share")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What the measurement of a network depends on.
-
-    Args:
-        seed: of the random vectors.
-        top: eigenpairs of each layer, as many as it has.
-        tolerance: relative residual of the eigenpairs.
-        probes: random vectors of the Frobenius norms.
-        images: the Hessian is that of the loss on the first so many; 0 for all.
-    """
-
-    seed: int
-    top: int
-    tolerance: float
-    probes: int
-    images: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +87,7 @@ def measure(
 
     Returns:
         For L layers: ``layer (L,)``, their names, ``outputs (L,)`` and ``inputs (L,)``, the sizes m
-        and d; and of each layer what :func:`_throughout`, :func:`_whole` and :func:`_first_input`
+        and d; and of each layer what :func:`throughout`, :func:`whole` and :func:`first_input`
         give, ``(L, ...)``.
     """
     inputs, classes = kept.samples()
@@ -119,12 +98,12 @@ def measure(
         return cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), list(batches)))
 
     layers = layers_of(settings.images or None)
-    rows = [_throughout(layer, settings) for layer in layers.values()]
+    rows = [throughout(layer, settings) for layer in layers.values()]
     if last:
         few = bool(settings.images) and settings.images < len(inputs)
         everything = layers_of(None) if few else layers
         rows = [
-            row | _whole(layer, settings) | _first_input(everything[name])
+            row | whole(layer, settings) | first_input(everything[name])
             for row, (name, layer) in zip(rows, layers.items(), strict=True)
         ]
     sizes = np.array([layer.shape for layer in layers.values()])
@@ -134,137 +113,6 @@ def measure(
         "outputs": sizes[:, 0],
         "inputs": sizes[:, 1],
         **{name: np.array(label) for name, label in labels.items()},
-    }
-
-
-def _throughout(layer: cv.Layerwise, settings: Settings) -> Arrays:
-    """The factors' top eigenvalues, and the error of their product.
-
-    Returns:
-        With t the ``top``, NaN beyond what the layer has: ``output`` and ``input (t,)``, the
-        eigenvalues of the factors; ``squares (probes,)`` of a random vector's images, and
-        ``missed (probes,)``, those of what the product of the expectations misses of them.
-    """
-    factors = {"output": layer.output_hessian, "input": layer.input_autocorrelation}
-    images = [layer.hessian @ probe for probe in _probes(layer, settings)]
-    return {
-        **{
-            name: _padded(torch.linalg.eigvalsh(factor).flip(0)[: settings.top], settings.top)
-            for name, factor in factors.items()
-        },
-        "squares": np.array([_square(image) for image in images]),
-        "missed": _missed(layer, images, layer.approximation, settings),
-    }
-
-
-def _whole(layer: cv.Layerwise, settings: Settings) -> Arrays:
-    """The two matrices of a layer, by their eigenpairs and their distance.
-
-    Returns:
-        With t the ``top``, NaN beyond what the layer has: ``hessian``, ``approximation``,
-        ``residual``, ``rank_one``, the largest singular value of each matricised eigenvector over
-        its norm, ``along_first``, how much of it lies along the first eigenvector of E[x xᵀ], (t,);
-        ``overlap`` and ``nearest_overlap`` of the first k eigenvectors of the Hessian and of the
-        products of the expectations and the nearest one, for each k, (t,); ``output_share`` and
-        ``input_share`` (t, t), by eigenvector of the Hessian how much of it lies along each one of
-        a factor; ``spectral``, the norm of the difference over that of the Hessian, and its
-        ``spectral_residual``; ``nearest_missed (probes,)`` as ``missed``.
-    """
-    t = settings.top
-    k = min(t, math.prod(layer.shape))
-    exact = _top(layer.hessian, k, tol=settings.tolerance, seed=settings.seed)
-    vectors, product_ = exact.eigenvectors().flip(1), layer.kronecker(k)
-    best = layer.best_kronecker(tolerance=ROUGH)
-    nearest = kronecker_spectrum(best.output, best.inputs, k)
-    images = [layer.hessian @ probe for probe in _probes(layer, settings)]
-    missed = _missed(layer, images, cv.KroneckerOperator(best.output, best.inputs), settings)
-    assert exact.residuals is not None
-    shares = {side: layer.correspondence(vectors, side)[:, :t] for side in ("output", "input")}
-    found = {
-        "hessian": exact.eigenvalues.flip(0),
-        "approximation": product_.eigenvalues.flip(0),
-        "residual": exact.residuals[exact.values.argsort(descending=True)],
-        "rank_one": _largest_singular(layer.matricise(vectors)),
-        "along_first": shares["input"][:, 0],
-        "overlap": cv.subspace_overlaps(vectors, product_.eigenvectors().flip(1)),
-        "nearest_overlap": cv.subspace_overlaps(vectors, nearest.eigenvectors().flip(1)),
-    }
-    return {
-        **{name: _padded(values, t) for name, values in found.items()},
-        **{f"{side}_share": _padded(share, t, t) for side, share in shares.items()},
-        **_spectral(layer, float(exact.eigenvalues[-1]), settings),
-        "nearest_missed": missed,
-    }
-
-
-def _top(matrix: cv.SymmetricOperator, k: int, **how: Any) -> Spectrum:
-    """The top eigenpairs of a matrix."""
-    with warnings.catch_warnings():
-        # Its residual stands beside each eigenvalue.
-        warnings.simplefilter("ignore", cv.ConvergenceWarning)
-        return cv.top_eigenpairs(matrix, k, **how)
-
-
-def _first_input(layer: cv.Layerwise) -> Arrays:
-    """What Tables 6, 7 and 9 have of a layer, over all images.
-
-    Returns:
-        ``mean_aligned``, ``(v₁ · Ê[x])²``, where of several positions Ê[x] is the first left
-        singular vector of E[X]; ``spectral_ratio``, ``λ₁/λ₂`` of E[x xᵀ].
-    """
-    values, vectors = torch.linalg.eigh(layer.input_autocorrelation.double())
-    mean = torch.linalg.svd(layer.input_mean.double(), full_matrices=False).U[:, 0]
-    ratio = values[-1] / values[-2] if len(values) > 1 else torch.tensor(math.nan)
-    return {
-        "mean_aligned": np.array(float((vectors[:, -1] @ mean).square())),
-        "spectral_ratio": np.array(float(ratio)),
-    }
-
-
-def _largest_singular(matrices: Tensor) -> Tensor:
-    """The largest singular value of each ``(k, m, d)`` over its norm, by Gram matrices."""
-    if matrices.shape[1] > matrices.shape[2]:
-        matrices = matrices.mT
-    squares = torch.linalg.eigvalsh(matrices @ matrices.mT)
-    return (squares[:, -1] / squares.sum(dim=1)).clamp(0, 1).sqrt()
-
-
-def _padded(values: Tensor, *shape: int) -> np.ndarray:
-    """In float32, and NaN where there is nothing."""
-    found = np.full(shape, np.nan, dtype=np.float32)
-    found[tuple(slice(length) for length in values.shape)] = values.float().cpu().numpy()
-    return found
-
-
-def _probes(layer: cv.Layerwise, settings: Settings) -> list[Tensor]:
-    """Vectors of random signs."""
-    draws, matrix = generator(settings.seed, "probes"), layer.hessian
-    signs = torch.randint(
-        0, 2, (settings.probes, matrix.shape[0]), generator=draws, dtype=torch.int8
-    )
-    return list(signs.to(matrix.device, matrix.dtype).mul_(2).sub_(1))
-
-
-def _square(image: Tensor) -> float:
-    return float(image.double().square().sum())
-
-
-def _missed(
-    layer: cv.Layerwise, images: Sequence[Tensor], matrix: cv.SymmetricOperator, settings: Settings
-) -> np.ndarray:
-    """The squares that a matrix misses of each probe's image."""
-    pairs = zip(images, _probes(layer, settings), strict=True)
-    return np.array([_square(image - matrix @ probe) for image, probe in pairs])
-
-
-def _spectral(layer: cv.Layerwise, largest: float, settings: Settings) -> Arrays:
-    """The spectral norm of the difference, relative to the Hessian's."""
-    difference = layer.hessian - layer.approximation
-    worst = _top(difference, 1, tol=ROUGH, which="largest magnitude", seed=settings.seed)
-    assert worst.residuals is not None
-    return {
-        "spectral": np.array(float(worst.eigenvalues[0].abs()) / largest),
-        "spectral_residual": np.array(float(worst.residuals[0])),
     }
 
 

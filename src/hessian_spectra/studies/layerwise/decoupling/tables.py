@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from hessian_spectra.ledger.bounds import Bound, equal_to
+from hessian_spectra.ledger.claims import Case
 from hessian_spectra.studies.layerwise.decoupling.reading import Reading
 
 # Half of the last digit that is printed.
 ROUNDED = {"aligned": 0.0005, "ratio": 0.005}
+# The arrays that have the quantities.
+QUANTITIES = {"aligned": "mean_aligned", "ratio": "spectral_ratio"}
 # The data set by the inputs of the first layer and the classes: 28 x 28 pixels, or three colours
 # and a kernel or 32 x 32 pixels.
 DATA_SETS = {
@@ -77,3 +81,32 @@ def data_set(reading: Reading, network: str) -> str:
     """What a network was trained on, as far as the sizes of its layers tell; "" if they do not."""
     sizes = reading.sizes(network)
     return DATA_SETS.get((int(sizes[0, 1]), int(sizes[-1, 0])), "")
+
+
+def cases(reading: Reading) -> Iterator[Case]:
+    """The printed rows of a study's networks and data, a case for each of the two quantities."""
+    for row in rows_of(reading):
+        for quantity, name in QUANTITIES.items():
+            values = reading.of_kind(name, row.network, row.kind)
+            printed: Printed = getattr(row, quantity)
+            yield {
+                "table": row.table,
+                "dataset": row.dataset,
+                "network": row.network,
+                "kind": row.kind,
+                "quantity": quantity,
+                "printed": f"{printed.mean:g} ({printed.least:g} to {printed.most:g})",
+                "measured": f"{values.min():.4g} to {values.max():.4g}",
+                "range": printed,
+            }
+
+
+def printed_range(case: Case) -> Bound:
+    """From the smallest to the largest that is printed, with the last digit's rounding."""
+    _, least, most = case["range"]
+    return equal_to(
+        (least + most) / 2,
+        "the mean is within the range that is printed",
+        tolerance=(most - least) / 2 + ROUNDED[case["quantity"]],
+        source=f"Table {case['table']}",
+    )
