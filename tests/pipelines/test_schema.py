@@ -179,16 +179,17 @@ def test_data_too_small_for_a_study_are_refused(changed, override, message):
 
 
 @pytest.mark.parametrize(
-    ("overrides", "missing"),
+    ("overrides", "missing", "data"),
     [
-        (["scale=paper"], "mnist, fashion-mnist, cifar10"),
-        (["data.sets.images.sources=[digits,own/leaves.npz]"], "own/leaves.npz"),
+        (["scale=paper"], "mnist", "digits"),
+        (["data.sets.images.sources=[mnist,cifar10]"], "mnist, cifar10", "images"),
+        (["data.sets.images.sources=[digits,own/leaves.npz]"], "own/leaves.npz", "images"),
     ],
 )
-def test_data_that_are_kept_somewhere_need_a_root(overrides, missing):
+def test_data_that_are_kept_somewhere_need_a_root(overrides, missing, data):
     config = composed(*overrides)
     assert refused(config, stored=True) == (
-        f"invalid config at 'data.root': expected the folder of {missing} for the data set images, "
+        f"invalid config at 'data.root': expected the folder of {missing} for the data set {data}, "
         "got null; add data.root=<folder>"
     )
     # What reads no such data needs none.
