@@ -115,6 +115,16 @@ def test_the_arrays_are_those_of_all_networks(trained):
     assert (trained["loss"][..., 1] < trained["loss"][..., 0]).all()
 
 
+@pytest.mark.parametrize("kept", [[], [0], [1]])
+def test_any_epochs_may_be_kept(tmp_path, kept):
+    (item, *_) = classifiers.train.items(config(epochs=2, kept=kept), images())
+    told = []
+    run = Run(folder=tmp_path, log=lambda step, metrics: told.append({**metrics}))
+    found = classifiers.train.compute(**item, run=run)
+    assert [len(found["loss"]), len(list(tmp_path.glob("*.npz")))] == [len(kept)] * 2
+    assert "loss_of_all" not in told[-1]
+
+
 class BrokenError(Exception):
     """The end of an interrupted process."""
 

@@ -126,7 +126,9 @@ class _Kept(Observer):
         write_arrays(self._folder / f"{epoch}.npz", values)
 
     def metrics(self, step: int) -> dict[str, float]:
-        """Loss and accuracy over all samples."""
+        """Loss and accuracy over all samples, of an epoch whose weights are kept."""
+        if step % self._updates or step // self._updates not in self.found:
+            return {}
         loss, accuracy = self.found[step // self._updates]
         return {"loss_of_all": loss, "accuracy": accuracy}
 
