@@ -22,6 +22,7 @@ from hessian_spectra.ledger.evaluation import (
 )
 from hessian_spectra.results import MissingResultError, StudyArrays, digest, write_arrays
 
+ROOT = Path(__file__).parents[2]
 CONFIG = {"paper": "singh2026cracking", "artifact": "Figure 0", "width": 10, "seed": 0}
 BOUND = Bound(relation="<=", expected=10.0, tolerance=0.0, reason="a round number")
 BOUND_FIELDS = ("relation", "expected", "tolerance", "reason", "source")
@@ -456,8 +457,12 @@ class TestCollect:
         assert entry.measure is None
         assert entry.explanation == "It takes a year."
 
-    def test_each_figure_has_a_study(self):
-        assert not_run() == []
+    def test_what_no_study_measures_is_told_in_full(self):
+        assert [problem for entry in not_run() for problem in entry.problems()] == []
+
+    def test_what_no_study_measures_has_none(self):
+        studies = {path.stem for path in (ROOT / "conf" / "studies").rglob("*.yaml")}
+        assert not studies & {entry.id.partition("/")[0] for entry in not_run()}
 
 
 @pytest.mark.parametrize(
