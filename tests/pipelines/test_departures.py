@@ -29,6 +29,11 @@ LEFT_OUT |= {"jitters", "resamples", "confidence", "instances", "without_signal"
 LEFT_OUT_OF = {"identities": {"width"}, "balanced_spectrum": {"top"}}
 # How far the axis of dimensions goes.
 LEFT_OUT_OF["model_overlaps"] = {"reach", "top"}
+LEFT_OUT_OF["full_output"] = {"top"}
+# ... and what of it is drawn.
+LEFT_OUT_OF["decoupling"] = {"top", "probes", "shown"}
+# A twin that the paper does not have is one more, no other.
+LEFT_OUT_OF["gpt2"] = {"variants"}
 # The schema refuses the width that no computation of ours can do.
 REFUSED = {"cracking-fig13": "at most 3000 parameters"}
 RECORDED = sorted((CONF.parent / "reports" / "evidence").glob("*/facts.json"))

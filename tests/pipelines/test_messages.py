@@ -91,8 +91,8 @@ def fail(monkeypatch, capsys, tmp_path):
         ),
         (
             "scale=paper",
-            "error: invalid config at 'data.root': expected the folder of mnist, fashion-mnist, "
-            "cifar10 for the data set images, got null; add data.root=<folder>",
+            "error: invalid config at 'data.root': expected the folder of mnist for the data "
+            "set digits, got null; add data.root=<folder>",
         ),
         (f"{STUDY}.kind=nonsense", f"error: invalid config at '{STUDY}.kind': expected one of"),
         (f"{STUDY}.data=nonsense", f"error: invalid config at '{STUDY}.data': expected one of"),

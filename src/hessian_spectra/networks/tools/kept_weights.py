@@ -56,6 +56,7 @@ def kept_weights(networks: Networks, place: Sequence[tuple[str, Any]], file: str
         FileNotFoundError: the weights are not there.
 
     Example:
+        >>> import numpy as np
         >>> networks = Networks({"seed": np.array([4, 5])}, Path("results/networks/small"))
         >>> kept_weights(networks, [("seed", 5)], "10.npz")
         Traceback (most recent call last):
