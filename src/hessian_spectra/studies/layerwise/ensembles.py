@@ -1,12 +1,15 @@
-"""What studies of trained classifiers share: their networks, each an item."""
+"""What studies of trained classifiers share: their networks, each an item, and top eigenpairs."""
 
+import warnings
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from torch import Tensor, nn
+import torch
+from torch import Tensor
 
+from hessian_spectra import curvature as cv
 from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
@@ -30,6 +33,12 @@ class ClassifierStudyConfig(EnsembleStudyConfig):
         require(there, "ensemble", "classifiers of which weights are kept", self.ensemble)
 
 
+def require_residual(config: Any) -> None:
+    """Refuse a ``tolerance`` that no search in float32 reaches, or that tells nothing."""
+    fits = 1e-7 <= config.tolerance <= 0.1
+    require(fits, "tolerance", "a relative residual from 1e-7 to 0.1", config.tolerance)
+
+
 def each_network(networks: Arrays, settings: Any, epochs: np.ndarray) -> list[Item]:
     """An item for each architecture with each seed at some of the kept epochs.
 
@@ -48,13 +57,43 @@ def each_network(networks: Arrays, settings: Any, epochs: np.ndarray) -> list[It
     ]
 
 
-def in_float64(kept: KeptClassifier, images: int) -> tuple[nn.Module, list[tuple[Tensor, Tensor]]]:
-    """A network and what it was trained on in batches, the first so many images; 0 for all.
+def batches_of(
+    kept: KeptClassifier, images: int, dtype: torch.dtype = torch.float64
+) -> list[tuple[Tensor, Tensor]]:
+    """What a network was trained on in batches, the first so many images; 0 for all.
 
     Where a network is sure of its classes, ``p (1 − p)`` is what is left of the rounding of p:
     float32 leaves products with the Hessian two digits.
     """
     count = images or None
     inputs, classes = kept.samples()
-    parts = inputs[:count].double().split(BATCH), classes[:count].split(BATCH)
-    return kept.load().double(), list(zip(*parts, strict=True))
+    parts = inputs[:count].to(dtype).split(BATCH), classes[:count].split(BATCH)
+    return list(zip(*parts, strict=True))
+
+
+class Top(NamedTuple):
+    """The top eigenpairs of a matrix, by descending eigenvalue.
+
+    Attributes:
+        values: ``(k,)``.
+        residuals: their relative residuals, ``(k,)``.
+        vectors: as columns, ``(p, k)``.
+    """
+
+    values: Tensor
+    residuals: Tensor
+    vectors: Tensor
+
+
+def top_of(matrix: cv.SymmetricOperator, k: int, **how: Any) -> Top:
+    """Search for the top eigenpairs, as :func:`~hessian_spectra.curvature.top_eigenpairs` does."""
+    with warnings.catch_warnings():
+        # Its residual stands beside each eigenvalue.
+        warnings.simplefilter("ignore", cv.ConvergenceWarning)
+        found = cv.top_eigenpairs(matrix, k, **how)
+    assert found.residuals is not None
+    return Top(
+        values=found.eigenvalues.flip(0),
+        residuals=found.residuals[found.values.argsort(descending=True)],
+        vectors=found.eigenvectors().flip(1),
+    )

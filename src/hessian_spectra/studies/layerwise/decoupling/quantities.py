@@ -1,10 +1,8 @@
 """What is measured of one layer: its Hessian beside products of two matrices."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +12,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.layerwise.kronecker import kronecker_spectrum
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.studies.layerwise.ensembles import top_of
 
 # The change of the nearest product at which its search stops, and the residual of a norm.
 ROUGH = 1e-2
@@ -39,8 +37,18 @@ class Settings:
     images: int
 
 
-def throughout(layer: cv.Layerwise, settings: Settings) -> Arrays:
+def probed(layer: cv.Layerwise, settings: Settings) -> list[Tensor]:
+    """The Hessian's products with the random vectors."""
+    return [layer.hessian @ probe for probe in _probes(layer, settings)]
+
+
+def throughout(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings) -> Arrays:
     """The factors' top eigenvalues, and the error of their product.
+
+    Args:
+        layer: the layer.
+        images: what :func:`probed` gives.
+        settings: the rest.
 
     Returns:
         With t the ``top``, NaN beyond what the layer has: ``output`` and ``input (t,)``, the
@@ -48,7 +56,6 @@ def throughout(layer: cv.Layerwise, settings: Settings) -> Arrays:
         ``missed (probes,)``, those of what the product of the expectations misses of them.
     """
     factors = {"output": layer.output_hessian, "input": layer.input_autocorrelation}
-    images = [layer.hessian @ probe for probe in _probes(layer, settings)]
     return {
         **{
             name: _padded(torch.linalg.eigvalsh(factor).flip(0)[: settings.top], settings.top)
@@ -59,8 +66,13 @@ def throughout(layer: cv.Layerwise, settings: Settings) -> Arrays:
     }
 
 
-def whole(layer: cv.Layerwise, settings: Settings) -> Arrays:
+def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings) -> Arrays:
     """The two matrices of a layer, by their eigenpairs and their distance.
+
+    Args:
+        layer: the layer.
+        images: what :func:`probed` gives.
+        settings: the rest.
 
     Returns:
         With t the ``top``, NaN beyond what the layer has: ``hessian``, ``approximation``,
@@ -74,18 +86,16 @@ def whole(layer: cv.Layerwise, settings: Settings) -> Arrays:
     """
     t = settings.top
     k = min(t, math.prod(layer.shape))
-    exact = _top(layer.hessian, k, tol=settings.tolerance, seed=settings.seed)
-    vectors, product_ = exact.eigenvectors().flip(1), layer.kronecker(k)
+    exact = top_of(layer.hessian, k, tol=settings.tolerance, seed=settings.seed)
+    vectors, product_ = exact.vectors, layer.kronecker(k)
     best = layer.best_kronecker(tolerance=ROUGH)
     nearest = kronecker_spectrum(best.output, best.inputs, k)
-    images = [layer.hessian @ probe for probe in _probes(layer, settings)]
     missed = _missed(layer, images, cv.KroneckerOperator(best.output, best.inputs), settings)
-    assert exact.residuals is not None
     shares = {side: layer.correspondence(vectors, side)[:, :t] for side in ("output", "input")}
     found = {
-        "hessian": exact.eigenvalues.flip(0),
+        "hessian": exact.values,
         "approximation": product_.eigenvalues.flip(0),
-        "residual": exact.residuals[exact.values.argsort(descending=True)],
+        "residual": exact.residuals,
         "rank_one": _largest_singular(layer.matricise(vectors)),
         "along_first": shares["input"][:, 0],
         "overlap": cv.subspace_overlaps(vectors, product_.eigenvectors().flip(1)),
@@ -94,17 +104,9 @@ def whole(layer: cv.Layerwise, settings: Settings) -> Arrays:
     return {
         **{name: _padded(values, t) for name, values in found.items()},
         **{f"{side}_share": _padded(share, t, t) for side, share in shares.items()},
-        **_spectral(layer, float(exact.eigenvalues[-1]), settings),
+        **_spectral(layer, float(exact.values[0]), settings),
         "nearest_missed": missed,
     }
-
-
-def _top(matrix: cv.SymmetricOperator, k: int, **how: Any) -> Spectrum:
-    """The top eigenpairs of a matrix."""
-    with warnings.catch_warnings():
-        # Its residual stands beside each eigenvalue.
-        warnings.simplefilter("ignore", cv.ConvergenceWarning)
-        return cv.top_eigenpairs(matrix, k, **how)
 
 
 def first_input(layer: cv.Layerwise) -> Arrays:
@@ -162,9 +164,8 @@ def _missed(
 def _spectral(layer: cv.Layerwise, largest: float, settings: Settings) -> Arrays:
     """The spectral norm of the difference, relative to the Hessian's."""
     difference = layer.hessian - layer.approximation
-    worst = _top(difference, 1, tol=ROUGH, which="largest magnitude", seed=settings.seed)
-    assert worst.residuals is not None
+    worst = top_of(difference, 1, tol=ROUGH, which="largest magnitude", seed=settings.seed)
     return {
-        "spectral": np.array(float(worst.eigenvalues[0].abs()) / largest),
+        "spectral": np.array(float(worst.values[0].abs()) / largest),
         "spectral_residual": np.array(float(worst.residuals[0])),
     }

@@ -9,32 +9,34 @@ the Kronecker product that is nearest of all.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.networks.base import shared
-from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
-from hessian_spectra.networks.tools.result import Networks
+from hessian_spectra.networks.classifiers import KeptClassifier
 from hessian_spectra.results import Arrays
-from hessian_spectra.studies.base import EnsembleStudyConfig
 from hessian_spectra.studies.layerwise.decoupling.quantities import (
     Settings,
     first_input,
+    probed,
     throughout,
     whole,
+)
+from hessian_spectra.studies.layerwise.ensembles import (
+    LABELS,
+    ClassifierStudyConfig,
+    batches_of,
+    each_network,
+    require_residual,
 )
 from hessian_spectra.studies.layerwise.gathering import gathered
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item
 
-# Batches are of so many images.
-BATCH = 500
-# Items differ in these.
-LABELS = ("network", "seed", "epoch")
 # What is measured at every epoch whose weights are kept; all else is of the last.
 THROUGHOUT = ("output", "input", "squares", "missed")
 SIZES = ("layer", "outputs", "inputs")
@@ -43,7 +45,7 @@ SHARES = ("output_share", "input_share")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, EnsembleStudyConfig):
+class Config(Settings, ClassifierStudyConfig):
     """The study's configuration.
 
     Args:
@@ -55,16 +57,14 @@ class Config(Settings, EnsembleStudyConfig):
     def __post_init__(self) -> None:
         require_at_least(2, self, "top", "probes")
         require_at_least(0, self, "images")
-        fits = 1e-7 <= self.tolerance <= 0.1
-        require(fits, "tolerance", "a relative residual from 1e-7 to 0.1", self.tolerance)
+        require_residual(self)
         names = list(self.shown)
         fits = bool(names) and all(":" in name for name in names) and len({*names}) == len(names)
         require(fits, "shown", "different layers such as fc1:LeNet5", names)
 
     def require_networks(self, networks: Any) -> None:
         """Refuse networks that are no classifiers, that are not kept, or that lack a shown one."""
-        there = hasattr(networks, "networks") and bool(getattr(networks, "kept", ()))
-        require(there, "ensemble", "classifiers of which weights are kept", self.ensemble)
+        super().require_networks(networks)
         fits = {_network_of(name) for name in self.shown} <= {*networks.networks}
         expected = f"layers of {', '.join(networks.networks)}, such as fc1:{networks.networks[0]}"
         require(fits, "shown", expected, list(self.shown))
@@ -90,22 +90,21 @@ def measure(
         and d; and of each layer what :func:`throughout`, :func:`whole` and :func:`first_input`
         give, ``(L, ...)``.
     """
-    inputs, classes = kept.samples()
     model = kept.load()
 
-    def layers_of(count: int | None) -> dict[str, cv.Layerwise]:
-        batches = zip(inputs[:count].split(BATCH), classes[:count].split(BATCH), strict=True)
-        return cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), list(batches)))
+    def layers_of(images: int) -> dict[str, cv.Layerwise]:
+        batches = batches_of(kept, images, torch.float32)
+        return cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches))
 
-    layers = layers_of(settings.images or None)
-    rows = [throughout(layer, settings) for layer in layers.values()]
-    if last:
-        few = bool(settings.images) and settings.images < len(inputs)
-        everything = layers_of(None) if few else layers
-        rows = [
-            row | whole(layer, settings) | first_input(everything[name])
-            for row, (name, layer) in zip(rows, layers.items(), strict=True)
-        ]
+    layers = layers_of(settings.images)
+    few = 0 < settings.images < len(kept.labels)
+    everything = layers_of(0) if last and few else layers
+    rows = []
+    for name, layer in layers.items():
+        images = probed(layer, settings)
+        rows.append(throughout(layer, images, settings))
+        if last:
+            rows[-1] |= whole(layer, images, settings) | first_input(everything[name])
     sizes = np.array([layer.shape for layer in layers.values()])
     return {
         **{name: np.stack([row[name] for row in rows]) for name in rows[0]},
@@ -118,18 +117,10 @@ def measure(
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each architecture with each seed at each epoch whose weights are kept."""
-    assert isinstance(networks, Networks)
-    settings = Settings(**shared(Settings, config))
-    names, seeds, epochs = (networks[name].tolist() for name in ("network", "seed", "kept"))
-    found: list[Item] = [
-        {
-            "kept": kept_classifier(networks, network, seed, epoch),
-            "last": epoch == max(epochs),
-            "labels": dict(zip(LABELS, (network, seed, epoch), strict=True)),
-            "settings": settings,
-        }
-        for network, seed, epoch in product(names, seeds, sorted(epochs))
-    ]
+    epochs = np.sort(networks["kept"])
+    items = each_network(networks, Settings(**shared(Settings, config)), epochs)
+    last = int(epochs[-1])
+    found: list[Item] = [{**item, "last": item["labels"]["epoch"] == last} for item in items]
     _require_layers(config, found)
     return found
 

@@ -20,11 +20,13 @@ from hessian_spectra.networks.classifiers import KeptClassifier
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.layerwise.ensembles import (
     ClassifierStudyConfig,
+    batches_of,
     each_network,
-    in_float64,
+    require_residual,
+    top_of,
 )
 from hessian_spectra.studies.layerwise.gathering import gathered
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require_at_least
 from hessian_spectra.work import FanOut, Item
 
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -54,8 +56,7 @@ class Config(Settings, ClassifierStudyConfig):
     def __post_init__(self) -> None:
         require_at_least(1, self, "top")
         require_at_least(0, self, "images")
-        fits = 1e-7 <= self.tolerance <= 0.1
-        require(fits, "tolerance", "a relative residual from 1e-7 to 0.1", self.tolerance)
+        require_residual(self)
 
 
 def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings) -> Arrays:
@@ -71,20 +72,18 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
         ``forms (2, t)``, the eigenvalues by each of :data:`FORMS`, and ``overlap (2, t)`` of the
         first k eigenvectors for each k; ``parameters`` and ``classes``; and the labels.
     """
-    model, batches = in_float64(kept, settings.images)
-    problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
+    batches = batches_of(kept, settings.images)
+    problem = cv.Problem(kept.load().double(), nn.CrossEntropyLoss(), batches)
     full = cv.full_output_hessian(problem)
     k = min(settings.top, len(full.matrix))
-    exact = cv.top_eigenpairs(cv.hessian(problem), k, tol=settings.tolerance, seed=settings.seed)
-    assert exact.residuals is not None
-    vectors = exact.eigenvectors().flip(1)
+    exact = top_of(cv.hessian(problem), k, tol=settings.tolerance, seed=settings.seed)
     forms = [full.approximation(k, form) for form in FORMS]
-    overlaps = [cv.subspace_overlaps(vectors, form.eigenvectors().flip(1)) for form in forms]
+    overlaps = [cv.subspace_overlaps(exact.vectors, form.eigenvectors().flip(1)) for form in forms]
     return {
-        "hessian": exact.eigenvalues.flip(0).double().cpu().numpy(),
-        "residual": exact.residuals[exact.values.argsort(descending=True)].double().cpu().numpy(),
-        "forms": np.stack([form.eigenvalues.flip(0).double().cpu().numpy() for form in forms]),
-        "overlap": np.stack([overlap.double().cpu().numpy() for overlap in overlaps]),
+        "hessian": exact.values.cpu().numpy(),
+        "residual": exact.residuals.cpu().numpy(),
+        "forms": np.stack([form.eigenvalues.flip(0).cpu().numpy() for form in forms]),
+        "overlap": np.stack([overlap.cpu().numpy() for overlap in overlaps]),
         "parameters": np.array(problem.size),
         "classes": np.array(full.layers[-1].outputs),
         **{name: np.array(label) for name, label in labels.items()},

@@ -16,6 +16,7 @@ from torch import Tensor
 from hessian_spectra import closed_form as cf
 from hessian_spectra.curvature.subspaces import subspace_overlap
 from hessian_spectra.studies.layerwise.infinite_width.sampling import Expectations, Network
+from hessian_spectra.studies.layerwise.rows import without_the_sum
 
 # Points of the low-discrepancy sequence that stand for a Gaussian law of logits: 1e-4 of E[A].
 POINTS = 2**13
@@ -122,9 +123,7 @@ def output_quantities(
 
 def _complement(second: Tensor) -> Tensor:
     """The part of the rows' span that is orthogonal to the sum of the rows, ``(n, c − 1)``."""
-    total = second.sum(dim=0)
-    rest = second - torch.outer(second @ total, total) / total.square().sum()
-    return torch.linalg.svd(rest.T, full_matrices=False).U[:, :-1]
+    return torch.linalg.svd(without_the_sum(second).T, full_matrices=False).U[:, :-1]
 
 
 def layer_quantities(halves: list[Expectations], spaces: list[Tensor]) -> Numbers:

@@ -22,7 +22,12 @@ from hessian_spectra.networks.base import shared
 from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
-from hessian_spectra.studies.base import EnsembleStudyConfig
+from hessian_spectra.studies.layerwise.ensembles import (
+    ClassifierStudyConfig,
+    batches_of,
+    require_residual,
+    top_of,
+)
 from hessian_spectra.studies.layerwise.gathering import gathered
 from hessian_spectra.studies.layerwise.model_overlaps.quantities import (
     Factor,
@@ -35,8 +40,6 @@ from hessian_spectra.studies.layerwise.model_overlaps.quantities import (
 from hessian_spectra.validation import require, require_at_least, require_once
 from hessian_spectra.work import FanOut, Item
 
-# Batches are of so many images.
-BATCH = 500
 PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
 
@@ -75,7 +78,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, EnsembleStudyConfig):
+class Config(Settings, ClassifierStudyConfig):
     """The study's configuration.
 
     Args:
@@ -93,8 +96,7 @@ class Config(Settings, EnsembleStudyConfig):
         require_at_least(0, self, "images")
         fits = math.isfinite(self.reach) and self.reach > 0
         require(fits, "reach", "a positive number", self.reach)
-        fits = 1e-7 <= self.tolerance <= 0.1
-        require(fits, "tolerance", "a relative residual from 1e-7 to 0.1", self.tolerance)
+        require_residual(self)
         known = self.precision in PRECISIONS
         require(known, "precision", " or ".join(PRECISIONS), self.precision)
 
@@ -104,9 +106,8 @@ class Config(Settings, EnsembleStudyConfig):
         Raises:
             ValueError: the message begins with the field.
         """
-        kept, names = (list(getattr(networks, field, ())) for field in ("kept", "networks"))
-        there = bool(kept) and bool(names) and all(isinstance(name, str) for name in names)
-        require(there, "ensemble", "classifiers of which weights are kept", self.ensemble)
+        super().require_networks(networks)
+        kept, names = list(networks.kept), list(networks.networks)
         pairs = networks.seeds >= 2
         expected = "two seeds or more of each network"
         require(pairs, "ensemble", expected, f"{networks.seeds} in {self.ensemble}")
@@ -142,14 +143,13 @@ class _Space(NamedTuple):
 def _space(model: nn.Module, batches: list[Any], name: str, settings: Settings) -> _Space:
     layer = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches), name)
     k = settings.count(*layer.shape)
-    found = cv.top_eigenpairs(layer.hessian, k, tol=settings.tolerance, seed=settings.seed)
-    assert found.residuals is not None
+    found = top_of(layer.hessian, k, tol=settings.tolerance, seed=settings.seed)
     output, inputs = map(eigenpairs, (layer.output_hessian, layer.input_autocorrelation))
     return _Space(
-        values=found.eigenvalues.flip(0),
-        residuals=found.residuals[found.values.argsort(descending=True)],
+        values=found.values,
+        residuals=found.residuals,
         # In less than what they were computed in: those of all networks are held at once.
-        vectors=found.eigenvectors().flip(1).float(),
+        vectors=found.vectors.float(),
         output=output,
         inputs=inputs,
         places=top_places(output.values, inputs.values, k),
@@ -200,9 +200,8 @@ def measure(
         ``input`` (S, n), the eigenvalues of ``E[M]`` and ``E[x xᵀ]``; all by descending eigenvalue.
         ``outputs``, ``inputs`` and ``images``, their numbers, and the facts.
     """
-    x, y = (tensor[: settings.images or None] for tensor in kept[0].samples())
     kind = PRECISIONS[settings.precision]
-    batches = list(zip(x.to(kind).split(BATCH), y.split(BATCH), strict=True))
+    batches = batches_of(kept[0], settings.images, kind)
     spaces = [_space(one.load().to(kind), batches, layer, settings) for one in kept]
     pairs = [_pair(one, other) for one, other in combinations(spaces, 2)]
     k, m, n = len(spaces[0].values), len(spaces[0].output.values), len(spaces[0].inputs.values)
@@ -218,7 +217,12 @@ def measure(
         "output": [space.output.values for space in spaces],
         "input": [space.inputs.values for space in spaces],
     }
-    sizes = {"layer": layer, "outputs": m, "inputs": n, "images": len(y)}
+    sizes = {
+        "layer": layer,
+        "outputs": m,
+        "inputs": n,
+        "images": sum(len(classes) for _, classes in batches),
+    }
     return (
         arrays
         | {name: torch.stack(row).double().cpu().numpy() for name, row in rows.items()}

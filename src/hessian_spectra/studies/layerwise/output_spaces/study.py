@@ -23,10 +23,11 @@ from hessian_spectra.results import Arrays
 from hessian_spectra.studies.layerwise.ensembles import (
     LABELS,
     ClassifierStudyConfig,
+    batches_of,
     each_network,
-    in_float64,
 )
 from hessian_spectra.studies.layerwise.gathering import gathered
+from hessian_spectra.studies.layerwise.rows import without_the_sum
 from hessian_spectra.validation import require_at_least
 from hessian_spectra.work import FanOut, Item
 
@@ -136,14 +137,14 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
         :func:`measure_layer` gives, ``(L,)``; ``layer (L,)``, their names, and ``outputs (L,)``,
         their sizes; and the labels.
     """
-    model, batches = in_float64(kept, settings.images)
+    model, batches = kept.load().double(), batches_of(kept, settings.images)
     behind = dict(reversed(products_behind(model).items()))
     softmax, jacobians = expectations(model, batches, list(behind))
     problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
     layers = cv.layerwise(problem, list(behind))
     rows = [
         measure_layer(
-            layers[name].output_hessian.double(),
+            layers[name].output_hessian,
             softmax,
             jacobians[name],
             behind[name] / 2 ** (len(behind) - 1 - place),
@@ -187,23 +188,15 @@ def measure_layer(
     dimensions = len(softmax) - 1
     spaces = {
         "rows": halved - halved.mean(dim=0),
-        "complement": _without_the_sum(halved),
+        "complement": without_the_sum(halved),
         "jacobian": jacobian - jacobian.mean(dim=0),
     }
     fits = 1 <= dimensions <= len(hessian) and float(size) > 0
+    top = torch.linalg.eigh(hessian).eigenvectors[:, -dimensions:]
     for name, rows in spaces.items():
         basis = _basis(rows, dimensions) if fits else None
-        found[name] = math.nan
-        if basis is not None:
-            top = torch.linalg.eigh(hessian).eigenvectors[:, -dimensions:]
-            found[name] = cv.subspace_overlap(top, basis)
+        found[name] = math.nan if basis is None else cv.subspace_overlap(top, basis)
     return found
-
-
-def _without_the_sum(rows: Tensor) -> Tensor:
-    """The part of each row that is orthogonal to the sum of the rows."""
-    total = rows.sum(dim=0)
-    return rows - torch.outer(rows @ total, total) / total.square().sum()
 
 
 def _basis(rows: Tensor, dimensions: int) -> Tensor | None:
