@@ -14,6 +14,7 @@ from slurm_cluster import wait_for
 
 import hessian_spectra
 from hessian_spectra import fan_out
+from hessian_spectra.fan_out import local
 from hessian_spectra.fan_out.local import ended_by_termination
 from hessian_spectra.results import read_arrays, write_arrays
 
@@ -95,6 +96,13 @@ def test_a_killed_worker_costs_only_the_item_under_way(tmp_path, settings, capsy
     assert run(tmp_path, settings | {"items_per_job": 4}) == serially(tmp_path)
     assert begun(tmp_path) == ONCE | {3: 2}
     assert "4 computed, 1 failed attempts" in capsys.readouterr().err
+
+
+def test_a_process_that_has_lost_its_command_lives_until_it_is_reaped(tmp_path, monkeypatch):
+    """As every process for a moment when it ends."""
+    monkeypatch.setattr(local, "_process", lambda job: None)
+    assert run(tmp_path, LOCAL) == serially(tmp_path)
+    assert begun(tmp_path) == ONCE
 
 
 def test_a_killed_driver_leaves_its_jobs_to_the_next(tmp_path, settings, start):

@@ -117,7 +117,7 @@ class Local:
         self._launcher = launcher
         self._ledger = ledger
         self._variables = variables
-        self._started: list[submitit.Job[None]] = []
+        self._started: dict[str, submitit.Job[None]] = {}
 
     def submit(self, chunks: Sequence[Chunk]) -> list[Job]:
         """Start a process per chunk."""
@@ -132,14 +132,18 @@ class Local:
             visible_gpus=_visible_gpus(self._launcher.gpus),
         )
         with _inherited(self._variables):
-            self._started.append(executor.submit(chunk))
+            self._started[job.name] = executor.submit(chunk)
         return job
 
     def living(self, jobs: Sequence[Job]) -> set[str]:
         """The names of those whose process runs."""
-        for started in self._started:
-            started.done()  # reaps it if it has ended
-        return {job.name for job in jobs if _process(job) is not None}
+        return {job.name for job in jobs if self._lives(job)}
+
+    def _lives(self, job: Job) -> bool:
+        # A process that ends has no command for a moment before its parent can reap it. So of its
+        # own processes the driver asks until they are reaped; another driver's are not its to reap.
+        started = self._started.get(job.name)
+        return _process(job) is not None if started is None else not started.done()
 
     def cancel(self, jobs: Sequence[Job]) -> None:
         """Kill the processes of jobs; shards are written whole or not at all, so that is safe."""
@@ -153,6 +157,7 @@ class Local:
             with contextlib.suppress(psutil.NoSuchProcess):
                 member.kill()
         until = time.monotonic() + PATIENCE
-        while not all(map(_has_ended, killed)) and time.monotonic() < until:
+        while not (all(map(_has_ended, killed)) and not self.living(jobs)):
+            if time.monotonic() > until:
+                return
             time.sleep(0.02)
-        self.living(jobs)  # reaps them
