@@ -11,6 +11,7 @@ import pytest
 from local_servers import silent_server
 from torchvision import datasets
 
+from hessian_spectra.data import images
 from hessian_spectra.data.base import OFFLINE, Storage
 from hessian_spectra.data.tools import _torchvision
 from tests.data import published
@@ -72,6 +73,26 @@ def test_four_archives_in_a_folder_that_cannot_be_written_are_enough(
     np.testing.assert_array_equal(images[..., 0], published.images_of(SPLITS[split]))
     assert images.shape[3] == 1
     np.testing.assert_array_equal(labels, published.labels_of(SPLITS[split]))
+
+
+@pytest.mark.usefixtures("no_network")
+def test_both_splits_are_one_after_the_other(monkeypatch, root):
+    files = published.mnist_files()
+    published.publish_mnist(monkeypatch, files, "MNIST")
+    published.write(root / "MNIST" / "raw", files)
+    config = images.Config(
+        kind="images", seed=0, sources=["mnist"], split="both", classes=[], random_labels=False,
+        per_class=0, magnification=1,
+    )  # fmt: skip
+    found = images.make(config, Storage(root, False))
+    parts = list(SPLITS.values())
+    expected = [
+        np.concatenate([of(part) for part in parts])
+        for of in (published.images_of, published.labels_of)
+    ]
+    np.testing.assert_array_equal(found["mnist/images"][..., 0], expected[0])
+    np.testing.assert_array_equal(found["mnist/labels"], expected[1])
+    assert config.form.shape == (70000,)
 
 
 @pytest.mark.parametrize("unpacked", [False, True])

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from scipy import stats
 from torch import nn
 
 from hessian_spectra import curvature as cv
@@ -107,6 +108,17 @@ def test_weights_are_xavier_uniform_and_the_seeds_own():
     assert torch.equal(model.fc1.weight, again.fc1.weight)
     assert not torch.equal(model.fc1.weight, other.fc1.weight)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_normal_weights_are_cut_at_two_deviations():
+    model = classifier("F-300^2", MNIST, 10, seed=3, initialisation="truncated normal")
+    draws = stats.truncnorm(-2, 2, scale=0.04)
+    for layer in (model.fc1, model.fc2):
+        weight = layer.weight.detach().flatten()
+        assert float(weight.abs().max()) <= 0.08
+        assert stats.kstest(weight[:20000].numpy(), draws.cdf).pvalue > 1e-3
+    assert (model.fc1.bias == 0.1).all()
+    assert not model.fc2.bias.any()
 
 
 @pytest.mark.parametrize("name", ["F-6^2", "LeNet5-(fc1-8)", "LeNet5-BN", "ResNet18-W2"])

@@ -11,6 +11,7 @@ from hessian_spectra.data.base import IMAGES, TEXT, Form
 from hessian_spectra.models import classifier
 from hessian_spectra.networks import classifiers
 from hessian_spectra.networks.tools.result import Networks
+from hessian_spectra.networks.tools.samples import Samples
 from hessian_spectra.seeding import generator
 from hessian_spectra.training import Classification, Observer, train_classifier, unfinished
 from hessian_spectra.work import Run
@@ -41,6 +42,9 @@ def config(**changes):
         "learning_rate": 0.2,
         "momentum": 0.5,
         "weight_decay": 1e-3,
+        "initialisation": "xavier uniform",
+        "inputs": "standardised",
+        "held_out": 0,
         "kept": [12, 0],
     }
     return classifiers.Config(**(fields | changes))
@@ -68,7 +72,7 @@ def trained(folder):
 def plain(name, seed, settings):
     """The same training in the fewest lines."""
     data = images()
-    x, y = classifiers.standardised(data["made/images"]), torch.from_numpy(data["made/labels"])
+    x, y = samples_of(data["made/images"], data["made/labels"]).trained()
     model = classifier(name, (1, 4, 4), 3, seed)
     optimizer = torch.optim.SGD(
         model.parameters(), lr=settings.learning_rate, momentum=settings.momentum,
@@ -95,7 +99,7 @@ def test_it_is_the_plain_loop(trained, folder, place, number):
     assert not kept.training
     for own, other in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
         torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-6)
-    x, y = item.samples()
+    x, y = item.samples.trained()
     scores = model(x).detach()
     expected = float(nn.functional.cross_entropy(scores, y))
     assert trained["loss"][place, number, 1] == pytest.approx(expected, rel=1e-4)
@@ -108,6 +112,7 @@ def test_the_arrays_are_those_of_all_networks(trained):
     assert shapes == {
         "parameters": (2,), "epoch_loss": (2, 2, 12), "loss": (2, 2, 2), "accuracy": (2, 2, 2),
         "network": (2,), "seed": (2,), "kept": (2,), "images": (30, 4, 4, 1), "labels": (30,),
+        "inputs": (), "largest": (), "held_out": (),
     }  # fmt: skip
     assert trained["kept"].tolist() == [0, 12]
     assert trained["seed"].tolist() == [3, 4]
@@ -141,7 +146,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, monkeypatch,
     monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", float("inf"))
     data = images()
-    x, y = classifiers.standardised(data["made/images"]), torch.from_numpy(data["made/labels"])
+    x, y = samples_of(data["made/images"], data["made/labels"]).trained()
     plan = Classification(
         samples=30, epochs=6, batch_size=8, learning_rate=0.1, momentum=momentum, weight_decay=0.0
     )
@@ -160,14 +165,54 @@ def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, monkeypatch,
         assert torch.equal(own, other)
 
 
-def test_channels_are_standardised_each_by_itself():
-    draws = np.random.default_rng(0)
-    colours = (draws.random((20, 5, 5, 3)) * [10, 100, 250]).astype(np.uint8)
-    colours[..., 1] = 7
-    x = classifiers.standardised(colours)
+def samples_of(images, labels, **changes):
+    fields = {"inputs": "standardised", "largest": 255.0, "held_out": 0, "seed": 3}
+    return Samples(images=images, labels=labels, **fields | changes)
+
+
+def colours():
+    found = (np.random.default_rng(0).random((20, 5, 5, 3)) * [10, 100, 250]).astype(np.uint8)
+    found[..., 1] = 7
+    return found
+
+
+@pytest.mark.parametrize("held_out", [0, 5])
+def test_channels_are_standardised_each_by_itself(held_out):
+    samples = samples_of(colours(), np.arange(20), held_out=held_out)
+    x, _ = samples.trained()
     assert x.dtype == torch.float32
     np.testing.assert_allclose(x.mean(dim=(0, 2, 3)), 0, atol=1e-6)
     np.testing.assert_allclose(x.std(dim=(0, 2, 3), correction=0), [1, 0, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("inputs", ["standardised", "unit interval"])
+def test_every_image_is_trained_on_or_held_out(inputs):
+    images = colours()
+    (x, y), (z, left) = (
+        part
+        for samples in [samples_of(images, np.arange(20), held_out=6, inputs=inputs)]
+        for part in (samples.trained(), samples.left_out())
+    )
+    assert sorted([*y.tolist(), *left.tolist()]) == list(range(20))
+    assert len(z) == len(left) == 6
+    # One map of grey values for both.
+    red = torch.cat([x, z])[:, 0].flatten().double()
+    grey = torch.from_numpy(images[[*y.tolist(), *left.tolist()], ..., 0]).flatten().double()
+    np.testing.assert_allclose(np.corrcoef(red, grey)[0, 1], 1, atol=1e-12)
+    if inputs == "unit interval":
+        np.testing.assert_allclose(red, grey / 255, atol=1e-7)
+
+
+def test_other_images_are_held_out_for_another_seed():
+    first, second = (
+        samples_of(colours(), np.arange(20), held_out=6, seed=seed).left_out()[1] for seed in (3, 4)
+    )
+    assert first.tolist() != second.tolist()
+
+
+def test_at_least_one_image_is_trained_on():
+    with pytest.raises(ValueError, match="held_out: expected fewer than 30 images, got 30"):
+        classifiers.train.items(config(held_out=30), images())
 
 
 def test_weights_of_another_network_are_named(trained, folder):

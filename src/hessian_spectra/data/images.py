@@ -14,7 +14,10 @@ from hessian_spectra.seeding import generator
 from hessian_spectra.validation import optional_import, require, require_at_least
 
 NAMES = ("digits", *_torchvision.CLASSES)
-SPLITS = ("train", "test")
+# Both: the images of the one, then those of the other.
+SPLITS = {"train": ("train",), "test": ("test",), "both": ("train", "test")}
+# The largest grey value, where it is not 255.
+LARGEST = {"digits": 16.0}
 # How many labels each of these has, and how many images each split.
 LABELS = 10
 SIZES = {
@@ -33,8 +36,8 @@ class Config(DataConfig):
         sources: any of ``digits`` (with scikit-learn, offline), ``mnist``, ``fashion-mnist``,
             ``cifar10`` (below ``data.root``), and paths that end in ``.npz``, relative to
             ``data.root`` or absolute (schema: :func:`hessian_spectra.data.tools._archive.load`).
-        split: ``train`` or ``test``; digits have no test split, and an ``.npz`` file is one split,
-            whatever it is called here.
+        split: ``train``, ``test`` or ``both``; digits have no test split, and an ``.npz`` file is
+            one split, whatever it is called here.
         classes: which class each label becomes, ``-1`` to leave its images out; an empty list
             keeps all as they are. ``[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]`` makes MNIST-2 of MNIST
             (wu2022dissecting, appendix E.1).
@@ -77,7 +80,8 @@ class Config(DataConfig):
     @property
     def form(self) -> Form:
         """Images, and the fewest that a source has, unless only the files say."""
-        sizes = [SIZES[source][self.split] for source in self.sources if source in SIZES]
+        known = [SIZES[source] for source in self.sources if source in SIZES]
+        sizes = [sum(size[part] for part in SPLITS[self.split]) for size in known]
         cut = self.classes or self.per_class or len(sizes) < len(self.sources)
         return Form(IMAGES, () if cut else (min(sizes),))
 
@@ -131,6 +135,16 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     return arrays
 
 
+def largest_value(name: str) -> float:
+    """The largest grey value that images of a source can have.
+
+    Example:
+        >>> largest_value("digits"), largest_value("mnist")
+        (16.0, 255.0)
+    """
+    return LARGEST.get(name, 255.0)
+
+
 def magnified(images: np.ndarray, times: int) -> np.ndarray:
     """Images ``(n, H, W, C)`` as ``(n, times H, times W, C)``, each pixel a square.
 
@@ -144,13 +158,19 @@ def magnified(images: np.ndarray, times: int) -> np.ndarray:
 def _loader(source: str) -> Callable[[str, str, Storage], tuple[np.ndarray, np.ndarray]]:
     if source == "digits":
         return _digits
-    return _own if source.endswith(".npz") else _torchvision.load
+    return _own if source.endswith(".npz") else _published
 
 
 def _digits(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:
     # Imported here: scikit-learn takes a second to load, and only this function needs it.
     digits = optional_import("sklearn.datasets", "pipeline").load_digits()
     return digits.images.astype(np.uint8)[..., np.newaxis], digits.target.astype(np.int64)
+
+
+def _published(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:
+    parts = [_torchvision.load(source, part, storage) for part in SPLITS[split]]
+    images, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return images, labels
 
 
 def _own(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:

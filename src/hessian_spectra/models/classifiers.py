@@ -17,6 +17,10 @@ from torch import Tensor, nn
 from hessian_spectra.seeding import generator
 
 KNOWN = "F-200^2, F-200^2-100, LeNet5, LeNet5-(fc1-80), VGG11-W32 or ResNet18-W48"
+# How weights are drawn.
+XAVIER_UNIFORM, TRUNCATED_NORMAL = INITIALISATIONS = ("xavier uniform", "truncated normal")
+# Standard deviation of the truncated normal, and the biases of the first layer.
+DEVIATION, FIRST_BIASES = 0.04, 0.1
 # Whether a pooling follows, for each convolution of VGG11.
 _POOLED = (True, True, False, True, False, True, False, True)
 # The layers of LeNet5 that have a width of their own.
@@ -25,11 +29,19 @@ _LENET5 = {"conv1": 6, "conv2": 16, "fc1": 120, "fc2": 84}
 _HALVING = (6, 10, 14)
 
 
-def classifier(name: str, shape: Sequence[int], classes: int, seed: int) -> nn.Module:
+def classifier(
+    name: str,
+    shape: Sequence[int],
+    classes: int,
+    seed: int,
+    initialisation: str = XAVIER_UNIFORM,
+) -> nn.Module:
     """A network of one of these names, with its weights as at the start of training.
 
-    Weights are Xavier uniform and biases zero (appendix E.3; the paper also calls that PyTorch's
-    default, which it is not). Batch norms follow each hidden layer's ReLU, without parameters.
+    ``xavier uniform``: with biases zero (appendix E.3; the paper also calls that PyTorch's default,
+    which it is not). ``truncated normal``: of standard deviation 0.04, cut at two of them; the
+    first layer's biases are 0.1, the others zero (Dziugaite and Roy 2017, whose networks appendix H
+    takes over). Batch norms follow each hidden layer's ReLU, without parameters.
 
     Args:
         name: such as ``F-600^4``, ``LeNet5-(fc1-80)``, ``LeNet5-BN``, ``VGG11-W32``,
@@ -37,6 +49,7 @@ def classifier(name: str, shape: Sequence[int], classes: int, seed: int) -> nn.M
         shape: of an image, ``(channels, height, width)``.
         classes: how many there are.
         seed: of the weights.
+        initialisation: how they are drawn, one of :data:`INITIALISATIONS`.
 
     Returns:
         A float32 module whose layers are called ``fc1``, ``conv1``, ... as in the paper.
@@ -55,7 +68,7 @@ def classifier(name: str, shape: Sequence[int], classes: int, seed: int) -> nn.M
     # Torch draws weights of its own, which nobody sees.
     with torch.random.fork_rng(devices=[]):
         model = build(_Image(tuple(shape), classes))
-    _initialise(model, seed)
+    _initialise(model, seed, initialisation)
     return model
 
 
@@ -86,13 +99,19 @@ class _Image:
         return math.prod(left)
 
 
-def _initialise(model: nn.Module, seed: int) -> None:
+def _initialise(model: nn.Module, seed: int, initialisation: str) -> None:
     draws = generator(seed, "weights")
-    for module in model.modules():
-        if isinstance(module, nn.Linear | nn.Conv2d):
-            nn.init.xavier_uniform_(module.weight, generator=draws)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
+    layers = [m for m in model.modules() if isinstance(m, nn.Linear | nn.Conv2d)]
+    for place, layer in enumerate(layers):
+        biases = 0.0
+        if initialisation == XAVIER_UNIFORM:
+            nn.init.xavier_uniform_(layer.weight, generator=draws)
+        else:
+            cut = 2 * DEVIATION
+            nn.init.trunc_normal_(layer.weight, 0.0, DEVIATION, -cut, cut, generator=draws)
+            biases = 0.0 if place else FIRST_BIASES
+        if layer.bias is not None:
+            nn.init.constant_(layer.bias, biases)
 
 
 def _fully_connected(image: _Image, widths: str, normed: str | None) -> nn.Module:

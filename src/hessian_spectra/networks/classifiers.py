@@ -7,6 +7,7 @@ that differ in their initial weights and in the order of the samples.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,12 +15,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hessian_spectra.data.base import IMAGES, Form
+from hessian_spectra.data.images import largest_value
 from hessian_spectra.models import classifier
-from hessian_spectra.models.classifiers import builder
+from hessian_spectra.models.classifiers import INITIALISATIONS, builder
 from hessian_spectra.networks.base import NetworksConfig, shared
 from hessian_spectra.networks.tools.images import sources
 from hessian_spectra.networks.tools.kept_weights import KeptWeights, kept_weights, weights_folder
 from hessian_spectra.networks.tools.result import Networks
+from hessian_spectra.networks.tools.samples import STANDARDISED, UNIT_INTERVAL, Samples
 from hessian_spectra.results import Arrays, read_arrays, write_arrays
 from hessian_spectra.training import (
     Classification,
@@ -40,13 +43,28 @@ class Settings(ClassifierDescent):
     """What all trainings have in common.
 
     Args:
+        initialisation: of the weights, one of
+            :data:`~hessian_spectra.models.classifiers.INITIALISATIONS`.
+        inputs: ``standardised``, by mean and variance of each channel over the images that a
+            network is trained on; or grey values in the ``unit interval``, which ask nothing of
+            other images, so that the network before its training does not depend on them.
+        held_out: so many images are left out of the training, others for each seed.
         kept: the epochs after which weights are kept, 0 for before the first.
     """
 
+    initialisation: str
+    inputs: str
+    held_out: int
     kept: list[int]
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        known = ", ".join(INITIALISATIONS)
+        fits = self.initialisation in INITIALISATIONS
+        require(fits, "initialisation", f"one of {known}", self.initialisation)
+        both = STANDARDISED, UNIT_INTERVAL
+        require(self.inputs in both, "inputs", f"one of {', '.join(both)}", self.inputs)
+        require_at_least(0, self, "held_out")
         different = len({*self.kept}) == len(self.kept)
         fits = different and {*self.kept} <= {*range(self.epochs + 1)}
         require(fits, "kept", f"different epochs from 0 to {self.epochs}", self.kept)
@@ -86,19 +104,6 @@ class Config(Settings, NetworksConfig):
             ValueError: it is none; the message begins with the field.
         """
         require(form.samples == IMAGES, "data", f"a data set with {IMAGES}", self.data)
-
-
-def standardised(images: np.ndarray) -> Tensor:
-    """Images ``(n, H, W, C)`` as inputs ``(n, C, H, W)``, each channel of mean 0 and variance 1.
-
-    Example:
-        >>> x = standardised(np.arange(8, dtype=np.uint8).reshape(2, 2, 2, 1))
-        >>> tuple(x.shape), float(x.mean()), round(float(x.std(correction=0)), 6)
-        ((2, 1, 2, 2), 0.0, 1.0)
-    """
-    x = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2))).double()
-    deviation, mean = torch.std_mean(x, dim=(0, 2, 3), correction=0, keepdim=True)
-    return ((x - mean) / torch.where(deviation > 0, deviation, 1.0)).float()
 
 
 class _Kept(Observer):
@@ -147,16 +152,19 @@ def items(config: Config, data: Arrays) -> list[Item]:
     """Each architecture with each seed.
 
     Raises:
-        ValueError: the images are from several sources.
+        ValueError: the images are from several sources, or all of them are held out.
     """
     names = sources(data)
     require(len(names) == 1, "data", "images from one source", names)
+    there = len(data[f"{names[0]}/labels"])
+    require(config.held_out < there, "held_out", f"fewer than {there} images", config.held_out)
     settings = shared(Settings, config)
     found = [
         {
             "network": network,
             "images": data[f"{names[0]}/images"],
             "labels": data[f"{names[0]}/labels"],
+            "largest": largest_value(names[0]),
             "seed": config.seed + number,
             **settings,
         }
@@ -171,10 +179,11 @@ def compute(
     network: str,
     images: np.ndarray,
     labels: np.ndarray,
+    largest: float,
     seed: int,
     keeps_images: bool,
     run: Run,
-    **shared: object,
+    **settings: Any,
 ) -> Arrays:
     """Train one network.
 
@@ -182,20 +191,29 @@ def compute(
         network: its architecture.
         images: ``(n, H, W, C)``.
         labels: ``(n,)``.
-        seed: of initial weights and orders.
+        largest: grey value that there can be.
+        seed: of initial weights, orders and what is held out.
         keeps_images: whether these two are returned as well.
         run: where it logs, and keeps its unfinished state and ``<epoch>.npz``, the weights.
-        shared: the :class:`Settings`.
+        settings: the :class:`Settings`.
 
     Returns:
         ``parameters``; ``epoch_loss`` (epochs,), the mean over an epoch's batches; ``loss`` and
         ``accuracy`` (k,) over all samples at the kept epochs.
     """
-    settings = Settings(**shared)  # type: ignore[arg-type]
-    device = join()
-    inputs, targets = standardised(images).to(device), torch.from_numpy(labels).to(device)
-    model = _blank(network, images, labels, seed).to(device)
-    plan = settings.plan(len(inputs))
+    chosen = Settings(**settings)
+    samples = Samples(
+        images=images,
+        labels=labels,
+        inputs=chosen.inputs,
+        largest=largest,
+        held_out=chosen.held_out,
+        seed=seed,
+    )
+    inputs, targets = samples.trained()
+    shape, classes = samples.shape, samples.classes
+    model = classifier(network, shape, classes, seed, chosen.initialisation).to(join())
+    plan = chosen.plan(len(inputs))
     with weights_folder(run) as folder:
         kept = _Kept(model, inputs, targets, plan, folder) if folder else None
         losses = train_classifier(
@@ -205,18 +223,19 @@ def compute(
             plan,
             seed=seed,
             observer=kept,
-            observed=settings.kept if kept else (),
+            observed=chosen.kept if kept else (),
             log=run.log,
             checkpoint=run.checkpoint,
             identity=network,
         )
     count = sum(parameter.numel() for parameter in model.parameters())
     found = kept.found if kept else {}
-    pairs = [found.get(epoch, (np.nan, np.nan)) for epoch in sorted(settings.kept)]
+    pairs = [found.get(epoch, (np.nan, np.nan)) for epoch in sorted(chosen.kept)]
     loss, accuracy = np.array(pairs).reshape(-1, 2).T
     arrays = {"parameters": np.array(count), "epoch_loss": losses, "loss": loss}
     arrays["accuracy"] = accuracy
-    return arrays | ({"images": images, "labels": labels} if keeps_images else {})
+    data = {"images": images, "labels": labels, "largest": np.array(largest)}
+    return arrays | (data if keeps_images else {})
 
 
 def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
@@ -225,9 +244,10 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
     Returns:
         For A architectures, S seeds and k kept epochs ``network (A,)``, ``seed (S,)``,
         ``kept (k,)``; ``parameters (A,)``; ``epoch_loss (A, S, epochs)``; ``loss`` and ``accuracy``
-        ``(A, S, k)``; ``images (n, H, W, C)`` and ``labels (n,)``.
+        ``(A, S, k)`` over the samples of the training; ``images (n, H, W, C)``, ``labels (n,)``,
+        ``inputs``, ``largest`` and ``held_out`` as :class:`Samples` has them.
     """
-    data = {name: parts[0][name] for name in ("images", "labels")}
+    data = {name: parts[0][name] for name in ("images", "labels", "largest")}
     shape = (len(config.networks), config.seeds)
     arrays = {
         name: np.stack([part[name] for part in parts]).reshape(*shape, *parts[0][name].shape)
@@ -238,6 +258,8 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         "network": np.array(config.networks),
         "seed": np.arange(config.seed, config.seed + config.seeds),
         "kept": np.array(sorted(config.kept), dtype=np.int64),
+        "inputs": np.array(config.inputs),
+        "held_out": np.array(config.held_out),
     }  # fmt: skip
 
 
@@ -247,18 +269,11 @@ class KeptClassifier(KeptWeights):
 
     Args:
         network: its architecture.
-        images: ``(n, H, W, C)`` what it was trained on.
-        labels: ``(n,)`` their classes.
+        samples: what it was trained on, and what not.
     """
 
     network: str
-    images: np.ndarray
-    labels: np.ndarray
-
-    def samples(self) -> tuple[Tensor, Tensor]:
-        """What it was trained on, inputs and labels, on the device of this process."""
-        device = join()
-        return standardised(self.images).to(device), torch.from_numpy(self.labels).to(device)
+    samples: Samples
 
     def load(self) -> nn.Module:
         """The network in ``eval()``, on the device of this process.
@@ -267,7 +282,9 @@ class KeptClassifier(KeptWeights):
             FileNotFoundError: its weights are not there.
             ValueError: they are of another network.
         """
-        model = _blank(self.network, self.images, self.labels, seed=0)
+        # Whatever weights it has are replaced.
+        shape, classes = self.samples.shape, self.samples.classes
+        model = classifier(self.network, shape, classes, 0, INITIALISATIONS[0])
         arrays = read_arrays(self.path)
         values = {name: torch.from_numpy(array) for name, array in arrays.items()}
         try:
@@ -295,21 +312,23 @@ def kept_classifier(networks: Networks, network: str, seed: int, epoch: int) -> 
     return KeptClassifier(
         **kept_weights(networks, [("network", network), ("seed", seed)], f"{epoch}.npz"),
         network=network,
-        images=networks["images"],
-        labels=networks["labels"],
+        samples=Samples(
+            images=networks["images"],
+            labels=networks["labels"],
+            inputs=str(networks["inputs"]),
+            largest=float(networks["largest"]),
+            held_out=int(networks["held_out"]),
+            seed=seed,
+        ),
     )
-
-
-def _blank(network: str, images: np.ndarray, labels: np.ndarray, seed: int) -> nn.Module:
-    """A network for such images, with the weights of a seed."""
-    shape = (images.shape[3], *images.shape[1:3])
-    return classifier(network, shape, int(labels.max()) + 1, seed)
 
 
 def cost(item: Item) -> float:
     """Samples times parameters, about."""
+    *shape, channels = item["images"].shape[1:]
+    classes = int(item["labels"].max()) + 1
     with torch.device("meta"):
-        model = _blank(item["network"], item["images"], item["labels"], seed=0)
+        model = classifier(item["network"], (channels, *shape), classes, 0, INITIALISATIONS[0])
     size = sum(parameter.numel() for parameter in model.parameters())
     return float(item["epochs"]) * len(item["labels"]) * (size + 1e4)
 

@@ -48,7 +48,7 @@ def found(networks):
 def dense(networks, network, seed, layer, epoch=small_classifiers.EPOCHS, images=FEW):
     """A layer in float64: its Hessian, the factors, the inputs."""
     kept = kept_classifier(networks, network, 3 + seed, epoch)
-    model, (x, y) = kept.load().double(), kept.samples()
+    model, (x, y) = kept.load().double(), kept.samples.trained()
     x, y, module, seen = x[:images].double(), y[:images], model.get_submodule(layer), {}
     hook = module.register_forward_hook(lambda _, given, out: seen.update(x=given[0], z=out))
     model(x)
@@ -167,7 +167,7 @@ def test_of_a_convolution_the_mean_is_a_left_singular_vector(tmp_path):
     )
     found = study.correlation(config(shown=["conv1:LeNet5"], images=0, top=4), networks)
     kept = kept_classifier(networks, "LeNet5", 3, 1)
-    x, _ = kept.samples()
+    x, _ = kept.samples.trained()
     patches = nn.functional.unfold(x.double(), 5).numpy()  # (n, d, P)
     values, vectors = descending(np.einsum("nip,njp->ij", patches, patches) / len(patches))
     first = np.linalg.svd(patches.mean(axis=0))[0][:, 0]

@@ -31,7 +31,7 @@ def test_the_top_is_that_of_the_dense_hessian(networks):
     assert [item["labels"]["epoch"] for item in items] == [2] * 4
     found = study.measure(**items[0])
     kept = items[0]["kept"]
-    x, y = kept.samples()
+    x, y = kept.samples.trained()
     model = kept.load().double()
     problem = cv.Problem(model, nn.CrossEntropyLoss(), [(x.double(), y)])
     matrix = cv.hessian(problem) @ torch.eye(problem.size, dtype=torch.float64)

@@ -39,7 +39,7 @@ def arrays(networks):
 def dense(networks, network, layer, seed, images=30):
     """The Hessian of a layer's weight, and its two factors, sample by sample."""
     kept = kept_classifier(networks, network, seed, small_classifiers.EPOCHS)
-    model, (x, y) = kept.load().double(), kept.samples()
+    model, (x, y) = kept.load().double(), kept.samples.trained()
     x, y, module = x[:images].double(), y[:images], model.get_submodule(layer)
     found = {}
     hook = module.register_forward_hook(lambda _, given, out: found.update(x=given[0], z=out))
@@ -216,7 +216,9 @@ def test_convolutions_are_measured(tmp_path):
     arrays = correlation.compute(**items[1])
     assert arrays["overlap"].shape == (1, 7)
     layers = [
-        cv.layerwise(cv.Problem(one.load(), nn.CrossEntropyLoss(), [one.samples()]), "conv2")
+        cv.layerwise(
+            cv.Problem(one.load(), nn.CrossEntropyLoss(), [one.samples.trained()]), "conv2"
+        )
         for one in items[1]["kept"]
     ]
     spectra = {

@@ -66,7 +66,7 @@ def batches_of(
     float32 leaves products with the Hessian two digits.
     """
     count = images or None
-    inputs, classes = kept.samples()
+    inputs, classes = kept.samples.trained()
     parts = inputs[:count].to(dtype).split(BATCH), classes[:count].split(BATCH)
     return list(zip(*parts, strict=True))
 

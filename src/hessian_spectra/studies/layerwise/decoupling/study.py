@@ -97,7 +97,7 @@ def measure(
         return cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches))
 
     layers = layers_of(settings.images)
-    few = 0 < settings.images < len(kept.labels)
+    few = 0 < settings.images < kept.samples.count
     everything = layers_of(0) if last and few else layers
     rows = []
     for name, layer in layers.items():
@@ -165,7 +165,7 @@ def _cost(item: Item) -> float:
     """Images times products with a matrix times weights, about, summed over layers."""
     settings: Settings = item["settings"]
     weights = [weight for weight in item["kept"].load().parameters() if weight.ndim > 1]
-    everything = len(item["kept"].labels)
+    everything = item["kept"].samples.count
     images = min(settings.images or everything, everything)
     products = settings.probes + 10 + (4 * settings.top + 100) * item["last"]
     # Tables 6, 7 and 9 are about all images.
