@@ -1,4 +1,4 @@
-"""Exact Hessian spectra: one module for each theorem of the papers."""
+"""Exact Hessian spectra and bounds: one module for each theorem of the papers."""
 
 from hessian_spectra.closed_form.assumptions import AssumptionError
 from hessian_spectra.closed_form.attention_bounds import (
@@ -9,6 +9,7 @@ from hessian_spectra.closed_form.attention_bounds import (
     attention_outliers_without_bulk,
     condition_number_bound,
 )
+from hessian_spectra.closed_form.binary_kl import binary_kl, kl_inverse
 from hessian_spectra.closed_form.cubic import DepressedCubic
 from hessian_spectra.closed_form.decoupled_output_hessian import (
     RectifiedMoments,
@@ -41,6 +42,17 @@ from hessian_spectra.closed_form.orthogonal_first_layer import (
     orthogonal_first_layer,
     pair_and_triple,
 )
+from hessian_spectra.closed_form.pac_bayes import (
+    Prior,
+    best_prior,
+    complexity,
+    gaussian_kl,
+    maurer_complexity,
+    monte_carlo_error,
+    pac_bayes_bound,
+    prior_index,
+    prior_variance,
+)
 from hessian_spectra.closed_form.recognition import (
     Candidate,
     NoClosedFormError,
@@ -69,6 +81,7 @@ __all__ = [
     "GradientDescentSubspace",
     "NoClosedFormError",
     "PairAndTriple",
+    "Prior",
     "RectifiedMoments",
     "attention_coefficients",
     "attention_cubic",
@@ -78,8 +91,11 @@ __all__ = [
     "attention_outliers_without_bulk",
     "attention_spectrum",
     "balancedness_defect",
+    "best_prior",
     "bias_sextic",
+    "binary_kl",
     "candidates",
+    "complexity",
     "condition_number_bound",
     "decoupled_output_hessian",
     "decoupled_top_space",
@@ -87,18 +103,25 @@ __all__ = [
     "deep_linear_bound",
     "deep_linear_sharpness",
     "deep_linear_trace",
+    "gaussian_kl",
     "gradient_descent_subspace",
+    "kl_inverse",
     "learning_phase",
     "least_squares_sharpness",
     "least_squares_singular_values",
     "linear_with_bias",
+    "maurer_complexity",
+    "monte_carlo_error",
     "multi_input",
     "multi_output",
     "of",
     "orthogonal_first_layer",
     "outlier_pair",
+    "pac_bayes_bound",
     "pair_and_triple",
     "pair_eigenvalues",
+    "prior_index",
+    "prior_variance",
     "rectified_moments",
     "self_attention",
     "sharpness_from_labels",

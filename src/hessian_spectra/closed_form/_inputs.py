@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,10 @@ ArrayLike = Tensor | np.ndarray | np.generic | Sequence[Any] | float | int
 
 
 def read(
-    shapes: Mapping[str, Sequence[str]], masks: Sequence[str] = (), /, **values: ArrayLike
+    shapes: Mapping[str, Sequence[str]],
+    infinite: Mapping[str, float] = MappingProxyType({}),
+    /,
+    **values: ArrayLike,
 ) -> tuple[Tensor, ...]:
     """The arguments as detached float64 tensors on one device, in the order given.
 
@@ -20,7 +24,7 @@ def read(
         shapes: for each argument its dimensions as letters, ``"nD"`` for ``(n, D)`` and ``""`` for
             a scalar, or as names, ``("d_1", "d_0")``; the same letter or name means the same size
             everywhere; ``"?"`` takes any shape.
-        masks: the arguments that may hold ``-inf``.
+        infinite: the infinity that an argument may hold, for those that may.
         **values: float32 or float64 tensors or arrays, Python numbers or sequences of them.
 
     Raises:
@@ -39,22 +43,24 @@ def read(
         _check_shape(name, tensor, shapes[name], sizes)
     for name, tensor in tensors.items():
         good = torch.isfinite(tensor)
-        if name in masks:
-            good |= tensor == -math.inf
+        if name in infinite:
+            good |= tensor == infinite[name]
         if not bool(good.all()):
             bad = int((~good).sum())
             raise ValueError(f"{name}: expected finite numbers, got {bad} NaN or infinite entries")
     return tuple(tensors.values())
 
 
-def broadcast(**values: ArrayLike) -> list[Tensor]:
+def broadcast(
+    infinite: Mapping[str, float] = MappingProxyType({}), /, **values: ArrayLike
+) -> list[Tensor]:
     """Numbers or arrays of them as float64 tensors of one common shape.
 
     Raises:
         ValueError: as for :func:`read`, or the shapes do not broadcast.
     """
     shapes = dict.fromkeys(values, "?")
-    tensors = read(shapes, **values)
+    tensors = read(shapes, infinite, **values)
     try:
         return list(torch.broadcast_tensors(*tensors))
     except RuntimeError:

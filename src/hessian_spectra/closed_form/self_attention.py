@@ -222,7 +222,7 @@ def _read(
         w_value = w_value.squeeze()
     arguments = (w_value, w_query, w_key, x, y, 0.0 if score_bias is None else score_bias)
     named = dict(zip(_SHAPES, arguments, strict=True))
-    *tensors, bias = read(_SHAPES, ("score_bias",), **named)
+    *tensors, bias = read(_SHAPES, {"score_bias": -math.inf}, **named)
     batch, length = tensors[3].shape
     try:
         full = bias.broadcast_to(batch, length, length)
