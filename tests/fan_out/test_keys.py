@@ -2,6 +2,7 @@
 
 import functools
 import pkgutil
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -48,6 +49,22 @@ def test_the_order_of_arguments_and_of_memory_does_not_count():
     matrix = np.arange(6.0).reshape(2, 3)
     assert key(a=1, b=matrix) == key(b=np.asfortranarray(matrix), a=1)
     assert key(b=matrix) != key(b=matrix.T)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """Something that is told by its digest, wherever it is."""
+
+    folder: str = field(compare=False)
+    digest: str
+
+
+@pytest.mark.parametrize("wrap", [lambda found: found, lambda found: [{"inner": (found,)}]])
+def test_where_something_is_found_does_not_count(wrap):
+    here, there = (Found(folder=folder, digest="1f") for folder in ("here", "there"))
+    other = Found(folder="here", digest="2e")
+    assert key(a=wrap(here)) == key(a=wrap(there))
+    assert key(a=wrap(here)) != key(a=wrap(other))
 
 
 def test_the_function_and_its_code_count():

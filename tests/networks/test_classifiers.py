@@ -1,5 +1,6 @@
 """Classifiers of images: against a plain loop, interrupted and not, and their kept weights."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 from torch import nn
 
 from hessian_spectra.data.base import IMAGES, TEXT, Form
+from hessian_spectra.fan_out.keys import item_key
 from hessian_spectra.models import classifier
 from hessian_spectra.networks import classifiers
 from hessian_spectra.networks.tools.result import Networks
@@ -213,6 +215,20 @@ def test_other_images_are_held_out_for_another_seed():
 def test_at_least_one_image_is_trained_on():
     with pytest.raises(ValueError, match="held_out: expected fewer than 30 images, got 30"):
         classifiers.train.items(config(held_out=30), images())
+
+
+def test_kept_weights_are_told_by_their_content_wherever_they_are(trained, folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "copy")
+    places = folder, tmp_path / "copy"
+
+    def key(place, seed):
+        kept = classifiers.kept_classifier(Networks(trained, place), "F-4", seed, 12)
+        assert kept.path.is_relative_to(place)
+        return item_key("module:f", "code", {"kept": kept})
+
+    here, there = ([key(place, seed) for seed in (3, 4)] for place in places)
+    assert here == there
+    assert here[0] != here[1]
 
 
 def test_weights_of_another_network_are_named(trained, folder):

@@ -51,7 +51,8 @@ def _feed(update: Callable[[bytes], None], value: Any, where: str) -> None:
             _feed(update, value[name], f"{where}.{name}")
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         update(f"{kind.__name__} ".encode())
-        _feed(update, {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}, where)
+        told = [field.name for field in dataclasses.fields(value) if field.compare]
+        _feed(update, {name: getattr(value, name) for name in told}, where)
     elif kind in (list, tuple):
         update(f"{kind.__name__} {len(value)} ".encode())
         for index, entry in enumerate(value):
@@ -67,6 +68,9 @@ def _feed(update: Callable[[bytes], None], value: Any, where: str) -> None:
 
 def item_key(function: str, code: str, item: Item) -> str:
     """The key of an item: equal for equal function, code and item, and for nothing else.
+
+    As where dataclasses are compared, a field with ``compare=False``, such as the folder where
+    something is found, does not count.
 
     Example:
         >>> first = item_key("module:f", "code", {"a": 1, "b": [0.5, "x"]})

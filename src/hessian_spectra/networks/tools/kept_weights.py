@@ -4,7 +4,7 @@ import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,12 @@ class KeptWeights:
     """A network at a step of its training, as an item of a computation that fans out holds it.
 
     Args:
-        folder: that of the network.
+        folder: that of the network, which tells no two items apart.
         file: the name of its weights there.
         digest: that of the weights, by which an item is another one when they are.
     """
 
-    folder: str
+    folder: str = field(compare=False)
     file: str
     digest: str
 
