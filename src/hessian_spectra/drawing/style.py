@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 # Okabe and Ito's palette: distinguishable with every common form of colour blindness, and by
 # lightness in print.
@@ -105,3 +106,12 @@ def letters() -> Iterator[str]:
 def letter(axes: Axes, text: str) -> None:
     """Write a panel's title, such as ``(a) scale of the query and key weights``."""
     axes.set_title(text, loc="left")
+
+
+def logarithmic(axes: Axes) -> None:
+    """A logarithmic vertical axis of what is drawn, with few numbers however short it is."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    if high < 100 * low:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 10 * low else (1, 3)))
+    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -54,7 +54,7 @@ def _draw_spectrum(axes: Axes, reading: Reading, shown: str) -> None:
         known = np.where(values[name] > 1e-6 * largest, values[name], np.nan)
         axes.plot(np.arange(1, len(known) + 1), known, **{"markersize": 3, **look, "label": None})
     if largest > 0:
-        axes.set_yscale("log")
+        style.logarithmic(axes)
     _mark_outliers(axes, reading, network)
     axes.set_xlabel("$i$")
 
@@ -104,7 +104,7 @@ def _draw_training(axes: Axes, reading: Reading, side: str) -> None:
         index = np.arange(1, len(row) + 1)
         axes.plot(index, known, color=colour, marker=".", markersize=3, linewidth=0.8, label=label)
     if (values > 0).any():
-        axes.set_yscale("log")
+        style.logarithmic(axes)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
     axes.set_xlabel("$i$")
 

@@ -34,7 +34,7 @@ def _draw_values(axes: Axes, reading: Reading, network: str) -> None:
         axes.plot(index, reading.of("forms", network, form).mean(axis=0), **look)
     axes.plot(index, exact, **EXACT)
     if exact.min(initial=np.inf) > 0:
-        axes.set_yscale("log")
+        style.logarithmic(axes)
     axes.set_xlabel("index of the eigenvalue")
 
 
