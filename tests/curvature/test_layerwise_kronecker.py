@@ -48,7 +48,11 @@ def test_groups_have_a_block_for_each_pair():
     expected = torch.cat(rows)
     close(cv.dense_matrix(layer.approximation), expected)
     close(layer.kronecker(3).eigenvalues, torch.linalg.eigvalsh(expected)[-3:])
-    for refused in (layer.best_kronecker, lambda: layer.correspondence(expected, "input")):
+    for refused in (
+        layer.best_kronecker,
+        lambda: layer.correspondence(expected, "input"),
+        lambda: layer.eigenvalue_corrected(1),
+    ):
         with pytest.raises(ValueError, match="expected a layer without groups, got '0'"):
             refused()
 
@@ -72,3 +76,26 @@ def test_the_best_product_is_the_first_singular_one(key, name):
     assert stopped.change > 1e-4
     farther = (cv.dense_matrix(layer.approximation) - matrix).norm()
     assert (matrix - best).norm() < farther
+
+
+@pytest.mark.parametrize(
+    ("key", "name"), [("linear", "0"), ("convolutions", "2"), ("squared", "2")]
+)
+def test_corrected_eigenvalues_are_the_diagonal_in_the_basis_of_the_factors(key, name):
+    network = NETWORKS[key]
+    problem = problem_of(network, network.model())
+    layer = cv.layerwise(problem, name)
+    factors = layer.output_hessian, layer.input_autocorrelation
+    basis = torch.kron(*(torch.linalg.eigh(factor).eigenvectors for factor in factors))
+    matrix = cv.dense_matrix(cv.ggn(problem.fixed_at([f"{name}.weight"])))
+    expected = (basis * (matrix @ basis)).sum(dim=0).sort().values
+    found = layer.eigenvalue_corrected(len(matrix))
+    close(found.eigenvalues, expected)
+    vectors = found.eigenvectors()
+    close((vectors * (matrix @ vectors)).sum(dim=0), expected)
+    whole = vectors * expected @ vectors.T
+    assert (matrix - whole).norm() < (matrix - cv.dense_matrix(layer.approximation)).norm()
+    # As curvlinops has it.
+    close(whole, cv.dense_matrix(cv.ekfac(problem.fixed_at([f"{name}.weight"]))))
+    with pytest.raises(ValueError, match=f"k: expected 1 to {len(matrix)}, got 0"):
+        layer.eigenvalue_corrected(0)

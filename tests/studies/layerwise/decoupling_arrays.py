@@ -27,6 +27,7 @@ RIGHT = {
     "factor": (1.05, 1.3),  # the approximation's eigenvalues over the Hessian's
     "overlap": (0.9, 0.6),
     "nearest_overlap": (0.93, 0.63),
+    "corrected_overlap": (0.94, 0.64),
     "rank_one": (0.95, 0.9),
     "along_first": (0.9, 0.5),
     "spectral": (0.3, 0.45),
@@ -58,7 +59,8 @@ def _layer(name: str, network: str, numbers: Mapping[str, float]) -> dict[str, n
     inputs = np.where(np.arange(TOP) < d, np.append(10.0, inputs[1:]), np.nan)
     hessian = 10 * numbers["scale"] * _spectrum(int(numbers["gap"]), TOP)
     known = np.where(np.arange(TOP) < k, 1.0, np.nan)
-    lists = ("overlap", "nearest_overlap", "rank_one", "along_first")
+    overlaps = ("overlap", "nearest_overlap", "corrected_overlap")
+    lists = (*overlaps, "rank_one", "along_first")
     return {
         "output": np.stack([output] * len(EPOCHS)),
         "input": np.stack([inputs] * len(EPOCHS)),

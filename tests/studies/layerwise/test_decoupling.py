@@ -103,6 +103,11 @@ def test_eigenpairs_are_those_of_dense_matrices(networks, found, network, seed, 
     np.testing.assert_allclose(mine("approximation"), others[:5], **scale)
     overlaps = [np.sum((vectors[:, :k].T @ basis[:, :k]) ** 2) / k for k in range(1, 6)]
     np.testing.assert_allclose(mine("overlap"), overlaps, atol=1e-3)
+    # Of EKFAC: the same basis, by the Hessian's diagonal in it.
+    both = np.kron(descending(one.output)[1], descending(one.input)[1])
+    best = both[:, np.argsort(-np.sum(both * (one.hessian @ both), axis=0))]
+    overlaps = [np.sum((vectors[:, :k].T @ best[:, :k]) ** 2) / k for k in range(1, 6)]
+    np.testing.assert_allclose(mine("corrected_overlap"), overlaps, atol=1e-3)
     matrices = vectors.T.reshape(-1, *one.shape)[:5]
     ratios = [np.linalg.norm(matrix, 2) / np.linalg.norm(matrix) for matrix in matrices]
     np.testing.assert_allclose(mine("rank_one"), ratios, atol=1e-3)

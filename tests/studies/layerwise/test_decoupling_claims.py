@@ -23,6 +23,7 @@ WRONG = {
     "factor": (2.0, 2.0),
     "overlap": (0.1, 0.0),
     "nearest_overlap": (0.9, 0.9),
+    "corrected_overlap": (0.9, 0.9),
     "rank_one": (0.4, 0.4),
     "along_first": (0.1, 0.1),
     "spectral": (0.9, 0.9),
@@ -139,6 +140,9 @@ def test_what_is_not_there_is_said():
     few["correlation"]["hessian"] = few["correlation"]["hessian"][..., :5]
     with pytest.raises(NothingToMeasure, match=r"^this configuration has 5 of 9 eigenvalues$"):
         Reading(few).outliers("F-200^2")
+    del few["correlation"]["corrected_overlap"]
+    with pytest.raises(NothingToMeasure, match=r"^this run has no such product's top eigenspace$"):
+        Reading(few).top_overlap("F-200^2", "corrected_overlap")
     with pytest.raises(NothingToMeasure, match=r"^F-200.2 has no such layer$"):
         Reading(sides()).of_kind("mean_aligned", "F-200^2", "conv")
 
@@ -184,5 +188,5 @@ def test_figure_and_caption_bear_what_is_missing(networks, changes):
 def test_the_caption_holds_the_numbers():
     text = caption(Reading(sides(noise=0.0)))
     assert "after 60 epochs" in text
-    assert "F-200^2: error of the product 0.30 to 0.30, overlap 0.90 to 0.90" in text
+    assert "F-200^2: error of the product 0.30 to 0.30, overlap 0.90 to 0.90, with EKFAC" in text
     assert "LeNet5, conv: 0.9985 (0.9985 to 0.9985) and 15 (15 to 15)" in text

@@ -58,23 +58,59 @@ def kronecker_spectrum(output: Tensor, inputs: Tensor, k: int) -> Spectrum:
         >>> kronecker_spectrum(M, A, 3).eigenvalues
         tensor([ 2., 10., 20.])
     """
-    size = len(output) * len(inputs)
-    if not 1 <= k <= size:
-        raise ValueError(f"k: expected 1 to {size}, got {k}")
     (mu, r), (nu, t) = torch.linalg.eigh(output), torch.linalg.eigh(inputs)
-    values, places = torch.outer(mu, nu).flatten().topk(k)
-    left, right = places // len(nu), places % len(nu)
+    return _largest(torch.outer(mu, nu), r, t, k)
+
+
+def _largest(values: Tensor, r: Tensor, t: Tensor, k: int) -> Spectrum:
+    """The ``k`` largest of eigenvalues ``(m, d)`` that belong to ``r_i ⊗ t_j``."""
+    if not 1 <= k <= values.numel():
+        raise ValueError(f"k: expected 1 to {values.numel()}, got {k}")
+    largest, places = values.flatten().topk(k)
+    left, right = places // len(t), places % len(t)
 
     def vectors() -> Tensor:
-        return torch.einsum("ok,ik->oik", r[:, left], t[:, right]).reshape(size, k)
+        return torch.einsum("ok,ik->oik", r[:, left], t[:, right]).reshape(values.numel(), k)
 
     return Spectrum(
-        values=values,
+        values=largest,
         multiplicities=(1,) * k,
         kinds=("numeric",) * k,
         method=METHOD,
         eigenbasis=vectors,
     )
+
+
+def corrected_spectrum(
+    batches: Iterable[LayersBatch], output: Tensor, inputs: Tensor, k: int
+) -> Spectrum:
+    """The largest of the Gauss-Newton matrix's diagonal in the eigenbasis of ``M ⊗ A``.
+
+    In the basis ``r_i ⊗ t_j`` it is ``Σ s (r_iᵀ D t_j)²`` over samples and squares, with
+    ``D = N_nrᵀ X_n``.
+
+    Args:
+        batches: what each batch says of the layer alone.
+        output: ``M (m, m)``, symmetric.
+        inputs: ``A (d, d)``, symmetric.
+        k: how many, from 1 to ``m d``.
+
+    Raises:
+        ValueError: ``k`` is not among them.
+    """
+    r, t = torch.linalg.eigh(output).eigenvectors, torch.linalg.eigh(inputs).eigenvectors
+    total: Any = 0.0
+    for batch in batches:
+        x = batch.inputs[0][:, 0] @ t
+        pairs = ((rows @ r, signed @ r) for ((rows, signed),) in batch.squares())
+        if x.shape[1] == 1:
+            # Of a single position D is N xᵀ.
+            weights: Any = sum((rows * signed)[:, 0] for rows, signed in pairs)
+            total = total + weights.T @ x[:, 0].square()
+        else:
+            products = (((rows.mT @ x) * (signed.mT @ x)).sum(dim=0) for rows, signed in pairs)
+            total = total + sum(products)
+    return _largest(torch.as_tensor(total), r, t, k)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from hessian_spectra.curvature.layerwise.kronecker import (
     BestKronecker,
     KroneckerOperator,
     best_kronecker,
+    corrected_spectrum,
     kronecker_spectrum,
 )
 from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
@@ -207,6 +208,33 @@ class Layerwise:
             return top_eigenpairs(self.approximation, k)
         return kronecker_spectrum(self.output_hessian, self.input_autocorrelation, k)
 
+    def eigenvalue_corrected(self, k: int) -> Spectrum:
+        """The ``k`` largest eigenvalues of EKFAC's matrix, with eigenvectors.
+
+        It has the approximation's eigenvectors, and in their basis the diagonal of the layer's
+        Gauss-Newton matrix, the second moments of gradients under the model's own labels: of all
+        matrices with these eigenvectors the nearest in the Frobenius norm. One pass over the data.
+
+        Args:
+            k: from 1 to ``m d``.
+
+        Raises:
+            ValueError: ``k`` is not among them, or the layer has groups.
+
+        Source: George et al. (2018), section 3.
+
+        Example:
+            >>> from torch import nn
+            >>> model = nn.Sequential(nn.Linear(2, 1, bias=False, dtype=torch.float64))
+            >>> x = torch.tensor([[1.0, 0.0], [0.0, 3.0]], dtype=torch.float64)
+            >>> layer = layerwise(Problem(model, nn.MSELoss(), [(x, x[:, :1])]), "0")
+            >>> layer.eigenvalue_corrected(2).eigenvalues  # of 2 E[xxᵀ], which is diagonal
+            tensor([1., 9.], dtype=torch.float64)
+        """
+        self._require_no_groups("eigenvalue_corrected")
+        batches = layer_batches(self._shared.problem, [self._layer])
+        return corrected_spectrum(batches, self.output_hessian, self.input_autocorrelation, k)
+
     def best_kronecker(self, *, tolerance: float = 1e-6, steps: int = 100) -> BestKronecker:
         """The Kronecker product nearest to the layer's Gauss-Newton matrix in the Frobenius norm.
 
@@ -221,12 +249,14 @@ class Layerwise:
 
         Source: Van Loan and Pitsianis (1993), section 4.
         """
-        if self._layer.groups > 1:
-            raise ValueError(f"best_kronecker: expected a layer without groups, got {self.name!r}")
-
+        self._require_no_groups("best_kronecker")
         passes = partial(layer_batches, self._shared.problem, [self._layer])
         start = self.output_hessian, self.input_autocorrelation
         return best_kronecker(passes, start, tolerance=tolerance, steps=steps)
+
+    def _require_no_groups(self, method: str) -> None:
+        if self._layer.groups > 1:
+            raise ValueError(f"{method}: expected a layer without groups, got {self.name!r}")
 
     def matricise(self, vectors: Tensor) -> Tensor:
         """Vectors of the layer's space ``(m d, k)`` as matrices of the weight's shape, (k, m, d).
@@ -263,8 +293,7 @@ class Layerwise:
         """
         if side not in ("output", "input"):
             raise ValueError(f"side: expected 'output' or 'input', got {side!r}")
-        if self._layer.groups > 1:
-            raise ValueError(f"correspondence: expected a layer without groups, got {self.name!r}")
+        self._require_no_groups("correspondence")
         matrices = self.matricise(vectors)
         factor = self.output_hessian if side == "output" else self.input_autocorrelation
         basis = torch.linalg.eigh(factor).eigenvectors.flip(1).to(matrices)

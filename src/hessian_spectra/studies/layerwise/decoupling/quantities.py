@@ -78,8 +78,9 @@ def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings) -> 
         With t the ``top``, NaN beyond what the layer has: ``hessian``, ``approximation``,
         ``residual``, ``rank_one``, the largest singular value of each matricised eigenvector over
         its norm, ``along_first``, how much of it lies along the first eigenvector of E[x xᵀ], (t,);
-        ``overlap`` and ``nearest_overlap`` of the first k eigenvectors of the Hessian and of the
-        products of the expectations and the nearest one, for each k, (t,); ``output_share`` and
+        ``overlap``, ``nearest_overlap`` and ``corrected_overlap`` of the first k eigenvectors of
+        the Hessian and of the product of the expectations, the nearest one, and the first with the
+        eigenvalues of EKFAC, for each k, (t,); ``output_share`` and
         ``input_share`` (t, t), by eigenvector of the Hessian how much of it lies along each one of
         a factor; ``spectral``, the norm of the difference over that of the Hessian, and its
         ``spectral_residual``; ``nearest_missed (probes,)`` as ``missed``.
@@ -88,6 +89,7 @@ def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings) -> 
     k = min(t, math.prod(layer.shape))
     exact = top_of(layer.hessian, k, tol=settings.tolerance, seed=settings.seed)
     vectors, product_ = exact.vectors, layer.kronecker(k)
+    corrected = layer.eigenvalue_corrected(k)
     best = layer.best_kronecker(tolerance=ROUGH)
     nearest = kronecker_spectrum(best.output, best.inputs, k)
     missed = _missed(layer, images, cv.KroneckerOperator(best.output, best.inputs), settings)
@@ -100,6 +102,7 @@ def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings) -> 
         "along_first": shares["input"][:, 0],
         "overlap": cv.subspace_overlaps(vectors, product_.eigenvectors().flip(1)),
         "nearest_overlap": cv.subspace_overlaps(vectors, nearest.eigenvectors().flip(1)),
+        "corrected_overlap": cv.subspace_overlaps(vectors, corrected.eigenvectors().flip(1)),
     }
     return {
         **{name: _padded(values, t) for name, values in found.items()},

@@ -75,7 +75,13 @@ class Reading(StudyArrays):
         return self.of(name, network)[..., : self.outliers(network)]
 
     def top_overlap(self, network: str, name: str = "overlap") -> np.ndarray:
-        """The overlap of the top ``c − 1`` spaces, ``(S, layers)``."""
+        """The overlap of the top ``c − 1`` spaces, ``(S, layers)``.
+
+        Raises:
+            NothingToMeasure: the study has fewer eigenvectors, or was run before this was measured.
+        """
+        if name not in self:
+            raise NothingToMeasure("this run has no such product's top eigenspace")
         return self.top(name, network)[..., -1]
 
     def chance(self, network: str) -> np.ndarray:

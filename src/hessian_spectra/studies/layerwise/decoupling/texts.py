@@ -5,6 +5,8 @@ import numpy as np
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.layerwise.decoupling.reading import Reading
 
+OVERLAPS = {"overlap": "overlap", "corrected_overlap": "with EKFAC's eigenvalues"}
+
 
 def numbers(reading: Reading) -> str:
     """The worst layers of each architecture."""
@@ -14,11 +16,12 @@ def numbers(reading: Reading) -> str:
         if not np.isfinite(spectral).all():
             continue
         text = f"{network}: error of the product {spectral.min():.2f} to {spectral.max():.2f}"
-        try:
-            overlap = reading.top_overlap(network).mean(axis=0)
-            text += f", overlap {overlap.min():.2f} to {overlap.max():.2f}"
-        except NothingToMeasure:
-            pass
+        for name, words in OVERLAPS.items():
+            try:
+                overlap = reading.top_overlap(network, name).mean(axis=0)
+            except NothingToMeasure:
+                continue
+            text += f", {words} {overlap.min():.2f} to {overlap.max():.2f}"
         texts.append(text)
     return "; ".join(texts)
 
