@@ -21,13 +21,17 @@ from hessian_spectra.training.language_model import pretrain
 from hessian_spectra.training.minibatches import Observer, Plan, Task, train_by_minibatches
 from hessian_spectra.training.objectives import LinearObjective, SampleObjective
 from hessian_spectra.training.optimizers import stochastic_gradient_descent
+from hessian_spectra.training.posterior import GaussianPosterior, error_of_draws
+from hessian_spectra.training.posterior_descent import BoundDescent, minimise_bound
 from hessian_spectra.training.pretraining import Pretraining
 
 __all__ = [
+    "BoundDescent",
     "Classification",
     "ClassifierDescent",
     "EnsembleTraining",
     "FullBatchTraining",
+    "GaussianPosterior",
     "LinearObjective",
     "Observer",
     "Plan",
@@ -37,9 +41,11 @@ __all__ = [
     "Task",
     "Trajectory",
     "descend",
+    "error_of_draws",
     "follow",
     "full_batch_descent",
     "gradient_descent",
+    "minimise_bound",
     "pretrain",
     "stochastic_gradient_descent",
     "train_by_minibatches",

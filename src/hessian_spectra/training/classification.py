@@ -136,7 +136,7 @@ def train_classifier(
     """
     counts = {len(inputs), len(labels), plan.samples}
     require(len(counts) == 1, "samples", "as many inputs and labels as the plan", sorted(counts))
-    order = _Order(plan, seed)
+    order = Order(plan.samples, plan.batch_size, seed)
 
     def batches(step: int) -> Sequence[Batch]:
         chosen = order.samples(step)
@@ -162,17 +162,29 @@ def train_classifier(
     return np.asarray(losses.reshape(plan.epochs, plan.updates).mean(axis=1))
 
 
-class _Order:
-    """Which samples an update is of: in each epoch all of them, in an order of its own."""
+class Order:
+    """Which samples an update is of: in each epoch all of them, in an order of its own.
 
-    def __init__(self, plan: Classification, seed: int) -> None:
-        self._plan, self._seed = plan, seed
+    Args:
+        samples: how many there are.
+        batch_size: of an update, the last one of an epoch has what is left.
+        seed: of the orders.
+
+    Example:
+        >>> order = Order(5, 2, seed=0)
+        >>> sorted(int(i) for step in range(3) for i in order.samples(step))
+        [0, 1, 2, 3, 4]
+    """
+
+    def __init__(self, samples: int, batch_size: int, seed: int) -> None:
+        self._samples, self._size, self._seed = samples, batch_size, seed
+        self._updates = math.ceil(samples / batch_size)
         self._epoch, self._order = -1, torch.empty(0, dtype=torch.int64)
 
     def samples(self, step: int) -> Tensor:
-        epoch, place = divmod(step, self._plan.updates)
+        """Those of the update that follows ``step``."""
+        epoch, place = divmod(step, self._updates)
         if epoch != self._epoch:
             draws = generator(self._seed, f"order {epoch}")
-            self._epoch, self._order = epoch, torch.randperm(self._plan.samples, generator=draws)
-        size = self._plan.batch_size
-        return self._order[place * size : (place + 1) * size]
+            self._epoch, self._order = epoch, torch.randperm(self._samples, generator=draws)
+        return self._order[place * self._size : (place + 1) * self._size]
