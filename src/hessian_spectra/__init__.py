@@ -10,6 +10,7 @@ _ROOMS = (
     "closed_form",
     "curvature",
     "models",
+    "pac_bayes",
     "results",
     "seeding",
     "spectrum",

@@ -192,10 +192,11 @@ def maurer_complexity(
 
 
 def monte_carlo_error(mean: ArrayLike, draws: ArrayLike, delta: ArrayLike = 0.01) -> Tensor:
-    """The largest error of the posterior that the mean over some of its networks allows.
+    """The largest error of the posterior on its samples that the mean over some draws allows.
 
-    ``kl_inverse(ê, ln(2/δ')/m)`` for the mean error ``ê`` of ``m`` networks drawn from the
-    posterior, all on the same samples. It holds with probability ``1 − δ'`` over the draws.
+    ``kl_inverse(ê, ln(2/δ')/m)`` for the mean ``ê`` of ``m`` independent draws: of networks, each
+    with its error on the samples, or of pairs of a network and a sample. It holds with probability
+    ``1 − δ'`` over the draws.
 
     Args:
         mean: ``ê`` in [0, 1].

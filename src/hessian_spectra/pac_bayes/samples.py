@@ -1,0 +1,72 @@
+"""The samples of a bound, and the scores that a network gives them."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from hessian_spectra.validation import require
+
+# Inputs and class labels, or batches of them.
+Data = tuple[Tensor, Tensor] | Sequence[tuple[Tensor, Tensor] | list[Tensor]]
+
+# So many samples are scored together and each by itself.
+COMPARED = 8
+
+
+def read(data: Data, device: torch.device) -> tuple[Tensor, Tensor]:
+    """All samples on a device: inputs ``(n, d)`` float32, labels ``(n,)`` int64.
+
+    Raises:
+        ValueError: other shapes or types, inputs that are not finite, or no samples.
+
+    Example:
+        >>> one = (torch.tensor([[1.0]]), torch.tensor([0]))
+        >>> read([one, one], torch.device("cpu"))[1]
+        tensor([0, 0])
+    """
+    batches = [data] if isinstance(data, tuple) else list(data)
+    require(len(batches) > 0, "data", "inputs and labels, or batches of them", data)
+    for batch in batches:
+        pair = len(batch) == 2 and all(isinstance(part, Tensor) for part in batch)
+        require(pair, "data", "pairs of tensors, inputs and labels", type(batch).__name__)
+        x, y = batch
+        shapes = tuple(x.shape), tuple(y.shape)
+        fits = x.ndim >= 2 and y.ndim == 1 and len(x) == len(y) > 0
+        require(fits, "data", "inputs (n, ...) and labels (n,)", shapes)
+        whole = not (y.is_floating_point() or y.is_complex() or y.dtype == torch.bool)
+        require(whole, "labels", "integers, the classes' numbers", y.dtype)
+    inputs = torch.cat([x.flatten(1) for x, _ in batches]).to(device, torch.float32)
+    labels = torch.cat([y for _, y in batches]).to(device, torch.int64)
+    require(bool(torch.isfinite(inputs).all()), "inputs", "finite numbers", "NaN or infinite ones")
+    return inputs, labels
+
+
+def classes_of(network: nn.Module, inputs: Tensor, labels: Tensor) -> int:
+    """How many classes a network has scores for.
+
+    Raises:
+        ValueError: it has no score for each class, a label is none of them, or its scores of a
+            sample depend on those beside it, so that it has no error on a single one.
+    """
+    some = inputs[:COMPARED]
+    with torch.no_grad():
+        try:
+            scores = network(some)
+            each = torch.cat([network(one) for one in some.split(1)])
+        except (RuntimeError, ValueError) as error:
+            line = str(error).splitlines()[0]
+            raise ValueError(f"data: expected inputs that the model takes, got: {line}") from None
+    shape = tuple(scores.shape)
+    fits = scores.ndim == 2 and len(scores) == len(some) and shape[1] >= 2
+    require(fits, "model", "scores (n, classes) of at least 2 classes", shape)
+    if not torch.allclose(scores, each, rtol=1e-3, atol=1e-4 * float(scores.abs().max())):
+        raise ValueError(
+            "model: expected scores of a sample that do not depend on the samples beside it, got "
+            f"scores that differ by {float((scores - each).abs().max()):.1e}"
+        )
+    classes = shape[1]
+    outside = labels[(labels < 0) | (labels >= classes)]
+    if len(outside):
+        raise ValueError(f"labels: expected 0 to {classes - 1}, got {int(outside[0])}")
+    return classes
