@@ -39,6 +39,7 @@ def config(**changes):
         "data": "images",
         "networks": NAMES,
         "seeds": 2,
+        "variations": [],
         "epochs": 12,
         "batch_size": 8,
         "learning_rate": 0.2,
@@ -114,12 +115,24 @@ def test_the_arrays_are_those_of_all_networks(trained):
     assert shapes == {
         "parameters": (2,), "epoch_loss": (2, 2, 12), "loss": (2, 2, 2), "accuracy": (2, 2, 2),
         "network": (2,), "seed": (2,), "kept": (2,), "images": (30, 4, 4, 1), "labels": (30,),
-        "inputs": (), "largest": (), "held_out": (),
+        "inputs": (), "largest": (), "held_out": (), "variation": (2,),
     }  # fmt: skip
     assert trained["kept"].tolist() == [0, 12]
     assert trained["seed"].tolist() == [3, 4]
     assert trained["parameters"].tolist() == [4 * 17 + 3 * 5, 5 * 17 + 5 * 6 + 3 * 6]
     assert (trained["loss"][..., 1] < trained["loss"][..., 0]).all()
+
+
+def test_variations_are_trained_as_networks_of_their_own(tmp_path):
+    variations = [{"learning_rate": 0.01}, {"momentum": 0.0, "weight_decay": 0.1}]
+    found = train(config(networks=["F-4"], variations=variations), tmp_path)
+    assert found["seed"].tolist() == [3, 4, 5, 6, 7, 8]
+    assert found["variation"].tolist() == [0, 0, 1, 1, 2, 2]
+    for place, changed in enumerate([{}, *variations]):
+        for number in range(2):
+            at = 2 * place + number
+            _, losses = plain("F-4", 3 + at, config(**changed))
+            np.testing.assert_allclose(found["epoch_loss"][0, at], losses, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kept", [[], [0], [1]])
@@ -250,6 +263,9 @@ def test_images_are_from_one_source():
         ({"networks": ["F-4", "F-4"]}, "networks: expected different names of architectures"),
         ({"networks": ["G-4"]}, "network: expected a name such as F-200.2, .*, got 'G-4'"),
         ({"seeds": 0}, "seeds: expected at least 1, got 0"),
+        ({"variations": [{}]}, r"variations: expected values of learning_rate, .*, got \[{}\]"),
+        ({"variations": [{"epochs": 2.0}]}, "variations: expected values of .*weight_decay, got "),
+        ({"variations": [{"momentum": 1.0}]}, r"momentum: expected a number in \[0, 1\), got 1.0"),
         ({"kept": [13]}, r"kept: expected different epochs from 0 to 12, got \[13\]"),
         ({"momentum": 1.0}, r"momentum: expected a number in \[0, 1\), got 1.0"),
         ({"learning_rate": 0.0}, "learning_rate: expected"),

@@ -34,6 +34,8 @@ from hessian_spectra.training.ranks import join
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item, Run
 
+# What networks of one ensemble may be trained with different values of.
+VARIED = ("learning_rate", "momentum", "weight_decay")
 # Samples that are evaluated together.
 EVALUATED = 1000
 
@@ -82,11 +84,14 @@ class Config(Settings, NetworksConfig):
         data: a set of images from one source, a name from ``conf/data``.
         networks: architectures by name, see :func:`~hessian_spectra.models.classifier`.
         seeds: networks of each; the first has ``seed``, the others the numbers after it.
+        variations: other learning rates, momenta and weight decays; as many networks more are
+            trained with each.
     """
 
     data: str
     networks: list[str]
     seeds: int
+    variations: list[dict[str, float]]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,6 +101,24 @@ class Config(Settings, NetworksConfig):
         for name in names:
             builder(name)
         require_at_least(1, self, "seeds")
+        for changed in self.variations:
+            fits = bool(changed) and {*changed} <= {*VARIED}
+            require(fits, "variations", f"values of {', '.join(VARIED)}", [*self.variations])
+            ClassifierDescent(**shared(ClassifierDescent, self) | changed)
+
+    @property
+    def trainings(self) -> list[dict[str, Any]]:
+        """Of each network of an architecture its seed and its settings, the first ones unchanged.
+
+        The numbers of seeds go on through all of them.
+        """
+        settings = shared(Settings, self)
+        groups = [{}, *self.variations]
+        return [
+            {**settings, **changed, "seed": self.seed + place * self.seeds + number}
+            for place, changed in enumerate(groups)
+            for number in range(self.seeds)
+        ]
 
     def require_data(self, form: Form) -> None:
         """Refuse a data set that is none of images.
@@ -149,7 +172,7 @@ class _Kept(Observer):
 
 
 def items(config: Config, data: Arrays) -> list[Item]:
-    """Each architecture with each seed.
+    """Each architecture with each of its trainings.
 
     Raises:
         ValueError: the images are from several sources, or all of them are held out.
@@ -158,18 +181,16 @@ def items(config: Config, data: Arrays) -> list[Item]:
     require(len(names) == 1, "data", "images from one source", names)
     there = len(data[f"{names[0]}/labels"])
     require(config.held_out < there, "held_out", f"fewer than {there} images", config.held_out)
-    settings = shared(Settings, config)
     found = [
         {
             "network": network,
             "images": data[f"{names[0]}/images"],
             "labels": data[f"{names[0]}/labels"],
             "largest": largest_value(names[0]),
-            "seed": config.seed + number,
-            **settings,
+            **training,
         }
         for network in config.networks
-        for number in range(config.seeds)
+        for training in config.trainings
     ]
     return [{**item, "keeps_images": place == 0} for place, item in enumerate(found)]
 
@@ -243,12 +264,14 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
 
     Returns:
         For A architectures, S seeds and k kept epochs ``network (A,)``, ``seed (S,)``,
-        ``kept (k,)``; ``parameters (A,)``; ``epoch_loss (A, S, epochs)``; ``loss`` and ``accuracy``
-        ``(A, S, k)`` over the samples of the training; ``images (n, H, W, C)``, ``labels (n,)``,
-        ``inputs``, ``largest`` and ``held_out`` as :class:`Samples` has them.
+        ``variation (S,)``, 0 for none and then their numbers, ``kept (k,)``; ``parameters (A,)``;
+        ``epoch_loss (A, S, epochs)``; ``loss`` and ``accuracy`` ``(A, S, k)`` over the samples of
+        the training; ``images (n, H, W, C)``, ``labels (n,)``, ``inputs``, ``largest`` and
+        ``held_out`` as :class:`Samples` has them.
     """
     data = {name: parts[0][name] for name in ("images", "labels", "largest")}
-    shape = (len(config.networks), config.seeds)
+    seeds = [training["seed"] for training in config.trainings]
+    shape = (len(config.networks), len(seeds))
     arrays = {
         name: np.stack([part[name] for part in parts]).reshape(*shape, *parts[0][name].shape)
         for name in parts[0].keys() - data.keys()
@@ -256,7 +279,8 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
     arrays["parameters"] = arrays["parameters"][:, 0]
     return arrays | data | {
         "network": np.array(config.networks),
-        "seed": np.arange(config.seed, config.seed + config.seeds),
+        "seed": np.array(seeds),
+        "variation": np.arange(len(seeds)) // config.seeds,
         "kept": np.array(sorted(config.kept), dtype=np.int64),
         "inputs": np.array(config.inputs),
         "held_out": np.array(config.held_out),

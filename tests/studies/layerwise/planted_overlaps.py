@@ -58,6 +58,7 @@ def sides(
     rank=True,
     noise=0.003,
     last=-0.0,
+    differing=1.0,
     seed=0,
 ):
     """A study's side.
@@ -72,9 +73,11 @@ def sides(
         rank: whether the inputs of fc1 are of nearly rank one.
         noise: relative deviation of each network's overlaps.
         last: the smallest eigenvalue of the last layer's E[M].
+        differing: the overlaps of networks trained differently, as every other one is, by others'.
         seed: of the noise.
     """
-    pairs = np.array(list(combinations(range(seeds), 2)))
+    pairs, variation = np.array(list(combinations(range(seeds), 2))), np.arange(seeds) % 2
+    factor = np.where(variation[pairs[:, 0]] != variation[pairs[:, 1]], differing, 1.0)
     shape, draws = (len(networks), 1, len(layers)), np.random.default_rng(seed)
     arrays = {name: np.full((*shape, len(pairs), LONGEST), np.nan) for name in CURVES}
     arrays |= {"first_inputs": np.zeros((*shape, len(pairs)))}
@@ -90,6 +93,7 @@ def sides(
                 of = curve if name in ("overlap", "kronecker") else expected
                 arrays[name][at][:, :count] = of(network, layer)[:count]
                 arrays[name][at] *= factors[pairs].prod(axis=1, keepdims=True)
+            arrays["overlap"][at] *= factor[:, None]
             arrays["first_inputs"][at] = HEIGHTS[layer]
             arrays["hessian"][at][:, :count] = np.linspace(2, 1, count)
             arrays["residual"][at][:, :count] = 1e-6
@@ -107,5 +111,6 @@ def sides(
         "outputs": np.tile(sizes[:, 0], (len(networks), 1)),
         "inputs": np.tile(sizes[:, 1], (len(networks), 1)),
         "images": np.array(200),
+        "variation": variation,
     }
     return {"correlation": arrays}

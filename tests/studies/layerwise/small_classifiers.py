@@ -13,9 +13,9 @@ def settings(**changes):
     """Those of the ensemble."""
     fields = {
         "kind": "classifiers", "seed": 3, "data": "images", "networks": ["F-6", "F-5^2-BN"],
-        "seeds": 3, "epochs": EPOCHS, "batch_size": 8, "learning_rate": 0.2, "momentum": 0.5,
-        "weight_decay": 0.0, "initialisation": "xavier uniform", "inputs": "standardised",
-        "held_out": 0, "kept": [0, EPOCHS],
+        "seeds": 3, "variations": [], "epochs": EPOCHS, "batch_size": 8, "learning_rate": 0.2,
+        "momentum": 0.5, "weight_decay": 0.0, "initialisation": "xavier uniform",
+        "inputs": "standardised", "held_out": 0, "kept": [0, EPOCHS],
     }  # fmt: skip
     return classifiers.Config(**(fields | changes))
 

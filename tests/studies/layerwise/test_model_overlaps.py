@@ -103,6 +103,7 @@ def test_eigenvalues_are_those_of_dense_matrices(networks, arrays):
     assert arrays["layer"].tolist() == [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]]
     assert arrays["epoch"].tolist() == [0, small_classifiers.EPOCHS]
     assert arrays["images"].item() == 30
+    assert arrays["variation"].tolist() == [0, 0, 0]
 
 
 def test_single_precision_is_nearly_the_same(networks, arrays):

@@ -38,7 +38,7 @@ def planted():
             paper="wu2022dissecting",
             artifact="Figure 4",
             holds=sides(),
-            fails=[sides(contrary, last=0.95)],
+            fails=[sides(contrary, last=0.95), sides(differing=0.5)],
             reduced=REDUCED,
         )
     ]
@@ -151,6 +151,30 @@ def test_the_figure_shows_the_means_and_the_theorem():
         assert any(len(line) == len(values) and np.allclose(line, values) for line in shown)
     last = [np.array(line.get_ydata()) for line in axes[2].lines]
     assert any(np.allclose(line, 0.5) and len(line) == 4 for line in last)
+
+
+def test_pairs_that_were_trained_alike_are_drawn_apart():
+    varied = Reading(sides(noise=0.0, differing=0.5))
+    assert varied.differing.tolist() == [True, False, True, True, False, True]
+    shown = [np.array(line.get_ydata()) for line in draw(varied).axes[0].lines]
+    curve = expected("F-200^2", "fc1")
+    for factor in (1.0, 4 / 6):
+        assert any(len(line) == 30 and np.allclose(line, factor * curve) for line in shown)
+    assert "the mean over those 2 of 6 whose networks were trained with the same" in caption(varied)
+    # As a run was recorded before there were variations.
+    before = sides()
+    del before["correlation"]["variation"]
+    assert not Reading(before).differing.any()
+    assert "trained with the same" not in caption(Reading(before))
+
+
+def test_differently_trained_networks_are_compared_with_those_trained_alike(planted):
+    entries = list(planted[0].entries(claims, "same_after_other_training", sides(differing=0.7)))
+    assert len(entries) == 6
+    assert entries[0].measure().value == pytest.approx(0.7, abs=0.01)
+    before = sides()
+    del before["correlation"]["variation"]
+    assert not list(planted[0].entries(claims, "same_after_other_training", before))
 
 
 def test_the_caption_holds_the_numbers():

@@ -236,6 +236,31 @@ def _shortfall(layer: Layer) -> float:
     return float(np.maximum(ratio - _smallest(layer), 0).min())
 
 
+def _differing(reading: Reading) -> Iterator[Case]:
+    """All layers, if some networks were trained with other settings."""
+    if reading.differing.any():
+        for network in reading.networks:
+            yield from ({"network": network, "layer": at.name} for at in reading.layers(network))
+
+
+@claims.value("F.2.1, Figure 6", equal_to(1.0, QUARTER, tolerance=0.25), each=_differing)
+def same_after_other_training(reading: Reading, network: str, layer: str) -> Estimate:
+    """{layer} of {network}: the overlap comes from a common structure, not from similar training:
+    it is as large of networks that were trained with different rates, momenta and weight decays.
+    Statistic: mean overlap at m of their pairs over that of pairs trained alike; interval:
+    {interval}
+    """
+    differing, found = reading.differing, reading.layer(network, layer)
+    if differing.all():
+        raise NothingToMeasure("this configuration has no two networks that were trained alike")
+    return reading.over_networks(
+        lambda chosen: (
+            found.at_outputs("overlap", chosen & differing)
+            / found.at_outputs("overlap", chosen & ~differing)
+        )
+    )
+
+
 @claims.value("appendix G.4", at_most(1.0, PEAK), each=_later)
 def batch_norm_has_no_peak(reading: Reading, network: str, layer: str) -> Estimate:
     """{layer} of {network}: where the inputs have passed a batch norm the overlap has no peak at m.

@@ -25,15 +25,31 @@ LOOKS: dict[str, dict[str, Any]] = {
     "chance": {"color": style.GREY, "label": "random spaces", "linewidth": 0.9},
 }
 
+# Of the pairs of networks that were trained with the same settings, where not all were.
+ALIKE: dict[str, Any] = {
+    "color": style.PURPLE,
+    "label": "Hessians, trained alike",
+    "linestyle": "-.",
+    "linewidth": 0.9,
+}
 
-def _draw_layer(axes: Axes, layer: Layer) -> None:
-    """The overlaps of one layer; dimensions are on a logarithmic axis, so that early peaks show."""
+
+def _draw_layer(axes: Axes, layer: Layer, alike: np.ndarray) -> None:
+    """The overlaps of one layer; dimensions are on a logarithmic axis, so that early peaks show.
+
+    Args:
+        axes: where.
+        layer: the layer.
+        alike: which pairs of networks were trained with the same settings, ``(Q,)``.
+    """
     k = np.arange(1, layer.reach + 1)
     curves = layer.curves["overlap"]
     mean, spread = curves.mean(axis=0), curves.std(axis=0)
     axes.fill_between(k, mean - spread, mean + spread, color=style.BLUE, alpha=0.18, linewidth=0)
     for name in CURVES:
         axes.plot(k, layer.curves[name].mean(axis=0), **LOOKS[name])
+    if alike.any() and not alike.all():
+        axes.plot(k, curves[alike].mean(axis=0), **ALIKE)
     axes.plot(k, k / (layer.outputs * layer.inputs), **LOOKS["chance"])
     low = np.arange(1, min(layer.outputs, layer.reach) + 1)
     height = layer.first_inputs.mean()
@@ -62,14 +78,15 @@ def draw(reading: Reading) -> Figure:
     names = style.letters()
     for (network, layers), row in zip(rows.items(), grid, strict=True):
         for axes, layer in zip(row, layers, strict=False):
-            _draw_layer(axes, layer)
+            _draw_layer(axes, layer, ~reading.differing)
             style.letter(axes, f"({next(names)}) {layer.name}, m = {layer.outputs}")
         for axes in row[len(layers) :]:
             axes.set_visible(False)
         row[0].set_ylabel(f"{network}\noverlap")
     for axes in grid[-1]:
         axes.set_xlabel("dimension k")
-    handles = [Line2D([], [], **look) for look in LOOKS.values()]
+    looks = [*LOOKS.values(), *([ALIKE] if reading.differing.any() else [])]
+    handles = [Line2D([], [], **look) for look in looks]
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
     return figure
 
@@ -93,15 +110,22 @@ def caption(reading: Reading) -> str:
         + ", ".join(_peak(reading, network, layer) for layer in reading.layers(network))
         for network in reading.networks
     )
+    differing = reading.differing
+    also = (
+        f", and the mean over those {(~differing).sum()} of {len(differing)} whose networks were "
+        "trained with the same rate, momentum and weight decay"
+        if differing.any()
+        else ""
+    )
     return (
         f"Overlap of the top k eigenspaces of a layer's Hessian, of the loss on "
         f"{int(reading['images'])} images, in {reading.seeds} networks of one architecture that "
-        "were trained independently: mean over their pairs, shaded the standard deviation. Beside "
-        "it the overlap of the layers' Kronecker approximations, what is expected of it when the "
-        "outputs of one network are permuted at random (in the last layer they are the classes, "
-        "and have an order), Theorem G.1's (k/m) (t₁·t₁')² up to the output dimension m (solid "
-        "vertical line; in the last layer (t₁·t₁')²), and k/(m n), that of random spaces. Dotted "
-        "vertical line: the largest k at which τ_k γ_1 > τ_1 γ_2 in all networks, where not m, up "
-        "to which the theorem's first input direction is alone. Largest overlap and that at m, "
-        f"with 95 % intervals by the jackknife over networks: {peaks}."
+        f"were trained independently: mean over their pairs, shaded the standard deviation{also}. "
+        "Beside it the overlap of the layers' Kronecker approximations, what is expected of it "
+        "when the outputs of one network are permuted at random (in the last layer they are the "
+        "classes, and have an order), Theorem G.1's (k/m) (t₁·t₁')² up to the output dimension m "
+        "(solid vertical line; in the last layer (t₁·t₁')²), and k/(m n), that of random spaces. "
+        "Dotted vertical line: the largest k at which τ_k γ_1 > τ_1 γ_2 in all networks, where not "
+        "m, up to which the theorem's first input direction is alone. Largest overlap and that at "
+        f"m, with 95 % intervals by the jackknife over networks: {peaks}."
     )

@@ -106,6 +106,13 @@ class Reading(StudyArrays):
         """S."""
         return int(self["hessian"].shape[3])
 
+    @property
+    def differing(self) -> np.ndarray:
+        """Which pairs of networks were trained with different settings, ``(Q,)``."""
+        # A run that was recorded before there were variations has none.
+        groups = self["variation"] if "variation" in self else np.zeros(self.seeds)
+        return np.array([one != other for one, other in combinations(groups.tolist(), 2)])
+
     def normed(self, network: str) -> bool:
         """Whether an architecture has batch norms."""
         return network.endswith("-BN")

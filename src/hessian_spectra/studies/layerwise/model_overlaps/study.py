@@ -1,7 +1,8 @@
 """How much the top eigenspaces of a layer's Hessian overlap in networks trained independently.
 
-wu2022dissecting, section 5.3, appendices F.2 and G.3: of networks of one architecture, each two
-give the overlap of the spaces of the first k eigenvectors of a layer's Hessian, for all k at once.
+wu2022dissecting, section 5.3, appendices F.2 and G.3: of networks of one architecture, whose
+trainings may differ, each two give the overlap of the spaces of the first k eigenvectors of a
+layer's Hessian, for all k at once.
 Beside it stand the overlap of the layer's Kronecker approximations, and what is expected of that
 when the hidden units of one network are rotated, as in Theorem G.1, or permuted at random.
 """
@@ -108,9 +109,9 @@ class Config(Settings, ClassifierStudyConfig):
         """
         super().require_networks(networks)
         kept, names = list(networks.kept), list(networks.networks)
-        pairs = networks.seeds >= 2
+        count = len(networks.trainings)
         expected = "two seeds or more of each network"
-        require(pairs, "ensemble", expected, f"{networks.seeds} in {self.ensemble}")
+        require(count >= 2, "ensemble", expected, f"{count} in {self.ensemble}")
         expected = f"some of {self.ensemble}'s, {', '.join(names)}"
         require({*self.networks} <= {*names}, "networks", expected, list(self.networks))
         places = {time % len(kept) for time in self.times if -len(kept) <= time < len(kept)}
@@ -237,13 +238,14 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     names = list(config.networks) or networks["network"].tolist()
     seeds, epochs = networks["seed"].tolist(), networks["kept"][list(config.times)].tolist()
     items: list[Item] = []
+    facts = {"variation": networks["variation"].tolist()}
     for network, epoch in product(names, sorted(epochs)):
         kept = [kept_classifier(networks, network, seed, epoch) for seed in seeds]
         items += [
             {
                 "kept": kept,
                 "layer": layer.name,
-                "facts": {"network": network, "epoch": epoch, "place": place},
+                "facts": {**facts, "network": network, "epoch": epoch, "place": place},
                 "settings": settings,
             }
             for place, layer in enumerate(layers_of(kept[0].load(), None))
@@ -256,12 +258,12 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
 
     Returns:
         For A architectures, E epochs and at most L layers those of :func:`measure`, ``(A, E, L,
-        ...)``, but ``layer``, ``outputs`` and ``inputs`` (A, L) and ``images`` (); ``network``
-        (A,), ``epoch (E,)`` and ``place (L,)``.
+        ...)``, but ``layer``, ``outputs`` and ``inputs`` (A, L), ``images`` () and ``variation
+        (S,)``; ``network`` (A,), ``epoch (E,)`` and ``place (L,)``.
     """
     found = gathered(parts, ["network", "epoch", "place"])
     alike = {name: found[name][:, 0] for name in ("layer", "outputs", "inputs")}
-    return {**found, **alike, "images": parts[0]["images"]}
+    return {**found, **alike, **{name: parts[0][name] for name in ("images", "variation")}}
 
 
 def _cost(item: Item) -> float:
