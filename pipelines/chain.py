@@ -21,7 +21,7 @@ from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.networks.tools.result import read as read_networks
 from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays
 from hessian_spectra.studies.base import DataStudyConfig, EnsembleStudyConfig
-from hessian_spectra.work import FanOut, Live
+from hessian_spectra.work import FanOut, Live, unseen
 from pipelines import inputs, recorded, schema
 from pipelines.stage import Context, Estimated, no_estimate
 
@@ -175,7 +175,8 @@ def spread(context: Context, name: str, work: FanOut, config: Any, networks: Arr
     arguments = (name, work, config, networks)
     launcher = _launcher(context, *arguments)
     try:
-        arrays = fan_out.run(*arguments, folder=SHARDS, launcher=launcher)
+        live = _live(context) if work.trains else unseen
+        arrays = fan_out.run(*arguments, folder=SHARDS, launcher=launcher, live=live)
     except fan_out.FanOutError as error:
         raise ValueError(str(error)) from None
     context.spent[name] = fan_out.seconds(*arguments, folder=SHARDS)

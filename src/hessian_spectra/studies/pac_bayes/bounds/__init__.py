@@ -1,0 +1,1 @@
+"""PAC-Bayes bounds of trained networks by method."""
