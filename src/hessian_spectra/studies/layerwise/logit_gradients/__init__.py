@@ -1,0 +1,1 @@
+"""Whether the mean gradients of classes and scores lie together by score or by class."""

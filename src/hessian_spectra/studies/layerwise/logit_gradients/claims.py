@@ -1,0 +1,77 @@
+"""What appendix G.5 of wu2022dissecting says of gradients by class and score."""
+
+from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, within
+from hessian_spectra.ledger.claims import Case, Claims, Print
+from hessian_spectra.studies.layerwise.logit_gradients.reading import (
+    FIRST,
+    LAST,
+    Reading,
+    over_seeds,
+)
+
+OPEN = "the paper has pictures alone; half is ours, set before anything was measured"
+
+claims = Claims(
+    Reading,
+    fields=lambda reading: {
+        "seeds": len(reading["seed"]),
+        "epochs": int(reading["epoch"][LAST]),
+        "chance": f"{reading.chance:.2f}",
+    },
+)
+
+
+def _networks(reading: Reading) -> list[Case]:
+    return [{"network": name} for name in reading.networks]
+
+
+@claims.value("appendix G.5, Figure 29", at_least(0.5, OPEN), each=_networks)
+def by_score_at_first(reading: Reading, network: str) -> Estimate:
+    """{network}: before training the mean gradients of each class and score lie together by the
+    score (statistic: share of them whose nearest neighbour is of the same score, {chance} by
+    chance, mean over layers but the last and {seeds} networks; interval: Student's t).
+    """
+    return over_seeds(reading.hidden("by_score", network, FIRST).mean(axis=1))
+
+
+def _plain(reading: Reading) -> list[Case]:
+    """Those without batch normalisation, of which Figure 30 shows one."""
+    return [case for case in _networks(reading) if not case["network"].endswith("-BN")]
+
+
+@claims.value("appendix G.5, Figure 30", at_most(0.5, OPEN), each=_plain)
+def weakly_by_class_at_last(reading: Reading, network: str) -> Estimate:
+    """{network}: after training they lie together by the class but very weakly (statistic: share of
+    them whose nearest neighbour is of the same class, {chance} by chance, mean over layers but the
+    last and {seeds} networks; interval: Student's t).
+    """
+    return over_seeds(reading.hidden("by_class", network, LAST).mean(axis=1))
+
+
+@claims.value(
+    "appendix G.5, Figure 30",
+    at_least(0.0, "more than by chance", source="ours"),
+    each=_networks,
+)
+def more_by_class_than_chance(reading: Reading, network: str) -> Estimate:
+    """{network}: after training they lie together by the class more than by chance (statistic:
+    share of them whose nearest neighbour is of the same class, less {chance}, mean over layers but
+    the last and {seeds} networks; interval: Student's t).
+    """
+    return over_seeds(reading.hidden("by_class", network, LAST).mean(axis=1) - reading.chance)
+
+
+@claims.identity(
+    "equation (271)",
+    within(1e-6, "round-off in float64 where a softmax is sure of its classes"),
+    printed=Print(
+        "M = E_ij[Γ_ijᵀ Γ_ij], over the means of classes and scores",
+        lambda reading: reading.worst("printed_error"),
+    ),
+)
+def the_moment_is_of_samples(reading: Reading) -> float:
+    """E[M] is the mean over samples of Σ_j γ_j γ_jᵀ, the rows of Q G; of their means by class and
+    score it lacks what varies within a class, and the sum over scores is no mean (value: largest
+    ‖F − E[M]‖ / ‖E[M]‖ over all networks, layers and both epochs).
+    """
+    return reading.worst("moment_error")

@@ -1,0 +1,97 @@
+"""Mean gradients by class and score in the plane, and how they lie together in their own space."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from hessian_spectra.drawing import style
+from hessian_spectra.studies.layerwise.logit_gradients.reading import FIRST, LAST, Reading
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "by_score": {"color": style.VERMILION, "marker": "o", "label": "same score"},
+    "by_class": {"color": style.BLUE, "marker": "s", "label": "same class"},
+}
+# How far the two stand apart beside a layer.
+ASIDE = 0.14
+
+
+def _draw_plane(axes: Axes, points: np.ndarray, by: str) -> None:
+    """The embedded vectors; a number says of which score or class each is."""
+    count = round(len(points) ** 0.5)
+    numbers = np.arange(len(points))
+    numbers = numbers % count if by == "score" else numbers // count
+    for number, colour in enumerate(style.COLOURMAP(np.linspace(0, 1, count))):
+        own = points[numbers == number]
+        look = {"marker": f"${number}$", "markersize": 5, "linestyle": "none"}
+        axes.plot(own[:, 0], own[:, 1], color=colour, **look)
+    axes.set_xticks([])
+    axes.set_yticks([])
+
+
+def _draw_shares(axes: Axes, reading: Reading, epoch: int) -> None:
+    """Shares by layer of each architecture, one point a network."""
+    ticks: list[str] = []
+    for network in reading.networks:
+        layers = reading.layers(network)
+        for sign, (name, look) in zip((-1, 1), LOOKS.items(), strict=True):
+            values = reading.of(name, network, epoch)
+            x = len(ticks) + np.arange(len(layers)) + ASIDE * sign
+            points = {**look, "label": None, "linestyle": "none", "markersize": 3, "alpha": 0.6}
+            axes.plot(x, values.T, **points)
+        if ticks:
+            axes.axvline(len(ticks) - 0.5, color=style.GREY, linewidth=0.6)
+        ticks += [f"{layers[0]}\n{network}", *layers[1:]]
+    axes.axhline(reading.chance, color=style.BLACK, linewidth=0.6, linestyle=":")
+    axes.set_xticks(range(len(ticks)), ticks, fontsize=6)
+    axes.set_xlim(-0.6, len(ticks) - 0.4)
+    axes.set_ylim(0, 1.04)
+
+
+def _when(reading: Reading, epoch: int) -> str:
+    number = int(reading["epoch"][epoch])
+    return f"after {number} epochs" if number else "before training"
+
+
+def draw(reading: Reading) -> Figure:
+    """A picture by t-SNE, by score before training and by class after it; below it the shares."""
+    figure, grid = style.panels(2, 2, height=2.3)
+    letters = style.letters()
+    for axes, epoch, by in zip(grid[0], (FIRST, LAST), ("score", "class"), strict=True):
+        _draw_plane(axes, reading["embedding"][epoch], by)
+        style.letter(axes, f"({next(letters)}) {_when(reading, epoch)}, by {by}")
+    for axes, epoch in zip(grid[1], (FIRST, LAST), strict=True):
+        _draw_shares(axes, reading, epoch)
+        style.letter(axes, f"({next(letters)}) {_when(reading, epoch)}")
+    grid[1, 0].set_ylabel("share of nearest neighbours")
+    handles = [Line2D([], [], linestyle="none", markersize=3, **look) for look in LOOKS.values()]
+    handles += [Line2D([], [], color=style.BLACK, linewidth=0.6, linestyle=":", label="chance")]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
+    return figure
+
+
+def caption(reading: Reading) -> str:
+    """What is to be seen, with the measured numbers."""
+    network = str(reading["network"][0])
+    texts = []
+    for name in reading.networks:
+        first, last = (
+            reading.of(quantity, name, epoch)[:, :-1].mean()
+            for quantity, epoch in (("by_score", FIRST), ("by_class", LAST))
+        )
+        between = reading.of("between", name, LAST)[:, :-1].mean()
+        texts.append(
+            f"{name}: {first:.2f} by score {_when(reading, FIRST)}, {last:.2f} by class and "
+            f"{between:.2f} of the trace {_when(reading, LAST)}"
+        )
+    return (
+        "Mean gradients Γ_ij of score j over the images of class i with respect to a layer's "
+        f"outputs, weighed by Q, QᵀQ = diag(p) − ppᵀ. (a, b) Those of {reading.layers(network)[0]} "
+        f"of the first {network} in the plane by t-SNE, which shows clusters where there are none "
+        "as well; a number says which j, or i. (c, d) In their own space: of how many the nearest "
+        "neighbour has the same j, or i, one point a network; dotted what is expected of labels at "
+        f"random, {reading.chance:.2f}. Mean over layers but the last, with how much of the trace "
+        f"of E[M] the means by class hold: {'; '.join(texts)}."
+    )
