@@ -25,8 +25,7 @@ def _draw_plane(axes: Axes, points: np.ndarray, by: str) -> None:
     numbers = numbers % count if by == "score" else numbers // count
     for number, colour in enumerate(style.COLOURMAP(np.linspace(0, 1, count))):
         own = points[numbers == number]
-        look = {"marker": f"${number}$", "markersize": 5, "linestyle": "none"}
-        axes.plot(own[:, 0], own[:, 1], color=colour, **look)
+        axes.plot(own[:, 0], own[:, 1], marker=f"${number}$", markersize=5, color=colour, ls="")
     axes.set_xticks([])
     axes.set_yticks([])
 

@@ -7,7 +7,7 @@ after it by the class i, and that only weakly. A picture by t-SNE cannot tell: i
 the vectors themselves whether the nearest neighbour of each has the same j or the same i.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -209,7 +209,7 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     return [{**item, "drawn": place.items() <= item["labels"].items()} for item in items]
 
 
-def _gather(config: Config, parts: list[Arrays]) -> Arrays:
+def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
     """The arrays of all networks; NaN and "" for layers that one lacks.
 
     Returns:
