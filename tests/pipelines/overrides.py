@@ -29,15 +29,20 @@ from hessian_spectra.validation import require
 from pipelines import schema
 from tests.pipelines.workspace import ROOT
 
-# What is made smaller so that a study takes a moment, by kind. A kind that is not here is taken as
-# it is configured, less what is cut of its lists of numbers.
+# What is made smaller so that a study takes a moment, by kind, or by name. A kind that is not here
+# is taken as it is configured, less what is cut of its lists of numbers.
 LONGEST_LIST = 3
+BOUNDED = [f"{which}two-class-classifiers" for which in ("", "narrow-", "random-", "repeated-")] + [
+    "ten-class-classifiers"
+]
 SMALL: dict[str, dict[str, dict[str, Any]]] = {
     "data": {
         "gaussian_features": {"size": 20, "features": 8},
         "gaussian_regression": {"size": 60},
         "sequences": {"batch": 4, "length": 4},
         "text": {"vocabulary": 300},
+        "two-classes": {"classes": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]},
+        "random-two-classes": {"classes": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]},
         "wedge": {"size": 40},
     },
     "networks": {
@@ -47,6 +52,8 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "epochs": 2,
             "kept": [0, 2],
         },
+        # A posterior is one of linear layers.
+        **{name: {"networks": ["F-6", "F-5^2"], "batch_size": 128} for name in BOUNDED},
         "multilayer": {
             "networks": 6,
             "width": 6,
@@ -81,6 +88,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "attention_sinks": {"key_dimension": 21, "points": 5, "replicates": 1},
         "balanced_spectrum": {"architectures": [[4, 4, 4], [4, 3, 5, 2]], "top": 3},
+        "bounds": {"epochs": 2, "batch_size": 128, "draws": 500},
         "class_shares": {
             "samples": 40,
             "shares": [0.1, 0.5],
@@ -164,11 +172,12 @@ def compose() -> DictConfig:
     with hydra.initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         config = hydra.compose("config")
     for group, (prefix, _) in schema.GROUPS.items():
-        for entry in OmegaConf.select(config, prefix).values():
+        for place, entry in OmegaConf.select(config, prefix).items():
             for name, value in entry.items():
                 if OmegaConf.is_list(value) and all(isinstance(x, int | float) for x in value):
                     entry[name] = value[:LONGEST_LIST]
             entry.update(SMALL[group].get(entry.kind, {}))
+            entry.update(SMALL[group].get(place, {}))
     return config
 
 

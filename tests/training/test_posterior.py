@@ -193,6 +193,15 @@ def test_bases_are_eigenbases_of_what_they_are_called_after():
                     assert (inner.diagonal().diff() <= loose * inner.norm()).all()
 
 
+def test_silent_units_have_any_basis():
+    model, _, x, y = posterior_with("standard")
+    model[2].bias.data.fill_(-1e3)
+    basis = layer_bases(model, x, y, "nearest")["0"]
+    for columns in basis.arrays().values():
+        identity = torch.eye(len(columns)).double()
+        torch.testing.assert_close(columns.T @ columns, identity, atol=1e-10, rtol=0)
+
+
 def test_the_printed_output_hessian_is_that_of_halved_weights():
     model, _, x, y = posterior_with("standard")
     shares = functional.softmax(model(x), dim=1).detach()

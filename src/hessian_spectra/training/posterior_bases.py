@@ -61,7 +61,11 @@ def _kronecker(layer: cv.Layerwise, output: Tensor | None) -> Basis:
 
 
 def _nearest(layer: cv.Layerwise, output: Tensor | None) -> Basis:
-    best = layer.best_kronecker(tolerance=1e-3)
+    try:
+        best = layer.best_kronecker(tolerance=1e-3)
+    except cv.OperatorError:
+        # The matrix is zero, behind units that are all silent: every basis is an eigenbasis.
+        return _kronecker(layer, output)
     return Basis(outputs=_eigenbasis(best.output), inputs=_eigenbasis(best.inputs))
 
 

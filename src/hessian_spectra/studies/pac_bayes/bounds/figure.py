@@ -81,8 +81,7 @@ def _variances(axes: Axes, reading: Reading, network: str) -> None:
 
 def _repeated(reading: Reading) -> Figure:
     """Held-out errors against bounds, one point a network."""
-    figure, grid = style.panels(1, 1, height=2.6)
-    (axes,) = grid.ravel()
+    figure, axes = style.panels(1, 1, height=2.6)
     bounds, errors = reading["bound"].ravel(), reading["held_out_error"].ravel()
     axes.plot(bounds, errors, linestyle="none", markersize=3, alpha=0.7, **LOOKS["approximate"])
     ends = [0, float(max(bounds.max(), errors.max())) * 1.05]
@@ -110,6 +109,7 @@ def draw(reading: Reading) -> Figure:
     errors.set_ylabel("error of drawn networks")
     style.letter(errors, f"({next(letters)})")
     for axes in (bounds, errors):
+        axes.margins(y=0.08)
         axes.set_ylim(bottom=0)
     network = reading.networks[0]
     _paths(paths, reading, network)

@@ -194,7 +194,7 @@ def measure(
 
 def certificate(
     posterior: GaussianPosterior, inputs: Tensor, labels: Tensor, settings: Settings, seed: int
-) -> dict[str, float]:
+) -> dict[str, int | float]:
     """The bound with every term, at the best prior of the grid.
 
     Returns:
@@ -202,15 +202,23 @@ def certificate(
         ``complexity`` B_RE; ``drawn_error``, the mean over draws, ``error``, what it is at most
         but for ``draws_delta``; and the ``bound``.
     """
-    moments, variance = vars(posterior.moments()), _variance(posterior, settings)
-    count = len(labels)
-    grid = {"c": settings.largest_variance, "b": settings.grid_precision}
-    best = cf.best_prior(**moments, variance=variance, n=count, delta=settings.delta, **grid)
+    moments, count = posterior.moments(), len(labels)
+    best = cf.best_prior(
+        moments.squared_distance,
+        moments.variance_sum,
+        moments.log_variance_sum,
+        moments.parameters,
+        variance=_variance(posterior, settings),
+        n=count,
+        c=settings.largest_variance,
+        b=settings.grid_precision,
+        delta=settings.delta,
+    )
     drawn = error_of_draws(posterior, inputs, labels, draws=settings.draws, seed=seed)
     error = float(cf.monte_carlo_error(drawn, settings.draws, settings.draws_delta))
     return {
         "samples": count,
-        "parameters": moments["parameters"],
+        "parameters": moments.parameters,
         "index": best.index,
         "prior_variance": best.variance,
         "divergence": best.kl,
