@@ -155,14 +155,18 @@ def test_networks_read_their_own_data(params, dvc_stages):
         assert found == sources, name
 
 
-def test_a_family_has_a_stage_of_its_claims(params, dvc_stages, written):
+@pytest.mark.parametrize("family", ["gpt2", "pac_bayes"])
+def test_a_family_has_a_stage_of_its_claims(params, dvc_stages, written, family):
     """`dvc repro gpt2` depends on each figure of the family, and on no other."""
     of = schema.kinds("studies")
-    studies = [n for n, one in params["studies"].items() if of[one["kind"]].split(".")[1] == "gpt2"]
+    studies = [n for n, one in params["studies"].items() if of[one["kind"]].split(".")[1] == family]
     assert studies
-    deps = {"results/inputs/gpt2/claims.json", *(f"reports/figures/{name}" for name in studies)}
-    assert {*dvc_stages["gpt2"]["deps"]} == deps
-    assert [*written["gpt2/claims.json"]["settings"]["studies"]] == studies
+    deps = {
+        f"results/inputs/{family}/claims.json",
+        *(f"reports/figures/{name}" for name in studies),
+    }
+    assert {*dvc_stages[family]["deps"]} == deps
+    assert [*written[f"{family}/claims.json"]["settings"]["studies"]] == studies
     assert written["claims.json"]["settings"]["studies"] == params["studies"]
 
 

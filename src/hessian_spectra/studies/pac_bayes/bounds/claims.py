@@ -136,7 +136,7 @@ def _turned(reading: Reading) -> Iterator[Case]:
 
 
 @claims.correlation(
-    "appendix H, Figure 31",
+    "appendix H",
     at_most(0.0, "smaller where the curvature is larger"),
     each=_turned,
     name="variance-falls-with-curvature-{network}-{method}",
@@ -155,7 +155,7 @@ def _iterated(reading: Reading) -> list[Case]:
 
 
 @claims.trend(
-    "appendix H, Figure 31",
+    "appendix H",
     at_least(0.0, "more significant"),
     each=_iterated,
     otherwise="",
