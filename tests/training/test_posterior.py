@@ -70,11 +70,14 @@ def naive(model, posterior, noise, scale):
     return state
 
 
+@pytest.mark.parametrize("samples", [1, 2, 40])
 @pytest.mark.parametrize("leads", [True, False])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients_are_those_of_plain_autograd(kind, bias, leads):
+def test_gradients_are_those_of_plain_autograd(kind, bias, leads, samples):
+    """Of few samples what passes through is perturbed, of many the weights are."""
     model, posterior, x, y = posterior_with(kind, bias)
+    x, y = x[:samples], y[:samples]
     noise = torch.randn(posterior.mean.numel(), generator=torch.Generator().manual_seed(3)).double()
     for parameter in posterior.parameters():
         parameter.grad = torch.zeros_like(parameter)
@@ -135,7 +138,8 @@ def test_the_regulariser_and_its_gradients_are_those_of_the_formula():
     posterior.half_log_variance.data.fill_(-1.9)
     for parameter in posterior.parameters():
         parameter.grad = torch.zeros_like(parameter)
-    value = posterior_descent._Regulariser.apply(posterior.half_log_variance, posterior, plan)
+    half, variances = posterior.half_log_variance, (2 * posterior.log_deviation.detach()).exp()
+    value = posterior_descent._Regulariser.apply(half, posterior, plan, variances)
     (0.7 * value).backward()
 
     mean, scale, half = (p.detach().clone().requires_grad_() for p in posterior.parameters())
@@ -162,7 +166,8 @@ def test_no_prior_comes_nearer_to_the_largest_than_the_first_of_the_grid():
     _, posterior, _, _ = posterior_with("standard")
     plan = posterior_descent._Plan(samples=700, **vars(settings()))
     posterior.half_log_variance.data.fill_(0.5 * math.log(0.1))
-    posterior_descent._Regulariser.apply(posterior.half_log_variance, posterior, plan)
+    variances = posterior.log_deviation.detach().exp().square()
+    posterior_descent._Regulariser.apply(posterior.half_log_variance, posterior, plan, variances)
     assert plan.terms(posterior)["index"] == pytest.approx(1.0)
 
 

@@ -47,6 +47,20 @@ class Basis:
             entries = self.outputs @ entries
         return entries if self.inputs is None else entries @ self.inputs.T
 
+    def returned(self, entries: Tensor) -> Tensor:
+        """``Uᵀ G V``, back to this basis, of ``G (m, d)``."""
+        if self.whole is not None:
+            return (self.whole.T @ entries.flatten()).view_as(entries)
+        if self.outputs is not None:
+            entries = self.outputs.T @ entries
+        return entries if self.inputs is None else entries @ self.inputs
+
+    def pays(self, samples: int, outputs: int, inputs: int) -> bool:
+        """Whether ``((X V) Eᵀ) Uᵀ`` costs less than ``U E Vᵀ``, in multiplications."""
+        m, d = outputs * (self.outputs is not None), inputs * (self.inputs is not None)
+        turned = samples * (m * outputs + d * inputs + outputs * inputs)
+        return self.whole is None and turned <= outputs * inputs * (m + d)
+
     def arrays(self) -> dict[str, Tensor]:
         """What there is of it, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
@@ -205,7 +219,7 @@ Draw = Callable[[GaussianPosterior, _Layer, Tensor], Tensor]
 class OneNetwork:
     """The same perturbation for all samples; what follows it backwards adds to the gradients.
 
-    Instead of the perturbed weight ``W + U E Vᵀ`` what passes through is computed,
+    Where that costs less than the perturbed weight ``W + U E Vᵀ``, what passes through is computed,
     ``X Wᵀ + ((X V) Eᵀ) Uᵀ``: products with the batch, none of weights with bases.
 
     Args:
@@ -241,53 +255,53 @@ class _OneNetworkLayer(torch.autograd.Function):
         basis = posterior.bases[layer.name]
         weight, noise = layer.weight(mean), layer.weight(entries)
         bias, own = layer.bias(mean), layer.bias(entries)
-        if basis.whole is not None:
-            noise = basis.turned(noise)
-        if turned is None:
-            turned = x if basis.inputs is None else x @ basis.inputs
-        out = x @ weight.T
-        if bias is not None:
-            out += bias
-        if basis.outputs is not None and basis.whole is None:
-            inner = turned @ noise.T
+        if basis.pays(len(x), layer.outputs, layer.inputs):
+            if turned is None:
+                turned = x if basis.inputs is None else x @ basis.inputs
+            out, inner = x @ weight.T, turned @ noise.T
             if own is not None:
                 inner += own
-            out.addmm_(inner, basis.outputs.T)
+            out += inner if basis.outputs is None else inner @ basis.outputs.T
         else:
-            out.addmm_(turned, noise.T)
+            turned, noise = None, weight + basis.turned(noise)
+            out = x @ noise.T
             if own is not None:
                 out += own if basis.outputs is None else basis.outputs @ own
+        if bias is not None:
+            out += bias
         ctx.save_for_backward(x, turned)
-        ctx.about = posterior, layer, entries
+        ctx.about = posterior, layer, entries, noise
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        (x, turned), (posterior, layer, entries) = ctx.saved_tensors, ctx.about
+        (x, turned), (posterior, layer, entries, noise) = ctx.saved_tensors, ctx.about
         (gradient,) = gradients
         basis = posterior.bases[layer.name]
         of_mean, of_deviation = posterior.mean.grad, posterior.log_deviation.grad
-        inner = gradient if basis.outputs is None else gradient @ basis.outputs
-        weight, noise = layer.weight(of_mean), layer.weight(entries)
-        weight.addmm_(gradient.T, x)
-        if basis.whole is not None:
-            slope = (basis.whole.T @ (gradient.T @ x).flatten()).view_as(noise)
+        weight = layer.weight(of_mean)
+        if turned is None:
+            plain = gradient.T @ x
+            weight += plain
+            slope = basis.returned(plain)
         else:
+            weight.addmm_(gradient.T, x)
+            inner = gradient if basis.outputs is None else gradient @ basis.outputs
             slope = inner.T @ turned
-        layer.weight(of_deviation).addcmul_(slope, noise)
+        layer.weight(of_deviation).addcmul_(slope, layer.weight(entries))
         bias = layer.bias(of_mean)
         if bias is not None:
-            bias += gradient.sum(dim=0)
-            layer.bias(of_deviation).addcmul_(inner.sum(dim=0), layer.bias(entries))
+            plain = gradient.sum(dim=0)
+            bias += plain
+            plain = plain if basis.outputs is None else plain @ basis.outputs
+            layer.bias(of_deviation).addcmul_(plain, layer.bias(entries))
         if not ctx.needs_input_grad[0]:
             return (None,) * 6
+        if turned is None:
+            return (gradient @ noise, *(None,) * 5)
         back = gradient @ layer.weight(posterior.mean.detach())
-        if basis.whole is not None:
-            back.addmm_(gradient, basis.turned(noise))
-        elif basis.inputs is None:
-            back.addmm_(inner, noise)
-        else:
-            back.addmm_(inner @ noise, basis.inputs.T)
+        inner = inner @ noise
+        back += inner if basis.inputs is None else inner @ basis.inputs.T
         return (back, *(None,) * 5)
 
 

@@ -20,6 +20,8 @@ from hessian_spectra.training.posterior_bases import KINDS, STANDARD, layer_base
 from hessian_spectra.validation import require, require_at_least, require_positive
 from hessian_spectra.work import Log, silent
 
+# So many numbers are added up in their own precision.
+PART = 4096
 # Of how many epochs, about, the terms of the bound are kept.
 KEPT = 100
 
@@ -138,15 +140,15 @@ class _Regulariser(torch.autograd.Function):
     """``(B_RE / 2)^½``, whose gradients go where the posterior's optimizer finds them."""
 
     @staticmethod
-    def forward(ctx: Any, half: Tensor, posterior: GaussianPosterior, plan: _Plan) -> Tensor:
+    def forward(
+        ctx: Any, half: Tensor, posterior: GaussianPosterior, plan: _Plan, variances: Tensor
+    ) -> Tensor:
         half.data.clamp_(max=plan.largest_half_logarithm)
         number, scale = posterior.mean.numel(), float(half)
         variance = math.exp(2 * scale)
         distance = posterior.mean.data - posterior.prior
-        variances = posterior.log_deviation.data.mul(2).exp_()
-        spread = float(variances.sum(dtype=torch.float64))
-        squares = float(torch.dot(distance, distance)) + spread
-        logarithms = 2 * float(posterior.log_deviation.data.sum(dtype=torch.float64))
+        squares = float(torch.dot(distance, distance)) + _total(variances)
+        logarithms = 2 * _total(posterior.log_deviation.data)
         divergence = 0.5 * (squares / variance - number + 2 * scale * number - logarithms)
         index = plan.grid_precision * (math.log(plan.largest_variance) - 2 * scale)
         value = math.sqrt(plan.complexity(divergence, index) / 2)
@@ -162,7 +164,14 @@ class _Regulariser(torch.autograd.Function):
         factor = share * slope / variance
         posterior.mean.grad.add_(distance, alpha=factor)
         posterior.log_deviation.grad.add_(variances, alpha=factor).sub_(share * slope)
-        return gradients[0] * ctx.of_half, None, None
+        return gradients[0] * ctx.of_half, None, None, None
+
+
+def _total(values: Tensor) -> float:
+    """The sum, of parts that lose no digits in float32, in float64."""
+    whole = len(values) - len(values) % PART
+    parts = values[:whole].view(-1, PART).sum(dim=1)
+    return float(parts.sum(dtype=torch.float64) + values[whole:].sum(dtype=torch.float64))
 
 
 class _Bases(Observer):
@@ -279,11 +288,13 @@ def minimise_bound(
         return [(order.samples(step).to(inputs.device), noise)]
 
     def loss(posterior: GaussianPosterior, chosen: Tensor, noise: Tensor) -> Tensor:
-        entries = noise.mul_(posterior.log_deviation.detach().exp())
+        deviation = posterior.log_deviation.detach().exp()
+        entries = noise.mul_(deviation)
         leading = None if bases.leading is None else bases.leading[chosen]
         scores = posterior(inputs[chosen], OneNetwork(entries, leading))
         surrogate = functional.cross_entropy(scores, labels[chosen]) / math.log(2)
-        regulariser: Tensor = _Regulariser.apply(posterior.half_log_variance, posterior, plan)
+        half = posterior.half_log_variance
+        regulariser: Tensor = _Regulariser.apply(half, posterior, plan, deviation.square_())
         return surrogate + regulariser
 
     task = Task(
