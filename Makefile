@@ -64,6 +64,7 @@ benchmark: $(VENV)/ready
 	python -m benchmarks.ensemble_curvature
 	python -m benchmarks.full_batch_training
 	python -m benchmarks.bootstrap
+	python -m benchmarks.posterior
 
 # The environment: exactly the pinned packages, each with its hash.
 $(VENV)/ready: requirements.txt pyproject.toml
