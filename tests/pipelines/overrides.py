@@ -88,7 +88,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "attention_sinks": {"key_dimension": 21, "points": 5, "replicates": 1},
         "balanced_spectrum": {"architectures": [[4, 4, 4], [4, 3, 5, 2]], "top": 3},
-        "bounds": {"epochs": 2, "batch_size": 128, "draws": 500},
+        "bounds": {"methods": ["base", "iterative"], "epochs": 1, "batch_size": 256, "draws": 200},
         "class_shares": {
             "samples": 40,
             "shares": [0.1, 0.5],

@@ -198,6 +198,23 @@ def test_bases_are_eigenbases_of_what_they_are_called_after():
                     assert (inner.diagonal().diff() <= loose * inner.norm()).all()
 
 
+def test_bases_are_found_where_divide_and_conquer_fails(monkeypatch):
+    model, _, x, y = posterior_with("standard")
+    expected = layer_bases(model, x, y, "kronecker")
+
+    def fails(matrix):
+        raise torch.linalg.LinAlgError("linalg.eigh: The algorithm failed to converge")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.linalg, "eigh", fails)
+        found = layer_bases(model, x, y, "kronecker")
+    for name, basis in expected.items():
+        for part, columns in basis.arrays().items():
+            aligned = (getattr(found[name], part) * columns).sum(dim=0).abs()
+            # Of the largest eigenvalue, which no other is near.
+            assert float(aligned[0]) == pytest.approx(1.0, abs=1e-9)
+
+
 def test_silent_units_have_any_basis():
     model, _, x, y = posterior_with("standard")
     model[2].bias.data.fill_(-1e3)

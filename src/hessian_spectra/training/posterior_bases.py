@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
+from scipy import linalg
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -51,8 +52,15 @@ def layer_bases(model: nn.Module, inputs: Tensor, labels: Tensor, kind: str) -> 
 
 def _eigenbasis(matrix: Tensor) -> Tensor:
     """Eigenvectors as columns, the largest eigenvalue's first."""
-    vectors = torch.linalg.eigh(matrix.double()).eigenvectors.flip(1)
-    return vectors.to(matrix.dtype).contiguous()
+    double = matrix.double()
+    try:
+        vectors = torch.linalg.eigh(double).eigenvectors
+    except torch.linalg.LinAlgError:
+        # Divide and conquer may fail where hundreds of eigenvalues are nearly zero, as of pixels
+        # and units that are always so; the slower iteration does not.
+        found = linalg.eigh(double.cpu().numpy(), driver="ev")[1]
+        vectors = torch.from_numpy(found).to(double)
+    return vectors.flip(1).to(matrix.dtype).contiguous()
 
 
 def _kronecker(layer: cv.Layerwise, output: Tensor | None) -> Basis:
