@@ -49,7 +49,7 @@ def classifier(
         shape: of an image, ``(channels, height, width)``.
         classes: how many there are.
         seed: of the weights.
-        initialisation: how they are drawn, one of :data:`INITIALISATIONS`.
+        initialisation: how they are drawn, ``xavier uniform`` or ``truncated normal``.
 
     Returns:
         A float32 module whose layers are called ``fc1``, ``conv1``, ... as in the paper.

@@ -45,8 +45,8 @@ class Settings(ClassifierDescent):
     """What all trainings have in common.
 
     Args:
-        initialisation: of the weights, one of
-            :data:`~hessian_spectra.models.classifiers.INITIALISATIONS`.
+        initialisation: of the weights, as :func:`~hessian_spectra.models.classifier`
+            has them.
         inputs: ``standardised``, by mean and variance of each channel over the images that a
             network is trained on; or grey values in the ``unit interval``, which ask nothing of
             other images, so that the network before its training does not depend on them.

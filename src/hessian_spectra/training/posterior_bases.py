@@ -28,7 +28,7 @@ def layer_bases(model: nn.Module, inputs: Tensor, labels: Tensor, kind: str) -> 
         model: a chain of linear layers and functions without parameters.
         inputs: ``(n, d)``.
         labels: ``(n,)``.
-        kind: one of :data:`KINDS`.
+        kind: one of these, or ``standard`` for none.
 
     Returns:
         Of each linear layer by name; the columns by descending eigenvalue.

@@ -6,12 +6,7 @@ from hessian_spectra.ledger.bounds import Estimate, at_least, at_most
 from hessian_spectra.ledger.claims import Case, Claims
 from hessian_spectra.studies.layerwise.decoupling.reading import NORMALISED, Reading, estimated
 from hessian_spectra.studies.layerwise.decoupling.tables import QUANTITIES, cases, printed_range
-
-OPEN = "the paper leaves open how much; set after a first look at small networks on digits"
-SMALL = (
-    "The paper has networks of hundreds of neurons, trained for 1000 epochs on MNIST or CIFAR-10. "
-    "In small ones, and early, the inputs of a layer vary as much as their mean."
-)
+from hessian_spectra.studies.layerwise.decoupling.texts import OPEN, SMALL
 
 claims = Claims(
     Reading,
@@ -27,7 +22,6 @@ claims = Claims(
     },
     fields=lambda reading: {"seeds": len(reading["seed"]), "epochs": int(reading["epoch"][-1])},
 ).having(otherwise=SMALL)
-# Those of true labels, and Figure 3(c).
 true_labels = claims.about("wu2022dissecting", "Figure 2", "Figure 11")
 random_labels = claims.about("wu2022dissecting", "Figure 3")
 

@@ -1,10 +1,16 @@
-"""What the caption says of each architecture, in numbers."""
+"""What claims have in common, and what the caption says of each architecture, in numbers."""
 
 import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.layerwise.decoupling.reading import Reading
 
+# A bound's reason, and why a claim may differ.
+OPEN = "the paper leaves open how much; set after a first look at small networks on digits"
+SMALL = (
+    "The paper has networks of hundreds of neurons, trained for 1000 epochs on MNIST or CIFAR-10. "
+    "In small ones, and early, the inputs of a layer vary as much as their mean."
+)
 OVERLAPS = {"overlap": "overlap", "corrected_overlap": "with EKFAC's eigenvalues"}
 
 

@@ -25,7 +25,7 @@ def _networks(reading: Reading) -> list[Case]:
     return [{"network": name} for name in reading.networks]
 
 
-@claims.value("appendix G.5, Figure 29", at_least(0.5, OPEN), each=_networks)
+@claims.value("appendix G.5", at_least(0.5, OPEN), each=_networks)
 def by_score_at_first(reading: Reading, network: str) -> Estimate:
     """{network}: before training the mean gradients of each class and score lie together by the
     score (statistic: share of them whose nearest neighbour is of the same score, {chance} by
@@ -39,7 +39,7 @@ def _plain(reading: Reading) -> list[Case]:
     return [case for case in _networks(reading) if not case["network"].endswith("-BN")]
 
 
-@claims.value("appendix G.5, Figure 30", at_most(0.5, OPEN), each=_plain)
+@claims.value("appendix G.5", at_most(0.5, OPEN), each=_plain)
 def weakly_by_class_at_last(reading: Reading, network: str) -> Estimate:
     """{network}: after training they lie together by the class but very weakly (statistic: share of
     them whose nearest neighbour is of the same class, {chance} by chance, mean over layers but the
@@ -49,7 +49,7 @@ def weakly_by_class_at_last(reading: Reading, network: str) -> Estimate:
 
 
 @claims.value(
-    "appendix G.5, Figure 30",
+    "appendix G.5",
     at_least(0.0, "more than by chance", source="ours"),
     each=_networks,
 )

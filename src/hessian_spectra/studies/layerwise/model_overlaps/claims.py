@@ -243,7 +243,7 @@ def _differing(reading: Reading) -> Iterator[Case]:
             yield from ({"network": network, "layer": at.name} for at in reading.layers(network))
 
 
-@claims.value("F.2.1, Figure 6", equal_to(1.0, QUARTER, tolerance=0.25), each=_differing)
+@claims.value("appendix F.2.1", equal_to(1.0, QUARTER, tolerance=0.25), each=_differing)
 def same_after_other_training(reading: Reading, network: str, layer: str) -> Estimate:
     """{layer} of {network}: the overlap comes from a common structure, not from similar training:
     it is as large of networks that were trained with different rates, momenta and weight decays.

@@ -11,13 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
-from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.layerwise.layers import layers_of
 from hessian_spectra.networks.base import shared
 from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
@@ -27,17 +25,9 @@ from hessian_spectra.studies.layerwise.ensembles import (
     ClassifierStudyConfig,
     batches_of,
     require_residual,
-    top_of,
 )
 from hessian_spectra.studies.layerwise.gathering import gathered
-from hessian_spectra.studies.layerwise.model_overlaps.quantities import (
-    Factor,
-    eigenpairs,
-    permuted_squares,
-    product_overlaps,
-    rotated_squares,
-    top_places,
-)
+from hessian_spectra.studies.layerwise.model_overlaps.spaces import pair_of, top_space
 from hessian_spectra.validation import require, require_at_least, require_once
 from hessian_spectra.work import FanOut, Item
 
@@ -119,66 +109,6 @@ class Config(Settings, ClassifierStudyConfig):
         require(len(places) == len(self.times), "times", expected, list(self.times))
 
 
-class _Space(NamedTuple):
-    """The top of a layer's Hessian in one network, and of its Kronecker approximation.
-
-    Attributes:
-        values: the Hessian's largest eigenvalues, descending, ``(K,)``.
-        residuals: of the eigenpairs, ``(K,)``.
-        vectors: its eigenvectors, ``(m n, K)``.
-        output: of ``E[M]``.
-        inputs: of ``E[x xᵀ]``.
-        places: the first pairs of eigenvectors of the two, ``(2, K)``.
-        mean: the direction of ``E[x]``, ``(n,)``.
-    """
-
-    values: Tensor
-    residuals: Tensor
-    vectors: Tensor
-    output: Factor
-    inputs: Factor
-    places: Tensor
-    mean: Tensor
-
-
-def _space(model: nn.Module, batches: list[Any], name: str, settings: Settings) -> _Space:
-    layer = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches), name)
-    k = settings.count(*layer.shape)
-    found = top_of(layer.hessian, k, tol=settings.tolerance, seed=settings.seed)
-    output, inputs = map(eigenpairs, (layer.output_hessian, layer.input_autocorrelation))
-    return _Space(
-        values=found.values,
-        residuals=found.residuals,
-        # In less than what they were computed in: those of all networks are held at once.
-        vectors=found.vectors.float(),
-        output=output,
-        inputs=inputs,
-        places=top_places(output.values, inputs.values, k),
-        # Of several positions the first left singular vector of the means at each.
-        mean=torch.linalg.svd(layer.input_mean.double(), full_matrices=False).U[:, 0],
-    )
-
-
-def _pair(one: _Space, other: _Space) -> dict[str, Tensor]:
-    """What two networks have in common; see :func:`measure`."""
-    (r, s), (t, u) = ((a.output.vectors, a.inputs.vectors) for a in (one, other))
-    inputs = (s.T @ u).square()
-    outputs = {
-        "kronecker": (r.T @ t).square(),
-        "rotated": rotated_squares(r, t),
-        "permuted": permuted_squares(r, t),
-    }
-    found = {
-        name: product_overlaps(squares, inputs, one.places, other.places)
-        for name, squares in outputs.items()
-    }
-    return found | {
-        "overlap": cv.subspace_overlaps(one.vectors, other.vectors),
-        "first_inputs": inputs[0, 0],
-        "means": (one.mean @ other.mean).square(),
-    }
-
-
 def measure(
     kept: Sequence[KeptClassifier], layer: str, facts: Mapping[str, Any], settings: Settings
 ) -> Arrays:
@@ -203,8 +133,14 @@ def measure(
     """
     kind = PRECISIONS[settings.precision]
     batches = batches_of(kept[0], settings.images, kind)
-    spaces = [_space(one.load().to(kind), batches, layer, settings) for one in kept]
-    pairs = [_pair(one, other) for one, other in combinations(spaces, 2)]
+    spaces = [
+        top_space(
+            one.load().to(kind), batches, layer,
+            count=settings.count, tol=settings.tolerance, seed=settings.seed,
+        )
+        for one in kept
+    ]  # fmt: skip
+    pairs = [pair_of(one, other) for one, other in combinations(spaces, 2)]
     k, m, n = len(spaces[0].values), len(spaces[0].output.values), len(spaces[0].inputs.values)
     curves, numbers = ("overlap", "kronecker", "rotated", "permuted"), ("first_inputs", "means")
     arrays = {

@@ -108,7 +108,7 @@ class Config(Settings, ClassifierStudyConfig):
     """The study's configuration.
 
     Args:
-        methods: different names from :data:`METHODS`.
+        methods: different names of those above.
         random_labels: whether the networks were trained on such: which rows of Table 10 they have.
     """
 
