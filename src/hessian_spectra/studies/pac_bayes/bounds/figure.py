@@ -109,8 +109,7 @@ def draw(reading: Reading) -> Figure:
     errors.set_ylabel("error of drawn networks")
     style.letter(errors, f"({next(letters)})")
     for axes in (bounds, errors):
-        axes.margins(y=0.08)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.08 * axes.dataLim.y1)
     network = reading.networks[0]
     _paths(paths, reading, network)
     style.letter(paths, f"({next(letters)}) {network}")
