@@ -36,8 +36,8 @@ class BoundDescent:
         learning_rate: of RMSprop at the start; paper: 0.001.
         decay_every: epochs after which it falls to a tenth, again and again; paper: 400.
         smoothing: of RMSprop's mean squares; open in the paper.
-        basis: in which the covariance is diagonal, a kind of
-            :func:`~hessian_spectra.training.posterior_bases.layer_bases`.
+        basis: in which the covariance is diagonal, ``standard``, ``kronecker``,
+            ``nearest``, ``printed output`` or ``exact``.
         refresh: epochs after which the basis is found anew, 0 for never; paper: 10 or never.
         refresh_grows: whether it takes ten times as many epochs whenever the rate falls.
         delta: the bound may fail with this probability, over samples; paper: 0.025.
