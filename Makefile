@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # Small matrices: one thread is faster than two, and gives the same bytes everywhere.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: repro test test-portable lint types imports docs map pictures evidence-gpt2 benchmark requirements clean
+.PHONY: repro test test-portable lint types imports docs map readme durations pictures evidence-gpt2 benchmark requirements clean
 
 repro: $(VENV)/ready
 	python -m pipelines.reproduce
@@ -42,6 +42,14 @@ docs: $(VENV)/ready
 
 map: $(VENV)/ready
 	python -m tests.test_map
+
+# The findings and totals in README.md, of the ledger as it is.
+readme: $(VENV)/ready
+	python -m tests.test_readme
+
+# How long each figure took, for the report page: of the last `make repro` here, best from nothing.
+durations: $(VENV)/ready
+	python -m pipelines.durations
 
 # The figures that README.md shows, of recorded runs, as the code of today draws them.
 PICTURES := cracking-fig4 data-fig1c

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from beartype import BeartypeConf
 from beartype.claw import beartype_package
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 SOURCE = Path(__file__).parent / "src"
@@ -17,3 +18,7 @@ SHAPED = [
 
 beartype_package("hessian_spectra", conf=BeartypeConf(claw_is_pep526=False))
 install_import_hook(SHAPED, "beartype.beartype")
+
+# How long an example takes depends on what else the machine does: no test is one of time.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")

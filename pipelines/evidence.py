@@ -41,7 +41,7 @@ def _commit() -> str:
     return _git("rev-parse", "HEAD")
 
 
-def _processor() -> str:
+def processor() -> str:
     """The processor's name as the system gives it."""
     information = Path("/proc/cpuinfo")
     lines = information.read_text().splitlines() if information.is_file() else []
@@ -58,7 +58,7 @@ def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str
         if name := config.get(key) or facts.get("ensemble", {}).get(key):
             facts[key] = plain(group[name])
             facts["configuration"][key] = digest(facts[key])
-    facts["hardware"] = {"processor": _processor(), "cores": os.cpu_count()}
+    facts["hardware"] = {"processor": processor(), "cores": os.cpu_count()}
     facts["versions"] = {"python": platform.python_version(), "numpy": np.__version__}
     if "torch" in sys.modules:
         facts["versions"]["torch"] = sys.modules["torch"].__version__
@@ -66,6 +66,15 @@ def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str
         name: round(seconds, 1) for name, seconds in sorted(context.spent.items())
     }
     return facts
+
+
+def keep_networks(name: str, content: bytes) -> None:
+    """Keep what was recorded of each network where it is small, and nothing of a run before."""
+    path = EVIDENCE / "networks" / f"{name}.npz"
+    if len(content) <= SMALL:
+        write_bytes(path, content)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def evidence(context: Context) -> None:
@@ -87,8 +96,7 @@ def evidence(context: Context) -> None:
     if "ensemble" in config:
         networks = archive(given)
         facts["networks of this run"] = hashlib.sha256(networks).hexdigest()
-        if len(networks) <= SMALL:
-            write_bytes(EVIDENCE / "networks" / f"{config['ensemble']}.npz", networks)
+        keep_networks(config["ensemble"], networks)
     for side, arrays in sides.items():
         write_arrays(EVIDENCE / name / f"{side}.npz", arrays)
     write_json(EVIDENCE / name / "facts.json", facts)

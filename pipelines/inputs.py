@@ -11,8 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from hessian_spectra.provenance import code_of, digest_of, root_of
 from hessian_spectra.results import read_record, write_json
+from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import departures
 from pipelines.schema import kinds
@@ -20,6 +23,10 @@ from pipelines.schema import kinds
 # Of a study or of networks below their name, as claims are of one family; else by the stage's.
 COMPUTES, DRAWS, CLAIMS = "computes", "draws", "claims"
 
+# The sentences that the page opens with.
+FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
+# How long figures took; a study that is new has none yet.
+DURATIONS = FINDINGS.with_name("durations.yaml")
 REMEDY = "dvc repro configure"
 # They carry values from one place to another and compute none: a change of theirs alone runs
 # nothing again.
@@ -48,7 +55,7 @@ def read(folder: Path, name: str, only: str | None) -> dict[str, Any]:
 def _read_by(code: Path) -> Iterator[Path]:
     """The tables and texts beside a module that it names."""
     source = code.read_text()
-    for suffix in ("csv", "yaml", "css", "js"):
+    for suffix in ("csv", "yaml", "css", "html", "js"):
         yield from (data for data in code.parent.glob(f"*.{suffix}") if data.name in source)
 
 
@@ -79,6 +86,27 @@ def digests(files: Iterable[Path]) -> list[str]:
     """A short digest of what each file says, whatever its comments and docstrings are."""
     # But the docstring of a claim is what it states.
     return [digest_of(file, docstrings=file.stem == "claims")[:16] for file in files]
+
+
+def findings() -> list[dict[str, Any]]:
+    """The sentences that the page opens with, before their numbers are filled in.
+
+    Raises:
+        ValueError: the file is no list.
+    """
+    found = yaml.safe_load(FINDINGS.read_text("utf-8"))
+    require(isinstance(found, list), FINDINGS.name, "a list of findings", found)
+    return list(found)
+
+
+def durations() -> dict[str, Any]:
+    """How long it took to make each figure, and on which ``processor``, if that is known."""
+    if not DURATIONS.is_file():
+        return {}
+    found = yaml.safe_load(DURATIONS.read_text("utf-8"))
+    whole = isinstance(found, dict) and set(found) == {"processor", "seconds"}
+    require(whole, DURATIONS.name, "processor and seconds", found)
+    return dict(found)
 
 
 def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
@@ -130,7 +158,8 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         ledger += ["ledger.evaluation", "ledger.table", "ledger.record"]
         claims = {"code": code([CLAIMS], ledger), "settings": {"studies": chosen}}
         yield CLAIMS, family, claims | {"about": {name: told[name] for name in chosen}}
-    yield "report", None, {"code": code(["report"], ["report"]), "settings": {}}
+    sentences = {"findings": findings(), "durations": durations()}
+    yield "report", None, {"code": code(["report"], ["report"]), "settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
     yield "dashboard", None, {"code": code(["dashboard"], ["tracking"]), "settings": shown}
     yield "check", None, {"code": code(["check"], ["ledger.evaluation"]), "settings": {}}

@@ -1,13 +1,20 @@
 """Stage report: the page that shows every figure, its claims and where they come from."""
 
+from hessian_spectra.ledger.record import read_claims
 from hessian_spectra.report import build
+from hessian_spectra.report.findings import findings, markdown
 from hessian_spectra.results import write_bytes
+from pipelines.schema import plain
 from pipelines.stage import Context, main
 
 
 def report(context: Context) -> None:
-    """Write ``reports/index.html``."""
-    write_bytes(context.reports / "index.html", build(context.reports).encode())
+    """Write ``reports/index.html``, and the sentences that it opens with as ``findings.md``."""
+    claims, settings = read_claims(context.reports), plain(context.config)
+    found = findings(settings["findings"], claims)
+    write_bytes(context.reports / "findings.md", markdown(found).encode())
+    page = build(context.reports, found, settings["durations"])
+    write_bytes(context.reports / "index.html", page.encode())
 
 
 if __name__ == "__main__":

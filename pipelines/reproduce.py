@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,12 @@ from typing import Any
 import yaml
 
 from hessian_spectra.fan_out.local import ended_by_termination
+from hessian_spectra.results import write_json
 from hessian_spectra.work import cores
 
 LOCK = Path("dvc.lock")
+# How long each stage took when it last ran here, in seconds.
+SPENT = Path("results/spent.json")
 # The stages before those that serve one study or network each.
 FIRST = "prepare"
 # How many stages one `dvc repro` takes at most: it needs a second to start, and the work should not
@@ -159,6 +163,7 @@ class Runner:
         self._ended: queue.Queue[subprocess.Popen[str]] = queue.Queue()
         self._count = 0
         self._stopping = False
+        self.spent: dict[str, float] = {}  # seconds of each stage that ran to its end
 
     def run(self, before: Graph, todo: Sequence[str]) -> None:
         """Run stages, each when those that it depends on are done.
@@ -205,19 +210,28 @@ class Runner:
     def _follow(self, process: subprocess.Popen[str], batch: list[str]) -> None:
         """Pass on what a process says, each line with its stage."""
         stage, lines = batch[0], process.stdout
+        since: float | None = None  # of a stage from the cache no time is taken
         assert lines is not None
         with lines:
             for line in map(str.rstrip, lines):
                 if started := STARTED.match(line):
+                    self._take_time(stage, since)
                     stage = started[1] or started[2]
+                    since = time.monotonic() if started[1] else None
                     self._count += 1
                     cached = ": restored from the cache" if started[2] else ""
                     self._say(f"[{self._count}/{self._total}] {stage}{cached}")
                 elif not CHATTER.match(line):
                     self._say(f"{stage}: {line}")
-        if process.wait() < 0 and not self._stopping:
+        if process.wait() == 0:
+            self._take_time(stage, since)
+        elif process.returncode < 0 and not self._stopping:
             self._say(f"{stage}: was killed (signal {-process.returncode}); run again to go on")
         self._ended.put(process)
+
+    def _take_time(self, stage: str, since: float | None) -> None:
+        if since is not None:
+            self.spent[stage] = time.monotonic() - since
 
     def _stop(self) -> None:
         """End what still runs: each stage keeps what is finished."""
@@ -263,9 +277,20 @@ def reproduce(jobs: int) -> None:
         stale = changed()
     todo = items(before, stale)
     if todo and jobs > 1:
-        Runner(jobs, environment(jobs)).run(before, todo)
+        runner = Runner(jobs, environment(jobs))
+        try:
+            runner.run(before, todo)
+        finally:
+            _keep(runner.spent)
     if stale:
         _repro()
+
+
+def _keep(spent: Mapping[str, float]) -> None:
+    """Write how long stages took beside what is known of others."""
+    known = json.loads(SPENT.read_text()) if SPENT.is_file() else {}
+    rounded = {stage: round(seconds, 1) for stage, seconds in spent.items()}
+    write_json(SPENT, known | rounded)
 
 
 def _jobs() -> int:

@@ -52,6 +52,9 @@ def scale_config(**changes):
         "points": 9,
         "numeric_points": 5,
         "dense_points": 3,
+        "draws": 2,
+        "draw_points": 5,
+        "small_norm": 1.0,
     }
     return scale.Config(**(COMMON | fields | changes))
 
@@ -76,6 +79,8 @@ def sinks_config(**changes):
         "points": 5,
         "outlier_share": 0.2,
         "replicates": 3,
+        "draws": 3,
+        "draw_norms": [[1.0, 1.0], [3.0, 2.0]],
     }
     return sinks.Config(**(COMMON | fields | changes))
 
@@ -98,6 +103,8 @@ def edge_config(**changes):
         "learning_rate": 2.3,
         "steps": 90,
         "numeric_every": 15,
+        "draws": 3,
+        "rates": [2.3],
     }
     return edge.Config(**(COMMON | fields | changes))
 

@@ -78,6 +78,7 @@ def ensemble(
     width=6,
     seed=0,
     noise=0.0,
+    teachers=1,
 ) -> dict[str, np.ndarray]:
     """Every combination of parametrisation, depth and size; the last network of each diverged."""
     draw = np.random.default_rng(seed)
@@ -108,6 +109,7 @@ def ensemble(
         "parametrisation": np.array([name for name, _, _ in points]),
         "depth": np.array([depth for _, depth, _ in points]),
         "size": np.array([size for _, _, size in points]),
+        "teacher": np.repeat(np.arange(teachers), networks // teachers),
         "time": np.array(["initialisation", "trained"]),
         "norm": np.array(NORMS),
         "width": np.array(width),

@@ -23,7 +23,12 @@ STUDIES = {
 
 # The study that has a recorded run, its facts, and what either run departs in from the paper.
 RECORDED = "cracking-fig7"
-FACTS = {"scale": "paper", "commit": "abc", "hardware": {"cores": 2}, "seconds": {RECORDED: 12.5}}
+FACTS = {
+    "scale": "paper",
+    "commit": "abc",
+    "hardware": {"cores": 2, "processor": "made-up"},
+    "seconds of all items, one core each": {RECORDED: 1570.0},
+}
 DEPARTS = {
     "demo": {
         "networks.made-up.large_learning_rates.of_a_long_name": [[0.1] * 9, [1.0] * 9],

@@ -23,7 +23,7 @@ PARTS = ("study", "reading", "figure", "claims")
 
 LINES_OF_A_FUNCTION = 60  # its docstring does not count
 LINES_OF_A_KIND = 900  # of its four files together
-LINES_OF_THE_SOURCE = 57500  # src and pipelines
+LINES_OF_THE_SOURCE = 60500  # src and pipelines
 # What may be longer: a function as `path::name`, a kind by its name; each with its reason.
 LONGER: dict[str, str] = {}
 

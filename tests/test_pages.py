@@ -18,7 +18,14 @@ from tests.pages import GUIDES, README, ROOT, commands, overrides_of
 PAGES = [README, *GUIDES]
 COMMANDS = sorted({command for page in PAGES for command in commands(page)})
 # What a run makes, so that a fresh checkout lacks it.
-MADE = ("docs/_build/", "reports/figures/", "reports/index.html", "results/", "wandb/")
+MADE = (
+    "docs/_build/",
+    "reports/figures/",
+    "reports/index.html",
+    "reports/page.html",
+    "results/",
+    "wandb/",
+)
 # It follows a run of the pipeline, in tests/pipelines/test_dvc.py.
 FIGURES = ROOT / "docs" / "guides" / "figures.md"
 

@@ -227,7 +227,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.builds("x = {}".format, EXPRESSIONS), min_size=2, max_size=4))
 def test_two_sources_have_one_digest_if_python_dumps_them_alike(tmp_path_factory, sources):
     files = [tmp_path_factory.getbasetemp() / f"source-{place}.py" for place in range(len(sources))]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import local_servers
+import numpy as np
 import pytest
 import sample_reports
 from wandb_files import RunFile, read_back
@@ -155,6 +156,45 @@ def test_the_arrays_under_each_figure_are_in_the_run(
             name.removesuffix(".npz"): hashlib.sha256(content).hexdigest()
             for name, content in files.items()
         }
+
+
+def charted(directory: Path, run: RunFile) -> dict[str, list[list[Any]]]:
+    """The rows of the table under each chart, by its key."""
+    (folder,) = (directory / "wandb").glob(f"offline-run-*-{run.run_id}")
+    found = {}
+    for key, value in run.summary.items():
+        if key.startswith("charts/"):
+            content = json.loads((folder / "files" / value["path"]).read_text())
+            assert content["columns"] == ["curve", "x", "y"]
+            found[key.removesuffix("_table")] = content["data"]
+    return found
+
+
+def test_the_curves_of_each_figure_are_charts_in_the_run(
+    logged: tuple[dict[str, Any], Path], run_file: RunFile, recorded_file: RunFile
+) -> None:
+    for scale, run in (("demo", run_file), ("paper", recorded_file)):
+        found = charted(logged[1], run)
+        assert {*found} == {key.replace("figures/", "charts/") for key in run.images}
+        for key, rows in found.items():
+            study = key.rpartition("/")[2]
+            values = sample_reports.arrays(study, scale)
+            assert {row[0] for row in rows} == {f"{study}, {scale}"}
+            drawn = np.array([row[1:] for row in rows])
+            np.testing.assert_allclose(drawn[:, 0], values["x"], rtol=1e-5)
+            np.testing.assert_allclose(drawn[:, 1], values["outlier"], rtol=1e-5)
+
+
+def test_what_claims_measured_is_in_the_summary_of_their_run(
+    logged: tuple[dict[str, Any], Path], run_file: RunFile, recorded_file: RunFile
+) -> None:
+    runs = [run for entry in sample_reports.claims() for run in (entry, entry["beside"]) if run]
+    for recorded, file in ((False, run_file), (True, recorded_file)):
+        own = [run for run in runs if run["recorded"] == recorded]
+        expected = {run["id"]: run["measured"] for run in own if run["kind"] != "identity"}
+        found = {key: value for key, value in file.summary.items() if key.startswith("sample/")}
+        assert found == {key: value for key, value in expected.items() if value is not None}
+        assert found
 
 
 def test_claims_metrics_and_configuration_are_in_the_run(

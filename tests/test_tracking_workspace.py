@@ -1,6 +1,7 @@
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,14 @@ import pytest
 import sample_reports
 
 from hessian_spectra.drawing.record import FigureRecord, read_figures
+from hessian_spectra.ledger.record import ClaimRecord, read_claims
 from hessian_spectra.papers import paper
 from hessian_spectra.results import MissingResultError
 from hessian_spectra.tracking import TrackingError, publish, report, workspace
+from hessian_spectra.tracking.dashboard import statistics
+
+# Before those of the papers.
+SECTIONS = ("Claims", "Experiments", "Trainings")
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +38,11 @@ def figures(sample_root: Path) -> list[FigureRecord]:
     return read_figures(sample_root / "reports")
 
 
+@pytest.fixture(scope="module")
+def claims(sample_root: Path) -> list[ClaimRecord]:
+    return read_claims(sample_root / "reports")
+
+
 def expected() -> dict[str, list[str]]:
     """Title of each paper -> the media keys of its figures, in order."""
     keys: dict[str, list[str]] = {}
@@ -46,26 +57,55 @@ def serialised(made: Any) -> dict[str, Any]:
 
 
 def media_keys(panels: list[dict[str, Any]]) -> list[str]:
-    assert {panel["viewType"] for panel in panels} == {"Media Browser"}
-    return [key for panel in panels for key in panel["config"]["mediaKeys"]]
+    """Those of the figures; beside each stands the chart of its curves."""
+    pictures, charts = panels[::2], panels[1::2]
+    assert {panel["viewType"] for panel in pictures} == {"Media Browser"}
+    assert {panel["viewType"] for panel in charts} == {"Vega2"}
+    keys = [key for panel in pictures for key in panel["config"]["mediaKeys"]]
+    tables = [key.replace("figures/", "charts/") + "_table" for key in keys]
+    for panel, table in zip(charts, tables, strict=True):
+        assert json.dumps(table) in json.dumps(panel["config"]["userQuery"])
+        assert panel["config"]["panelDefId"] == "wandb/line/v0"
+        assert panel["config"]["fieldSettings"] == {"x": "x", "y": "y", "stroke": "curve"}
+    return keys
 
 
-def test_the_workspace_has_one_section_per_paper(figures: list[FigureRecord]) -> None:
-    view = serialised(workspace("me", "hessian-spectra", figures))
+def test_the_workspace_has_one_section_per_paper(
+    figures: list[FigureRecord], claims: list[ClaimRecord]
+) -> None:
+    view = serialised(workspace("me", "hessian-spectra", figures, claims))
     assert (view["entity"], view["project"]) == ("me", "hessian-spectra")
     section = view["spec"]["section"]
-    claims, *papers = section["panelBankConfig"]["sections"]
-    assert claims["name"] == "Claims"
-    assert '"claims"' in json.dumps(claims["panels"])
+    table, experiments, trainings, *papers = section["panelBankConfig"]["sections"]
+    assert [one["name"] for one in (table, experiments, trainings)] == [*SECTIONS]
+    assert '"claims"' in json.dumps(table["panels"])
     assert {s["name"]: media_keys(s["panels"]) for s in papers} == expected()
     assert all(s["isOpen"] for s in papers)
-    assert "dashboard" in json.dumps(section["runSets"])
+    for kind in ("dashboard", "recorded", "train"):
+        assert kind in json.dumps(section["runSets"])
 
 
-def test_panels_are_titled_like_the_figures(figures: list[FigureRecord]) -> None:
-    view = serialised(workspace("me", "hessian-spectra", figures))
-    sections = view["spec"]["section"]["panelBankConfig"]["sections"][1:]
-    titles = [panel["config"]["chartTitle"] for s in sections for panel in s["panels"]]
+def test_experiments_are_compared_by_what_a_claim_of_each_study_measures(
+    figures: list[FigureRecord], claims: list[ClaimRecord]
+) -> None:
+    measured = statistics(claims, recorded=False)
+    studies = {f"summary:{claim.id}": claim.study for claim in claims if claim.id in measured}
+    view = serialised(workspace("me", "hessian-spectra", figures, claims))
+    _, experiments, trainings, *_ = view["spec"]["section"]["panelBankConfig"]["sections"]
+    shown: list[str | None] = []
+    for panel in experiments["panels"]:
+        assert panel["viewType"] == "Parallel Coordinates Plot"
+        shown += [studies[column["accessor"]] for column in panel["config"]["columns"]]
+    assert sorted(map(str, shown)) == sorted(map(str, {*studies.values()}))
+    assert ["loss"] in [panel["config"]["metrics"] for panel in trainings["panels"]]
+
+
+def test_panels_are_titled_like_the_figures(
+    figures: list[FigureRecord], claims: list[ClaimRecord]
+) -> None:
+    view = serialised(workspace("me", "hessian-spectra", figures, claims))
+    sections = view["spec"]["section"]["panelBankConfig"]["sections"][len(SECTIONS) :]
+    titles = [panel["config"]["chartTitle"] for s in sections for panel in s["panels"][::2]]
     assert titles == [f"{figure.artifact}: {figure.title}" for figure in figures]
 
 
@@ -79,10 +119,21 @@ def test_the_report_has_one_panel_grid_per_paper(figures: list[FigureRecord]) ->
     assert all("dashboard" in json.dumps(grid["runSets"]) for grid in grids)
 
 
-def test_the_forms_can_be_read_again(figures: list[FigureRecord]) -> None:
-    made = workspace("me", "hessian-spectra", figures)
+def test_a_figure_without_curves_has_no_chart(
+    figures: list[FigureRecord], claims: list[ClaimRecord]
+) -> None:
+    bare = [replace(figure, chart={}) for figure in figures]
+    view = serialised(workspace("me", "hessian-spectra", bare, claims))
+    sections = view["spec"]["section"]["panelBankConfig"]["sections"][len(SECTIONS) :]
+    assert sum(len(section["panels"]) for section in sections) == len(figures)
+
+
+def test_the_forms_can_be_read_again(
+    figures: list[FigureRecord], claims: list[ClaimRecord]
+) -> None:
+    made = workspace("me", "hessian-spectra", figures, claims)
     again = type(made)._from_model(made._to_model())
-    assert [section.name for section in again.sections] == ["Claims", *expected()]
+    assert [section.name for section in again.sections] == [*SECTIONS, *expected()]
 
 
 def test_publishing_without_a_login_is_one_line(

@@ -98,16 +98,17 @@ def _sums(counts: np.ndarray, values: np.ndarray) -> Array:
     return (counts @ flat).reshape(len(counts), points, columns)
 
 
-def resample_counts(members: int, resamples: int, seed: int) -> Array:
+def resample_counts(members: int, resamples: int, seed: int, stream: int = 0) -> Array:
     """How often each member is drawn in each bootstrap resample, ``(resamples, members)``.
 
-    Statistics of the same resamples are paired: their difference is resampled as one.
+    Statistics of the same resamples are paired: their difference is resampled as one. Those of
+    other ``stream`` numbers are independent of them.
 
     Example:
         >>> resample_counts(5, 3, seed=0).sum(axis=1).tolist()
         [5.0, 5.0, 5.0]
     """
-    draw = np.random.default_rng(seed)
+    draw = np.random.default_rng([seed, stream] if stream else seed)
     return draw.multinomial(members, np.full(members, 1 / members), size=resamples).astype(float)
 
 

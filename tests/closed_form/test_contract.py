@@ -74,7 +74,7 @@ def test_edge_case(form, case):
 
 
 @forms
-@settings(deadline=None, max_examples=25, derandomize=True, database=None)
+@settings(max_examples=25, derandomize=True, database=None)
 @given(data=st.data())
 def test_random_case(form, data):
     sizes = {name: data.draw(st.integers(*ends), name) for name, ends in form.sizes.items()}
@@ -85,7 +85,7 @@ def test_random_case(form, data):
 
 
 @forms
-@settings(deadline=None, max_examples=25, derandomize=True, database=None)
+@settings(max_examples=25, derandomize=True, database=None)
 @given(data=st.data())
 def test_random_degenerate_case(form, data):
     sizes = {name: data.draw(st.integers(*ends), name) for name, ends in form.sizes.items()}

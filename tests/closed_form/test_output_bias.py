@@ -27,7 +27,7 @@ def check(case: Case):
     assert {kind: len(found.select(kind)) for kind in counts} == counts
 
 
-@settings(deadline=None, max_examples=30, derandomize=True, database=None)
+@settings(max_examples=30, derandomize=True, database=None)
 @given(data=st.data())
 def test_random_network(data):
     sizes = {name: data.draw(st.integers(*ends), name) for name, ends in FORM.sizes.items()}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hessian_spectra import closed_form as cf
@@ -39,7 +39,6 @@ def bisected(q, c, steps=60):
     return low, high
 
 
-@settings(deadline=None)
 @given(SHARES, SHARES)
 @example(0.0, 1.0)
 @example(1.0, 0.0)
@@ -55,7 +54,6 @@ def test_the_divergence_has_the_digits_of_its_definition(q, p):
     assert found == pytest.approx(expected, rel=1e-13, abs=1e-300)
 
 
-@settings(deadline=None)
 @given(INSIDE, BUDGETS)
 @example(1e-300, 1e-18)
 @example(5e-324, 1.0)
@@ -74,7 +72,6 @@ def test_the_inverse_is_that_of_a_bisection_and_not_below_it(q, c):
     assert low - slack <= found <= high + slack
 
 
-@settings(deadline=None)
 @given(SHARES, SHARES)
 def test_they_are_each_others_inverse(q, p):
     q, p = min(q, p), max(q, p)
@@ -86,7 +83,6 @@ def test_they_are_each_others_inverse(q, p):
         assert float(cf.binary_kl(q, found)) == pytest.approx(float(divergence), rel=1e-8)
 
 
-@settings(deadline=None)
 @given(SHARES, SHARES, BUDGETS, BUDGETS)
 def test_the_inverse_is_monotone_in_both(q, other, c, more):
     (q, other), (c, more) = sorted((q, other)), sorted((c, more))
@@ -96,7 +92,6 @@ def test_the_inverse_is_monotone_in_both(q, other, c, more):
     assert float(cf.kl_inverse(other, c)) >= found * (1 - 4 * EPSILON)
 
 
-@settings(deadline=None)
 @given(SHARES, BUDGETS)
 def test_the_inverse_at_its_ends(q, c):
     assert float(cf.kl_inverse(q, 0.0)) == q
@@ -119,7 +114,6 @@ def test_arrays_numbers_and_lists_give_the_same():
         assert torch.equal(found.reshape(()), expected)
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 6).flatmap(
         lambda count: st.tuples(
@@ -167,7 +161,6 @@ def test_index_and_variance_of_a_prior_are_inverse():
     torch.testing.assert_close(cf.prior_index(variances, 0.1, 100), indices, rtol=0, atol=1e-11)
 
 
-@settings(deadline=None)
 @given(st.floats(-4, 4), st.floats(1, 50), st.floats(0, 100), st.integers(1, 50))
 def test_the_best_prior_is_the_better_neighbour(power, b, distance, parameters):
     variance, n, c, delta = 10**power, 1000, 0.1, 0.05

@@ -45,7 +45,7 @@ def applied(made: Example, loss: nn.Module | None = None) -> str:
 
 
 @families
-@settings(deadline=None, max_examples=10, derandomize=True, database=None)
+@settings(max_examples=10, derandomize=True, database=None)
 @given(seed=st.integers(0, 2**32), name=st.sampled_from(sorted(LOSSES)), cut=st.integers(1, 5))
 def test_random_network(family, seed, name, cut):
     made, loss = example(family, seed), LOSSES[name]
@@ -179,7 +179,7 @@ def test_an_approximate_spectrum_knows_its_error(formula):
         check(found, hessian)
 
 
-@settings(deadline=None, max_examples=40, derandomize=True, database=None)
+@settings(max_examples=40, derandomize=True, database=None)
 @given(
     seed=st.integers(0, 2**32),
     widths=st.lists(st.integers(1, 3), min_size=2, max_size=4),

@@ -173,7 +173,7 @@ def test_subspace_holds_the_bulk_eigenvectors():
 # Appendix C and eq. (34)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True, database=None)
+@settings(max_examples=60, derandomize=True, database=None)
 @given(seed=st.integers(0, 10**6), sign=st.sampled_from([-1.0, 1.0]))
 def test_phases_tell_the_signs_of_the_outliers(seed, sign):
     a = linear(seed, m=2, n=3)
@@ -198,7 +198,7 @@ def test_phases_at_their_ends():
         cf.learning_phase(1.0, 0.0, 0.0)
 
 
-@settings(deadline=None, max_examples=40, derandomize=True, database=None)
+@settings(max_examples=40, derandomize=True, database=None)
 @given(seed=st.integers(0, 10**6), m=st.integers(1, 4), fitted=st.booleans())
 def test_bound_on_the_smallest_eigenvalue(seed, m, fitted):
     a = linear(seed, m=m, n=3)

@@ -84,7 +84,7 @@ def test_float32_reaches_the_default_tolerance():
     assert_right(found, dense, 10, tol=1e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     distinct=st.lists(st.integers(-20, 20), min_size=1, max_size=6, unique=True),
     multiplicities=st.lists(st.integers(1, 60), min_size=6, max_size=6),

@@ -38,7 +38,7 @@ def test_the_trace_is_that_of_the_hessian(sizes, activation):
     torch.testing.assert_close(ensemble_trace(networks, (x, y)), exact, rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(problems())
 def test_the_trace_for_any_shape(drawn):
     networks, x, y = problem(*drawn)

@@ -30,7 +30,7 @@ def test_products_are_those_of_the_hessian(sizes, activation):
     assert_close(matrices(hessians(networks, (x, y))), dense(networks, x, y))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(problems())
 def test_products_for_any_shape(drawn):
     networks, x, y = problem(*drawn)

@@ -32,7 +32,7 @@ def test_largest_eigenvalue(sizes, activation):
     assert_right(ensemble_sharpness(networks, (x, y)), dense(networks, x, y))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(problems())
 def test_largest_eigenvalue_for_any_shape(drawn):
     networks, x, y = problem(*drawn)

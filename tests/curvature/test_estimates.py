@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
@@ -207,7 +207,6 @@ def test_overlaps():
     )
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 6))
 def test_overlaps_are_those_of_each_number_of_vectors(seed, size, more):
     p, k = size + more, size

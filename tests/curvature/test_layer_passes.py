@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hessian_spectra.curvature.layerwise.passes import SymmetricSum, square_roots
@@ -11,7 +11,6 @@ from .cases import draws, normal
 from .layer_networks import NETWORKS, problem_of
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(0, 5), st.booleans())
 def test_square_roots_give_the_matrices(seed, size, rank, definite):
     vectors = torch.randn(3, size, rank, generator=draws(seed), dtype=torch.float64)
@@ -55,7 +54,6 @@ def test_samples_of_several_kinds_are_each_written_as_squares():
         torch.testing.assert_close(again, matrices, rtol=0, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 300), st.integers(1, 5))
 def test_half_of_a_symmetric_sum_is_all_of_it(seed, size, terms):
     network = NETWORKS["linear"]

@@ -83,7 +83,7 @@ def test_magnified_images_are_the_same_seen_from_afar(times):
         np.testing.assert_array_equal(large[:, corner::times, corner::times], small)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(labels=st.lists(st.integers(0, 3), min_size=1, max_size=30), per_class=st.integers(1, 9))
 def test_the_first_of_each_class_are_kept_in_order(tmp_path_factory, labels, per_class):
     folder = tmp_path_factory.mktemp("own")
@@ -152,7 +152,9 @@ def test_bad_settings_are_refused_in_one_line(change, message):
         ({"sources": ["mnist", "cifar10"], "split": "test"}, (10000,)),
         ({"sources": ["digits", "own.npz"]}, ()),
         ({"classes": [0] * 5 + [-1] * 5}, ()),
-        ({"per_class": 3}, ()),
+        ({"per_class": 3}, (30,)),
+        ({"per_class": 3, "sources": ["digits", "own.npz"]}, ()),
+        ({"per_class": 5000}, (1797,)),
     ],
 )
 def test_settings_tell_how_many_images_there_are(change, shape):

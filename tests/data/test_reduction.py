@@ -57,7 +57,7 @@ def in_directions(weights, components, input_scale):
 INSTANCES = st.tuples(
     st.integers(1, 9), st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), st.integers(0, 999)
 )
-MOST = settings(max_examples=25, deadline=None)
+MOST = settings(max_examples=25)
 
 
 @MOST

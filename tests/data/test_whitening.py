@@ -14,7 +14,7 @@ from hessian_spectra.data.tools.whitening import principal_components, whiten
 INSTANCES = st.tuples(
     st.integers(1, 30), st.integers(1, 12), st.integers(1, 12), st.integers(0, 1000)
 )
-MOST = settings(max_examples=60, deadline=None)
+MOST = settings(max_examples=60)
 
 
 def inputs_of_rank(size, features, rank, seed):

@@ -78,7 +78,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60, derandomize=True, database=None)
+@settings(max_examples=60, derandomize=True, database=None)
 @given(PLAIN, PLAIN)
 def test_keys_are_equal_exactly_for_items_that_read_the_same(first, second):
     assert (key(a=first) == key(a=second)) == (repr(first) == repr(second))

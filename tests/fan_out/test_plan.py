@@ -16,7 +16,7 @@ from hessian_spectra.work import FanOut, cores
 COSTS = st.dictionaries(st.text(max_size=3), st.floats(1e-6, 1e6), min_size=1, max_size=60)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True, database=None)
+@settings(max_examples=60, derandomize=True, database=None)
 @given(COSTS, st.integers(1, 5), st.integers(0, 4))
 def test_every_item_goes_into_one_job(costs, workers, size):
     cut = jobs(costs, Launcher(workers=workers, items_per_job=size))
@@ -27,7 +27,7 @@ def test_every_item_goes_into_one_job(costs, workers, size):
         assert len(cut) == math.ceil(len(costs) / size)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True, database=None)
+@settings(max_examples=60, derandomize=True, database=None)
 @given(COSTS, st.integers(1, 5))
 def test_jobs_are_of_about_equal_cost_and_the_longest_come_first(costs, workers):
     cut = jobs(costs, Launcher(cluster="slurm", workers=workers))
@@ -68,7 +68,7 @@ def test_a_long_item_is_cut_short_in_a_message():
 def test_an_item_is_told_from_others_by_what_differs():
     items = [{"seed": 0, "x": np.arange(size), "size": size, "kind": "k"} for size in (1, 2)]
     items.append({"seed": 0, "x": np.arange(1), "size": 3, "kind": "k"})
-    assert words(items[0], telling(items)) == "x array (1,), size 1"
+    assert words(items[0], telling(items)) == "size 1"
     assert words(items[0], telling(items[:1])) == words(items[0])
     assert telling([*items, {"seed": 0, "size": 4}]) == {"x", "size", "kind"}
 

@@ -23,17 +23,17 @@ def train(folder, settings, value=2):
 
 
 @pytest.mark.parametrize(
-    "cluster", ["debug", "local", pytest.param("slurm", marks=pytest.mark.xdist_group("slurm"))]
+    "kind", ["debug", "local", pytest.param("slurm", marks=pytest.mark.xdist_group("slurm"))]
 )
-def test_it_runs_here_or_as_a_job_of_slurm(tmp_path, request, cluster):
-    if cluster == "slurm":
+def test_it_runs_here_or_as_a_job_of_slurm(tmp_path, request, kind):
+    if kind == "slurm":
         request.getfixturevalue("cluster")
-    made = train(tmp_path, {"cluster": cluster, "workers": 1})
+    made = train(tmp_path, {"cluster": kind, "workers": 1})
     assert made["sum"].tolist() == [2, 3, 4]
     found = read(tmp_path / "networks" / "one")
     assert found["sum"].tobytes() == made["sum"].tobytes()
     here = int((found.folder / "process").read_text()) == os.getpid()
-    assert here == (cluster != "slurm")
+    assert here == (kind != "slurm")
 
 
 def test_another_configuration_is_another_training(tmp_path):

@@ -28,7 +28,7 @@ def instances(draw):
     return tuple(sizes), draw(st.lists(value, min_size=count, max_size=count))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(instances(), st.integers(0, 2**32))
 def test_layers_are_balanced_and_have_the_singular_values(instance, seed):
     sizes, values = instance
@@ -48,7 +48,7 @@ def test_layers_are_balanced_and_have_the_singular_values(instance, seed):
         assert defect <= TOLERANCE * largest**2
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(instances(), st.integers(0, 2**32))
 def test_the_product_has_powers_of_the_singular_values(instance, seed):
     sizes, values = instance

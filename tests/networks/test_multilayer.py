@@ -22,6 +22,7 @@ CONFIG = Config(
     depths=[2, 3],
     sizes=[1, 3],
     width=4,
+    teachers=1,
     networks=5,
     samples=24,
     noise_variance=0.01,
@@ -111,6 +112,20 @@ def test_another_point_leaves_the_items_of_the_others_as_they_are():
     assert len(before) == 16
     assert len(after) == 24
     assert all(item in after for item in before)
+
+
+def test_teachers_have_data_and_networks_of_their_own():
+    config = replace(CONFIG, parametrisations=["sp"], depths=[2], sizes=[3], networks_per_item=2)
+    one = multilayer.train(config, {})
+    two = multilayer.train(replace(config, teachers=2), {})
+    assert two["teacher"].tolist() == [0] * 5 + [1] * 5
+    assert one["teacher"].tolist() == [0] * 5
+    np.testing.assert_allclose(two["trace"][..., :5], one["trace"], rtol=1e-9)
+    network = draw("sp", (3, CONFIG.width, 3), "linear", CONFIG.seed, [7]).network(0)
+    first, second = (teacher_data(24, 3, 3, "linear", CONFIG.seed, number=t) for t in (0, 1))
+    assert not np.isclose(first[0], second[0]).any()
+    loss = HalfSquaredError()(network(second[0]), second[1]).item()
+    assert two["loss"][0, 0, 7] == pytest.approx(loss, rel=1e-6)
 
 
 def test_large_networks_may_start_with_another_rate():

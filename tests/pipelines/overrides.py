@@ -55,7 +55,8 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         # A posterior is one of linear layers.
         **{name: {"networks": ["F-6", "F-5^2"], "batch_size": 128} for name in BOUNDED},
         "multilayer": {
-            "networks": 6,
+            "teachers": 2,
+            "networks": 3,
             "width": 6,
             "samples": 24,
             "batch_size": 8,
@@ -79,14 +80,16 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "studies": {
-        "attention_edge_of_stability": {"steps": 9},
+        "attention_edge_of_stability": {"steps": 9, "draws": 5},
         "attention_scale": {
             "key_dimension": 6,
             "points": 5,
             "numeric_points": 3,
             "dense_points": 1,
+            "draws": 2,
+            "draw_points": 3,
         },
-        "attention_sinks": {"key_dimension": 21, "points": 5, "replicates": 1},
+        "attention_sinks": {"key_dimension": 21, "points": 5, "replicates": 1, "draws": 2},
         "balanced_spectrum": {"architectures": [[4, 4, 4], [4, 3, 5, 2]], "top": 3},
         "bounds": {"methods": ["base", "iterative"], "epochs": 1, "batch_size": 256, "draws": 200},
         "class_shares": {
@@ -98,7 +101,13 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "epochs": 20,
         },
         "data_scale": {"width": 4, "second_width": 6, "scales": 4},
-        "decoupling": {"top": 6, "tolerance": 0.01, "probes": 2, "shown": ["fc1:F-6"]},
+        "decoupling": {
+            "networks": [],
+            "top": 6,
+            "tolerance": 0.01,
+            "probes": 2,
+            "shown": ["fc1:F-6"],
+        },
         "depth_and_norm": {"largest_depth": 4, "contour_points": 9, "largest_width": 5},
         "gauss_newton_error": {"points": 30},
         "gauss_newton_parts": {"probes": 2, "tolerance": 0.01},
@@ -195,6 +204,9 @@ def _typed(value: Any) -> str:
     """A value as one types it."""
     if isinstance(value, list):
         return f"[{','.join(map(_typed, value))}]"
+    if isinstance(value, str) and "^" in value:
+        # Hydra's grammar has no such character outside of quotes.
+        return f'"{value}"'
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -82,6 +82,7 @@ def figure(make_workspace):
     for old, new in (
         (f"studies.{MODEL.stem}\n", "studies.my-figure\n"),
         (f"paper: {MODEL.parent.name}\n", f"paper: {PAPER}\n"),
+        ("data: gaussian-regression ", "data: gaussian-regression-small "),
         ("artifact: Figure 1\n", "artifact: My own spectrum\n"),
         ("seed: 1 ", "seed: 5 "),
     ):

@@ -7,6 +7,8 @@ import os
 import pytest
 
 from hessian_spectra.results import digest, read_arrays
+from pipelines.evidence import SMALL as LIMIT
+from pipelines.evidence import keep_networks
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("evidence")]
 
@@ -44,7 +46,14 @@ def test_a_run_is_kept_as_arrays_with_where_it_was_made(workspace):
 
 def test_what_was_recorded_of_each_network_is_kept_once_for_all_studies(workspace):
     name = "two-layer-linear"
-    small = ("networks=6", "networks_per_item=4", "sizes=[1,2]", "samples=32", "batch_size=16")
+    small = (
+        "teachers=2",
+        "networks=3",
+        "networks_per_item=4",
+        "sizes=[1,2]",
+        "samples=32",
+        "batch_size=16",
+    )
     settings = [f"networks.{name}.{setting}" for setting in (*small, "width=4", "epochs=5")]
     settings.append("launcher.cluster=debug")
     workspace.run("python", "-m", "pipelines.evidence", "only=cracking-d33", *settings)
@@ -52,11 +61,20 @@ def test_what_was_recorded_of_each_network_is_kept_once_for_all_studies(workspac
     kept = (folder / "networks" / f"{name}.npz").read_bytes()
     facts = json.loads((folder / "cracking-d33" / "facts.json").read_text())
     assert facts["networks of this run"] == hashlib.sha256(kept).hexdigest()
-    assert facts["ensemble"]["networks"] == 6
+    assert facts["ensemble"]["teachers"] == 2
     arrays = read_arrays(folder / "networks" / f"{name}.npz")
     assert {"norms", "sharpness"} <= {*arrays}
     assert 6 in arrays["sharpness"].shape
     workspace.run("git", "checkout", "--quiet", "reports/evidence")
+
+
+def test_of_networks_that_are_too_large_none_of_another_run_are_left(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "reports" / "evidence" / "networks" / "mine.npz"
+    keep_networks("mine", b"before")
+    assert path.read_bytes() == b"before"
+    keep_networks("mine", bytes(LIMIT + 1))
+    assert not path.exists()
 
 
 def test_code_that_is_not_committed_is_refused(workspace):

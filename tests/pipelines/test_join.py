@@ -303,7 +303,7 @@ def test_the_list_of_the_claims_names_their_tables(written):
 
 def test_what_the_page_is_made_of_is_listed(written):
     library = ROOT / "src" / "hessian_spectra"
-    for suffix in ("css", "js", "yaml"):
+    for suffix in ("css", "html", "js", "yaml"):
         for file in (library / "report").glob(f"*.{suffix}"):
             assert str(file.relative_to(library)) in written["report.json"]["code"], file
 

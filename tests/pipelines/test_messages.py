@@ -73,7 +73,7 @@ def fail(monkeypatch, capsys, tmp_path):
         ("launcher=x", "config error: unknown launcher 'x': expected one of default"),
         (
             "studies=nosuch",
-            "config error: unknown studies 'nosuch': expected one of anon2026data/data-fig1a, ",
+            "config error: unknown studies 'nosuch': expected one of anon2026data/data-courses, ",
         ),
         (
             "scale=demo,paper",

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from contextlib import closing
 
+import hydra
 import pytest
 
+from hessian_spectra.report import commands
 from pipelines import schema
 from tests.pipelines.overrides import Override, Refused, Sampler, compose
+from tests.pipelines.workspace import ROOT
 
 # Overrides of each kind of studies. More and others: change the two numbers.
 NUMBER, SEED = 3, 0
@@ -57,6 +60,21 @@ def test_a_sampled_setting_reaches_the_ledger(sampler, kind):
 def test_a_setting_that_users_tried_reaches_the_ledger(sampler, override):
     found = sampler.run(*override)  # and is not refused
     assert not found, "\n".join(found)
+
+
+def composed(*overrides):
+    with hydra.initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        return schema.validate(hydra.compose("config", overrides=list(overrides)))["studies"]
+
+
+def test_what_the_page_gives_as_examples_is_valid():
+    """One change of each study; those of networks are the same for all that study them."""
+    studies = composed()
+    changes = {commands.override(name, config)[0] for name, config in studies.items()}
+    changed = composed(*sorted(changes))
+    same = {name for name, config in studies.items() if changed[name] == config}
+    assert same <= {name for name, config in studies.items() if "ensemble" in config}
+    assert len(same) < len(studies) / 4
 
 
 def test_there_are_sixty():

@@ -1,5 +1,6 @@
 """`make repro` on all cores: what runs at once, what a killed run leaves, and that bytes agree."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from pipelines import reproduce
+from pipelines import durations, inputs, reproduce
 from tests.pipelines.workspace import ROOT, environment, smallest
 
 pytestmark = [pytest.mark.xdist_group("reproduce")]
@@ -85,6 +86,7 @@ def run(tmp_path, monkeypatch):
         try:
             runner.run(BEFORE, todo)
         finally:
+            call.spent = runner.spent
             done = {path.name for path in (tmp_path / "done").iterdir()}
             call.said, call.done = said, done
         return done
@@ -97,6 +99,49 @@ def test_a_stage_runs_when_what_it_needs_is_there(run, jobs):
     todo = reproduce.items(BEFORE, {"configure"})
     assert run(jobs, todo) == {*todo}
     assert sorted(line.split()[0] for line in run.said) == [f"[{k}/5]" for k in range(1, 6)]
+
+
+def test_each_stage_that_ran_to_its_end_has_its_time(run):
+    todo = reproduce.items(BEFORE, {"configure"})
+    run(1, todo)
+    assert {*run.spent} == {*todo}
+    with pytest.raises(reproduce.Failed):
+        run(1, ["numerics@b", "figures@b"], BREAKS="figures@b")
+    assert {*run.spent} == {"numerics@b"}
+
+
+def test_a_stage_restored_from_the_cache_has_no_time():
+    runner = reproduce.Runner(1, {}, say=lambda line: None)
+    runner._total = 2
+    lines = "Stage 'train@a' is cached - skipping run, checking out outputs\nRunning stage 'b@a':\n"
+    script = f"print({lines!r}, end='')"
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    runner._follow(process, ["train@a", "b@a"])
+    assert {*runner.spent} == {"b@a"}
+
+
+def test_a_figure_has_the_time_of_all_that_it_is_made_from():
+    spent = {"train@a": 10.0, "numerics@a": 2.4, "figures@a": 1.0, "numerics@b": 3.0}
+    with pytest.raises(ValueError, match="figures@b has none: run `make repro`"):
+        durations.totals(spent, BEFORE)
+    assert durations.totals(spent | {"figures@b": 0.6}, BEFORE) == {"a": 13, "b": 4}
+
+
+def test_times_of_other_stages_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduce, "SPENT", tmp_path / "spent.json")
+    reproduce._keep({"a@x": 1.23, "b@x": 4.0})
+    reproduce._keep({"a@x": 2.0})
+    assert json.loads(reproduce.SPENT.read_text()) == {"a@x": 2.0, "b@x": 4.0}
+
+
+def test_durations_that_are_no_such_file_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "DURATIONS", tmp_path / "durations.yaml")
+    assert inputs.durations() == {}
+    inputs.DURATIONS.write_text("fast: 3\n")
+    with pytest.raises(ValueError, match=r"durations\.yaml: expected processor and seconds"):
+        inputs.durations()
+    inputs.DURATIONS.write_text(durations.text_of({"b": 2, "a": 1}))
+    assert inputs.durations()["seconds"] == {"a": 1, "b": 2}
 
 
 def test_a_stage_that_fails_ends_the_others_at_once(run):
@@ -185,7 +230,9 @@ COMMAND = ("python", "-m", "pipelines.reproduce", "--jobs", "2")
 
 def made(workspace):
     found = workspace.outputs(*MADE)
-    return {name: content for name, content in found.items() if "shards" not in name}
+    # What a run keeps for itself: finished items, and how long stages took.
+    own = ("shards", reproduce.SPENT.name)
+    return {name: content for name, content in found.items() if not any(o in name for o in own)}
 
 
 @pytest.fixture(scope="module")
@@ -230,4 +277,5 @@ def test_a_killed_dvc_among_several_leaves_nothing_behind(plain, make_workspace)
 def test_a_run_leaves_in_git_what_it_should(plain):
     """Git sees the lock and the small texts, which the copy's few studies change, and no more."""
     changed = {line.split()[1] for line in plain.changed().splitlines()}
-    assert changed <= {"dvc.lock", "params.yaml", "reports/claims.md", "reports/metrics.json"}
+    tracked = {f"reports/{name}" for name in ("claims.md", "findings.md", "metrics.json")}
+    assert changed <= {"dvc.lock", "params.yaml", *tracked}

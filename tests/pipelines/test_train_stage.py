@@ -15,6 +15,7 @@ SMALL = (
     f"{NETWORKS}.parametrisations=[sp]",
     f"{NETWORKS}.sizes=[1,2]",
     f"{NETWORKS}.width=4",
+    f"{NETWORKS}.teachers=1",
     f"{NETWORKS}.networks=6",
     f"{NETWORKS}.networks_per_item=4",
     f"{NETWORKS}.samples=32",

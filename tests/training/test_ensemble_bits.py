@@ -18,7 +18,7 @@ def ends(training):
     return [part.nan_to_num(-1.0) for part in (*parts, *training.ensemble.weights)]
 
 
-@settings(deadline=None, max_examples=60, derandomize=True, database=None)
+@settings(max_examples=60, derandomize=True, database=None)
 @given(data=st.data())
 def test_each_network_has_the_bits_that_it_has_alone(data):
     sizes = (data.draw(SIZES), *data.draw(st.lists(HIDDEN, min_size=1, max_size=3)))

@@ -119,7 +119,7 @@ loss_sequences = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     loss_sequences,
     st.integers(1, 20),

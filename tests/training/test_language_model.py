@@ -61,6 +61,14 @@ def test_the_random_numbers_of_the_program_are_left_alone():
     assert torch.equal(drawn, torch.rand(2))
 
 
+@pytest.mark.skipif(torch.cuda.is_initialized(), reason="nothing waits for a device that is used")
+def test_a_device_that_was_never_used_remembers_no_step():
+    # torch keeps a call for each, with the stack as text, if it is asked to seed all devices.
+    waiting = len(torch.cuda._queued_calls)
+    trained(Model(dropout=0.5), plan(steps=3))
+    assert len(torch.cuda._queued_calls) == waiting
+
+
 def test_dropout_depends_on_the_seed_and_the_step_alone():
     first, again, other = (Model(dropout=0.5) for _ in range(3))
     torch.manual_seed(1)

@@ -47,7 +47,7 @@ def agree(objective, loss, weights, tolerance):
 sizes_of = st.lists(st.integers(1, 6), min_size=2, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sizes_of, st.integers(0, 10**6), st.sampled_from([torch.float32, torch.float64]))
 def test_the_linear_objective_is_the_loss_that_it_says(sizes, seed, dtype):
     root = gaussian(sizes[0], seed=seed + 100, dtype=dtype).abs()
@@ -63,7 +63,7 @@ def test_the_linear_objective_is_the_loss_that_it_says(sizes, seed, dtype):
     agree(objective, loss, weights_of(sizes, seed, dtype), TOLERANCE[dtype])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sizes_of,
     st.integers(1, 20),

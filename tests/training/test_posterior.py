@@ -252,6 +252,31 @@ def test_a_bound_is_minimised():
     assert error_of_draws(posterior, x, y, draws=2000, seed=0) < 0.4
 
 
+@pytest.mark.parametrize("fitting", [1, 7, 10**6])
+def test_an_update_in_parts_is_that_of_the_whole(monkeypatch, fitting):
+    expected, _ = run("kronecker")
+    monkeypatch.setattr(posterior_descent, "FITTING", fitting)
+    posterior, _ = run("kronecker")
+    for own, other in zip(posterior.parameters(), expected.parameters(), strict=True):
+        assert torch.equal(own, other)
+    monkeypatch.setattr(
+        posterior_descent, "_parts", lambda model: (part for part in model.parameters())
+    )
+    posterior, _ = run("kronecker")
+    for own, other in zip(posterior.parameters(), expected.parameters(), strict=True):
+        assert torch.equal(own, other)
+
+
+@pytest.mark.parametrize("kind", ["standard", "kronecker"])
+def test_what_diverges_has_no_terms_from_there_on(kind):
+    _, found = run(kind, epochs=6, learning_rate=1e9)
+    assert not np.isfinite(found["surrogate"][-1])
+    assert found["epoch"].tolist() == list(range(7))
+    for name in posterior_descent.TERMS:
+        assert np.isfinite(found[name][0])
+        assert np.isnan(found[name][1:]).all()
+
+
 class BrokenError(Exception):
     """The end of an interrupted process."""
 

@@ -79,11 +79,12 @@ class Config(DataConfig):
 
     @property
     def form(self) -> Form:
-        """Images, and the fewest that a source has, unless only the files say."""
+        """Images, and the most that the smallest source can have, unless only the files say."""
         known = [SIZES[source] for source in self.sources if source in SIZES]
         sizes = [sum(size[part] for part in SPLITS[self.split]) for size in known]
-        cut = self.classes or self.per_class or len(sizes) < len(self.sources)
-        return Form(IMAGES, () if cut else (min(sizes),))
+        if self.classes or len(sizes) < len(self.sources):
+            return Form(IMAGES, ())
+        return Form(IMAGES, (min(*sizes, self.per_class * LABELS or min(sizes)),))
 
     @property
     def stored(self) -> list[str]:

@@ -63,6 +63,7 @@ class FigureRecord:
         scale: at which it was run.
         facts: of a recorded run, else empty.
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
+        chart: the curves of its main panel (``curves.chart``).
         image: the file of the image.
         pdf: the file of the same figure for print, which need not be there.
         png: the image's bytes.
@@ -85,6 +86,7 @@ class FigureRecord:
     scale: str
     facts: Mapping[str, Any]
     departs: Mapping[str, Sequence[Any]]
+    chart: Mapping[str, Any]
     image: Path
     pdf: Path
     png: bytes

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from hessian_spectra.drawing.curves import chart
 from hessian_spectra.drawing.record import Origin, files
 from hessian_spectra.results import digest, write_bytes, write_json
 
@@ -57,5 +58,6 @@ def save(
         "scale": origin.scale,
         "facts": dict(origin.facts),
         "departs": dict(origin.departs),
+        "chart": chart(figure),
     }
     write_json(paths["json"], record)

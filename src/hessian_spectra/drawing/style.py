@@ -1,7 +1,7 @@
 """The look that all figures share."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from string import ascii_lowercase
 from typing import Any
 
@@ -89,6 +89,25 @@ def panels(
     mpl.rcParams.update(_STYLE)
     figure = Figure(figsize=(width, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, **options)
+
+
+def bands(heights: Mapping[str, float]) -> tuple[Figure, Any]:
+    """A figure in parts, one below the other, each with its own heading.
+
+    Args:
+        heights: of each part, in inches, by its heading.
+
+    Returns:
+        The figure and its parts, which make axes of their own.
+    """
+    mpl.rcParams.update(_STYLE)
+    inches = list(heights.values())
+    figure = Figure(figsize=(FULL_WIDTH, sum(inches)), layout="constrained")
+    parts = figure.subfigures(len(inches), 1, squeeze=False, height_ratios=inches)[:, 0]
+    for place, (part, heading) in enumerate(zip(parts, heights, strict=True)):
+        part.suptitle(heading, x=0.01, ha="left", fontweight="bold")
+        part.set_facecolor("#f4f4f4" if place % 2 else "white")
+    return figure, parts
 
 
 def letters() -> Iterator[str]:

@@ -42,7 +42,7 @@ def telling(items: Iterable[Item]) -> set[str]:
 
 
 def words(item: Item, told: Iterable[str] = (), length: int = 100) -> str:
-    """An item in a few words.
+    """An item in a few words; its arrays, whose shapes tell nothing apart, if it has nothing else.
 
     Args:
         item: the item.
@@ -51,11 +51,14 @@ def words(item: Item, told: Iterable[str] = (), length: int = 100) -> str:
 
     Example:
         >>> words({"size": 3, "x": np.zeros((2, 2))})
-        'size 3, x array (2, 2)'
+        'size 3'
+        >>> words({"x": np.zeros((2, 2))})
+        'x array (2, 2)'
         >>> words({"seed": 0, "size": 3}, ["size"])
         'size 3'
     """
-    own = plain(item)
+    arrays = {name for name, value in item.items() if isinstance(value, np.ndarray)}
+    own = plain({name: item[name] for name in item if name not in arrays} or item)
     chosen = {name: own[name] for name in own if name in set(told)} or own
     text = ", ".join(f"{name} {value}" for name, value in chosen.items())
     return text if len(text) <= length else f"{text[: length - 3]}..."

@@ -32,6 +32,20 @@ class Estimate(NamedTuple):
         return not (math.isnan(self.low) or math.isnan(self.high))
 
 
+def wilson(share: float, number: int, deviations: float) -> Estimate:
+    """A share of ``number`` draws with Wilson's interval, of so many standard deviations.
+
+    Example:
+        >>> [round(end, 3) for end in wilson(0.5, 100, 1.959964)]
+        [0.5, 0.404, 0.596]
+    """
+    scale = 1 + deviations**2 / number
+    centre = (share + deviations**2 / (2 * number)) / scale
+    variance = share * (1 - share) / number + (deviations / (2 * number)) ** 2
+    half = deviations * math.sqrt(variance) / scale
+    return Estimate(share, max(centre - half, 0.0), min(centre + half, 1.0))
+
+
 class NothingToMeasure(Exception):  # noqa: N818 - no error: the claim is not about this run
     """The arrays of a configuration hold nothing that a claim speaks of; the message says what."""
 

@@ -72,7 +72,7 @@ def not_run() -> list[Entry]:
 
     Example:
         >>> not_run()[0].location
-        'appendix F.2, Figure 6'
+        'appendix F.2, Figures 7, 8, 10, 24 and 25'
     """
     return [
         Entry(**entry, study=None, test=None, bound=None, measure=None)

@@ -17,6 +17,7 @@ def teacher_data(
     activation: Activation,
     seed: int,
     noise_variance: float = 0.01,
+    number: int = 0,
 ) -> tuple[Tensor, Tensor]:
     """Inputs x ~ N(0, I) and targets y = φ(T x) + ε, with one random matrix T for all samples.
 
@@ -30,6 +31,7 @@ def teacher_data(
         activation: φ: ``linear`` or ``relu``.
         seed: seed of T, x and ε.
         noise_variance: of each coordinate of ε.
+        number: which of the seed's teachers, each with data of its own.
 
     Returns:
         x ``(n, inputs)`` and y ``(n, outputs)``, float64.
@@ -53,7 +55,7 @@ def teacher_data(
     require(valid, "noise_variance", "a number of at least 0", noise_variance)
 
     def gaussian(purpose: str, rows: int, columns: int) -> Tensor:
-        numbers = generator(seed, f"teacher {purpose}")
+        numbers = generator(seed, f"teacher {number} {purpose}")
         return torch.randn(rows, columns, dtype=torch.float64, generator=numbers)
 
     x = gaussian("inputs", samples, inputs)

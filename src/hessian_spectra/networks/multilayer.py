@@ -1,8 +1,8 @@
 """Fully connected networks at initialisation and after training, with their curvature and norms.
 
 The point of the correlation studies of singh2026cracking (section 4.2, appendices D.1.3 and D.1.4):
-for each parametrisation, depth and size many networks that differ in their initial weights and in
-the order of their data only.
+for each parametrisation, depth, size and teacher many networks that differ in their initial weights
+and in the order of their data only.
 """
 
 import itertools
@@ -83,7 +83,9 @@ class Config(Settings, NetworksConfig):
         parametrisations: some of ``sp``, ``mup``, ``ntp``.
         depths: numbers of layers.
         sizes: input and output sizes D = K.
-        networks: networks N of each point, that is of each parametrisation, depth and size.
+        teachers: teachers T of each point, that is of each parametrisation, depth and size, each
+            with data of its own; the same ones under all parametrisations and at all depths.
+        networks: networks N of each teacher.
         learning_rates: base learning rate for each parametrisation, for sizes below ``large_size``.
         large_size: the size from which on it is another.
         large_learning_rates: base learning rate for each parametrisation from there on.
@@ -93,6 +95,7 @@ class Config(Settings, NetworksConfig):
     parametrisations: list[str]
     depths: list[int]
     sizes: list[int]
+    teachers: int
     networks: int
     learning_rates: dict[str, float]
     large_size: int
@@ -109,7 +112,7 @@ class Config(Settings, NetworksConfig):
                 require(rate >= self.smallest_learning_rate, field, expected, rate)
         require_different_numbers(2, self, "depths")
         require_different_numbers(1, self, "sizes")
-        positive = ("width", "samples", "patience", "epochs", "networks_per_item")
+        positive = ("width", "samples", "patience", "epochs", "teachers", "networks_per_item")
         require_at_least(1, self, *positive)
         require(self.networks >= 3, "networks", "at least 3, to correlate them", self.networks)
         in_range = 1 <= self.batch_size <= self.samples
@@ -135,7 +138,7 @@ def _base_rate(config: Config, parametrisation: str, size: int) -> float:
 
 
 def items(config: Config, data: Arrays) -> list[Item]:
-    """The networks of each point in chunks."""
+    """The networks of each point and teacher in chunks."""
     step = config.networks_per_item
     return [
         {
@@ -143,11 +146,13 @@ def items(config: Config, data: Arrays) -> list[Item]:
             "depth": depth,
             "size": size,
             "learning_rate": _base_rate(config, parametrisation, size),
-            "first": first,
+            "teacher": teacher,
+            "first": teacher * config.networks + first,
             "count": min(step, config.networks - first),
         }
         | shared(Settings, config)
         for parametrisation, depth, size in _points(config)
+        for teacher in range(config.teachers)
         for first in range(0, config.networks, step)
     ]
 
@@ -187,19 +192,21 @@ def compute(
     depth: int,
     size: int,
     learning_rate: float,
+    teacher: int,
     first: int,
     count: int,
     run: Run,
     **shared: Any,
 ) -> Arrays:
-    """Draw, train and measure ``count`` networks of one point, from network ``first`` on.
+    """Draw, train and measure ``count`` networks of one teacher, from network ``first`` on.
 
     Args:
         parametrisation: of the point.
         depth: of the point, number of layers.
         size: of the point, D = K.
         learning_rate: base learning rate at the start.
-        first: number of the first network.
+        teacher: number of the teacher.
+        first: number of the first network, of all teachers' together.
         count: how many.
         run: where the training logs.
         shared: the :class:`Settings`.
@@ -214,7 +221,13 @@ def compute(
     sizes = (size, *[settings.width] * (depth - 1), size)
     numbers = range(first, first + count)
     x, y = teacher_data(
-        settings.samples, size, size, activation, settings.seed, settings.noise_variance
+        settings.samples,
+        size,
+        size,
+        activation,
+        settings.seed,
+        settings.noise_variance,
+        number=teacher,
     )
     # Trained in the precision of the paper's networks, measured in double.
     start = draw(parametrisation, sizes, activation, settings.seed, numbers, torch.float32)
@@ -271,9 +284,10 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
     """The arrays of all points.
 
     Returns:
-        For P points, N networks, the times (``initialisation``, ``trained``), the largest depth B
-        and the norms (``spectral``, ``frobenius``, ``nuclear``):
-        ``parametrisation``, ``depth``, ``size`` (P,); ``time`` (2,); ``norm`` (3,); ``width``;
+        For P points, the N networks of all teachers, one teacher's after the other's, the times
+        (``initialisation``, ``trained``), the largest depth B and the norms (``spectral``,
+        ``frobenius``, ``nuclear``): ``parametrisation``, ``depth``, ``size`` (P,); ``teacher``
+        (N,), whose data a network has; ``time`` (2,); ``norm`` (3,); ``width``;
         ``activation``; ``epochs``, ``status`` (P, N), 0 for converged, 1 for the limit of epochs, 2
         for diverged; ``loss``, ``sharpness``, ``residual``, ``trace``, ``largest_block``,
         ``ggn_sum`` (P, 2, N); ``norms``, ``products`` (P, 2, N, B, 3): norms of W_b, and of the
@@ -281,7 +295,7 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         is nothing.
     """
     points, layers = list(_points(config)), max(config.depths)
-    chunks = -(-config.networks // config.networks_per_item)
+    chunks = config.teachers * -(-config.networks // config.networks_per_item)
     rows: dict[str, list[np.ndarray]] = {}
     for number, (_, depth, _) in enumerate(points):
         own = parts[number * chunks : (number + 1) * chunks]
@@ -295,6 +309,7 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         "parametrisation": np.array([parametrisation for parametrisation, _, _ in points]),
         "depth": np.array([depth for _, depth, _ in points]),
         "size": np.array([size for _, _, size in points]),
+        "teacher": np.repeat(np.arange(config.teachers), config.networks),
         "time": np.array(TIMES),
         "norm": np.array(NORMS),
         "width": np.array(config.width),

@@ -1,4 +1,4 @@
-"""The report page: one self-contained HTML file with every figure, claim and symbol."""
+"""The report page: every figure and claim, with ways to all that is behind them."""
 
 from hessian_spectra.report.page import build
 

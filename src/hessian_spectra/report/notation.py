@@ -1,14 +1,24 @@
-"""The papers' symbols beside ours: ``notation.yaml``, read and checked."""
+"""The papers' symbols beside ours: ``notation.yaml``, read, checked and set."""
 
+import html
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
+from markupsafe import Markup
 
 from hessian_spectra.validation import require
+
+# Field of a symbol -> the heading of its column.
+_PAPERS = {
+    "closed": "singh2024closed",
+    "poster": "singh2024poster",
+    "cracking": "singh2026cracking",
+    "data": "anon2026data",
+}
 
 FILE = resources.files("hessian_spectra.report").joinpath("notation.yaml")
 
@@ -107,3 +117,80 @@ def _listed(values: Any, at: str) -> list[tuple[str, Any]]:
 def _text(value: Any, at: str) -> str:
     require(isinstance(value, str) and bool(value), at, "a text", value)
     return str(value)
+
+
+class _Mark(NamedTuple):
+    opening: str
+    closing: str
+
+
+_MARKS = {
+    "_": _Mark("<sub>", "</sub>"),
+    "^": _Mark("<sup>", "</sup>"),
+    "~": _Mark('<span class="mean">', "</span>"),
+    "!": _Mark("<b>", "</b>"),
+    "`": _Mark("<code>", "</code>"),
+}
+
+
+def marked(text: str) -> Markup:
+    """A cell of the tables, in their own marks.
+
+    ``_{a}`` is a subscript, ``^{a}`` a superscript, ``~{a}`` a mean (a bar over it), ``!{a}`` a
+    vector or matrix (bold), and a pair of braces after a backtick is code; marks may be nested, all
+    else is text.
+
+    Raises:
+        ValueError: a brace is not closed.
+
+    Example:
+        >>> print(marked("‖!{w}_{+}‖ < ~{δx}, `{mean}"))
+        ‖<b>w</b><sub>+</sub>‖ &lt; <span class="mean">δx</span>, <code>mean</code>
+    """
+    pieces: list[str] = []
+    open_marks: list[_Mark] = []
+    position = 0
+    while position < len(text):
+        mark = _MARKS.get(text[position])
+        if mark is not None and text[position + 1 : position + 2] == "{":
+            pieces.append(mark.opening)
+            open_marks.append(mark)
+            position += 2
+            continue
+        if text[position] == "}" and open_marks:
+            pieces.append(open_marks.pop().closing)
+        else:
+            pieces.append(html.escape(text[position], quote=True))
+        position += 1
+    if open_marks:
+        raise ValueError(f"formula {text!r}: a brace is not closed")
+    return Markup("".join(pieces))
+
+
+class Group(NamedTuple):
+    """A table of symbols: its title, its rows, and the papers that use any of them."""
+
+    title: str
+    symbols: tuple[Symbol, ...]
+    papers: dict[str, str]
+
+
+class Tables(NamedTuple):
+    """What the page shows of the notation."""
+
+    groups: list[Group]
+    ambiguities: tuple[Ambiguity, ...]
+
+
+def tables() -> Tables:
+    """The tables of the page; each has the columns of the papers that use one of its symbols.
+
+    Raises:
+        ValueError: the file behind it is broken.
+    """
+    notation = read_notation()
+    groups = []
+    for title, symbols in notation.symbols.items():
+        used = {f: name for f, name in _PAPERS.items() if any(getattr(s, f) for s in symbols)}
+        groups.append(Group(title, symbols, used))
+    return Tables(groups, notation.ambiguities)

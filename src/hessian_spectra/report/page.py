@@ -2,35 +2,23 @@
 
 import urllib.parse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from hessian_spectra.drawing.record import FigureRecord, read_figures
+from hessian_spectra.ledger.bounds import KINDS, VERDICTS
 from hessian_spectra.ledger.record import ClaimRecord, read_claims
 from hessian_spectra.ledger.totals import counts, statements
-from hessian_spectra.papers import paper, reading_order
-from hessian_spectra.report.claims import (
-    DISAGREE,
-    RECORDED,
-    TODAY,
-    claims_section,
-    errata_section,
-    runs,
-)
-from hessian_spectra.report.figures import figure_article, paper_section
-from hessian_spectra.report.html import Child, Html, anchor, join, tag
-from hessian_spectra.report.symbols import notation_section
-from hessian_spectra.report.verdicts import badge
-
-_TITLE = "Hessian spectra"
-_INTRODUCTION = (
-    "The eigenvalues of a network's loss Hessian tell how sharply the loss curves around its "
-    "weights. For some networks all of them, and their eigenvectors, are known in closed form. "
-    "This page shows what the papers print, what this repository computed from the same formulas "
-    "and from Hessian-vector products, and how far the two agree. Every figure and every number "
-    "was made by the commands beside it."
-)
+from hessian_spectra.report import verdicts
+from hessian_spectra.report.entries import anchor, data_uri, overview, sections, shown
+from hessian_spectra.report.findings import Finding
+from hessian_spectra.report.formulas import number, prose
+from hessian_spectra.report.notation import marked, tables
 
 # A few eigenvalues as bars: without an icon of its own a browser would look for one on the network.
 _ICON = (
@@ -39,124 +27,99 @@ _ICON = (
     'stroke="#D55E00" stroke-width="2" d="M14 14V2"/></svg>'
 )
 
-# In this order: what the second and third say goes before the first.
-_STYLES = ("style.css", "tables.css", "content.css")
-
-# The browser itself refuses whatever would reach beyond the file.
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-
-
-def _asset(name: str) -> Html:
-    return Html(resources.files("hessian_spectra.report").joinpath(name).read_text("utf-8"))
+# In this order: what a later one says goes before what an earlier one does.
+_STYLES = ("style.css", "tables.css", "navigation.css", "verdicts.css", "content.css")
+_SCRIPT = "page.js"
+# The first includes the others.
+_TEMPLATES = ("page.html", "figure.html", "claim.html", "notation.html")
 
 
-def _head() -> Html:
-    icon = "data:image/svg+xml," + urllib.parse.quote(_ICON)
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("title", _TITLE),
-        tag("link", rel="icon", href=icon),
-        tag("style", *map(_asset, _STYLES)),
+def _asset(name: str) -> Markup:
+    return Markup(resources.files("hessian_spectra.report").joinpath(name).read_text("utf-8"))
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("hessian_spectra", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    environment.filters |= {
+        "capitalize_first": lambda text: text[:1].upper() + text[1:],
+        "differing": verdicts.differing,
+        "expected": verdicts.expected,
+        "ground": verdicts.ground,
+        "marked": marked,
+        "measured": verdicts.measured,
+        "note": verdicts.note,
+        "notes": verdicts.notes,
+        "number": number,
+        "otherwise": verdicts.otherwise,
+        "places": verdicts.places,
+        "prose": prose,
+        "remarks": verdicts.remarks,
+        "runs": verdicts.runs,
+        "shares": verdicts.shares,
+        "shown": shown,
+        "style": verdicts.style,
+        "tally": verdicts.tally,
+    }
+    environment.globals |= {
+        "anchor": anchor,
+        "asset": _asset,
+        "run_name": verdicts.run_name,
+        "setting": verdicts.setting,
+    }
+    return environment
 
 
-def _show(field: str, choice: str, *content: Child) -> Html:
-    """A link to the table of claims, filtered by one of its fields."""
-    return tag("a", *content, href="#claims", data_field=field, data_show=choice)
-
-
-def _runs(stated: Sequence[ClaimRecord]) -> Html:
-    """How many claims were decided by which run."""
-    found = Counter(choice for claim in stated for choice in runs(claim))
-    if not found[RECORDED]:
-        return Html("Today’s run decides all of them.")
-    return join(
-        "The strongest run of a study decides, and what the other says stands beside it: ",
-        _show("run", RECORDED, f"{found[RECORDED]} claims"),
-        " are decided by recorded runs, whose arrays are kept, ",
-        _show("run", TODAY, f"{found[TODAY]}"),
-        " by today’s run, which made this page; on ",
-        _show("run", DISAGREE, f"{found[DISAGREE]}"),
-        " the two disagree.",
-    )
-
-
-def _summary(claims: Sequence[ClaimRecord], figures: Sequence[FigureRecord]) -> Html:
-    boxes = [
-        tag("li", _show("verdict", name, tag("span", str(count), class_="count"), badge(name)))
-        for name, count in counts(claims).items()
-    ]
+def _totals(claims: Sequence[ClaimRecord], figures: Sequence[FigureRecord]) -> dict[str, Any]:
+    """The ledger in few numbers."""
+    stated = statements(claims)
+    found = Counter(choice for claim in stated for choice in verdicts.runs(claim))
     errata = sum(claim.printed is not None for claim in claims)
     papers = len({figure.paper for figure in figures})
-    stated = statements(claims)
     line = (
         f"{len(stated)} claims in {len(claims)} entries, {len(figures)} figures of {papers} "
         f"{'paper' if papers == 1 else 'papers'}, {errata} "
         f"{'erratum' if errata == 1 else 'errata'}. What several papers state has an entry for "
         "each of them and counts once, with the least favourable verdict."
     )
-    return tag(
-        "section",
-        tag("h2", "Summary"),
-        tag("p", line),
-        tag("ul", *boxes, class_="counts"),
-        tag("p", _runs(stated)),
-        tag(
-            "p",
-            "Reproduced: it holds within its tolerance. Corrected: what is in print does not hold, "
-            "our correction does. Differs: it does not hold here, and the entry says why, or which "
-            "settings are not the paper’s. Undecided: a part of the measured interval holds and a "
-            "part does not. Not run at this scale: it takes a longer run.",
-        ),
-        id="summary",
-    )
+    return {
+        "line": line,
+        "counts": counts(claims),
+        **{name: found[name] for name in verdicts.RUNS},
+    }
 
 
-def _navigation(keys: Sequence[str], figures: Sequence[FigureRecord]) -> Html:
-    def link(href: str, text: str) -> Html:
-        return tag("a", text, href=f"#{href}")
-
-    entries = [tag("li", link("summary", "Summary"))]
-    for key in keys:
-        own = [
-            tag("li", link(anchor("figure", figure.study), figure.artifact), title=figure.title)
-            for figure in figures
-            if figure.paper == key
-        ]
-        head = tag("a", key, href=f"#{anchor('paper', key)}", title=paper(key).title)
-        entries.append(tag("li", head, tag("ul", *own) if own else None))
-    entries += [
-        tag("li", link(name, name.capitalize())) for name in ("claims", "errata", "notation")
-    ]
-    return tag("nav", tag("ul", *entries), aria_label="Contents")
+def _choices(claims: Sequence[ClaimRecord]) -> dict[str, Any]:
+    """What the filter offers."""
+    kinds = [kind for kind in KINDS if any(claim.kind == kind for claim in claims)]
+    alike = {"verdicts": VERDICTS, "kinds": kinds}
+    found = {name: [(value, value) for value in values] for name, values in alike.items()}
+    return found | {"runs": verdicts.RUNS}
 
 
-def _paper(
-    key: str, reports: Path, figures: Sequence[FigureRecord], claims: Sequence[ClaimRecord]
-) -> Html:
-    articles, shown = [], set()
-    for figure in figures:
-        if figure.paper != key:
-            continue
-        own = [claim for claim in claims if claim.study == figure.study]
-        shown |= {claim.id for claim in own}
-        articles.append(figure_article(figure, own, reports))
-    others = [claim for claim in claims if claim.paper == key and claim.id not in shown]
-    return paper_section(key, articles, others)
-
-
-def build(reports: Path) -> str:
-    """The report page as one HTML document that needs no network and no other file.
+def build(
+    reports: Path,
+    found: Sequence[Finding] = (),
+    durations: Mapping[str, Any] | None = None,
+    *,
+    embedded: bool = False,
+) -> str:
+    """The report page as an HTML document that needs no network.
 
     Equal inputs give equal bytes.
 
     Args:
-        reports: the folder that holds ``figures/`` and ``claims.json``. Links to the PDFs are
-            relative to it.
+        reports: the folder that holds ``figures/`` and ``claims.json``. The page's place is there:
+            its pictures and links are relative to it.
+        found: the sentences that it opens with.
+        durations: how long figures took: ``seconds`` by study, and the ``processor``.
+        embedded: whether the pictures are part of the document, which then needs no other file and
+            links none.
 
     Returns:
         The document.
@@ -166,29 +129,23 @@ def build(reports: Path) -> str:
         RecordError: an input is broken.
     """
     figures, claims = read_figures(reports), read_claims(reports)
-    keys = sorted({f.paper for f in figures} | {c.paper for c in claims}, key=reading_order)
-    drawn = frozenset(figure.study for figure in figures)
-    header = tag(
-        "header",
-        tag("a", "Skip to the content", href="#summary", class_="skip"),
-        tag("h1", _TITLE),
-        tag("p", _INTRODUCTION),
+
+    def picture(figure: FigureRecord) -> str:
+        return data_uri(figure) if embedded else figure.image.relative_to(reports).as_posix()
+
+    papers = sections(figures, claims, reports, durations or {})
+    page = _environment().get_template(_TEMPLATES[0])
+    return page.render(
+        choices=_choices(claims),
+        embedded=embedded,
+        errata=[claim for claim in claims if claim.printed is not None],
+        findings=found,
+        icon="data:image/svg+xml," + urllib.parse.quote(_ICON),
+        notation=tables(),
+        overview=overview(papers),
+        papers=papers,
+        picture=picture,
+        script=_SCRIPT,
+        styles=_STYLES,
+        totals=_totals(claims, figures),
     )
-    main = tag(
-        "main",
-        _summary(claims, figures),
-        *(_paper(key, reports, figures, claims) for key in keys),
-        claims_section(claims, drawn),
-        errata_section(claims),
-        notation_section(),
-    )
-    footer = tag("footer", tag("p", "Made by ", tag("code", "dvc repro report"), "."))
-    body = tag(
-        "body",
-        header,
-        tag("div", _navigation(keys, figures), main, class_="columns"),
-        footer,
-        tag("script", _asset("filter.js")),
-    )
-    document = tag("html", _head(), body, lang="en")
-    return join(Html("<!DOCTYPE html>\n"), document, Html("\n"))

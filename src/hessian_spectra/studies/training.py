@@ -1,6 +1,7 @@
 """What studies of a network in training share: their settings, the start, what is kept of it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +12,10 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
+from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.studies.base import DataStudyConfig
-from hessian_spectra.training import Trajectory
+from hessian_spectra.training import Record, Trajectory
+from hessian_spectra.training.descent import LOGGED_EPOCHS, Measure
 from hessian_spectra.validation import require, require_at_least, require_positive, require_scale
 
 
@@ -76,6 +79,32 @@ def require_dense(parameters: int, field: str) -> None:
     """Refuse a setting that makes networks too large for a whole numerical spectrum."""
     expected = f"at most {cv.DENSE_LIMIT} parameters for the whole spectrum"
     require(parameters <= cv.DENSE_LIMIT, field, expected, parameters)
+
+
+def curvature_shown(spectrum: Callable[..., Spectrum], x: Tensor, y: Tensor, steps: int) -> Measure:
+    """Sharpness and trace by a closed form, at some hundred steps, for who watches a training.
+
+    Args:
+        spectrum: a network's closed form of its parameters, ``x`` and ``y``.
+        x: the inputs.
+        y: the targets.
+        steps: how many there will be.
+
+    Returns:
+        What ``follow`` takes: ``sharpness``, the largest eigenvalue, and ``trace``, their sum.
+    """
+    every = max(steps // LOGGED_EPOCHS, 1)
+    ahead = 0
+
+    def measure(record: Record) -> dict[str, float]:
+        nonlocal ahead
+        if record.step < ahead:
+            return {}
+        ahead = record.step + every
+        eigenvalues = spectrum(*record.parameters.values(), x, y).eigenvalues
+        return {"sharpness": float(eigenvalues.max()), "trace": float(eigenvalues.sum())}
+
+    return measure
 
 
 def recorded(trajectory: Trajectory) -> Arrays:

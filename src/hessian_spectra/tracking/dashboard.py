@@ -1,4 +1,4 @@
-"""The dashboard: every registered figure, the data under it, the claims and the metrics.
+"""The dashboard: every registered figure, its curves and its data, the claims and the metrics.
 
 Today's run is one W&B run, the recorded runs are another: panels show the two beside each other.
 """
@@ -12,11 +12,13 @@ from typing import Any
 
 from hessian_spectra.drawing.record import FigureRecord, read_figures
 from hessian_spectra.ledger.record import ClaimRecord, read_claims
-from hessian_spectra.results import SIDES, MissingResultError, read_record
+from hessian_spectra.results import SIDES, MissingResultError, digest, read_record
 from hessian_spectra.tracking.run import start_run
 from hessian_spectra.tracking.server import import_wandb
 from hessian_spectra.tracking.upload import is_uploaded
 
+# A chart's columns, by what the preset calls them.
+CHART_COLUMNS = {"stroke": "curve", "x": "x", "y": "y"}
 # What is no number, word or truth value stands in columns of its own.
 _NESTED = ("interval", "departs", "beside")
 _COLUMNS = tuple(f.name for f in fields(ClaimRecord) if f.name not in _NESTED)
@@ -25,6 +27,24 @@ _COLUMNS = tuple(f.name for f in fields(ClaimRecord) if f.name not in _NESTED)
 def figure_key(figure: FigureRecord) -> str:
     """The key under which a figure is logged: ``figures/<paper>/<study>``."""
     return f"figures/{figure.paper}/{figure.study}"
+
+
+def chart_key(figure: FigureRecord) -> str:
+    """The key of the chart of a figure's main panel: ``charts/<paper>/<study>``."""
+    return f"charts/{figure.paper}/{figure.study}"
+
+
+def statistics(claims: Sequence[ClaimRecord], *, recorded: bool) -> dict[str, float]:
+    """What claims measured in today's run, or in the recorded ones, by their ids.
+
+    An identity's number is a rounding error: it has none here.
+    """
+    runs = {claim.id: run for claim in claims for run in claim.runs if run.recorded == recorded}
+    return {
+        name: run.measured
+        for name, run in runs.items()
+        if run.kind != "identity" and run.measured is not None
+    }
 
 
 def _flat(record: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -80,12 +100,14 @@ class _Content:
         figures: of one run of the studies.
         sides: the files of arrays under each of them.
         rows: of the table of claims.
+        numbers: of the run's summary.
         artifact: names the artifact of a study's arrays.
     """
 
     figures: Sequence[FigureRecord]
     sides: Mapping[str, Mapping[str, Path]]
     rows: Sequence[Mapping[str, Any]]
+    numbers: Mapping[str, Any]
     artifact: str
 
     def state(self) -> dict[str, Any]:
@@ -96,6 +118,7 @@ class _Content:
                 study: {side: _sha256(path.read_bytes()) for side, path in paths.items()}
                 for study, paths in self.sides.items()
             },
+            "charts": {figure.study: digest(figure.chart) for figure in self.figures},
             "claims": len(self.rows),
         }
 
@@ -110,8 +133,10 @@ class _Content:
         }
         columns = list(self.rows[0]) if self.rows else list(_COLUMNS)
         table = wandb.Table(columns=columns, data=[list(row.values()) for row in self.rows])
+        charts = {chart_key(figure): _chart(figure) for figure in self.figures if figure.chart}
         # One step for everything: a dashboard is one state, not a course of training.
-        run.log(entries | {"claims": table})
+        run.log(entries | charts | {"claims": table})
+        run.summary.update(dict(self.numbers))
         for figure in self.figures:
             run.log_artifact(self._arrays(figure))
 
@@ -133,6 +158,19 @@ class _Content:
         return artifact
 
 
+def _chart(figure: FigureRecord) -> Any:
+    """The curves of a figure's main panel as a table and a line chart of W&B's own."""
+    wandb, shown = import_wandb(), figure.chart
+    rows = [
+        [curve["name"], *point]
+        for curve in shown["curves"]
+        for point in zip(curve["x"], curve["y"], strict=True)
+    ]
+    table = wandb.Table(columns=[*CHART_COLUMNS.values()], data=rows)
+    title = f"{figure.artifact} {shown['title']}: {shown['y']} over {shown['x']}"
+    return wandb.plot.line(table, title=title, **CHART_COLUMNS)
+
+
 def _recorded(
     reports: Path, figures: Sequence[FigureRecord], claims: Sequence[ClaimRecord]
 ) -> _Content | None:
@@ -144,6 +182,7 @@ def _recorded(
         figures=kept,
         sides=_sides(reports / "evidence", kept, "git checkout reports/evidence"),
         rows=[_row(run) for claim in claims for run in claim.runs if run.recorded],
+        numbers=statistics(claims, recorded=True),
         artifact="data-{}-recorded",
     )
 
@@ -184,11 +223,13 @@ def log_dashboard(
 ) -> dict[str, Any]:
     """Log the state of ``reports/``: one run of today's results, and one of the recorded runs.
 
-    Each holds its figures under ``figures/<paper>/<study>``, the arrays under them as the artifacts
+    Each holds its figures under ``figures/<paper>/<study>``, the curves of their main panels as
+    line charts under ``charts/<paper>/<study>``, the arrays under them as the artifacts
     ``data-<study>`` and ``data-<study>-recorded``, and its claims as the table ``claims``: that of
-    today's run is the whole ledger with the verdicts of both. Today's has the metrics in its
-    summary, the other the facts of the recorded runs in its configuration. The id of each is the
-    digest of its state, so that logging the same state again replaces the run.
+    today's run is the whole ledger with the verdicts of both. What claims measured stands in the
+    summary under their ids, ``<study>/<claim>``. Today's has the metrics there, the other the facts
+    of the recorded runs in its configuration. The id of each is the digest of its state, so that
+    logging the same state again replaces the run.
 
     Args:
         reports: holds ``figures/``, ``claims.json``, ``metrics.json``, and ``evidence/`` with the
@@ -217,6 +258,7 @@ def log_dashboard(
         figures=figures,
         sides=_sides(results, figures, "dvc repro 'figures@{}'"),
         rows=[_with_both(claim) for claim in claims],
+        numbers=statistics(claims, recorded=False) | dict(_flat(metrics, "metrics")),
         artifact="data-{}",
     )
     recorded = _recorded(reports, figures, claims)
@@ -235,7 +277,6 @@ def log_dashboard(
     ) as run:
         if run.directory is not None:
             today.log(run.wandb_run)
-            run.wandb_run.summary.update(dict(_flat(metrics, "metrics")))
     record = {"run": run_id} | state
     kept = None if recorded is None else _log_recorded(recorded, directory, **arguments)
     return record | {"recorded": kept}

@@ -22,11 +22,12 @@ from hessian_spectra.training.minibatches import Observer, Plan, Task, train_by_
 from hessian_spectra.training.objectives import LinearObjective, SampleObjective
 from hessian_spectra.training.optimizers import stochastic_gradient_descent
 from hessian_spectra.training.posterior import GaussianPosterior, error_of_draws
-from hessian_spectra.training.posterior_descent import BoundDescent, minimise_bound
+from hessian_spectra.training.posterior_descent import BoundDescent, BoundSettings, minimise_bound
 from hessian_spectra.training.pretraining import Pretraining
 
 __all__ = [
     "BoundDescent",
+    "BoundSettings",
     "Classification",
     "ClassifierDescent",
     "EnsembleTraining",

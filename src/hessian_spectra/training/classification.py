@@ -47,7 +47,29 @@ class ClassifierDescent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classification(ClassifierDescent):
+class Passes:
+    """How often the weights are updated in passes over so many samples, in plain precision."""
+
+    samples: int
+    epochs: int
+    batch_size: int
+    clip = math.inf
+    precision = "float32"
+    compile = False
+
+    @property
+    def updates(self) -> int:
+        """Those of an epoch."""
+        return math.ceil(self.samples / self.batch_size)
+
+    @property
+    def steps(self) -> int:
+        """Updates in all."""
+        return self.epochs * self.updates
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification(ClassifierDescent, Passes):
     """How a classifier is trained on so many samples.
 
     Args:
@@ -60,24 +82,9 @@ class Classification(ClassifierDescent):
         (3, 9)
     """
 
-    samples: int
-    clip = math.inf
-    precision = "float32"
-    compile = False
-
     def __post_init__(self) -> None:
         super().__post_init__()
         require_at_least(1, self, "samples")
-
-    @property
-    def updates(self) -> int:
-        """Those of an epoch."""
-        return math.ceil(self.samples / self.batch_size)
-
-    @property
-    def steps(self) -> int:
-        """Updates in all."""
-        return self.epochs * self.updates
 
     def rate(self, step: int) -> float:
         """The learning rate of an update."""

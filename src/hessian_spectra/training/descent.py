@@ -1,6 +1,6 @@
 """The training loop: it keeps every k-th step's parameters and loss, and stops when it diverges."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -52,6 +52,15 @@ class Trajectory:
 
 # Yields the recorded steps and returns the step of divergence, or None.
 Descent = Generator[Record, None, int | None]
+
+
+# What is measured of a recorded step beside its loss, by name.
+Measure = Callable[[Record], Mapping[str, float]]
+
+
+def unmeasured(record: Record) -> Mapping[str, float]:
+    """Nothing but the loss."""
+    return {}
 
 
 def descend(
@@ -135,7 +144,11 @@ def _descend(
     return None
 
 
-def follow(descents: Mapping[str, Descent], log: Log = silent) -> dict[str, Trajectory]:
+def follow(
+    descents: Mapping[str, Descent],
+    log: Log = silent,
+    measures: Mapping[str, Measure] | None = None,
+) -> dict[str, Trajectory]:
     """Run several descents side by side, one recorded step of each in turn.
 
     A live dashboard then sees all of them advance together: its steps only ever rise.
@@ -144,6 +157,8 @@ def follow(descents: Mapping[str, Descent], log: Log = silent) -> dict[str, Traj
         descents: name -> what :func:`descend` returned.
         log: called after each round with the step and ``{"<name>/loss": loss, ...}`` of those that
             still run.
+        measures: name -> what else is measured of that descent's records and logged in the same
+            way, as ``<name>/<what>``.
 
     Returns:
         name -> :class:`Trajectory`.
@@ -154,7 +169,8 @@ def follow(descents: Mapping[str, Descent], log: Log = silent) -> dict[str, Traj
     records: dict[str, list[Record]] = {name: [] for name in descents}
     ends: dict[str, int | None] = {}
     while len(ends) < len(descents):
-        metrics, step = {}, 0
+        metrics: dict[str, float] = {}
+        step = 0
         for name, descent in descents.items():
             if name in ends:
                 continue
@@ -164,7 +180,8 @@ def follow(descents: Mapping[str, Descent], log: Log = silent) -> dict[str, Traj
                 ends[name] = end.value
                 continue
             records[name].append(record)
-            metrics[f"{name}/loss"] = record.loss
+            measured = (measures or {}).get(name, unmeasured)(record)
+            metrics |= {f"{name}/{key}": v for key, v in {"loss": record.loss, **measured}.items()}
             step = record.step
         if metrics:
             log(step, metrics)
@@ -181,13 +198,15 @@ def gradient_descent(
     steps: int,
     record_every: int = 1,
     log: Log = silent,
+    measure: Measure = unmeasured,
 ) -> Trajectory:
     """Train one network by plain gradient descent on all samples and keep where it went.
 
     The loop is that of :func:`descend`; its arguments and errors are described there.
 
     Returns:
-        The :class:`Trajectory`. ``log`` is called after each recorded step with ``{"loss": loss}``.
+        The :class:`Trajectory`. ``log`` is called after each recorded step with ``{"loss": loss}``
+        and what ``measure`` finds.
 
     Example:
         >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
@@ -202,10 +221,10 @@ def gradient_descent(
         model, loss, inputs, targets, optimizer, steps=steps, record_every=record_every
     )
 
-    def log_loss(step: int, metrics: Mapping[str, float]) -> None:
-        log(step, {"loss": metrics["run/loss"]})
+    def log_alone(step: int, metrics: Mapping[str, float]) -> None:
+        log(step, {name.removeprefix("run/"): value for name, value in metrics.items()})
 
-    return follow({"run": descent}, log_loss)["run"]
+    return follow({"run": descent}, log_alone, {"run": measure})["run"]
 
 
 def _trajectory(name: str, records: list[Record], diverged_at: int | None) -> Trajectory:

@@ -1,7 +1,8 @@
 """Minimisation of a PAC-Bayes bound over Gaussian posteriors."""
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from torch.nn import functional
 
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.training.classification import Order
+from hessian_spectra.training.classification import Order, Passes
 from hessian_spectra.training.minibatches import Batch, Observer, Task, train_by_minibatches
 from hessian_spectra.training.posterior import Basis, GaussianPosterior, OneNetwork
 from hessian_spectra.training.posterior_bases import KINDS, STANDARD, layer_bases
@@ -22,13 +23,17 @@ from hessian_spectra.work import Log, silent
 
 # So many numbers are added up in their own precision.
 PART = 4096
+# An update takes so many numbers at a time: what it has of them fits into a processor's cache.
+FITTING = 131072
+# The logarithm of the largest number.
+LARGEST = math.log(sys.float_info.max)
 # Of how many epochs, about, the terms of the bound are kept.
 KEPT = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundDescent:
-    """How a posterior is found, whatever the number of samples.
+class BoundSettings:
+    """How a posterior is found, whatever its basis.
 
     Args:
         epochs: passes over the samples, each in a new order; paper: 2000.
@@ -36,10 +41,7 @@ class BoundDescent:
         learning_rate: of RMSprop at the start; paper: 0.001.
         decay_every: epochs after which it falls to a tenth, again and again; paper: 400.
         smoothing: of RMSprop's mean squares; open in the paper.
-        basis: in which the covariance is diagonal, ``standard``, ``kronecker``,
-            ``nearest``, ``printed output`` or ``exact``.
         refresh: epochs after which the basis is found anew, 0 for never; paper: 10 or never.
-        refresh_grows: whether it takes ten times as many epochs whenever the rate falls.
         delta: the bound may fail with this probability, over samples; paper: 0.025.
         grid_precision: b of the prior's variances ``λ = c exp(−j/b)``; paper: 100.
         largest_variance: c; paper: 0.1.
@@ -50,9 +52,7 @@ class BoundDescent:
     learning_rate: float
     decay_every: int
     smoothing: float
-    basis: str
     refresh: int
-    refresh_grows: bool
     delta: float
     grid_precision: float
     largest_variance: float
@@ -62,28 +62,30 @@ class BoundDescent:
         require_at_least(0, self, "refresh")
         require_positive(self, "learning_rate", "grid_precision", "largest_variance")
         require(0 <= self.smoothing < 1, "smoothing", "a number in [0, 1)", self.smoothing)
-        require(self.basis in KINDS, "basis", f"one of {', '.join(KINDS)}", self.basis)
         require(0 < self.delta < 1, "delta", "a probability in (0, 1)", self.delta)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Plan(BoundDescent):
+class BoundDescent(BoundSettings):
+    """How a posterior is found, whatever the number of samples.
+
+    Args:
+        basis: in which the covariance is diagonal, ``standard``, ``kronecker``,
+            ``nearest``, ``printed output`` or ``exact``.
+        refresh_grows: whether ``refresh`` takes ten times as many epochs whenever the rate falls.
+    """
+
+    basis: str
+    refresh_grows: bool
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.basis in KINDS, "basis", f"one of {', '.join(KINDS)}", self.basis)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan(BoundDescent, Passes):
     """How a posterior is found from so many samples."""
-
-    samples: int
-    clip = math.inf
-    precision = "float32"
-    compile = False
-
-    @property
-    def updates(self) -> int:
-        """Those of an epoch."""
-        return math.ceil(self.samples / self.batch_size)
-
-    @property
-    def steps(self) -> int:
-        """Updates in all."""
-        return self.epochs * self.updates
 
     def falls(self, epoch: int) -> int:
         """How often the rate has fallen."""
@@ -94,8 +96,8 @@ class _Plan(BoundDescent):
         return self.learning_rate * 0.1 ** self.falls(step // self.updates)
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
-        """RMSprop, which moves each number by about the learning rate."""
-        return torch.optim.RMSprop(model.parameters(), lr=self.learning_rate, alpha=self.smoothing)
+        """RMSprop, which moves each number by about the learning rate, in parts of the vectors."""
+        return torch.optim.RMSprop(_parts(model), lr=self.learning_rate, alpha=self.smoothing)
 
     def refreshes(self) -> list[int]:
         """The epochs before which the basis is found."""
@@ -115,9 +117,9 @@ class _Plan(BoundDescent):
     def terms(self, posterior: GaussianPosterior) -> dict[str, float]:
         """KL divergence, ``j``, λ and the bound's right side ``B_RE``, for a real ``j``."""
         half = float(posterior.half_log_variance.detach())
-        moments, variance = posterior.moments(), math.exp(2 * half)
+        moments = posterior.moments()
         divergence = 0.5 * (
-            (moments.variance_sum + moments.squared_distance) / variance
+            (moments.variance_sum + moments.squared_distance) * _exponential(-2 * half)
             - moments.parameters
             + 2 * half * moments.parameters
             - moments.log_variance_sum
@@ -126,7 +128,7 @@ class _Plan(BoundDescent):
         return {
             "divergence": divergence,
             "index": index,
-            "prior_variance": variance,
+            "prior_variance": _exponential(2 * half),
             "complexity": self.complexity(divergence, index),
         }
 
@@ -145,26 +147,46 @@ class _Regulariser(torch.autograd.Function):
     ) -> Tensor:
         half.data.clamp_(max=plan.largest_half_logarithm)
         number, scale = posterior.mean.numel(), float(half)
-        variance = math.exp(2 * scale)
+        precision = _exponential(-2 * scale)
         distance = posterior.mean.data - posterior.prior
         squares = float(torch.dot(distance, distance)) + _total(variances)
         logarithms = 2 * _total(posterior.log_deviation.data)
-        divergence = 0.5 * (squares / variance - number + 2 * scale * number - logarithms)
+        divergence = 0.5 * (squares * precision - number + 2 * scale * number - logarithms)
         index = plan.grid_precision * (math.log(plan.largest_variance) - 2 * scale)
         value = math.sqrt(plan.complexity(divergence, index) / 2)
         slope = 1 / (4 * value * (plan.samples - 1))
-        ctx.about = posterior, distance, variances, variance, slope
-        ctx.of_half = slope * (number - squares / variance - 4 * plan.grid_precision / index)
+        ctx.about = posterior, distance, variances, precision, slope
+        ctx.of_half = slope * (number - squares * precision - 4 * plan.grid_precision / index)
         return half.new_tensor(value)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        posterior, distance, variances, variance, slope = ctx.about
+        posterior, distance, variances, precision, slope = ctx.about
         share = float(gradients[0])
-        factor = share * slope / variance
+        factor = share * slope * precision
         posterior.mean.grad.add_(distance, alpha=factor)
         posterior.log_deviation.grad.add_(variances, alpha=factor).sub_(share * slope)
         return gradients[0] * ctx.of_half, None, None, None
+
+
+def _exponential(exponent: float) -> float:
+    """``exp``, infinite where no number is as large: there a training diverges."""
+    return math.inf if exponent > LARGEST else math.exp(exponent)
+
+
+def _parts(model: nn.Module) -> Iterator[nn.Parameter]:
+    """Views of the parameters, whose gradients are views of those of the parameters.
+
+    An update reads and writes each number several times: of a part, once from memory.
+    """
+    for parameter in model.parameters():
+        gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        parameter.grad = gradient
+        vectors = (tensor.view(-1).split(FITTING) for tensor in (parameter.detach(), gradient))
+        for values, slopes in zip(*vectors, strict=True):
+            part = nn.Parameter(values)
+            part.grad = slopes
+            yield part
 
 
 def _total(values: Tensor) -> float:
@@ -203,10 +225,11 @@ class _Bases(Observer):
         """The terms of the bound."""
         return self._terms.get(step // self._plan.updates, {})
 
-    def terms(self) -> Arrays:
-        """By name, of the kept epochs, with these."""
-        epochs = sorted(self._terms)
-        found = {name: [self._terms[epoch][name] for epoch in epochs] for name in TERMS}
+    def terms(self, epochs: Iterable[int]) -> Arrays:
+        """By name, of some epochs, with these; NaN where training has not come to one."""
+        epochs = sorted(epochs)
+        kept = [self._terms.get(epoch, {}) for epoch in epochs]
+        found = {name: [terms.get(name, math.nan) for terms in kept] for name in TERMS}
         return {"epoch": np.array(epochs), **{name: np.array(v) for name, v in found.items()}}
 
     def state(self) -> Arrays:
@@ -216,7 +239,7 @@ class _Bases(Observer):
             for layer, basis in self._posterior.bases.items()
             for name, value in basis.arrays().items()
         }
-        return found | {f"terms/{name}": values for name, values in self.terms().items()}
+        return found | {f"terms/{name}": values for name, values in self.terms(self._terms).items()}
 
     def restore(self, state: Arrays) -> None:
         """Go on from there."""
@@ -267,7 +290,8 @@ def minimise_bound(
     Returns:
         ``surrogate (epochs,)``, the mean of the minimised quantity over an epoch's updates; and
         at about a hundred epochs, ``epoch (k,)``, the ``divergence`` KL(Q ‖ P), the real
-        ``index`` j, ``prior_variance`` λ and ``complexity`` B_RE, ``(k,)``.
+        ``index`` j, ``prior_variance`` λ and ``complexity`` B_RE, ``(k,)``. NaN from where the
+        training diverges.
 
     Raises:
         ValueError: as :func:`train_by_minibatches`; other numbers of samples.
@@ -306,13 +330,14 @@ def minimise_bound(
         units=plan.batch_size,
         identity=[identity, vars(settings)],
     )
-    shown = range(0, plan.epochs + 1, max(plan.epochs // KEPT, 1))
+    regular = range(0, plan.epochs + 1, max(plan.epochs // KEPT, 1))
+    shown = {*plan.refreshes(), *regular, plan.epochs}
     losses = train_by_minibatches(
         task,
         plan,
         observer=bases,
-        observed={epoch * plan.updates for epoch in (*plan.refreshes(), *shown, plan.epochs)},
+        observed={epoch * plan.updates for epoch in shown},
         log=log,
         checkpoint=checkpoint,
     )
-    return {"surrogate": losses.reshape(plan.epochs, -1).mean(axis=1), **bases.terms()}
+    return {"surrogate": losses.reshape(plan.epochs, -1).mean(axis=1), **bases.terms(shown)}

@@ -6,6 +6,8 @@ import torch
 from attention_arrays import edge_config, edge_sides, reversal
 
 from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.studies.attention.attention_edge_of_stability import study
 from hessian_spectra.studies.attention.attention_edge_of_stability.reading import Reading
 
@@ -104,3 +106,68 @@ def test_a_diverging_run_is_recorded_up_to_its_end():
 def test_bad_settings_are_refused_in_one_line(change):
     with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
         edge_config(**change)
+
+
+@pytest.mark.parametrize(("key_dimension", "length"), [(1, 2), (2, 2), (3, 4)])
+def test_derivatives_of_many_sequences_are_those_of_automatic_differentiation(
+    key_dimension, length
+):
+    draw = np.random.default_rng(key_dimension)
+    weights, x = draw.normal(size=(4, 1 + 2 * key_dimension)), draw.normal(size=(4, length))
+    gradients, hessians = study.sequence_derivatives(weights, x)
+    for row, tokens, gradient, hessian in zip(weights, x, gradients, hessians, strict=True):
+        value, query, key = torch.from_numpy(row).split([1, key_dimension, key_dimension])
+        layer = SelfAttention(value.squeeze(0), query, key)
+        inputs = torch.from_numpy(tokens.copy())[None]
+        loss, targets = HalfSquaredError("element"), inputs.flip(1)
+        parts = torch.autograd.grad(loss(layer(inputs), targets), list(layer.parameters()))
+        found = torch.cat([part.reshape(-1) for part in parts]).numpy()
+        np.testing.assert_allclose(gradient, found, atol=1e-12)
+        problem = cv.Problem(layer, loss, [(inputs, targets)])
+        np.testing.assert_allclose(hessian, cv.dense_matrix(cv.hessian(problem)), atol=1e-12)
+
+
+def test_a_draw_ends_as_its_training_does():
+    """The sequence of the figure, from the figure's weights, as one draw of two."""
+    config = edge_config()
+    networks = study.train(config, reversal(0.98, -0.98))
+    exact = study.closed_form(config, networks)
+    relative = exact["sharpness"] * config.learning_rate / 2
+    start = np.concatenate([np.ravel(networks[name][0]) for name in study.WEIGHTS])
+    found = study.at_the_edge(
+        np.stack([start, 1e5 * start]), np.array([[0.98, -0.98]] * 2), 2.3, config.steps
+    )
+    assert found["peak"][0] == pytest.approx(relative.max(), rel=1e-9)
+    edge = int(np.argmax(relative >= 1))
+    assert found["mean"][0] == pytest.approx(relative[edge:].mean(), rel=1e-9)
+    assert found["reversals"][0] > 0.9
+    reading = Reading({"closed_form": exact})
+    assert found["trace"][0] == pytest.approx(reading.changes_together("trace"), rel=1e-6)
+    assert found["half_width"][0] == pytest.approx(reading.changes_together("half_width"), rel=1e-6)
+    assert found["terms"][0].sum() == pytest.approx(1)
+    assert all(np.isnan(array[1]).all() for array in found.values())
+
+
+def test_the_terms_of_xi_sum_to_it():
+    draw = np.random.default_rng(0)
+    weights, x = draw.normal(size=(5, 7)), draw.normal(size=(5, 2))
+    for solved in (False, True):
+        terms = study.coefficients(weights, x, solved=solved).terms(weights)
+        for row, tokens, found in zip(weights, x, terms, strict=True):
+            value, query, key = torch.from_numpy(row).split([1, 3, 3])
+            inputs = torch.from_numpy(tokens.copy())[None]
+            outputs = value * cf.attention_moments(query, key, inputs).m_1
+            targets = outputs if solved else inputs.flip(1)
+            exact = cf.attention_coefficients(value.squeeze(0), query, key, inputs, targets)
+            half_width = cf.attention_cubic(exact, query, key).half_width()
+            assert 4 * found.sum() / 9 == pytest.approx(half_width.item() ** 2)
+            assert found[3] ** 0.5 == pytest.approx(
+                abs(exact.alpha + exact.zeta * (query @ query + key @ key)).item()
+            )
+
+
+def test_draws_have_a_row_for_each_rate():
+    config = edge_config(rates=[0.1, 2.3], draws=4, steps=5)
+    arrays = study.closed_form(config, study.train(config, reversal(0.5, -0.5)))
+    assert arrays["draws/peak"].shape == (2, 4)
+    assert (arrays["draws/peak"][0] < 0.5).all()

@@ -2,13 +2,22 @@
 
 import numpy as np
 import pytest
+import torch
 from attention_arrays import scalar_tokens, scale_config, scale_sides
 
 from hessian_spectra.closed_form import self_attention
+from hessian_spectra.seeding import generator
 from hessian_spectra.studies.attention.attention_scale import study
-from hessian_spectra.studies.attention.attention_scale.reading import Reading
+from hessian_spectra.studies.attention.attention_scale.reading import Draw, Reading
+from hessian_spectra.studies.training import numeric_spectrum
 
 DATA = scalar_tokens()
+
+
+def swept(name, data=DATA, purpose="weights", **changes):
+    config = scale_config(**changes)
+    varied = study.varied_in(config, name, config.points)
+    return list(study.sweep(config, name, data, varied, purpose))
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +26,7 @@ def reading():
 
 
 def test_each_sweep_varies_one_thing():
-    networks = {name: list(study.sweep(scale_config(), name, DATA)) for name in study.SWEEPS}
+    networks = {name: swept(name) for name in study.SWEEPS}
     norms = np.geomspace(0.1, 3.0, 9)
     for name, varied in networks.items():
         value, query, key, bias = np.array(
@@ -45,7 +54,7 @@ def test_closed_form_and_numbers_agree_on_values_and_multiplicities(reading):
 
 
 def test_distinct_eigenvalues_keep_their_kinds_and_multiplicities(reading):
-    network = list(study.sweep(scale_config(), "value", DATA))[4]
+    network = swept("value")[4]
     arguments = network.w_value, network.w_query, network.w_key, network.x, network.y
     spectrum = self_attention(*arguments)
     sweep = reading.sweep("value")
@@ -70,7 +79,14 @@ def test_relative_changes_of_bulk_and_largest_eigenvalue_are_of_one_order():
         per_seed = []
         for seed in range(8):
             changed = {"key_dimension": width, "largest_norm": largest, "seed": seed}
-            settings = scale_config(points=2, numeric_points=2, dense_points=0, **changed)
+            few = {
+                "points": 2,
+                "numeric_points": 2,
+                "dense_points": 0,
+                "draws": 1,
+                "draw_points": 2,
+            }
+            settings = scale_config(**few, **changed)
             arrays = {"closed_form": study.closed_form(settings, DATA)}
             sweep = Reading(arrays).sweep("query_key")
             (first, last), (low, high) = sweep.bulk, sweep.outliers.max(axis=-1)
@@ -108,3 +124,36 @@ def test_the_same_settings_give_the_same_numbers():
 def test_bad_settings_are_refused_in_one_line(change):
     with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
         scale_config(**change)
+
+
+@pytest.mark.parametrize("name", study.SWEEPS)
+def test_what_is_kept_of_a_draw_is_of_its_dense_hessian(name):
+    arrays = study.closed_form(scale_config(draws=3), DATA)
+    other = {"x": np.zeros((10, 10)), "y": np.zeros((10, 10))}
+    for draw in range(3):
+        numbers = generator(0, f"sequences of draw {draw}")
+        other["x"], other["y"] = torch.randn(
+            2, 10, 10, generator=numbers, dtype=torch.float64
+        ).numpy()
+        varied = arrays[f"draws/{name}/varied"]
+        purpose = f"weights of draw {draw}"
+        networks = study.sweep(scale_config(), name, other, varied, purpose)
+        for point, network in enumerate(networks):
+            values = numeric_spectrum(network.layer(), network.x, network.y, "element")
+            found = {key: arrays[f"draws/{name}/{key}"][draw, point] for key in Draw._fields[1:]}
+            assert found["largest"] == pytest.approx(values.max(), rel=1e-10)
+            sizes = np.abs(values)
+            number = sizes.max() / sizes.min()
+            assert found["condition_number"] == pytest.approx(number, rel=1e-13 * number + 1e-10)
+            assert found["condition_bound"] <= number * (1 + 1e-8)
+            # The bulk occurs d_K − 1 times on either side.
+            at_bulk = np.abs(sizes - found["bulk"]) < 1e-10 * sizes.max()
+            assert np.count_nonzero(at_bulk) >= 2 * 11
+
+
+def test_draws_differ_and_norms_have_the_end_of_the_smaller_range():
+    arrays = study.closed_form(scale_config(draws=6), DATA)
+    assert arrays["draws/sink/bulk"].shape == (6, 5)
+    assert len(np.unique(arrays["draws/sink/bulk"][:, 0])) == 6
+    assert 1.0 in arrays["draws/value/varied"]
+    assert len(arrays["draws/value/varied"]) == 6

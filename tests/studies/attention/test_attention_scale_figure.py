@@ -24,6 +24,12 @@ def test_figure_shows_every_point(reading):
         np.testing.assert_array_equal(np.sort(np.concatenate(shown)), sweep["values"][row])
 
 
+def test_the_papers_panels_stand_apart_from_ours(reading):
+    upper, lower = figures.draw(reading).subfigs
+    assert upper.get_suptitle() == "Figure 2 of the paper"
+    assert lower.get_suptitle().startswith("ours")
+
+
 def test_caption_counts_all_eigenvalues(reading):
     caption = figures.caption(reading)
     assert "d_K = 12" in caption

@@ -6,6 +6,7 @@ from attention_arrays import sinks_config, sinks_sides, vector_tokens
 
 from hessian_spectra.studies.attention.attention_sinks import study
 from hessian_spectra.studies.attention.attention_sinks.reading import Reading
+from hessian_spectra.studies.training import numeric_spectrum
 
 
 def test_arrays_have_one_row_a_sink():
@@ -34,6 +35,32 @@ def test_replicates_have_other_weights_and_another_first_token():
     assert len({network.W_key[0, 0].item() for network in networks}) == 4
 
 
+def test_what_is_kept_of_draws_is_of_their_dense_hessians():
+    config = sinks_config(key_dimension=7)
+    sides = {
+        "closed_form": study.closed_form(config, vector_tokens()),
+        "numerics": study.numerics(config, vector_tokens()),
+    }
+    largest, residual = (sides["numerics"][f"draw_{name}"] for name in ("largest", "residual"))
+    bulk, norms = (sides["closed_form"][f"draw_{name}"] for name in ("bulk", "norms"))
+    assert largest.shape == residual.shape == bulk.shape == (2, 3, 2)
+    for place, draws in enumerate(study.draws_of(config, vector_tokens()["x"].shape)):
+        for number, network in enumerate(draws):
+            found = network.W_value.norm().item(), network.W_key.norm().item()
+            np.testing.assert_allclose(found, norms[place])
+            for end, bias in enumerate((0.0, 6.0)):
+                values = numeric_spectrum(network.layer(bias), network.x, network.y, "element")
+                here = place, number, end
+                assert abs(largest[here] - values.max()) <= residual[here] + 1e-14
+                # Each of the six values of the bulk occurs 7 − 6 + 1 times.
+                exact = network.bulk(bias).numpy()
+                distance = np.abs(values[:, None] - exact).min(axis=1)
+                assert np.count_nonzero(distance < 1e-12) >= 12
+                assert bulk[here] == pytest.approx(np.abs(exact).mean())
+    tokens = [network.x[0, 0, 0].item() for network in draws]
+    assert len(set(tokens)) == 3
+
+
 def test_equal_eigenvalues_are_counted():
     spectra = np.array([[-1.0, -1.0 + 1e-14, 0.0, 0.5, 0.5, 0.5, 2.0], np.arange(7.0)])
     first = study._first_of_equals(spectra)
@@ -58,7 +85,6 @@ def test_repeating_eigenvalues_are_read_once_each():
     )
     assert [values.tolist() for values in reading.repeated] == [[-1.0, 0.5]]
     assert reading.largest_outliers.tolist() == [[2.0]]
-    np.testing.assert_allclose(reading.mean_bulk, (2 * 1.0 + 3 * 0.5) / 5)
 
 
 def test_scalar_tokens_are_refused():
@@ -87,6 +113,10 @@ def test_too_few_columns_for_a_bulk_are_refused():
         {"outlier_share": 0.0},
         {"outlier_share": 1.5},
         {"replicates": 0},
+        {"draws": 0},
+        {"draw_norms": []},
+        {"draw_norms": [[1.0]]},
+        {"draw_norms": [[1.0, 30.0]]},
     ],
 )
 def test_bad_settings_are_refused_in_one_line(change):

@@ -112,8 +112,23 @@ def test_norms_of_a_vector_do_not_lead_each_other(wide):
         for suffix in ("", "_low", "_high"):
             assert np.isnan(wide[name + suffix][:, 0]).all()
     np.testing.assert_allclose(
-        wide["mean_best_norm_lead"][:, 0], wide["best_norm_lead"][:, 1:].mean(axis=1), atol=2e-12
+        wide["mean_best_norm_lead"][:, 0],
+        # D = 3 and 5 stand for 2 to 5.
+        np.average(wide["best_norm_lead"][:, 1:], weights=[2, 1.5], axis=1),
+        atol=2e-12,
     )
+
+
+def test_growth_is_the_lead_less_that_at_initialisation(wide, deep_networks):
+    for found, name in (
+        (wide, "best_norm"),
+        (norm_correlation.correlation(deep(), deep_networks), "last"),
+    ):
+        lead, growth = found[f"{name}_lead"], found[f"{name}_growth"]
+        np.testing.assert_allclose(growth[:, :, 1], lead[:, :, 1] - lead[:, :, 0], atol=2e-12)
+        defined = np.isfinite(growth[:, :, 0])
+        assert defined.any()
+        assert (growth[:, :, 0][defined] == 0).all()
 
 
 def test_layers_that_are_not_there_are_undefined(deep_networks):
@@ -160,7 +175,8 @@ def test_a_point_where_all_diverged_is_undefined(wide_networks):
     assert found["used"][0, 2].tolist() == [12, 0]
     assert np.isnan(found["correlation"][0, 2, 1]).all()
     everywhere = found["mean_correlation"][0, 0, 1]
-    rest = found["correlation"][0, :2, 1].mean(axis=0)
+    # D = 1 and 3 stand for 1 to 4, half and half where the middle is.
+    rest = np.average(found["correlation"][0, :2, 1], weights=[1.5, 2], axis=0)
     np.testing.assert_allclose(everywhere, rest, atol=2e-12)
 
 
@@ -173,12 +189,10 @@ def test_regions_follow_the_magnitude_of_the_entries(wide_networks):
     larger = found["magnitude_ratio"][0] > 1.5
     assert larger.any()
     assert not larger.all()
-    np.testing.assert_allclose(
-        found["mean_correlation"][0, 1], r[0, larger].mean(axis=0), atol=2e-12
-    )
-    np.testing.assert_allclose(
-        found["mean_correlation"][0, 2], r[0, ~larger].mean(axis=0), atol=2e-12
-    )
+    stands_for = np.array([1.5, 2.0, 1.5])  # how many of D = 1 to 5 each of 1, 3 and 5
+    for region, chosen in ((1, larger), (2, ~larger)):
+        expected = np.average(r[0, chosen], weights=stands_for[chosen], axis=0)
+        np.testing.assert_allclose(found["mean_correlation"][0, region], expected, atol=2e-12)
     np.testing.assert_allclose(
         found["mean_correlation"][:, 3],
         found["mean_correlation"][:, 1] - found["mean_correlation"][:, 2],

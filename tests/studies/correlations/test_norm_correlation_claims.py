@@ -12,6 +12,7 @@ from hessian_spectra.studies.correlations.norm_correlation import claims as func
 from hessian_spectra.studies.correlations.norm_correlation import study
 from hessian_spectra.studies.correlations.norm_correlation.claims import claims
 from hessian_spectra.studies.correlations.norm_correlation.reading import Reading
+from hessian_spectra.studies.correlations.norm_correlation.regions import SIMILAR
 from hessian_spectra.studies.correlations.reading import distance_from
 
 PARAMETRISATIONS = ("sp", "mup", "ntp")
@@ -83,6 +84,14 @@ def driven(networks, name, layer, norm, noise=0.3):
     return with_target(networks, square + noise * deviation * draw)
 
 
+def only_under_mup(networks):
+    """Networks that the first product drives, but for those of μP."""
+    chosen = (networks["parametrisation"] == "mup")[:, None, None]
+    first = driven(networks, "products", 0, "spectral")["sharpness"]
+    target = np.where(chosen, networks["sharpness"], first)
+    return with_target(networks, target)
+
+
 def unrelated(networks):
     """Networks with the target of others."""
     return with_target(networks, networks["sharpness"][:, :, ::-1].copy())
@@ -104,12 +113,11 @@ def of_relu(networks):
     return networks | {"activation": np.array("relu")}
 
 
-def driven_where(networks, *, first_if_larger):
-    """Networks driven by the first matrix where it is larger, and else by the second, or not."""
-    first, second = (driven(networks, "norms", layer, "spectral") for layer in (0, 1))
+def driven_where(networks, first, second, *, first_if_larger):
+    """Driven as the first networks where the first matrix is larger, else as the second, or not."""
     frobenius = networks["norms"][:, 0, :, :, NORMS.index("frobenius")]
     ratio = np.median(frobenius[..., 0] / frobenius[..., 1], axis=-1)
-    chosen = ((ratio > study.SIMILAR) == first_if_larger)[:, None, None]
+    chosen = ((ratio > SIMILAR) == first_if_larger)[:, None, None]
     return with_target(networks, np.where(chosen, first["sharpness"], second["sharpness"]))
 
 
@@ -149,17 +157,10 @@ def lowered(sides, name):
     return changed(sides, "correlation", **{each: lambda r: 0.5 * r for each in names})
 
 
-def opposed(sides, name):
-    """With some correlations of the other sign, and with them the ends of their intervals."""
-    arrays = sides["correlation"]
-    opposite = {"": -arrays[name], "_low": -arrays[f"{name}_high"], "_high": -arrays[f"{name}_low"]}
-    new = {f"{name}{end}": values for end, values in opposite.items()}
-    return changed(sides, "correlation", **new)
-
-
-def by_factor(r):
-    """Correlations lowered from factor to factor."""
-    return r * np.linspace(1.0, 0.9, r.shape[3])[:, None]
+def growing(sides, name, by=1.0):
+    """With a lead that grows: noise that falls is not enough where the lead is small."""
+    names = (name, f"{name}_low", f"{name}_high")
+    return changed(sides, "correlation", **{each: lambda r: by + r for each in names})
 
 
 def wide_figures():
@@ -168,13 +169,19 @@ def wide_figures():
     frobenius, nuclear = (driven(wide(), "norms", 0, name, 0.05) for name in NORMS[1:])
     two = {"parametrisations": ["sp", "mup"]}
     by_size, not_by_size = (
-        driven_where(wide(), first_if_larger=larger) for larger in (True, False)
+        driven_where(wide(), first, second, first_if_larger=larger) for larger in (True, False)
     )
     others = (first, second, frobenius, unrelated(wide()))
     yield about(
         4,
-        lowered(correlation(by_size, **two), "mean_best_correlation"),
-        [correlation(networks, **two) for networks in (*others, not_by_size)],
+        growing(
+            lowered(correlation(by_size, **two), "mean_best_correlation"),
+            "mean_best_norm_growth",
+        ),
+        [
+            growing(correlation(networks, **two), "mean_best_norm_growth", by=-1.0)
+            for networks in (*others, not_by_size)
+        ],
         smaller_wide(),
     )
     alike = correlation(driven(twins(wide()), "norms", 0, "spectral"), parametrisations=["ntp"])
@@ -182,10 +189,15 @@ def wide_figures():
     yield about(14, lowered(alike, "mean_best_correlation"), others, smaller_wide())
     aligned = {"quantities": ["alignments", "matrices"]}
     alignment = wide()["alignments"][..., 0] + 0.05 * wide()["alignments"][..., 2]
+    by_alignment = with_target(wide(), alignment)
+    rising, falling = (
+        driven_where(wide(), first, by_alignment, first_if_larger=larger)
+        for larger in (True, False)
+    )
     yield about(
         15,
-        correlation(with_target(wide(), alignment), **aligned),
-        [correlation(first, **aligned)],
+        correlation(rising, **aligned),
+        [correlation(each, **aligned) for each in (first, falling)],
         [
             *smaller_wide(),
             correlation(wide(), parametrisations=["mup"], **aligned),
@@ -193,11 +205,11 @@ def wide_figures():
             correlation(wide(), quantities=["matrices", "alignments"]),
         ],
     )
-    frobenius_of_relu = lowered(correlation(of_relu(frobenius)), "mean_correlation")
+    frobenius_of_relu = lowered(correlation(of_relu(frobenius)), "correlation")
     others = [correlation(of_relu(networks)) for networks in (first, nuclear)]
     yield about(16, frobenius_of_relu, others, [*smaller_wide(), correlation(first)])
     trace = {"target": "trace"}
-    others = [correlation(networks, **trace) for networks in (nuclear, unrelated(wide()))]
+    others = [correlation(networks, **trace) for networks in (first, nuclear, unrelated(wide()))]
     yield about(26, correlation(frobenius, **trace), others, smaller_wide())
 
 
@@ -207,37 +219,37 @@ def deep_figures():
     products = spectral | {"quantities": ["products"]}
     last, first = (driven(deep(), "products", layer, "spectral") for layer in (-1, 0))
     smaller = smaller_deep(**products)
+    under_mup = {17: last, 18: only_under_mup(last)}
     for number, size in ((17, 1), (18, 3)):
+        others = (first, unrelated(deep()), *([last] if number == 18 else []))
         yield about(
             number,
-            along_depth(last, sizes=[size], **products),
-            [along_depth(first, sizes=[size], **products)],
+            growing(along_depth(under_mup[number], sizes=[size], **products), "mean_last_growth"),
+            [
+                growing(along_depth(each, sizes=[size], **products), "mean_last_growth", by=-1.0)
+                for each in others
+            ],
             smaller,
         )
     compared = spectral | {"quantities": ["matrices", "products"]}
     product, matrix = (driven(deep(), name, 1, "spectral") for name in ("products", "norms"))
     smaller = smaller_deep(**compared)
     for number, size in ((19, 1), (20, 3)):
-        holds = along_depth(product, sizes=[size], **compared)
         yield about(
             number,
-            holds,
-            [
-                along_depth(matrix, sizes=[size], **compared),
-                changed(holds, "correlation", correlation=by_factor),
-            ],
+            along_depth(product, sizes=[size], **compared),
+            [along_depth(matrix, sizes=[size], **compared)],
             smaller,
         )
-    for number, quantities in ((21, ["products"]), (22, ["matrices", "products"])):
-        one_norm = {"norms": ["frobenius"], "highlighted": "frobenius", "quantities": quantities}
-        target = driven(deep(), "norms" if number == 22 else "products", 1, "frobenius")
-        holds = along_depth(target, sizes=[1], **one_norm)
-        yield about(
-            number,
-            holds,
-            [opposed(holds, "mean_best_correlation")],
-            smaller_deep(**one_norm),
+    frobenius = {"norms": ["frobenius"], "highlighted": "frobenius"}
+    for number, fields, pair in (
+        (21, products | frobenius, (("products", -1), ("products", 0))),
+        (22, compared | frobenius, (("products", 1), ("norms", 1))),
+    ):
+        holds, fails = (
+            along_depth(driven(deep(), *one, "frobenius"), sizes=[1], **fields) for one in pair
         )
+        yield about(number, holds, [fails], smaller_deep(**fields))
 
 
 @pytest.fixture(scope="module")
@@ -283,8 +295,8 @@ def test_the_weaker_matrix_decides():
 
 def test_the_furthest_correlation_decides():
     reading = read(of_relu(driven(wide(), "norms", 0, "spectral", noise=0.1)))
-    found = functions.spectral_between(reading)
-    assert found.value == np.abs(reading["mean_correlation"][:, 0, :, 0, 0] - 0.5).max()
+    found = functions.spectral_between(reading, "trained")
+    assert found.value == np.nanmax(np.abs(reading["correlation"][:, :, 1, 0, 0] - 0.5))
     assert found.low <= found.value <= found.high
 
 
@@ -295,15 +307,6 @@ def test_the_last_product_is_followed_through_the_depths():
     assert functions.last_well(reading, "mup").value == expected
     leads = reading["last_lead"][:, :, 1, 0]
     assert functions.last_most_everywhere(reading).value == np.nanmin(leads)
-
-
-def test_two_layers_have_the_same_products():
-    sides = along_depth(deep(), quantities=["matrices", "products"])
-    assert functions.equivalent_at_two_layers(Reading(sides)) < 1e-9
-    r = sides["correlation"]["correlation"].copy()
-    r[0, 0, 0, 0, 0] += 1e-3
-    other = Reading(changed(sides, "correlation", correlation=r))
-    assert functions.equivalent_at_two_layers(other) == pytest.approx(1e-3)
 
 
 def test_of_several_inputs_the_text_names_mup_alone():
@@ -368,11 +371,6 @@ def test_of_several_inputs_the_text_names_mup_alone():
             "has no second size to compare with",
         ),
         (
-            lambda r: functions.equivalent_at_two_layers(r),
-            lambda: Reading(along_depth(deep(), depths=[3], quantities=["matrices", "products"])),
-            "leaves out depth 2",
-        ),
-        (
             lambda r: functions.products_more(r, "sp", "trained"),
             lambda: Reading(along_depth(deep(), depths=[2], quantities=["matrices", "products"])),
             "has no depth at which correlations of two groups of factors differ",
@@ -387,11 +385,10 @@ def test_of_several_inputs_the_text_names_mup_alone():
             lambda: read(wide()),
             "studies the sharpness instead",
         ),
-        (functions.spectral_between, lambda: read(wide()), "has no ReLU networks"),
         (
-            lambda r: functions.correlates(r, "sp", "trained"),
-            lambda: Reading(along_depth(flat())),
-            "has no depth at which one is defined",
+            lambda r: functions.spectral_between(r, "trained"),
+            lambda: read(wide()),
+            "has no ReLU networks",
         ),
         (
             lambda r: functions.last_most_everywhere(r),
@@ -403,6 +400,22 @@ def test_of_several_inputs_the_text_names_mup_alone():
 def test_what_a_configuration_leaves_out_is_named(measure, reading, message):
     with pytest.raises(NothingToMeasure, match=f"^this configuration {message}$"):
         measure(reading())
+
+
+def test_networks_that_were_stopped_say_nothing_about_the_end_of_training():
+    status = np.zeros_like(wide()["status"])
+    stopped = (wide()["parametrisation"] == "ntp") & (wide()["size"] > 1)
+    status[stopped] = 1
+    reading = read(of_relu(wide() | {"status": status}))
+    message = "^the epochs end before most networks reach their plateau, at D = 3, 5$"
+    for measure in (
+        lambda time: functions.frobenius_over(reading, "nuclear", "ntp", time),
+        lambda time: functions.spectral_between(reading, time),
+    ):
+        assert np.isfinite(measure("initialisation").value)
+        with pytest.raises(NothingToMeasure, match=message):
+            measure("trained")
+    assert np.isfinite(functions.frobenius_over(reading, "nuclear", "sp", "trained").value)
 
 
 def test_the_distance_from_a_value_is_zero_within_its_interval():

@@ -134,16 +134,16 @@ def test_the_strip_shows_how_training_ended(wide):
     np.testing.assert_allclose([bar.get_y() for bar in axes.patches[4:]], heights[:4])
 
 
-def test_the_caption_holds_the_numbers(wide):
+def test_the_caption_tells_the_setting(wide):
     reading = read(wide)
     text = figure.caption(reading)
-    value, low, high = (
-        reading[f"mean_best_norm_lead{s}"][1, 0, 1, 0] for s in ("", "_low", "_high")
+    assert (
+        "12 linear networks of width 6 a point, of one teacher; depth 2, D = K = 1, 2, 3, 10"
+        in text
     )
-    assert f"NTP after training {value:+.2f} [{low:+.2f}, {high:+.2f}]" in text
-    assert "over 12 linear networks of width 6 a point; depth 2, D = K = 1, 2, 3, 10" in text
+    assert "in the right column best spectral − best other norm" in text
     relu = read(wide | {"activation": np.array("relu")})
-    assert "over 12 ReLU networks" in figure.caption(relu)
+    assert "12 ReLU networks" in figure.caption(relu)
     assert "Of 96 networks 8 were stopped by the epoch limit and 8 diverged" in text
 
 
@@ -154,10 +154,34 @@ def test_a_run_in_which_all_converged_says_so(wide):
     assert not [text for text in legend.get_texts() if "share" in text.get_text()]
 
 
+def test_points_are_hollow_where_most_networks_were_stopped(wide):
+    status = np.zeros_like(wide["status"])
+    status[1] = 1  # the second point's networks, all of them
+    reading = read(wide | {"status": status})
+    stopped = reading.unfinished(reading.parametrisations[0]).tolist()
+    assert stopped == reading["position"][1:2].tolist()
+    panels = figure.draw(reading).axes
+    for place, expected in ((0, []), (1, stopped)):
+        hollow = [line for line in panels[place].lines if line.get_markerfacecolor() == "white"]
+        assert sorted({x for line in hollow for x in line.get_xdata()}) == expected
+
+
+def test_each_teacher_is_a_thin_line():
+    networks = ensemble(sizes=(2, 3, 10), noise=0.2, teachers=3)
+    reading = read(networks)
+    thin = [line for line in figure.draw(reading).axes[2].lines if line.get_alpha() == 0.5]
+    assert len(thin) == 2 * 3
+    assert "of 3 teachers" in figure.caption(reading)
+    each = networks | {key: networks[key][..., :4] for key in ("sharpness", "teacher", "status")}
+    each |= {key: networks[key][:, :, :4] for key in ("norms", "products", "alignments")}
+    np.testing.assert_allclose(
+        reading["each_best_norm_lead"][0], read(each)["best_norm_lead"], atol=2e-12
+    )
+
+
 def test_a_single_size_can_be_drawn(wide):
     reading = read(wide, sizes=[1])
     assert len(figure.draw(reading).axes) == 6
-    assert "not defined" in figure.caption(reading)
 
 
 def test_a_point_where_all_diverged_can_be_drawn(wide):

@@ -55,7 +55,7 @@ def planted():
     holds = correlation()
     fails = [
         changed(holds, "correlation", pooled_maximum=lambda ratio: 0.5 * ratio),
-        changed(holds, "correlation", pooled_sum=lambda ratio: 2 * ratio),
+        changed(holds, "correlation", ratio_sum=lambda ratio: 2 * ratio),
         changed(holds, "correlation", closer=lambda share: np.full_like(share, 0.1)),
     ]
     return [
@@ -107,6 +107,12 @@ def test_the_typical_error_is_found():
     for factor in (0.8, 1.3):
         found = functions.value(read(ggn_sum=factor), "mup")
         np.testing.assert_allclose(found, abs(factor - 1), atol=1e-9)
+    # The size at which the median is furthest decides.
+    networks = ensemble(PARAMETRISATIONS, sizes=(1, 3), noise=0.01)
+    factors = np.where(networks["size"] == 3, 1.3, 1.1)[:, None, None]
+    networks["sharpness"] = factors * networks["ggn_sum"]
+    found = functions.value(Reading(of(networks)), "mup")
+    np.testing.assert_allclose(found, 0.3, atol=1e-9)
     around = functions.value(read(), "sp")
     assert around.low <= around.value <= around.high
 

@@ -9,6 +9,7 @@ from hessian_spectra.studies.identities.identities.bias import formulas as bias
 from hessian_spectra.studies.identities.identities.deep import formulas as deep
 from hessian_spectra.studies.identities.identities.linear import formulas as linear
 from hessian_spectra.studies.identities.identities.relu import formulas as relu
+from hessian_spectra.studies.identities.identities.terms import formulas as terms
 from hessian_spectra.studies.identities.identities.wide import formulas as wide
 
 
@@ -31,6 +32,41 @@ def test_the_poster_forgets_the_second_moment():
 )
 def test_all_forms_of_the_outliers_agree(formula):
     assert formula(SCALAR).tolist() == [12.0, -4.0]
+
+
+def four_terms(of):
+    return torch.cat([linear.squares(of), of.trace[None]])
+
+
+def test_the_four_terms_of_parallel_layers():
+    # No imbalance, no non-collinearity, 4 (2 · 4 − 0)² = 256 and 4 + 4; (8 + √256)/2 = 12.
+    assert four_terms(SCALAR).tolist() == [0.0, 0.0, 256.0, 8.0]
+    assert terms.sharpness(SCALAR) == 12
+
+
+@pytest.mark.parametrize("term", range(4))
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_term_is_raised_by_itself(term, sign):
+    w, v, x = row(sign, 2.0, 0.5), row(1.5 * sign, -0.3, 1.0), row(1.0, -2.0)
+    of = linear.Moments.of(w, v, x, row(0.3, 1.0))
+    after = terms.raised_alone(of)[term]
+    more = four_terms(after) - four_terms(of)
+    torch.testing.assert_close(more[[k for k in range(4) if k != term]], torch.zeros(3).double())
+    # Squares by 2σ⁴⟨w, v⟩², the norm by a fifth of itself.
+    squared = 2 * (of.second_moment * of.inner).square()
+    torch.testing.assert_close(more[term], squared if term < 3 else of.trace / 5)
+
+
+@pytest.mark.parametrize("w", [row(1.0, 2.0, 0.0), row(2.0, -1.0, 0.0), row(0.0, -3.0, 0.0)])
+def test_layers_have_the_moments_that_they_are_made_for(w):
+    v = row(2.0, -1.0, 0.0)
+    of = linear.Moments(row(1.0)[0], row(0.0)[0], row(-1.5)[0], row(3.0)[0], row(2.0)[0])
+    new_w, new_v = terms.weights_of(of, w, v)
+    torch.testing.assert_close(
+        torch.stack([new_w @ new_v, new_w @ new_w, new_v @ new_v]), row(-1.5, 3.0, 2.0)
+    )
+    assert new_w[2] == new_v[2] == 0
+    assert torch.equal(new_v.sign(), v.sign())
 
 
 def test_the_smallest_eigenvalue_has_an_absolute_value():

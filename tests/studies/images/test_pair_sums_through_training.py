@@ -209,7 +209,9 @@ def test_the_figure_shows_every_network(reading):
     # Two index sets and the bound; two index sets.
     assert [len(line.get_xdata()) for line in hessian.lines] == [4, 4, 4]
     assert len(gauss_newton.lines) == 2
-    assert "27 positive eigenvalues (in print 9)" in figure.caption(reading)
+    texts = [text.get_text() for axes in drawn.axes for text in axes.texts]
+    assert {"27 positive eigenvalues", "in print 9"} <= {*texts}
+    assert f"over the {reading.top} largest" in figure.caption(reading)
 
 
 def test_no_error_is_beyond_the_bound_that_is_drawn(reading):

@@ -79,7 +79,6 @@ def failing():
     return [
         replaced(both(), WIDE, "numerics", ggn=numeric(WIDE, "ggn") * (1 + 1e-5)),
         replaced(both(), WIDE, "closed_form", corrected_sum=0.9 * exact(WIDE, "trace")),
-        replaced(both(), WIDE, "closed_form", corrected_count=np.ones(len(EPOCHS), dtype=int)),
         replaced(both(), WIDE, "numerics", hessian=rising_error),
         replaced(both(), WIDE, "numerics", hessian=growing[:, None] * np.ones(TOP)),
         replaced(both(), WIDE, "closed_form", trace=growing),
@@ -98,6 +97,9 @@ def planted():
             holds=joined(both()),
             fails=[joined(networks) for networks in failing()],
             reduced=[joined(networks) for networks in reduced],
+            of_theory={
+                "sums": "singular values against the entries of the layers: the print fails"
+            },
         )
     ]
 
@@ -122,14 +124,6 @@ def test_sums_over_an_index_set():
     assert measured("sums", both()) < 1e-14
     short = np.abs(exact(NARROW, "printed_sum") / exact(NARROW, "trace") - 1).max()
     assert printed("sums", both()) >= short > 0.5
-
-
-def test_too_few_eigenvalues_cannot_hold_the_trace():
-    assert measured("count", both()) == 0.0
-    # 4 eigenvalues in print, of the narrow network's 7 · 3 − 5 · 1 = 16.
-    assert exact(NARROW, "corrected_count")[0] == 16
-    share = 1 - 4 * numeric(NARROW, "ggn").max(axis=1) / exact(NARROW, "trace")
-    assert printed("count", both()) == pytest.approx(share.max())
 
 
 def test_sum_or_maximum():

@@ -25,6 +25,7 @@ def config(**changes):
         "title": "A small one",
         "ensemble": "small",
         "seed": 0,
+        "networks": [],
         "top": 20,
         "tolerance": 1e-6,
         "probes": 3,

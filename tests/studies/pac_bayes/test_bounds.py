@@ -9,8 +9,11 @@ from scipy import stats
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.ledger.claims import Study
 from hessian_spectra.networks.classifiers import kept_classifier
-from hessian_spectra.studies.pac_bayes.bounds import study
+from hessian_spectra.studies.pac_bayes.bounds import figure, study
+from hessian_spectra.studies.pac_bayes.bounds.claims import claims
 from hessian_spectra.studies.pac_bayes.bounds.reading import Reading, estimated, rows_of, share
 from hessian_spectra.training import GaussianPosterior, error_of_draws
 from hessian_spectra.training.posterior_bases import layer_bases
@@ -73,6 +76,22 @@ def test_each_bound_is_that_of_its_terms(found):
         assert error == pytest.approx(float(cf.kl_inverse(drawn, math.log(200) / 3000)))
         assert bound == pytest.approx(float(cf.kl_inverse(error, complexity)))
         assert drawn <= error <= bound
+
+
+def test_a_posterior_that_diverges_has_no_bound_and_is_shown(networks, found):
+    arrays = study.correlation(config(learning_rate=1e9, methods=["base", "iterative"]), networks)
+    for name in study.TERMS:
+        assert np.isnan(arrays[name]).all()
+    for name, values in arrays.items():
+        assert values.shape[3:] == found[name].shape[3:]
+        assert values.ndim == found[name].ndim
+    reading = Reading({"correlation": arrays})
+    figure.draw(reading).canvas.draw()
+    with pytest.raises(NothingToMeasure, match="the training of every posterior diverged"):
+        assert reading.failures
+    entries = list(claims.entries(Study("bounds", vars(config())), reading))
+    (order,) = [entry for entry in entries if entry.id.endswith("iterative-below-base-F-6")]
+    assert np.isnan(order.measure().value)
 
 
 def test_a_method_begins_at_the_network_and_ends_at_its_certificate(networks, found):

@@ -19,6 +19,11 @@ def config(**changes):
         "solution": [0.5, 2.0],
         "ratio": [-0.5, 1.75],
         "weight_scale": [0.05, 0.5],
+        "heads": 3,
+        "head_draws": 20,
+        "head_scales": [0.01],
+        "head_rate": 0.1,
+        "head_steps": 300,
     }
     return study.Config(**(fields | changes))
 

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+import torch
 from learning_phases_sides import both, config, sample
 
+from hessian_spectra import closed_form as cf
 from hessian_spectra.ledger.bounds import NothingToMeasure
-from hessian_spectra.studies.scalar.learning_phases import study
+from hessian_spectra.models import HalfSquaredError, MultiOutputLinear
+from hessian_spectra.studies.scalar.learning_phases import heads, study
 from hessian_spectra.studies.scalar.learning_phases.figure import caption, draw
 from hessian_spectra.studies.scalar.learning_phases.reading import Reading
+from hessian_spectra.training import gradient_descent
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +98,51 @@ def test_a_figure_with_one_phase_only(count):
 def test_data_with_several_features_are_refused():
     with pytest.raises(ValueError, match="data: expected a data set with one feature per sample"):
         study.closed_form(config(), {"x": np.ones((8, 2)), "y": np.ones(8)})
+
+
+def test_heads_are_trained_as_a_network_of_several_outputs():
+    """Against gradient descent on the whole network, by automatic differentiation."""
+    draw = np.random.default_rng(0)
+    weights, x = draw.normal(scale=0.3, size=(1, 2, 2, 3)), torch.tensor([1.0, -0.5]).double()
+    y = torch.tensor([[1.0, -2.0], [-0.5, 1.0]]).double()
+    square = float((x * x).mean())
+    moment = (y * x[:, None]).mean(dim=0).numpy()[None]
+    found = heads.train_heads(weights, square, moment, 0.2, 60)
+    v, w = (torch.from_numpy(weights[0, :, place]) for place in (0, 1))
+    trajectory = gradient_descent(
+        MultiOutputLinear(v, w), HalfSquaredError("sample"), x, y, learning_rate=0.2, steps=60
+    )
+    rows = [trajectory.parameters[f"rows.{place}"].numpy() for place in range(4)]
+    learned = []
+    for head in range(2):
+        v, w = rows[2 * head], rows[2 * head + 1]
+        residual = square * (v * w).sum(axis=1) - moment[0, head]
+        learned.append(np.flatnonzero(np.abs(residual) > 0.01 * abs(moment[0, head])).max() + 1)
+    assert found["learned"].tolist() == [learned]
+    first, last = min(learned), int(np.argmax(learned))
+    v, w = (torch.from_numpy(rows[2 * last + place][first]) for place in (0, 1))
+    small, large = cf.two_layer_linear(w, v, x, y[:, last]).select("outlier").tolist()
+    assert found["retarded"][0] == pytest.approx(small / large, rel=1e-9)
+
+
+def test_what_is_settled_never_comes_back():
+    bad = np.array([[True, False, True], [False, True, True], [False, False, True]])
+    assert heads._settled(bad).tolist() == [1, 2, -1]
+
+
+def test_heads_that_never_learn_are_left_out():
+    found = Reading(both(head_steps=1))
+    with pytest.raises(NothingToMeasure, match="no network learns"):
+        found.heads_in_order(0)
+    with pytest.raises(NothingToMeasure, match="no network learns"):
+        found.retarded_below_zero(0)
+
+
+def test_the_order_of_heads_is_that_of_pairs(reading):
+    arrays = {
+        # One pair of three the wrong way round; a tie; a head that never learns.
+        "heads/learned": np.array([[[1, 2, 3], [4, 4, 5], [1, 2, -1]]]),
+        "heads/zero": np.array([[[2, 1, 3], [7, 6, -1], [1, 2, 3]]]),
+    }
+    sides = {**reading.sides, "closed_form": {**reading.sides["closed_form"], **arrays}}
+    assert Reading(sides).heads_in_order(0).value == pytest.approx((2 / 3 + 1) / 2)

@@ -1,5 +1,6 @@
 """The claims about the phases of learning, on small networks and on wrong pairs of them."""
 
+import numpy as np
 import pytest
 from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
 from learning_phases_sides import both
@@ -16,6 +17,15 @@ def sides():
     return both()
 
 
+def with_heads(sides, *, reverse=False, retarded=-0.1):
+    """With heads that reach zero as they learn, or the other way round."""
+    learned = np.tile([3, 9, 27], (1, 20, 1))
+    zero = learned[..., ::-1] if reverse else learned
+    heads = {"learned": learned, "zero": zero, "retarded": np.full((1, 20), retarded)}
+    arrays = {f"heads/{name}": array for name, array in heads.items()}
+    return changed(sides, "closed_form", **arrays)
+
+
 def with_small_outlier_times(sides, factor):
     small = [1.0, 1.0, 1.0, factor, 1.0, 1.0, 1.0, 1.0]  # the fourth of eight
     return changed(sides, "numerics", eigenvalues=lambda values: values * small)
@@ -26,9 +36,16 @@ def planted(sides):
     return [
         Planted(
             **ABOUT,
-            holds=sides,
-            fails=[with_small_outlier_times(sides, factor) for factor in (1.001, -1.0)],
-            reduced=[both(without_signal=0, instances=2), both(width=1, instances=1)],
+            holds=with_heads(sides),
+            fails=[
+                with_heads(with_small_outlier_times(sides, factor), reverse=True, retarded=0.1)
+                for factor in (1.001, -1.0)
+            ],
+            reduced=[
+                both(without_signal=0, instances=2),
+                both(width=1, instances=1),
+                both(head_steps=1, instances=2),
+            ],
         )
     ]
 
@@ -51,7 +68,9 @@ def test_a_wrong_small_outlier_would_be_noticed(name, factor, sides):
     found = {}
     for spectra in (sides, with_small_outlier_times(sides, factor)):
         for entry in claims.entries(Study("study", ABOUT), Reading(spectra)):
-            found.setdefault(entry.id, []).append(entry.bound.holds(entry.measure()))
+            measured = entry.measure()
+            value = getattr(measured, "value", measured)
+            found.setdefault(entry.id, []).append(entry.bound.holds(value))
     assert found[f"study/{name}"] == [True, False]
 
 

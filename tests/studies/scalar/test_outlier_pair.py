@@ -53,7 +53,10 @@ def test_training_reports_all_runs_under_rising_steps():
         config(steps=3), wedge(), Run(log=lambda step, metrics: seen.append((step, metrics)))
     )
     assert [step for step, _ in seen] == [0, 1, 2, 3]
-    assert set(seen[0][1]) == {"linear/loss", "relu/loss"}
+    shown = {
+        f"{run}/{what}" for run in ("linear", "relu") for what in ("loss", "sharpness", "trace")
+    }
+    assert set(seen[0][1]) == shown
 
 
 def test_a_run_that_diverges_keeps_what_it_had():

@@ -20,6 +20,23 @@ def test_the_figure_shows_every_numerical_spectrum():
     assert "changes sign 1 time;" in text
 
 
+def test_phases_are_strips_below_the_axes():
+    reading = Reading(outlier_pair_sides(networks=["linear"]))
+    for panel in figure.draw(reading).axes[:3]:
+        tops = [strip.get_y() + strip.get_height() for strip in panel.patches]
+        assert tops, "no phase"
+        assert max(tops) < 0
+        ends = [strip.get_x() + strip.get_width() for strip in panel.patches]
+        assert max(ends) <= panel.get_xlim()[1]
+
+
+def test_where_the_small_outlier_oscillates_a_line_goes_through_its_maxima():
+    reading = Reading(outlier_pair_sides(networks=["linear"], momentum=0.9, learning_rate=0.18))
+    steps, tops = figure.draw(reading).axes[2].lines
+    assert len(tops.get_xdata()) < len(steps.get_xdata()) / 2
+    assert set(tops.get_ydata()) <= set(steps.get_ydata())
+
+
 def test_the_caption_tells_when_a_run_diverged():
     reading = Reading(outlier_pair_sides(learning_rate=30.0, networks=["linear"]))
     assert f"diverged at step {reading.linear.diverged_at}" in figure.caption(reading)

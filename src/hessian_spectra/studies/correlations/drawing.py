@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
@@ -11,7 +12,15 @@ from hessian_spectra.drawing import style
 from hessian_spectra.studies.correlations.reading import ACTIVATIONS, EnsembleReading
 
 # How high the strip is that shows how training ended, as a part of the panel.
-STRIP = 0.12
+STRIP = 0.04
+# Points of a line with markers, at most; and where most networks were stopped.
+MARKED = 25
+HOLLOW: dict[str, Any] = {
+    "linestyle": "none",
+    "markersize": 3.2,
+    "markerfacecolor": "white",
+    "zorder": 3,
+}
 OUTCOMES = {
     "epoch_limit": ("stopped by the epoch limit", style.GREY),
     "diverged": ("diverged, left out", style.BLACK),
@@ -75,6 +84,33 @@ def outcome_strip(axes: Axes, reading: EnsembleReading, parametrisation: str) ->
         floor = floor + share
 
 
+def mark_unfinished(
+    axes: Axes, reading: EnsembleReading, parametrisation: str, x: np.ndarray, line: Any, look: Any
+) -> None:
+    """Hollow markers over those of a line's points that most networks did not come to.
+
+    Args:
+        axes: the panel.
+        reading: of the figure.
+        parametrisation: of the panel.
+        x: where the points are drawn, ``(d,)``.
+        line: their ``position`` and ``value``, ``(d,)`` each.
+        look: of the line.
+    """
+    stopped = np.isin(line.position, reading.unfinished(parametrisation))
+    if len(x) <= MARKED and stopped.any():
+        kept = {name: look[name] for name in ("color", "marker")}
+        axes.plot(x[stopped], line.value[stopped], **kept | HOLLOW)
+
+
+def unfinished_handles(reading: EnsembleReading) -> list[Any]:
+    """A legend's entry for hollow markers, if there are any."""
+    if not any(len(reading.unfinished(name)) for name in reading.parametrisations):
+        return []
+    label = "most networks stopped by the epoch limit"
+    return [Line2D([], [], color=style.GREY, marker="o", label=label, **HOLLOW)]
+
+
 def foot(reading: EnsembleReading, lowest: float, top: float, room: float = 0.0) -> float:
     """The lower end of a vertical axis on which the strip, if there is one, fits below.
 
@@ -113,7 +149,9 @@ def outcome_text(reading: EnsembleReading) -> str:
 def networks(reading: EnsembleReading) -> str:
     """How many networks of which kind there are, as text."""
     number, width = int(reading["networks"]), int(reading["width"])
-    return f"{number} {ACTIVATIONS[reading.activation]} networks of width {width} a point"
+    teachers = int(reading["teachers"])
+    of = f"{teachers} teachers" if teachers > 1 else "one teacher"
+    return f"{number} {ACTIVATIONS[reading.activation]} networks of width {width} a point, of {of}"
 
 
 def setting(reading: EnsembleReading) -> str:

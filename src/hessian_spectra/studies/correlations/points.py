@@ -16,28 +16,22 @@ EPOCH_LIMIT, DIVERGED = 1, 2
 
 @dataclass(frozen=True, kw_only=True)
 class PointsConfig(EnsembleStudyConfig):
-    """A study of an ensemble along one of its axes.
+    """A study of some points of an ensemble.
 
     Args:
         parametrisations: some of those that the ensemble has.
-        along: what varies, ``size`` (input and output size D) or ``depth``.
-        depths: the depths to take, a single one along size; empty for all of the ensemble.
-        sizes: the sizes to take, a single one along depth; empty for all of the ensemble.
+        depths: the depths to take; empty for all of the ensemble.
+        sizes: the input and output sizes D to take; empty for all of the ensemble.
     """
 
     parametrisations: list[str]
-    along: str
     depths: list[int]
     sizes: list[int]
 
     def __post_init__(self) -> None:
-        require(self.along in AXES, "along", " or ".join(AXES), self.along)
         require_once(self, "parametrisations", "depths", "sizes")
         names = self.parametrisations
         require(len(names) > 0, "parametrisations", "at least one", names)
-        field = "depths" if self.along == "size" else "sizes"
-        fixed = getattr(self, field)
-        require(len(fixed) == 1, field, f"a single one along {self.along}", fixed)
 
     def require_networks(self, networks: Any) -> None:
         """Refuse an ensemble that lacks one of the points."""
@@ -45,6 +39,24 @@ class PointsConfig(EnsembleStudyConfig):
             asked, there = list(getattr(self, field)), list(getattr(networks, field, ()))
             expected = f"some of {self.ensemble}'s, {', '.join(map(str, there))}"
             require(set(asked) <= set(there), field, expected, asked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlongConfig(PointsConfig):
+    """A study of an ensemble along one of its axes, at a single place on the other.
+
+    Args:
+        along: what varies, ``size`` (input and output size D) or ``depth``.
+    """
+
+    along: str
+
+    def __post_init__(self) -> None:
+        require(self.along in AXES, "along", " or ".join(AXES), self.along)
+        super().__post_init__()
+        field = "depths" if self.along == "size" else "sizes"
+        fixed = getattr(self, field)
+        require(len(fixed) == 1, field, f"a single one along {self.along}", fixed)
 
     @property
     def fixed(self) -> int:
@@ -85,7 +97,7 @@ def select(config: PointsConfig, ensembles: Arrays) -> np.ndarray:
     return np.array([[keys.index(key) for key in row] for row in rows])
 
 
-def labels(config: PointsConfig, ensembles: Arrays, points: np.ndarray) -> Arrays:
+def labels(config: AlongConfig, ensembles: Arrays, points: np.ndarray) -> Arrays:
     """What the axes of a study's arrays mean: ``along``, ``fixed``, ``position (x,)`` and more."""
     return {
         "parametrisation": np.array(config.parametrisations),
@@ -99,10 +111,14 @@ def labels(config: PointsConfig, ensembles: Arrays, points: np.ndarray) -> Array
 
 
 def outcomes(ensembles: Arrays, points: np.ndarray) -> Arrays:
-    """How many ``networks`` a point has, and ``diverged`` and ``epoch_limit (p, x)`` of them."""
+    """How many ``networks`` a point has, of how many ``teachers``, and what became of them.
+
+    ``diverged`` and ``epoch_limit (p, x)`` are counts of networks.
+    """
     status = ensembles["status"][points]
     return {
         "networks": np.array(status.shape[-1]),
+        "teachers": np.array(len(np.unique(ensembles["teacher"]))),
         "diverged": (status == DIVERGED).sum(axis=-1),
         "epoch_limit": (status == EPOCH_LIMIT).sum(axis=-1),
     }

@@ -1,7 +1,5 @@
 """What figures and claims of all studies of ensembles read: names on axes, how training ended."""
 
-import math
-
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
@@ -61,6 +59,25 @@ class EnsembleReading(StudyArrays):
         """One parametrisation's part of an array."""
         return np.asarray(self[name][self.place("parametrisation", parametrisation)])
 
+    def unfinished(self, parametrisation: str) -> np.ndarray:
+        """The positions where the epoch limit stopped more than half of the networks."""
+        stopped = self.of(parametrisation, "epoch_limit") / self["networks"]
+        return np.asarray(self["position"][stopped > 0.5])
+
+    def require_finished(self, parametrisation: str, time: str) -> None:
+        """That after training most networks of every position are at their plateau.
+
+        Raises:
+            NothingToMeasure: what the paper says after training is not about networks on the way.
+        """
+        stopped = self.unfinished(parametrisation)
+        if time == "trained" and len(stopped):
+            name = "D" if self.along == "size" else "depth"
+            raise NothingToMeasure(
+                f"the epochs end before most networks reach their plateau, at {name} = "
+                f"{', '.join(map(str, stopped))}"
+            )
+
     def require_two_layers(self) -> None:
         """That the networks have two layers and their size varies.
 
@@ -69,20 +86,6 @@ class EnsembleReading(StudyArrays):
         """
         if self.along != "size" or self.fixed != 2:
             raise NothingToMeasure("this configuration is not one of two layers and their sizes")
-
-
-def wilson(share: float, number: int, deviations: float) -> Estimate:
-    """A share of ``number`` networks with Wilson's interval, of so many standard deviations.
-
-    Example:
-        >>> [round(end, 3) for end in wilson(0.5, 100, 1.959964)]
-        [0.5, 0.404, 0.596]
-    """
-    scale = 1 + deviations**2 / number
-    centre = (share + deviations**2 / (2 * number)) / scale
-    variance = share * (1 - share) / number + (deviations / (2 * number)) ** 2
-    half = deviations * math.sqrt(variance) / scale
-    return Estimate(share, centre - half, centre + half)
 
 
 def distance_from(centre: float, estimate: Estimate) -> Estimate:

@@ -1,6 +1,7 @@
 """What studies of trained classifiers share: their networks, each an item, and top eigenpairs."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
@@ -33,20 +34,35 @@ class ClassifierStudyConfig(EnsembleStudyConfig):
         require(there, "ensemble", "classifiers of which weights are kept", self.ensemble)
 
 
+def chosen_networks(config: Any, networks: Any) -> list[str]:
+    """The architectures of a study: its own ``networks``, or all of the ensemble where it is empty.
+
+    Raises:
+        ValueError: one is not among the ensemble's; the message begins with the field.
+    """
+    names = list(networks.networks)
+    expected = f"some of {config.ensemble}'s, {', '.join(names)}"
+    require({*config.networks} <= {*names}, "networks", expected, list(config.networks))
+    return list(config.networks) or names
+
+
 def require_residual(config: Any) -> None:
     """Refuse a ``tolerance`` that no search in float32 reaches, or that tells nothing."""
     fits = 1e-7 <= config.tolerance <= 0.1
     require(fits, "tolerance", "a relative residual from 1e-7 to 0.1", config.tolerance)
 
 
-def each_network(networks: Arrays, settings: Any, epochs: np.ndarray) -> list[Item]:
-    """An item for each architecture with each seed at some of the kept epochs.
+def each_network(
+    networks: Arrays, settings: Any, epochs: np.ndarray, names: Sequence[str] = ()
+) -> list[Item]:
+    """An item for each architecture, or some, with each seed at some of the kept epochs.
 
     Returns:
         Of each its ``kept`` network, its ``labels``, and the ``settings``.
     """
     assert isinstance(networks, Networks)
-    values = networks["network"].tolist(), networks["seed"].tolist(), epochs.tolist()
+    architectures = list(names) or networks["network"].tolist()
+    values = architectures, networks["seed"].tolist(), epochs.tolist()
     return [
         {
             "kept": kept_classifier(networks, network, seed, epoch),

@@ -1,4 +1,4 @@
-"""The three phases of learning as a coloured background, the same in every figure."""
+"""The three phases of learning as colours of a background or a strip, the same in every figure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,6 +14,8 @@ COLOURS: Mapping[str, str] = {
     "divergent": style.ORANGE,
 }
 SHADE = 0.3
+# Of a strip under the axis, as shares of the panel's height.
+STRIP = (-0.075, -0.015)
 # The sign of the small outlier in each phase.
 SIGNS = {"early": "<", "late": ">", "divergent": "<"}
 
@@ -28,8 +30,13 @@ def shade(axes: Axes, name: str, left: float, right: float) -> None:
     axes.axvspan(left, right, color=COLOURS[name], alpha=SHADE, linewidth=0)
 
 
-def patches() -> Iterable[Patch]:
+def strip(axes: Axes, name: str, left: float, right: float) -> None:
+    """Colour a strip under the axis between two abscissae."""
+    axes.axvspan(left, right, *STRIP, color=COLOURS[name], linewidth=0, clip_on=False, zorder=0)
+
+
+def patches(alpha: float = SHADE) -> Iterable[Patch]:
     """Legend entries, which also say what sign the small outlier has."""
     for name, colour in COLOURS.items():
         label = f"{name} phase, $\\lambda_2{SIGNS[name]}0$"
-        yield Patch(color=colour, alpha=SHADE, label=label)
+        yield Patch(color=colour, alpha=alpha, label=label)

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hessian_spectra.agreement import EXACT
-from hessian_spectra.drawing import style
+from hessian_spectra.drawing import curves, style
+from hessian_spectra.drawing.envelope import draw_envelope, envelope
 from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.attention.attention_edge_of_stability.reading import Reading
 
@@ -45,11 +46,12 @@ def _draw_residual(axes: Axes, reading: Reading) -> None:
 def _draw_sharpness(axes: Axes, reading: Reading) -> None:
     colour = style.COLOURS["outlier 1"]
     axes.fill_between(
-        reading.steps, reading["lower"], reading["upper"], color=colour, alpha=0.18, linewidth=0,
+        reading.steps, envelope(reading["lower"])[0], envelope(reading["upper"])[1],
+        color=style.GREY, alpha=0.2, linewidth=0,
         label=r"bounds $\frac{1}{3}\mathrm{tr} + \frac{1}{2}\xi$, $\frac{1}{3}\mathrm{tr} + \xi$",
     )  # fmt: skip
     _draw_numerical(axes, reading, reading.numerics["eigenvalues"].max(axis=1))
-    axes.plot(reading.steps, reading["sharpness"], color=colour, label="closed form", **style.EXACT)
+    draw_envelope(axes, reading.steps, reading["sharpness"], color=colour, label="closed form")
     _draw_threshold(axes, reading, label=r"$2/\eta$")
     axes.set_ylim(0, 1.75 * reading["upper"].max())
     axes.set_ylabel(r"sharpness $\lambda_{\max}$")
@@ -58,9 +60,9 @@ def _draw_sharpness(axes: Axes, reading: Reading) -> None:
 
 def _draw_trace(axes: Axes, reading: Reading) -> None:
     _draw_numerical(axes, reading, reading.numerics["eigenvalues"].sum(axis=1))
-    axes.plot(
-        reading.steps, reading["trace"], color=style.COLOURS["trace"],
-        label=r"closed form $\alpha + \zeta(\|w_Q\|^2 + \|w_K\|^2)$", **style.EXACT,
+    draw_envelope(
+        axes, reading.steps, reading["trace"], color=style.COLOURS["trace"],
+        label=r"closed form $\alpha + \zeta(\|w_Q\|^2 + \|w_K\|^2)$",
     )  # fmt: skip
     axes.set_ylim(top=1.35 * reading["trace"].max())
     axes.set_ylabel(r"trace $\mathrm{tr}(H)$")
@@ -88,9 +90,9 @@ def _draw_phases(axes: Axes, reading: Reading) -> None:
 def _draw_norms(axes: Axes, reading: Reading, labels: dict[str, str]) -> None:
     looks = ((style.BLUE, "-", 1.2), (style.GREEN, "--", 1.8), (style.ORANGE, "-.", 1.2))
     for (name, label), (colour, line, width) in zip(labels.items(), looks, strict=True):
-        axes.plot(
-            reading.steps, reading[f"norm/{name}"], color=colour, linestyle=line, linewidth=width,
-            label=label,
+        draw_envelope(
+            axes, reading.steps, reading[f"norm/{name}"], color=colour, linestyle=line,
+            linewidth=width, label=label,
         )  # fmt: skip
     axes.legend(loc="lower right", ncols=3, **KEY)
 
@@ -133,6 +135,8 @@ def draw(reading: Reading) -> Figure:
     step = reading.steps
     for axes, letter, (title, drawn) in zip(grid.flat, "abcdefgh", PANELS.items(), strict=True):
         drawn(axes, reading)
+        if drawn is _draw_sharpness:
+            curves.main(axes)
         style.letter(axes, f"({letter}) {title}")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if drawn is _draw_phases:
@@ -168,9 +172,10 @@ def caption(reading: Reading) -> str:
     if reading.diverged_at is not None:
         end = f"Training diverges at step {reading.diverged_at}."
     return (
-        "Progressive sharpening and the edge of stability in a single self-attention layer "
-        f"trained to reverse sequences, by gradient descent with learning rate η = "
-        f"{reading['learning_rate']:.3g}. {_course(reading)} {end} Panel (h): error of the whole "
+        f"{_course(reading)} A single self-attention layer is trained to reverse sequences, by "
+        f"gradient descent with learning rate η = {reading['learning_rate']:.3g}. {end} In (c) to "
+        "(f) bands are from the smallest to the largest of three neighbouring steps, and lines "
+        "are halfway; (g) has the steps themselves. Panel (h): error of the whole "
         f"spectrum relative to its largest eigenvalue, at most {reading.errors().max():.1e} over "
         f"{len(reading.numeric_steps)} spectra (dashed: {EXACT:.0e})."
     )

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
-from hessian_spectra.drawing.errors import error_axis, visible
+from hessian_spectra.drawing.errors import FLOOR, error_axis, visible
 from hessian_spectra.studies.attention.attention_scale.reading import Reading, Sweep
 
 # A larger condition number is infinite, to float64.
@@ -145,37 +145,45 @@ def _legend(figure: Figure) -> None:
 
 
 def draw(reading: Reading) -> Figure:
-    """Four sweeps and two panels of condition numbers, each with its error below."""
-    figure, grid = style.panels(4, 3, height=1.75, height_ratios=[3, 1.1, 3, 1.1])
-    places = [(0, 0), (0, 1), (0, 2), (2, 0)]
-    for (name, panel), (row, column), letter in zip(PANELS.items(), places, "abcd", strict=True):
+    """The paper's three sweeps above; below what is ours: a fourth, condition numbers, errors."""
+    figure, (upper, lower) = style.bands(
+        {"Figure 2 of the paper": 2.7, "ours: errors, a massive sink token, condition numbers": 4.6}
+    )
+    shown = upper.subplots(1, 3)
+    grid = lower.subplots(3, 3, height_ratios=[1, 2.6, 1])
+    places = [(shown[0], grid[0, 0]), (shown[1], grid[0, 1]), (shown[2], grid[0, 2]), grid[1:, 0]]
+    for (name, panel), (main, error), letter in zip(PANELS.items(), places, "abcd", strict=True):
         sweep = reading.sweep(name)
-        _draw_eigenvalues(grid[row, column], sweep, sweep[panel.along])
-        _draw_error(grid[row + 1, column], sweep, sweep[panel.along])
-        style.letter(grid[row, column], f"({letter}) {panel.title}")
-        grid[row + 1, column].set_xlabel(panel.axis)
-    _draw_condition(grid[2:, 1], reading, "query_key", "value")
-    _draw_condition(grid[2:, 2], reading, "sink", "massive_sink")
-    style.letter(grid[2, 1], "(e) condition number, norms")
-    style.letter(grid[2, 2], "(f) condition number, sinks")
-    grid[3, 1].set_xlabel("norm varied")
-    grid[3, 2].set_xlabel(TOKEN)
-    _finish(figure, grid)
+        _draw_eigenvalues(main, sweep, sweep[panel.along])
+        _draw_error(error, sweep, sweep[panel.along])
+        style.letter(main, f"({letter}) {panel.title}")
+        error.set_xlabel(panel.axis)
+        error.sharex(main)
+        if letter != "d":
+            main.set_xlabel(panel.axis)
+            error.set_title(f"of ({letter})", loc="left", fontsize=7)
+    _draw_condition(grid[1:, 1], reading, "query_key", "value")
+    _draw_condition(grid[1:, 2], reading, "sink", "massive_sink")
+    style.letter(grid[1, 1], "(e) condition number, norms")
+    style.letter(grid[1, 2], "(f) condition number, sinks")
+    grid[2, 1].set_xlabel("norm varied")
+    grid[2, 2].set_xlabel(TOKEN)
+    _finish(shown, grid)
+    _legend(figure)
     return figure
 
 
-def _finish(figure: Figure, grid: Any) -> None:
-    for upper, lower in ((grid[0], grid[1]), (grid[2], grid[3])):
-        for main, error in zip(upper, lower, strict=True):
-            error.sharex(main)
-            main.tick_params(labelbottom=False)
-        lower[0].set_ylabel("rel. error")
-    for column in ((0, 0), (0, 1), (2, 1)):
-        grid[column].set_xscale("log")
-    grid[0, 0].set_ylabel(r"Hessian eigenvalue $\lambda$")
-    grid[2, 0].set_ylabel(r"Hessian eigenvalue $\lambda$")
-    grid[2, 1].set_ylabel(r"$\max|\lambda| \,/\, \min|\lambda|$")
-    _legend(figure)
+def _finish(shown: Any, grid: Any) -> None:
+    for main, error in grid[1:].T:
+        error.sharex(main)
+        main.tick_params(labelbottom=False)
+    for axes in (shown[0], shown[1], grid[1, 1]):
+        axes.set_xscale("log")
+    for axes in (shown[0], grid[1, 0]):
+        axes.set_ylabel(r"Hessian eigenvalue $\lambda$")
+    for axes in (grid[0, 0], grid[2, 0]):
+        axes.set_ylabel("rel. error")
+    grid[1, 1].set_ylabel(r"$\max|\lambda| \,/\, \min|\lambda|$")
 
 
 def _course(quantity: np.ndarray) -> str:
@@ -197,13 +205,15 @@ def caption(reading: Reading) -> str:
     errors = [error for sweep in sweeps for error in (sweep.distinct_error, sweep.dense_error)]
     d = int(reading["key_dimension"])
     return (
-        f"Eigenvalues of a self-attention layer with d_K = {d} against the norm of its weights and "
-        "the strength of an attention sink, a bias on the scores of the first token; lines: closed "
-        "form, points: numerical eigenvalues, the bulk being those that repeat. "
-        f"{courses} In (d) the first token of each sequence is multiplied by "
+        "A stronger attention sink lifts the largest eigenvalue of self-attention and presses its "
+        "bulk towards zero; the norm of the value weights widens the bulk. Above, as in the paper, "
+        f"eigenvalues of a layer with d_K = {d} against the norm of its weights and the strength "
+        "of the sink, a bias on the scores of the first token; lines: closed form, points: "
+        f"numerical eigenvalues, the bulk being those that repeat. {courses} Below, ours. In (d) "
+        "the first token of each sequence is multiplied by "
         f"{float(reading['massive_activation']):g}. (e, f) Condition numbers with the lower bound "
-        "of Remark 3.1. Below each panel the error relative to the largest eigenvalue (in e, f: to "
-        "the condition number); dots: distinct eigenvalues, "
-        f"diamonds: all {2 * d + 1}; at most {np.concatenate(errors).max():.1e} in a to d "
-        f"(dashed: {EXACT:.0e})."
+        "of Remark 3.1. Errors are relative to the largest eigenvalue (in e, f: to the condition "
+        f"number); dots: distinct eigenvalues, diamonds: all {2 * d + 1}; at most "
+        f"{np.concatenate(errors).max():.1e} in a to d (dashed: {EXACT:.0e}). What is zero is "
+        f"drawn at {FLOOR:.0e}, in the band below the rounding of one number."
     )

@@ -1,6 +1,8 @@
 """Spectra along sweeps of weight norms and of attention sinks, as figure and claims read them."""
 
+import math
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,20 +51,24 @@ class Sweep(StudyArrays):
         chosen = np.isfinite(values) & (repeated == (kind == "bulk"))
         return [row[mask] for row, mask in zip(values, chosen, strict=True)]
 
+    @property
+    def apart(self) -> np.ndarray:
+        """At which numerical points all five eigenvalues can be told from each other, ``(n,)``."""
+        closed = self["eigenvalues"][self["index"]]
+        return np.asarray(np.diff(closed).min(axis=-1) > APART * np.abs(closed).max(axis=-1))
+
     def part_errors(self, kind: str) -> np.ndarray:
         """Error of the outliers, or of the bulk, relative to the largest eigenvalue.
 
         Returns:
             One for each numerical point at which all five eigenvalues can be told from each other.
         """
-        closed = self["eigenvalues"][self["index"]]
-        apart = np.diff(closed).min(axis=-1) > APART * np.abs(closed).max(axis=-1)
         largest = np.nanmax(np.abs(self["values"]), axis=-1)
         found = zip(self.select(kind)[self["index"]], self.numerical(kind), largest, strict=True)
         return np.array(
             [
                 distinct_error(exact, numeric) * (np.abs(numeric).max() / top)
-                for (exact, numeric, top), kept in zip(found, apart, strict=True)
+                for (exact, numeric, top), kept in zip(found, self.apart, strict=True)
                 if kept
             ]
         )
@@ -96,17 +102,70 @@ class Sweep(StudyArrays):
             ]
         )
 
-    def outside(self, bounds: str, eigenvalues: np.ndarray) -> float:
-        """How far eigenvalues lie outside their bounds, relative to the largest outlier.
+    def largest_outside(self) -> np.ndarray:
+        """How far the largest numerical eigenvalue lies outside its bounds, relative to it."""
+        found = np.nanmax(self["values"], axis=-1)
+        lower, upper = (self[f"largest_{end}"][self["index"]] for end in ("lower", "upper"))
+        return np.asarray(np.maximum(lower - found, found - upper).clip(min=0) / np.abs(found))
+
+    def outliers_outside(self) -> np.ndarray:
+        """How far the numerical outliers lie outside their bounds, relative to the largest.
+
+        Returns:
+            One for each numerical point at which all five eigenvalues can be told from each other.
+        """
+        lower, upper = (self[end][self["index"]] for end in ("lower", "upper"))
+        rows = zip(lower, upper, self.numerical("outlier"), self.apart, strict=True)
+        return np.array(
+            [
+                max(low - found.min(), found.max() - high, 0.0) / np.abs(found).max()
+                for low, high, found, apart in rows
+                if apart
+            ]
+        )
+
+
+class Draw(NamedTuple):
+    """One sweep of one network of many, ``(t,)`` each.
+
+    Attributes:
+        varied: the norm or the bias.
+        bulk: |γ|.
+        largest: the largest eigenvalue.
+        condition_number: that of the Hessian.
+        condition_bound: the lower bound on it.
+    """
+
+    varied: np.ndarray
+    bulk: np.ndarray
+    largest: np.ndarray
+    condition_number: np.ndarray
+    condition_bound: np.ndarray
+
+    def measured(self, measure: str, quantity: str) -> float:
+        """One of them along the sweep, as one number.
 
         Args:
-            bounds: what stands before ``lower`` and ``upper`` in their arrays' names.
-            eigenvalues: ``(s, k)``.
+            measure: ``trend``, the rank correlation with what is varied; ``change``, the largest
+                over the smallest value, minus 1; ``fall``, the largest relative fall below an
+                earlier value; ``last_over_first``; or ``range_beside_largest``, the range over that
+                of the largest eigenvalue.
+            quantity: its name.
         """
-        below = self[f"{bounds}lower"] - eigenvalues.min(axis=-1)
-        above = eigenvalues.max(axis=-1) - self[f"{bounds}upper"]
-        relative = np.maximum(below, above) / np.abs(self.outliers).max(axis=-1)
-        return max(0.0, float(relative.max()))
+        values = getattr(self, quantity)
+        if measure == "trend":
+            return rank_correlation(self.varied, values)
+        if measure == "fall":
+            return float((1 - values / np.maximum.accumulate(values)).max())
+        if measure == "range_beside_largest":
+            return (
+                float(np.ptp(values) / np.ptp(self.largest)) if np.ptp(self.largest) else math.inf
+            )
+        over, under = {
+            "change": (values.max() - values.min(), values.min()),
+            "last_over_first": (values[-1], values[0]),
+        }[measure]
+        return float(over / under)
 
 
 class Reading(StudyArrays):
@@ -141,21 +200,27 @@ class Reading(StudyArrays):
             raise NothingToMeasure(f"this configuration has no {what}")
         return float(found.max())
 
-    def along(self, sweep: str, quantity: str) -> np.ndarray:
-        """One of a sweep's properties at all its points.
+    def draws(self, name: str, largest: float = math.inf) -> list[Draw]:
+        """One sweep of all the draws, up to some norm, as far as float64 resolves them.
 
         Raises:
-            NothingToMeasure: it is not a positive number everywhere.
+            NothingToMeasure: it has fewer than two points up to there, or the bulk vanishes in all
+                draws.
         """
-        found = self.sweep(sweep)
-        values = getattr(found, quantity, None)
-        values = found[quantity] if values is None else values
-        if not (np.isfinite(values) & (values > 0)).all():
+        self.sweep(name)
+        arrays = self.part(f"draws/{name}", StudyArrays).closed_form
+        inside = arrays["varied"] <= largest
+        if np.count_nonzero(inside) < 2:
+            raise NothingToMeasure(f"this configuration has no two norms up to {largest:g}")
+        columns = [arrays[field][:, inside] for field in Draw._fields[1:]]
+        rows = (
+            Draw(arrays["varied"][inside], *row)
+            for row in zip(*columns, strict=True)
+            if all((np.isfinite(values) & (values > 0)).all() for values in row)
+        )
+        found = list(rows)
+        if not found:
             raise NothingToMeasure(
-                f"in this configuration the bulk vanishes within float64 along the sweep {sweep}"
+                f"in this configuration the bulk vanishes within float64 along the sweep {name}"
             )
-        return np.asarray(values)
-
-    def trend(self, sweep: str, quantity: str) -> float:
-        """Rank correlation of one of a sweep's properties with what is varied in it."""
-        return rank_correlation(self.sweep(sweep)["varied"], self.along(sweep, quantity))
+        return found

@@ -36,6 +36,10 @@ class Config(DataStudyConfig):
         points: points of each sweep at which the closed form is evaluated.
         numeric_points: at how many of them the numerical eigenvalues are computed.
         dense_points: at how many of these all eigenvalues come from the dense matrix as well.
+        draws: how many other networks are looked at, each with directions, sequences and targets of
+            its own.
+        draw_points: points of each of their sweeps.
+        small_norm: end of the smaller one of two ranges of norms that are told apart in them.
     """
 
     takes = SCALAR_TOKENS
@@ -49,13 +53,17 @@ class Config(DataStudyConfig):
     points: int
     numeric_points: int
     dense_points: int
+    draws: int
+    draw_points: int
+    small_norm: float
 
     def __post_init__(self) -> None:
         # A bulk eigenvalue occurs d_K − 1 times, and the bulk is found as what repeats.
         require_at_least(3, self, "key_dimension")
         require_scale(self, "weight_norm", "smallest_norm", "largest_norm")
-        require_scale(self, "massive_activation", "largest_sink_bias")
-        require_at_least(2, self, "points")
+        require_scale(self, "massive_activation", "largest_sink_bias", "small_norm")
+        require_at_least(2, self, "points", "draw_points")
+        require_at_least(1, self, "draws")
         require(
             self.largest_norm > self.smallest_norm,
             "largest_norm",
@@ -112,28 +120,47 @@ class Network:
         return SelfAttention(self.w_value, self.w_query, self.w_key, self.sink_bias)
 
 
-def sweep(config: Config, name: str, data: Arrays) -> Iterator[Network]:
-    """The networks of one sweep; all of them point in the same directions."""
+def sweep(
+    config: Config, name: str, data: Arrays, varied: np.ndarray, purpose: str = "weights"
+) -> Iterator[Network]:
+    """The networks of one sweep; all of them point in the same directions.
+
+    Args:
+        config: of the study.
+        name: of the sweep.
+        data: sequences ``x`` and targets ``y``.
+        varied: the norms, or the sink's biases.
+        purpose: of the generator that draws the directions.
+    """
     x, y = torch.from_numpy(data["x"]).clone(), torch.from_numpy(data["y"])
     if name == "massive_sink":
         x[:, 0] *= config.massive_activation
     draws = torch.randn(
-        2, config.key_dimension, generator=generator(config.seed, "weights"), dtype=torch.float64
+        2, config.key_dimension, generator=generator(config.seed, purpose), dtype=torch.float64
     )
     query, key = draws / draws.norm(dim=1, keepdim=True)
     one = config.weight_norm
     value = torch.tensor(one, dtype=torch.float64)
     network = Network(value, one * query, one * key, 0.0, x, y, 0.0)
-    norms = np.geomspace(config.smallest_norm, config.largest_norm, config.points)
-    biases = np.linspace(0.0, config.largest_sink_bias, config.points)
-    for varied in (norms if name in ("query_key", "value") else biases).tolist():
+    for at in varied.tolist():
         if name == "query_key":
-            changed = replace(network, w_query=varied * query, w_key=varied * key)
+            changed = replace(network, w_query=at * query, w_key=at * key)
         elif name == "value":
-            changed = replace(network, w_value=torch.tensor(varied, dtype=torch.float64))
+            changed = replace(network, w_value=torch.tensor(at, dtype=torch.float64))
         else:
-            changed = replace(network, sink_bias=varied)
-        yield replace(changed, varied=varied)
+            changed = replace(network, sink_bias=at)
+        yield replace(changed, varied=at)
+
+
+def varied_in(config: Config, name: str, points: int) -> np.ndarray:
+    """What a sweep varies: norms, evenly spaced in logarithms, or biases, evenly spaced."""
+    if name in ("query_key", "value"):
+        return np.geomspace(config.smallest_norm, config.largest_norm, points)
+    return np.linspace(0.0, config.largest_sink_bias, points)
+
+
+def _own_sweep(config: Config, name: str, data: Arrays) -> Iterator[Network]:
+    return sweep(config, name, data, varied_in(config, name, config.points))
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:
@@ -146,17 +173,51 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         ascending: three outliers and the bulk ±γ, each d_K − 1 times; ``trace`` (s,); ``zeta``
         (s,); ``lower`` and ``upper`` (s,), the bounds on all outliers; ``largest_lower`` and
         ``largest_upper`` (s,), those on the largest eigenvalue; ``condition_number`` and its lower
-        bound ``condition_bound`` (s,), infinite for a singular Hessian.
+        bound ``condition_bound`` (s,), infinite for a singular Hessian. Of the draws ``small_norm``
+        and ``draws/<sweep>/varied`` (t,), and (N, t) each: ``bulk``, that is |γ|, ``largest``, the
+        largest eigenvalue, ``condition_number`` and ``condition_bound``.
     """
     arrays: Arrays = {
         "sweep": np.array(SWEEPS),
         "key_dimension": np.array(config.key_dimension),
         "massive_activation": np.array(config.massive_activation),
+        "small_norm": np.array(config.small_norm),
     }
     for name in SWEEPS:
-        rows = [_exact(network) for network in sweep(config, name, networks)]
+        rows = [_exact(network) for network in _own_sweep(config, name, networks)]
         arrays |= stacked(rows, f"{name}/")
+        arrays |= _draws(config, name, networks["x"].shape)
     return arrays
+
+
+def _draws(config: Config, name: str, shape: tuple[int, ...]) -> Arrays:
+    """One sweep of other networks, on sequences and targets of normal numbers of that shape."""
+    varied = varied_in(config, name, config.draw_points)
+    if name in ("query_key", "value") and varied[0] < config.small_norm < varied[-1]:
+        varied = np.union1d(varied, [config.small_norm])
+    draws = []
+    for number in range(config.draws):
+        numbers = generator(config.seed, f"sequences of draw {number}")
+        tokens = torch.randn(2, *shape, generator=numbers, dtype=torch.float64).numpy()
+        data = dict(zip("xy", tokens, strict=True))
+        networks = sweep(config, name, data, varied, f"weights of draw {number}")
+        draws.append(stacked([_summary(network) for network in networks]))
+    return {f"draws/{name}/varied": varied} | stacked(draws, f"draws/{name}/")
+
+
+def _summary(network: Network) -> Arrays:
+    """Bulk, largest eigenvalue and condition of one network, by the closed form."""
+    query, key = network.w_query, network.w_key
+    coefficients = cf.attention_coefficients(
+        network.w_value, query, key, network.x, network.y, score_bias=network.score_bias
+    )
+    values = cf.attention_spectrum(coefficients, query, key).values.numpy()
+    return {
+        "bulk": coefficients.gamma.abs().numpy(),
+        "largest": values.max(),
+        "condition_number": _condition_number(values),
+        "condition_bound": cf.condition_number_bound(coefficients, query, key).numpy(),
+    }
 
 
 def _exact(network: Network) -> Arrays:
@@ -210,7 +271,7 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
     index = _spread(np.arange(config.points), config.numeric_points)
     dense_index = _spread(index, config.dense_points)
     for name in SWEEPS:
-        chosen = list(sweep(config, name, networks))
+        chosen = list(_own_sweep(config, name, networks))
         found = [cv.distinct_eigenvalues(_hessian(chosen[i]), seed=config.seed) for i in index]
         groups = max(len(each.values) for each in found)
         values, repeated = (

@@ -13,6 +13,9 @@ from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.attention.attention_sinks.reading import Reading
 
 SMALL: dict[str, Any] = {"markersize": 3}
+# Outliers closer than this share of the largest are a group, which stand beside each other, this
+# much of the distance of two sinks apart.
+GROUPED, WIDE = 0.015, 0.06
 
 
 def _draw_bulk(axes: Axes, reading: Reading) -> None:
@@ -34,17 +37,27 @@ def _draw_bulk(axes: Axes, reading: Reading) -> None:
     axes.set_ylim(-1.1 * top, 1.6 * top)
 
 
+def _beside(values: np.ndarray) -> np.ndarray:
+    """Where ascending values stand so that those of a group stand beside each other, from 0."""
+    groups = np.split(values, np.flatnonzero(np.diff(values) > GROUPED * values[-1]) + 1)
+    return np.concatenate([WIDE * (np.arange(len(one)) - (len(one) - 1) / 2) for one in groups])
+
+
 def _draw_outliers(axes: Axes, reading: Reading) -> None:
+    """The sinks stand at equal distances, which leaves each eigenvalue its own mark."""
     largest, attention = reading.largest_outliers, reading.attention
     colour = style.COLOURS["outlier 1"]
-    look = style.NUMERIC | SMALL | {"color": colour}
-    share = f"largest {float(reading['outlier_share']):.0%} of the outliers"
-    axes.plot(attention, largest[:, 0], label=share, **look)
-    axes.plot(attention, largest[:, 1:], **look)
+    look = style.NUMERIC | {"color": colour, "markersize": 2.2, "markeredgewidth": 0, "alpha": 0.9}
+    places = np.arange(len(attention))
+    label = f"largest {float(reading['outlier_share']):.0%} of the outliers, each"
+    for place, spectrum in zip(places, largest, strict=True):
+        axes.plot(place + _beside(spectrum), spectrum, label=label, **look)
+        label = ""
     axes.plot(
-        attention, largest.mean(axis=1), color=style.BLACK, linestyle="--", linewidth=1.0,
-        label="their mean",
+        places, largest.mean(axis=1), color=style.BLACK, linestyle="--", linewidth=1.0,
+        label="their mean", zorder=1,
     )  # fmt: skip
+    axes.set_xticks(places, [f"{one:.2f}" for one in attention])
     axes.set_ylim(0, 1.3 * largest.max())
     axes.set_ylabel("outlier eigenvalues")
     axes.legend(loc="upper left", handlelength=1.6, borderaxespad=0.2)
@@ -103,16 +116,18 @@ def caption(reading: Reading) -> str:
     errors = reading.bulk_error[reading.resolved]
     largest = f"at most {errors.max():.1e}" if errors.size else "unknown, as rounding hides it"
     return (
-        f"Eigenvalues of a self-attention layer with vector tokens ({p} parameters) against the "
+        "The stronger the attention sink, the smaller the bulk and the larger the outliers, with "
+        f"vector tokens too. Eigenvalues of a self-attention layer ({p} parameters) against the "
         "strength of an attention sink, a bias on the scores of the first token. (a) The bulk: "
         f"{2 * d} values, each occurring {copies} times; "
         "lines: closed form (± the singular values of the loss's derivative by the product of "
         "query and key weights), points: numerical eigenvalues that repeat. (b) The largest of "
-        f"those that do not; for small query and key weights they stand in groups of {d}, one for "
-        "each output entry. "
+        f"those that do not, each with its own mark: for small query and key weights in groups of "
+        f"{d}, one for each output entry, which are drawn beside each other. "
         f"From an attention of {weak:.2f} to one of {strong:.2f} the mean magnitude of the bulk "
         f"goes from {bulk[0]:.2g} to {bulk[-1]:.2g}, the mean of the outliers shown from "
         f"{mean[0]:.2g} to {mean[-1]:.2g}. (c) The same for {len(reading['replicate_bulk'])} "
         "other networks, each with another token as the sink. (d) Largest error of the bulk's "
-        f"closed form, relative to the largest eigenvalue: {largest} (dashed: {EXACT:.0e})."
+        f"closed form, relative to the largest eigenvalue: {largest} (dashed: {EXACT:.0e}); it "
+        "falls below the rounding of one number where the bulk is as small beside the largest."
     )

@@ -3,13 +3,14 @@
 import numpy as np
 
 from hessian_spectra.agreement import distinct_error
-from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
 from hessian_spectra.results import StudyArrays
 
 # Shares of the largest eigenvalue: two that are closer than the first are equal but for rounding,
 # two that are further apart than the second are not, and a bulk below the third is too small to be
 # told from outliers that go to zero with it.
 EQUAL, APART, FAINT = 1e-13, 1e-9, 1e-6
+NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 
 
 class Reading(StudyArrays):
@@ -72,21 +73,6 @@ class Reading(StudyArrays):
         return errors
 
     @property
-    def mean_bulk(self) -> np.ndarray:
-        """Mean magnitude of the numerical eigenvalues that repeat, ``(n,)``; elsewhere of theory's.
-
-        Raises:
-            NothingToMeasure: the bulk is zero at the first sink.
-        """
-        found = np.abs(self["numeric_bulk"]).mean(axis=1)
-        chosen = self._chosen(self.repeats)
-        for sink in np.flatnonzero(self.resolved):
-            found[sink] = np.abs(chosen[sink]).mean()
-        if found[0] == 0:
-            raise NothingToMeasure("in this configuration the bulk is zero without a sink")
-        return found
-
-    @property
     def largest_outliers(self) -> np.ndarray:
         """The largest share of the eigenvalues that do not repeat, ascending, ``(n, c)``.
 
@@ -95,3 +81,31 @@ class Reading(StudyArrays):
         single = self._chosen(~self.repeats | ~self.resolved[:, None])
         count = max(1, round(float(self["outlier_share"]) * min(map(len, single))))
         return np.array([row[-count:] for row in single])
+
+    def draw_bulk(self, place: int) -> np.ndarray:
+        """The mean magnitude of the draws' bulk at one pair of norms, ``(2, N)``.
+
+        Without and with the largest sink.
+
+        Raises:
+            NothingToMeasure: all of them are zero.
+        """
+        bulk = self["draw_bulk"][place]
+        if not bulk.any():
+            raise NothingToMeasure("in this configuration the draws have no bulk but zeros")
+        return np.asarray(bulk.T)
+
+    def share_that_grows(self, place: int) -> Estimate:
+        """The share of the draws whose largest eigenvalue a sink raises, at one pair of norms.
+
+        Eigenvalues are known to within their residuals. Draws of which that leaves it open are
+        among those that are raised at the upper end of the interval, and not at the lower.
+        """
+        without, with_sink = self["draw_largest"][place].T
+        margin = self["draw_residual"][place].sum(axis=1)
+        number = len(margin)
+        share, surely, perhaps = (
+            wilson(float(np.mean(with_sink - without > least)), number, NORMAL)
+            for least in (0.0, margin, -margin)
+        )
+        return Estimate(share.value, surely.low, perhaps.high)

@@ -4,9 +4,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most, within
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most
 from hessian_spectra.ledger.claims import Case, Claims, Print, over
 from hessian_spectra.studies.correlations.norm_correlation.reading import LAST, Reading
+from hessian_spectra.studies.correlations.norm_correlation.texts import (
+    BY_THE_SUM,
+    COMMON_FACTOR,
+    FEW_INPUTS,
+    MIRRORED,
+    NOTHING_TO_COMPARE,
+    ONE_OF_MANY,
+    PROPORTIONAL,
+    SAMPLED_INPUTS,
+    SEVERAL_TERMS,
+    TWO_OF_A_KIND,
+)
 from hessian_spectra.studies.correlations.reading import (
     ACTIVATIONS,
     NORMS,
@@ -17,10 +29,16 @@ from hessian_spectra.studies.correlations.reading import (
 
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
 DEEP = "section 4.2; {artifact}"
+SHOWN = "{artifact}, shown without a statement"
+CARRIED_OVER = f"{SHOWN}; section 4.2 says it of linear networks"
 
 POSITIVE = at_least(0.0, "the sign; chance rarely puts the whole interval on one side of 0")
 TAKEN = "a correlation of 0.5 is taken as strong; the paper gives no number"
 STRONGLY = at_least(0.5, TAKEN, source="'strongly' is taken as 0.5")
+NEGATIVE = replace(POSITIVE, relation="<=")
+OF_LINEAR = replace(POSITIVE, source="what the paper says of linear networks")
+NOT_OF_LINEAR = replace(OF_LINEAR, relation="<=")
+UNSAID = "The paper does not say that it carries over."
 WEAKLY = replace(STRONGLY, relation="<=")
 WELL = at_least(0.5, TAKEN, source="'well' is taken as 0.5")
 AGAINST_SP = replace(POSITIVE, source="what the sentence must mean, since it sets μP against SP")
@@ -30,73 +48,15 @@ SECOND_IN_PRINT = Print(
     lambda reading, **_: _lead(reading, "mup", "trained", layer=2),
 )
 
-BY_THE_SUM = (
-    "The sharpness is nearly the sum of both squared spectral norms (study {study of Appendix "
-    "D.3.3}), so it goes with the matrix whose norm varies more from network to network. Gradient "
-    "descent in small steps keeps W_2ᵀW_2/r_2 − W_1W_1ᵀ/r_1 as it was, r_l the layers' relative "
-    "rates: what varies more is, after training too, the matrix with the larger entries at "
-    "initialisation, and under μP the same one learns faster. That is the first matrix where D is "
-    "well below the width. The mean over D depends on the sizes that are taken."
-)
-TWO_OF_A_KIND = (
-    "Two matrices of similar magnitude have a similar part in the sharpness, which is nearly the "
-    "sum of their squared spectral norms (study {study of Appendix D.3.3}) even before training. A "
-    "term of a sum of two that vary independently and alike correlates with it by about 1/√2, so "
-    "neither norm is without correlation. Where no D comes near the width, the matrices are not "
-    "alike yet at the largest, and the larger one drives."
-)
-SAMPLED_INPUTS = (
-    "Two matrices that vary alike would each correlate by about 1/√2. The first one's part in the "
-    "sharpness is λ_max(W_1 S W_1ᵀ), with the second moments S of the inputs, and departs from "
-    "σ_max²(W_1) as D ceases to be small beside the number of samples; the second one's is "
-    "σ_max²(W_2) λ_max(S), so that its norm keeps its correlation."
-)
-NOTHING_TO_COMPARE = (
-    "Where no D comes near the width, the first matrix has the larger entries, and leads, at every "
-    "D that is compared."
-)
-PROPORTIONAL = (
-    "All singular values of a weight matrix with D well below the width are of similar size, and "
-    "its nuclear norm is then nearly proportional to its Frobenius norm: the two correlations are "
-    "nearly one, and what is between them is within the interval."
-)
-ONE_OF_MANY = (
-    "The squared spectral norm is one of the D squared singular values whose sum, the squared "
-    "Frobenius norm, makes up the trace: its part in it, and its correlation, fall with D."
-)
-MIRRORED = (
-    "Under NTP all entries are drawn alike, so the network read backwards, W_Bᵀ, ..., W_1ᵀ, is as "
-    "likely: the products without the first and without the last matrix have the same "
-    "distribution and the same part in the Gauss-Newton matrix, and neither can lead."
-)
-SEVERAL_TERMS = (
-    "The sharpness adds up the terms of all layers. Under μP that of the last one exceeds the "
-    "others by about width over D. Under NTP, and under SP with D > 1, several terms are of "
-    "similar size, and the norm behind one of them goes with a part of the sharpness only."
-)
-COMMON_FACTOR = (
-    "The sharpness adds up a term for each layer, the squared norms of what stands before and "
-    "after it multiplied. Under SP with D = 1 the terms of all layers but the first are of similar "
-    "size and hold the norm of W_1 as a factor: in deep networks that common factor goes with "
-    "their sum better than the last layer's term, which is one among many. The products without a "
-    "middle matrix are scalars here and not what its term is made of. Under NTP, too, many terms "
-    "share each norm."
-)
-
 
 def _words(reading: Reading) -> dict[str, Any]:
     """Fields of all texts: what the networks are and what is studied of them."""
-    nouns = {
-        "matrices": "a single matrix",
-        "products": "a product of all matrices but one",
-        "alignments": "an alignment",
-    }
     return {
         **{name: str(reading[name]) for name in ("activation", "target")},
         "size": f"D = K = {reading.fixed}",
-        "noun": nouns[reading.groups[0]],
         "norms": " or ".join(NORMS[name] for name in reading.norms),
-        "paired": "interval: paired bootstrap over the networks",
+        "highlighted": NORMS[reading.highlighted],
+        "paired": "interval: paired bootstrap over teachers and networks",
     }
 
 
@@ -129,6 +89,15 @@ def spectral_most(reading: Reading, parametrisation: str, time: str) -> Estimate
     """
     two_layers = reading.two_layers("matrices", target=None)
     return two_layers.mean("best_norm_lead", parametrisation, time, norm="spectral")
+
+
+@figures(4).correlation("section 4.2", POSITIVE, each=each_one)
+def most_prominent_trained(reading: Reading, parametrisation: str) -> Estimate:
+    """{parametrisation}: the effect is most prominent in trained networks. Statistic: by how much
+    the lead of the spectral norm over the other norms grows in training, mean over D > 1; {paired}
+    """
+    two_layers = reading.two_layers("matrices")
+    return two_layers.mean("best_norm_growth", parametrisation, "trained", norm="spectral")
 
 
 @figures(4).correlation(INITIALISATION, POSITIVE, each=each_one)
@@ -215,6 +184,24 @@ def alignment_where_similar(reading: Reading, parametrisation: str) -> Estimate:
     return two_layers.mean("group_lead", parametrisation, "initialisation", "similar matrices")
 
 
+def _uneven(reading: Reading) -> Iterator[Case]:
+    """Under NTP all entries are of similar magnitude at every D."""
+    yield from (case for case in at_both_times(reading) if case["parametrisation"] != "ntp")
+
+
+@figures(15).correlation(
+    f"{INITIALISATION}; {{artifact}}", NEGATIVE, otherwise=TWO_OF_A_KIND, each=_uneven
+)
+def alignment_rises(reading: Reading, parametrisation: str, time: str) -> Estimate:
+    """{parametrisation}, {time}: the sharpness correlates more with the alignment of both matrices
+    where they begin with entries of similar magnitude (large D) than where the first has the larger
+    ones (small D). Statistic: r of the absolute {highlighted} alignment, mean over the D at which
+    the entries of W_1 are more than 1.5 times larger, less the mean over the other D; {paired}
+    """
+    of = "best_correlation", parametrisation, time, "larger less similar"
+    return reading.two_layers("alignments").mean(*of, norm=reading.highlighted)
+
+
 def _of_other_norms(reading: Reading) -> Iterator[Case]:
     cases = over("norm", "parametrisation", "time")(reading)
     yield from (case for case in cases if case["norm"] != "frobenius")
@@ -236,16 +223,21 @@ def frobenius_over(reading: Reading, norm: str, parametrisation: str, time: str)
     )
 
 
-@figures(16).correlation("section 4.2, last paragraph", at_most(0.25, "the range in print"))
-def spectral_between(reading: Reading) -> Estimate:
+@figures(16).correlation(
+    "section 4.2, last paragraph",
+    at_most(0.25, "the range in print"),
+    otherwise=FEW_INPUTS,
+    each=over("time"),
+)
+def spectral_between(reading: Reading, time: str) -> Estimate:
     """In ReLU networks the squared spectral norm of the first matrix correlates with the sharpness
-    by 0.25 to 0.75. Statistic: distance from 0.5 of r, mean over D, largest over parametrisations
-    and times
+    by 0.25 to 0.75, at every D, {time}. Statistic: distance from 0.5 of r, largest over D and
+    parametrisations; interval: bootstrap over teachers and networks where it is largest
     """
     if reading.activation != "relu":
         raise NothingToMeasure("this configuration has no ReLU networks")
-    mean, cases = reading.two_layers("matrices").mean, at_both_times(reading)
-    found = [mean("correlation", **case, layer=1, norm="spectral") for case in cases]
+    along, of = reading.two_layers("matrices").along_positions, {"layer": 1, "norm": "spectral"}
+    found = along("correlation", *reading.parametrisations, time=time, **of)
     return max(distance_from(0.5, r) for r in found)
 
 
@@ -264,6 +256,12 @@ def _where_one_leads(reading: Reading) -> Iterator[Case]:
             yield case
 
 
+def _where_the_text_is_silent(reading: Reading) -> Iterator[Case]:
+    named = list(_where_one_leads(reading))
+    yield from (case for case in at_both_times(reading) if case not in named)
+
+
+@figures(21).correlation(CARRIED_OVER, OF_LINEAR, otherwise=UNSAID, each=_where_one_leads)
 @figures(17, 18).correlation(
     DEEP,
     POSITIVE,
@@ -273,19 +271,69 @@ def _where_one_leads(reading: Reading) -> Iterator[Case]:
 def last_most(reading: Reading, parametrisation: str, time: str) -> Estimate:
     """Deep {activation} networks, {size}, {parametrisation}, {time}: of the products of all
     matrices but one that without the last correlates most with the sharpness. Statistic: its r less
-    the largest other, squared spectral norms, mean over the depths; {paired}
+    the largest other, squared {norms} norms, mean over the depths; {paired}
     """
-    return reading.deep("products").mean("last_lead", parametrisation, time, norm="spectral")
+    norm = reading.highlighted
+    return reading.deep("products").mean("last_lead", parametrisation, time, norm=norm)
 
 
-@figures(17, 18).correlation("{artifact}", WELL, otherwise=SEVERAL_TERMS, each=each_one)
+@figures(18).correlation(
+    "section 4.2, with larger inputs the effect persists under μP",
+    NEGATIVE,
+    otherwise="The text names μP alone; that it is so under no other is our reading.",
+    each=_where_the_text_is_silent,
+)
+def last_most_no_more(reading: Reading, parametrisation: str, time: str) -> Estimate:
+    """Deep {activation} networks, {size}, {parametrisation}, {time}: with larger inputs the effect
+    persists under μP, so that under the others the product without the last matrix does not
+    correlate most. Statistic: its r less the largest other, squared {norms} norms, mean over the
+    depths; {paired}
+    """
+    return last_most(reading, parametrisation, time)
+
+
+@figures(17, 18).correlation("section 4.2", POSITIVE, each=each_one, otherwise=SEVERAL_TERMS)
+def last_most_near_convergence(reading: Reading, parametrisation: str) -> Estimate:
+    """Deep {activation} networks, {size}, {parametrisation}: the product without the last matrix
+    leads the others most near convergence. Statistic: by how much its lead grows in training,
+    squared {norms} norms, mean over the depths; {paired}
+    """
+    norm = reading.highlighted
+    return reading.deep("products").mean("last_growth", parametrisation, "trained", norm=norm)
+
+
+def _smallest_of_last(reading: Reading, *parametrisations: str) -> Estimate:
+    """The r of the product without the last matrix after training, where it is smallest."""
+    along = reading.deep("products").along_positions
+    return min(along("correlation", *parametrisations, time="trained", layer=LAST, norm="spectral"))
+
+
+@figures(17).correlation("{artifact}", WELL, otherwise=SEVERAL_TERMS, each=each_one)
 def last_well(reading: Reading, parametrisation: str) -> Estimate:
     """Deep {activation} networks, {size}, {parametrisation}, after training: the squared norm of
     the product without the last matrix correlates well with the sharpness at every depth.
     Statistic: r at the depth where it is smallest
     """
-    along = reading.deep("products").along_positions
-    return min(along("correlation", parametrisation, time="trained", layer=LAST, norm="spectral"))
+    return _smallest_of_last(reading, parametrisation)
+
+
+@figures(18).correlation(
+    DEEP,
+    WELL,
+    printed=Print(
+        "The caption: they correlate well across model parametrisations; the text has the effect "
+        "partially persist at larger sizes under μP",
+        lambda reading: _smallest_of_last(reading, *reading.parametrisations),
+    ),
+    otherwise=SEVERAL_TERMS,
+)
+def last_well_under_mup(reading: Reading) -> Estimate:
+    """Deep {activation} networks, {size}, after training: under μP, and not under all
+    parametrisations, the squared norm of the product without the last matrix correlates well with
+    the sharpness at every depth. Statistic: r at the depth where it is smallest; of the print, at
+    the depth and under the parametrisation
+    """
+    return _smallest_of_last(reading, "mup")
 
 
 @figures(17).correlation("{artifact}", POSITIVE, otherwise=MIRRORED)
@@ -298,9 +346,11 @@ def last_most_everywhere(reading: Reading) -> Estimate:
     return min(along("last_lead", *reading.parametrisations, time="trained", norm="spectral"))
 
 
+@figures(22).correlation(CARRIED_OVER, NOT_OF_LINEAR, otherwise=UNSAID, each=_where_one_leads)
+@figures(20).correlation(SHOWN, NEGATIVE, otherwise=UNSAID, each=_where_the_text_is_silent)
 @figures(19, 20).correlation(
     DEEP,
-    replace(POSITIVE, relation="<="),
+    NEGATIVE,
     otherwise=lambda case: "" if case["parametrisation"] == "mup" else COMMON_FACTOR,
     each=_where_one_leads,
 )
@@ -310,23 +360,3 @@ def products_more(reading: Reading, parametrisation: str, time: str) -> Estimate
     less best r of a product, squared {norms} norms, mean over the depths beyond 2; {paired}
     """
     return reading.deep("matrices", "products").mean("group_lead", parametrisation, time)
-
-
-@figures(19, 20).identity(
-    "section 4.2", within(1e-9, "float64: only the order of summation differs")
-)
-def equivalent_at_two_layers(reading: Reading) -> float:
-    """In a two-layer network single matrices and products of all but one are the same quantities.
-    Statistic: largest difference of their correlations
-    """
-    return reading.deep("matrices", "products", target=None).two_layer_difference()
-
-
-@figures(21, 22).correlation("{artifact}", POSITIVE, each=at_both_times)
-def correlates(reading: Reading, parametrisation: str, time: str) -> Estimate:
-    """Deep {activation} networks, {size}, {parametrisation}, {time}: the squared norm of {noun}
-    correlates with the sharpness. Statistic: r of the best one, mean over the depths; interval:
-    bootstrap over the networks, corrected for taking the best
-    """
-    norm = reading.highlighted
-    return reading.deep().mean("best_correlation", parametrisation, time, norm=norm)

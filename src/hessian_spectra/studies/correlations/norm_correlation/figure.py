@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
-from hessian_spectra.drawing import style
-from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.drawing import curves, style
 from hessian_spectra.studies.correlations import drawing
 from hessian_spectra.studies.correlations.norm_correlation.reading import LAST, Line, Reading
 from hessian_spectra.studies.correlations.reading import NORMS, PARAMETRISATIONS, TIMES
@@ -52,15 +51,23 @@ def _series(reading: Reading) -> list[_Series]:
     if reading.along == "depth":
         return _by_layer(reading, symbol)
     looks = zip(reading.layers, cycle(LAYER_LINES), cycle(LAYER_MARKERS), strict=False)
+    # What is drawn last and thick hides beneath no other.
+    norms = sorted(reading.norms, key=lambda norm: norm == reading.highlighted)
+    widths = [1.8 if norm == reading.highlighted else 0.9 for norm in norms]
     return [
         _Series(
             f"{symbol.format(layer)}, {NORMS[norm]}" if symbol else f"{NORMS[norm]} alignment",
             layer,
             norm,
-            {"color": COLOURS[norm], "linestyle": line, "marker": marker if layer else "D"},
+            {
+                "color": COLOURS[norm],
+                "linestyle": line,
+                "marker": marker if layer else "D",
+                "linewidth": width,
+            },
         )
         for layer, line, marker in looks
-        for norm in reading.norms
+        for norm, width in zip(norms, widths, strict=True)
     ]
 
 
@@ -84,7 +91,7 @@ def _plot(
         axes.vlines(x + aside, low, high, color=look["color"], linewidth=1.0)
     elif len(x):
         # A hundred markers would be a smear.
-        markers = {"markersize": 3.2 if len(x) <= 25 else 0.0, "linewidth": 1.1}
+        markers = {"markersize": 3.2 if len(x) <= drawing.MARKED else 0.0, "linewidth": 1.1}
         axes.plot(x, value, **(markers | look))
         axes.fill_between(x, low, high, color=look["color"], alpha=0.13, linewidth=0)
 
@@ -98,6 +105,9 @@ def _correlations(axes: Axes, reading: Reading, parametrisation: str, time: str)
         line = Line(*(numbers[shown] for numbers in line))
         aside = 0.09 * (number - (len(lines) - 1) / 2)
         _plot(axes, reading, line, aside, {"markersize": 3.8, "linewidth": 0.8}, **look)
+        if time == "trained":
+            x = line.position + aside * (reading.along == "depth")
+            drawing.mark_unfinished(axes, reading, parametrisation, x, line, look)
     axes.axhline(0, color=style.BLACK, linewidth=0.6)
 
 
@@ -116,6 +126,10 @@ def _lead(reading: Reading) -> tuple[str, dict[str, str], str]:
 def _differences(axes: Axes, reading: Reading, parametrisation: str) -> None:
     statistic, of, _ = _lead(reading)
     for time in reading.times:
+        if int(reading["teachers"]) > 1:
+            look = {"color": TIME_LOOKS[time]["color"], "linewidth": 0.4, "alpha": 0.5}
+            x = reading["position"] + SIDES[time] * (reading.along == "depth")
+            axes.plot(x, reading.each_teacher(statistic, parametrisation, time, **of).T, **look)
         line = reading.line(statistic, parametrisation, time, **of)
         _plot(axes, reading, line, SIDES[time], {"markersize": 4.0}, **TIME_LOOKS[time])
     axes.axhline(0, color=style.BLACK, linewidth=0.6)
@@ -136,6 +150,7 @@ def draw(reading: Reading) -> Figure:
             axes.set_ylim(drawing.foot(reading, lowest, TOP, room=0.03), TOP)
             axes.yaxis.set_major_locator(MultipleLocator(0.5))
             style.letter(axes, f"({next(letters)}) {PARAMETRISATIONS[name]}, {TIMES[time]}")
+        curves.main(at_times[-1])
         _differences(difference, reading, name)
         style.letter(difference, f"({next(letters)}) {PARAMETRISATIONS[name]}, difference of $r$")
         at_times[0].set_ylabel("correlation $r$")
@@ -149,32 +164,19 @@ def draw(reading: Reading) -> Figure:
     looks = {series.label: {"markersize": 4.0} | series.look for series in _series(reading)}
     looks |= {f"difference {TIMES[t]}": {"markersize": 4} | TIME_LOOKS[t] for t in reading.times}
     handles: list[Any] = [Line2D([], [], label=label, **look) for label, look in looks.items()]
-    handles += drawing.outcome_handles(reading)
+    handles += drawing.unfinished_handles(reading) + drawing.outcome_handles(reading)
     figure.legend(handles=handles, loc="outside upper center", ncols=4, columnspacing=1.2)
     return figure
 
 
-def _mean_text(reading: Reading, parametrisation: str, time: str) -> str:
-    """The right column's mean over the positions; empty if it is defined at none."""
-    statistic, of, _ = _lead(reading)
-    try:
-        value, low, high = reading.mean(statistic, parametrisation, time, **of)
-    except NothingToMeasure:
-        return ""
-    name = PARAMETRISATIONS[parametrisation]
-    return f"{name} {TIMES[time]} {value:+.2f} [{low:+.2f}, {high:+.2f}]"
-
-
 def caption(reading: Reading) -> str:
-    """What is drawn, of how many networks, and the mean lead with its interval."""
-    _, _, lead = _lead(reading)
-    plain = lead.replace("$", "").replace(r"\widehat{W}", "Ŵ").replace("_{B}", "_B")
+    """What is drawn, how to read it, and of how many networks."""
+    lead = _lead(reading)[2].replace("$", "").replace(r"\widehat{W}", "Ŵ").replace("_{B}", "_B")
     level = f"{100 * float(reading['confidence']):g} %"
-    means = [_mean_text(reading, n, t) for n in reading.parametrisations for t in reading.times]
     return (
-        f"Pearson's correlation of the {reading['target']} with {WHAT[reading.groups[0]]}, over "
-        f"{drawing.networks(reading)}; {drawing.setting(reading)}. Bands and bars: {level} BCa "
-        f"intervals of {int(reading['resamples'])} bootstrap resamples of the networks, "
-        f"paired in the right column. Mean of the right column ({plain}) over the horizontal axis: "
-        f"{'; '.join(filter(None, means)) or 'not defined'}. {drawing.outcome_text(reading)}"
+        f"Which matrices and norms go with the {reading['target']}: Pearson's correlation with "
+        f"{WHAT[reading.groups[0]]}, and in the right column {lead}. Bands and bars: {level} BCa "
+        f"intervals of {int(reading['resamples'])} bootstrap resamples of teachers and networks, "
+        "paired in the right column, where thin lines are single teachers. "
+        f"{drawing.networks(reading)}; {drawing.setting(reading)}. {drawing.outcome_text(reading)}"
     )

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.studies.correlations.norm_correlation.regions import SIMILAR
 from hessian_spectra.studies.correlations.reading import EnsembleReading
 
-# Up to this ratio of their entries two matrices count as initialised with similar magnitude.
-SIMILAR = 1.5
 # Stands for the last layer of each depth.
 LAST = -1
 COMPARED = {"norm": "norms", "group": "groups of factors", "lead": "factors"}  # by a part of a name
@@ -77,17 +76,23 @@ class Reading(EnsembleReading):
         # The first group comes first, in the order of its layers.
         return np.asarray(np.searchsorted(self.layers, wanted))
 
-    def _statistic(
-        self, name: str, parametrisation: str, time: str, layer: int | None = None, **norms: str
-    ) -> np.ndarray:
-        """A statistic and the ends of its interval at each position or, of a mean, each region."""
-        index: list[Any] = [
+    def _index(
+        self, parametrisation: str, time: str, layer: int | None, norms: dict[str, str]
+    ) -> list[Any]:
+        return [
             self.place("parametrisation", parametrisation),
-            np.arange(self[name].shape[1]),
+            np.arange(len(self["position"])),
             self.place("time", time),
             *([] if layer is None else [self._factor(layer)]),
             *(self.place("norm", norm) for norm in norms.values()),
         ]
+
+    def _statistic(
+        self, name: str, parametrisation: str, time: str, layer: int | None = None, **norms: str
+    ) -> np.ndarray:
+        """A statistic and the ends of its interval at each position or, of a mean, each region."""
+        index = self._index(parametrisation, time, layer, norms)
+        index[1] = np.arange(self[name].shape[1])
         return np.stack([self[name + suffix][tuple(index)] for suffix in ("", "_low", "_high")])
 
     def line(self, statistic: str, parametrisation: str, time: str, **of: Any) -> Line:
@@ -104,12 +109,19 @@ class Reading(EnsembleReading):
         defined = np.isfinite(found[0])
         return Line(self["position"][defined], *found[:, defined])
 
+    def each_teacher(self, lead: str, parametrisation: str, time: str, **norm: str) -> np.ndarray:
+        """A lead over the networks of each teacher alone, ``(T, x)``."""
+        index = self._index(parametrisation, time, None, norm)
+        return np.asarray(self[f"each_{lead}"][(slice(None), *index)])
+
     def along_positions(self, statistic: str, *cases: str, time: str, **of: Any) -> list[Estimate]:
         """A statistic at all positions where it is defined, under some parametrisations."""
         lines = [self.line(statistic, name, time, **of) for name in cases]
         found = [Estimate(*map(float, each)) for _, *line in lines for each in np.transpose(line)]
         if not found:
             raise self._undefined(statistic)
+        for name in cases:
+            self.require_finished(name, time)
         return found
 
     def mean(
@@ -122,6 +134,7 @@ class Reading(EnsembleReading):
                 of two norms of one vector.
         """
         self._require_region(parametrisation, region)
+        self.require_finished(parametrisation, time)
         found = self._statistic(f"mean_{statistic}", parametrisation, time, **of)
         mean = Estimate(*found[:, self.place("region", region)].tolist())
         if not np.isfinite(mean.value):
@@ -148,14 +161,3 @@ class Reading(EnsembleReading):
         """The mean correlation of the first group's best factor, by each norm."""
         of = "best_correlation", parametrisation, time, region
         return [self.mean(*of, norm=norm) for norm in self.norms]
-
-    def two_layer_difference(self) -> float:
-        """How far r of a matrix and r of the product without the other are apart at depth 2."""
-        r = self["correlation"][:, self.place("position", 2)]
-        matrices, products = (
-            r[:, :, self["group"] == group][:, :, :2] for group in ("matrices", "products")
-        )
-        errors = np.abs(matrices - products[:, :, ::-1])
-        if not np.isfinite(errors).any():
-            raise NothingToMeasure("this configuration has no correlations at depth 2")
-        return float(np.nanmax(errors))

@@ -5,9 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.studies.correlations.reading import wilson
 
 ASSUMED = "orthogonal-decorrelated"  # the theorem's case
 # Jittered spectra that come at least as close, in at most this share of them: hardly chance.
@@ -15,6 +14,20 @@ LEVEL = 0.05
 CONFIDENCE = 2.5758  # standard deviations: 99 %
 FLAT = "this configuration has no network with a Hessian other than zero"
 ONE_PAIR = "this configuration has no network with two pairs of eigenvalues"
+
+
+def median(values: np.ndarray) -> Estimate:
+    """The median of values ``(k,)``, between two of them in order (99 %).
+
+    Example:
+        >>> median(np.array([3.0, 1.0, 2.0]))
+        Estimate(value=2.0, low=1.0, high=3.0)
+    """
+    ordered = np.sort(values)
+    half_width = CONFIDENCE * math.sqrt(len(ordered)) / 2
+    low = max(math.floor(len(ordered) / 2 - half_width), 0)
+    high = min(math.ceil(len(ordered) / 2 + half_width), len(ordered) - 1)
+    return Estimate(float(np.median(ordered)), float(ordered[low]), float(ordered[high]))
 
 
 class Reading(StudyArrays):
@@ -132,21 +145,21 @@ class Reading(StudyArrays):
         """The largest of errors ``(P, N)`` over the network's largest eigenvalue, if it has one."""
         return float(np.max(errors / np.where(self.curved, self["largest"], 1.0)))
 
-    def median_ratio(self) -> Estimate:
-        """The median ratio of the two distances, between two of the ordered ratios (99 %)."""
-        ratios = np.sort(self.ratios)
-        half_width = CONFIDENCE * math.sqrt(len(ratios)) / 2
-        low = max(math.floor(len(ratios) / 2 - half_width), 0)
-        high = min(math.ceil(len(ratios) / 2 + half_width), len(ratios) - 1)
-        return Estimate(float(np.median(ratios)), float(ratios[low]), float(ratios[high]))
+    def furthest(self, yardstick: str) -> Estimate:
+        """The median of the smallest distance, at the point where it is largest.
 
-    def furthest(self) -> float:
-        """The median of the smallest distance over tr(H)/D, at the point where it is largest."""
+        Args:
+            yardstick: what it is divided by, ``target``, that is tr(H)/D, or ``mean``, the mean
+                eigenvalue.
+
+        Raises:
+            NothingToMeasure: all Hessians are zero.
+        """
         if not self.curved.any():
             raise NothingToMeasure(FLAT)
-        distance, target = self.numerics["distance"][..., 0], self.numerics["target"]
-        rows = zip(distance, target, self.curved, strict=True)
-        return float(max(np.median(d[some] / t[some]) for d, t, some in rows if some.any()))
+        distance, unit = self.numerics["distance"][..., 0], self.numerics[yardstick]
+        rows = zip(distance, unit, self.curved, strict=True)
+        return max(median(d[some] / u[some]) for d, u, some in rows if some.any())
 
     def share_beyond_chance(self) -> Estimate:
         """The share of networks whose best pair is beyond chance, with Wilson's 99 % interval."""

@@ -99,6 +99,8 @@ def caption(reading: Reading) -> str:
         ]
         parts.append(f"{TIMES[time]} {'; '.join(texts)}")
     return (
+        "The sharpness is about the sum of the layers' terms, and the largest of them may be half "
+        "of it. "
         f"The sharpness of {drawing.networks(reading)} ({drawing.setting(reading)}) over the "
         "largest of the layers' terms σ_max²(left product) σ_max²(right product), which D.3.3 "
         "derives from a block-diagonal Hessian, and over their sum, the largest eigenvalue of the "

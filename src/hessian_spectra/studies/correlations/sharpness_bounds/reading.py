@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
-from hessian_spectra.studies.correlations.reading import EnsembleReading, distance_from, wilson
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
+from hessian_spectra.studies.correlations.reading import EnsembleReading, distance_from
 
 NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 # The standard error of a median times √n over the quartiles' distance, if normal between these.
@@ -47,19 +47,28 @@ class Reading(EnsembleReading):
         return float(np.nanmin(found))
 
     def typical_error(self, formula: str, parametrisation: str, time: str) -> Estimate:
-        """|ratio − 1| at the median network, with the median's 95 % interval by the quartiles."""
+        """|ratio − 1| of the median network at the position where it is largest.
+
+        With the median's 95 % interval by the quartiles.
+        """
         self.require_two_layers()
-        quantiles = self.pooled(formula, parametrisation, time)
-        if not np.isfinite(quantiles).all():
+        self.require_finished(parametrisation, time)
+        lower, middle, upper = (
+            self.quantile(formula, level, parametrisation, time) for level in (0.25, 0.5, 0.75)
+        )
+        number = self.of(parametrisation, "used")[:, self.place("time", time)]
+        finite = np.isfinite(middle)
+        if not finite.any():
             raise NothingToMeasure(ALL_DIVERGED)
-        lower, middle, upper = (float(quantiles[self.level(q)]) for q in (0.25, 0.5, 0.75))
-        number = self.of(parametrisation, "used")[:, self.place("time", time)].sum()
-        half = NORMAL * MEDIAN_ERROR * (upper - lower) / math.sqrt(number)
-        return distance_from(1.0, Estimate(middle, middle - half, middle + half))
+        half = NORMAL * MEDIAN_ERROR * (upper - lower) / np.sqrt(np.maximum(number, 1))
+        rows = np.stack([middle, middle - half, middle + half], axis=1)[finite].tolist()
+        return max(distance_from(1.0, Estimate(*row)) for row in rows)
 
     def share_closer(self, time: str) -> Estimate:
         """The share of networks for which the sum is nearer, with Wilson's 95 % interval."""
         self.require_two_layers()
+        for name in self.parametrisations:
+            self.require_finished(name, time)
         when = self.place("time", time)
         used = self["used"][..., when]
         closer = np.where(used > 0, self["closer"][..., when], 0.0)

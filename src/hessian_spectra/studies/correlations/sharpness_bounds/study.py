@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hessian_spectra.results import Arrays
-from hessian_spectra.studies.correlations.points import PointsConfig, labels, outcomes, select
+from hessian_spectra.studies.correlations.points import AlongConfig, labels, outcomes, select
 from hessian_spectra.validation import require
 
 FORMULAS = {"maximum": "largest_block", "sum": "ggn_sum"}
@@ -21,7 +21,7 @@ LEVELS = (0.0, 0.025, 0.25, 0.5, 0.75, 0.975, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(PointsConfig):
+class Config(AlongConfig):
     """The study's configuration; nothing is drawn."""
 
     def require_networks(self, networks: Any) -> None:

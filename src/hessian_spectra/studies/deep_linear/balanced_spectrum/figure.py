@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
-from hessian_spectra.drawing.errors import FLOOR, visible
+from hessian_spectra.drawing.errors import BOTTOM, FLOOR, rounding_band, visible
 from hessian_spectra.studies.deep_linear.balanced_spectrum.reading import Network, Reading
 
 LETTERS = string.ascii_lowercase
@@ -62,7 +62,8 @@ def _errors(axes: Axes, numeric: np.ndarray, shown: int, sides: dict[str, np.nda
         look: dict[str, Any] = {"linestyle": "none", "markersize": 3 if name == "Lanczos" else 1.8}
         rank = np.arange(1, len(values) + 1)
         axes.semilogy(rank, visible(error), **look, **LOOKS[name])
-    axes.set_ylim(FLOOR / 5, 10)
+    rounding_band(axes)
+    axes.set_ylim(BOTTOM, 10)
     axes.set_yticks(10.0 ** np.arange(-16, 1, 4))
     axes.set_xlabel("rank, descending")
 
@@ -155,6 +156,7 @@ def caption(reading: Reading) -> str:
         for name in ("solution_least_squares", "labels_least_squares")
     )
     return (
+        "The labels alone give all eigenvalues of a balanced network that fits them. "
         "All Hessian eigenvalues of balanced linear networks on whitened Gaussian inputs, computed "
         "numerically and predicted from the labels alone by eq. (13) and (9). "
         f"{'; '.join(texts)}. The last column: labels with a part that no linear map explains, "

@@ -9,13 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from hessian_spectra.drawing import style
-from hessian_spectra.drawing.errors import error_axis
+from hessian_spectra.drawing.errors import error_axis, visible
 from hessian_spectra.studies.deep_linear.depth_and_norm.reading import Reading
 
 DEPTH = "depth L (layers)"
 NORM = r"label norm $\|Y\|_2/\sqrt{n}$"
-# What rounding leaves out of an error is drawn at the bottom of its axis.
-FLOOR = 1e-17
 
 
 def _levels(reading: Reading) -> np.ndarray:
@@ -80,12 +78,12 @@ def _errors(axes: Axes, reading: Reading) -> None:
     for norm, colour, error in zip(reading.norms, _colours(reading), reading.error.T, strict=True):
         axes.semilogy(
             reading.depths,
-            np.maximum(error, FLOOR),
+            visible(error),
             label=f"{norm:g}",
             color=colour,
             **style.NUMERIC | {"alpha": 0.9},
         )
-    error_axis(axes, FLOOR / 3, 1e-6)
+    error_axis(axes, top=1e-6)
     axes.set_ylabel("relative error of eq. (14)")
     axes.legend(ncols=3, loc="upper center", title=NORM, title_fontsize=7, handletextpad=0.1)
 
@@ -143,6 +141,8 @@ def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     norms = ", ".join(f"{norm:.3g}" for norm in reading["growth_from"][:3])
     return (
+        "The larger the norm of the labels, the more depth sharpens the solution; for small norms "
+        "it flattens it first. "
         "Largest Hessian eigenvalue of balanced linear networks with zero loss against depth and "
         "the norm of their labels. (a) Contours: eq. (14); discs: numerical, at random networks, "
         "in the colours of the bands; dashed: the depth ln(σ_x² n/‖Y‖₂²) at which a norm has its "

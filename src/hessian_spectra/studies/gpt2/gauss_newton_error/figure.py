@@ -190,6 +190,8 @@ def caption(reading: Reading) -> str:
     folds = f" ({'; '.join(falling)})" if falling else ""
     shares = "; ".join(_numbers(reading, name) for name in reading.along)
     return (
+        "Whether the Gauss-Newton matrix's error is larger with attention changes from run to run "
+        "and along the axis. "
         f"Relative error |1 − λ_max(GGN)/λ_max(H)| of language models through {last} steps of "
         f"pre-training ({sizes}). {drawn} straight between measurements in the order of training, "
         f"by its mean where it has a level several times{folds}. The error is larger with "

@@ -136,6 +136,8 @@ def caption(reading: Reading) -> str:
     most = f"at most {known.max():.1e}" if known.size else "by an unknown share"
     errors = "; ".join(f"{name}: {_errors(reading, held)}" for held, name in NAMES.items())
     return (
+        "On average the Gauss-Newton matrix misses more of the Hessian's largest eigenvalue with "
+        "attention than without it. "
         f"(a) Relative error of the GGN's largest eigenvalue in pre-trained language models, each "
         "run at the steps whose weights are kept: with the right Hessian-vector product, with that "
         "of curvlinops as it is released, which is wrong for the weights of layer norms, and with "

@@ -159,6 +159,8 @@ def caption(reading: Reading) -> str:
     near = reading.near_zero.mean(axis=0)
     residual = max(reading[f"{end}_residual"].max() for end in ("largest", "smallest"))
     return (
+        "The stronger the attention sink, the larger are the Hessian's extreme eigenvalues on "
+        "both sides. "
         f"The Hessian of {count} GPT-2 models of {reading['parameters'][0]} parameters on "
         f"{sequences} sequences of {length} tokens, with a bias on the scores of the first token "
         f"in the first head of every block; {rungs} rungs, mean attention on that token there "

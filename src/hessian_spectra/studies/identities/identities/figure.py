@@ -97,6 +97,7 @@ def caption(reading: Reading) -> str:
     wrong = [float(reading.printed_errors(name).max(initial=0)) for name in ERRATA]
     instances = len(reading.instances())
     return (
+        "Every closed form agrees with brute force, and what is misprinted does not. "
         f"Closed forms against brute force on {instances} random networks and edge cases, one dot "
         "each. Theorems, equations and sections are those of singh2026cracking, but where 2024 "
         "(singh2024closed), data (anon2026data) or the poster is named; (ours) marks additions of "

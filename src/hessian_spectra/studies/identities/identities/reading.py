@@ -23,6 +23,7 @@ from hessian_spectra.studies.identities.identities.comparison import (
 from hessian_spectra.studies.identities.identities.deep import checks as deep
 from hessian_spectra.studies.identities.identities.linear import checks as linear
 from hessian_spectra.studies.identities.identities.relu import checks as relu
+from hessian_spectra.studies.identities.identities.terms import checks as terms
 from hessian_spectra.studies.identities.identities.wide import checks as wide
 
 STATEMENTS = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text("utf-8"))
@@ -36,6 +37,7 @@ EVERY_THEOREM = ""
 _OF_THEOREMS: dict[str, dict[str, Check]] = {
     **linear.CHECKS,
     **relu.CHECKS,
+    **terms.CHECKS,
     **bias.CHECKS,
     **wide.CHECKS,
     **attention.CHECKS,

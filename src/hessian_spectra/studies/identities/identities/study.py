@@ -15,6 +15,7 @@ from hessian_spectra.studies.identities.identities.deep import theorems as deep
 from hessian_spectra.studies.identities.identities.instances import Draw, Instance
 from hessian_spectra.studies.identities.identities.linear import theorems as linear
 from hessian_spectra.studies.identities.identities.relu import theorems as relu
+from hessian_spectra.studies.identities.identities.terms import theorems as terms
 from hessian_spectra.studies.identities.identities.theorem import (
     Quantities,
     Setting,
@@ -27,6 +28,7 @@ from hessian_spectra.validation import require
 THEOREMS: dict[str, Theorem] = {
     **linear.THEOREMS,
     **relu.THEOREMS,
+    **terms.THEOREMS,
     **bias.THEOREMS,
     **wide.THEOREMS,
     **attention.THEOREMS,

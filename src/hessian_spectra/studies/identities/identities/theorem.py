@@ -48,6 +48,11 @@ def nothing_more(instance: Instance, of: Setting) -> Quantities:
     return {}
 
 
+def outputs(instance: Instance, of: Setting) -> Quantities:
+    """What the network computes."""
+    return {"outputs": of.model(of.inputs)}
+
+
 @dataclass(frozen=True)
 class Theorem:
     """One theorem with its instances.

@@ -30,7 +30,8 @@ Quantity = Callable[[Reading], np.ndarray]
 
 # One look for one image set, by the order in which they come.
 SETS = ((style.BLUE, "o"), (style.VERMILION, "s"), (style.GREEN, "^"), (style.PURPLE, "D"))
-CASES = (style.ORANGE, style.SKY, style.PURPLE, style.GREY)
+# Of several cases each has a marker, and colours are the image sets' alone.
+CASES = "osD^vPX*"
 SHARE = r"share of the largest class $\alpha_{\max}$"
 SHARPNESS = r"sharpness $\lambda_{\max}$"
 RATIO = "sharpness / eq. (14)"
@@ -38,6 +39,7 @@ MARKERS: dict[str, Any] = {"linestyle": "none", "markersize": 3.8, "markeredgewi
 GREY: dict[str, Any] = MARKERS | {"color": style.GREY, "marker": "o"}
 OPEN: dict[str, Any] = {"markerfacecolor": "white"}
 EQUATION: dict[str, Any] = {"color": style.BLACK, "linewidth": 1.4}
+EDGE: dict[str, Any] = {"color": style.BLACK, "linewidth": 0.9, "linestyle": "-."}
 RESIDUAL: dict[str, Any] = {"color": style.BLACK, "linewidth": 0.8, "linestyle": "--"}
 # An error that is rounding is drawn at the bottom of its axis.
 SMALLEST = 1e-9
@@ -47,13 +49,6 @@ def _image_sets(reading: Reading) -> Iterator[tuple[str, Reading, str, str]]:
     """The name, the networks, the colour and the marker of each image set."""
     for place, (source, networks) in enumerate(reading.by("source").items()):
         yield image_set(source), networks, *SETS[place % len(SETS)]
-
-
-def _set_handles(reading: Reading) -> list[Line2D]:
-    return [
-        entry(name, **MARKERS, color=colour, marker=marker)
-        for name, _, colour, marker in _image_sets(reading)
-    ]
 
 
 def _label_curve(axes: Axes, reading: Reading) -> None:
@@ -146,7 +141,7 @@ def _one_case(reading: Reading) -> Figure:
     handles = [
         entry("labels alone, eq. (14)", **EQUATION),
         entry("least squares (mean)", color=style.GREY, linewidth=1),
-        *_set_handles(reading),
+        *(entry(name, **MARKERS, color=c, marker=m) for name, _, c, m in _image_sets(reading)),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.4)
     return figure
@@ -155,7 +150,7 @@ def _one_case(reading: Reading) -> Figure:
 # Several cases
 
 
-def _case_panel(axes: Axes, reading: Reading, one: Reading) -> None:
+def _case_panel(axes: Axes, reading: Reading, one: Reading, marker: str) -> None:
     """One case; the curve is drawn between the shares of all."""
     _label_curve(axes, reading)
     # For balanced layers the bound is the sharpness of the least-squares solution.
@@ -164,8 +159,10 @@ def _case_panel(axes: Axes, reading: Reading, one: Reading) -> None:
         _lines(axes, one, itemgetter("bound"), linewidth=1, linestyle=":")
     elif np.isfinite(one["first_layer"]).any():
         _lines(axes, one, itemgetter("first_layer"), linewidth=1, linestyle="--")
-    _points(axes, one, itemgetter("sharpness"))
+    _points(axes, one, itemgetter("sharpness"), marker=marker)
     if np.abs(np.log(one.ratio[one.converged])).max(initial=0) > np.log(3):
+        if one.edge is not None:
+            axes.axhline(one.edge, **EDGE)
         plain_logarithm(axes)
     else:
         axes.set_ylim(bottom=0)
@@ -179,8 +176,8 @@ def _several_cases(reading: Reading) -> Figure:
     figure, grid = style.panels(-(-len(cases) // 3) + 1, 3, height=2.3)
     letters = iter("abcdefghijklmnopqrst")
     panels, bottom = grid[:-1].ravel(), grid[-1]
-    for axes, (case, one) in zip(panels, cases.items(), strict=False):
-        _case_panel(axes, reading, one)
+    for axes, (case, one), marker in zip(panels, cases.items(), CASES, strict=False):
+        _case_panel(axes, reading, one, marker)
         style.letter(axes, f"({next(letters)}) {case_name(case)}")
     for axes in grid[:-1, 0]:
         axes.set_ylabel(SHARPNESS)
@@ -190,8 +187,8 @@ def _several_cases(reading: Reading) -> Figure:
         (attrgetter("gauss_newton_error"), "Gauss-Newton matrix", "relative error"),
     )
     for axes, (quantity, title, label) in zip(bottom, quantities, strict=False):
-        for place, one in enumerate(cases.values()):
-            _points(axes, one, quantity, color=CASES[place % len(CASES)])
+        for one, marker in zip(cases.values(), CASES, strict=False):
+            _points(axes, one, quantity, marker=marker)
         axes.set_yscale("log")
         axes.set_ylabel(label)
         style.letter(axes, f"({next(letters)}) {title}")
@@ -204,18 +201,21 @@ def _several_cases(reading: Reading) -> Figure:
 
 
 def _several_handles(reading: Reading) -> list[Line2D]:
-    """A column each of formulas, image sets and cases."""
+    """A column each of formulas, of image sets by colour and of cases by marker."""
     formulas = [
         entry("labels alone, eq. (14)", **EQUATION),
         entry("least squares, balanced layers", color=style.GREY, linewidth=0.9),
         entry("bound at the weights, eq. (6)", color=style.GREY, linestyle=":"),
         entry("first layer (raw inputs)", color=style.GREY, linestyle="--"),
     ]
+    if reading.edge is not None:
+        formulas.append(entry(r"$2/\eta$ at the start (raw inputs)", **EDGE))
+    sets = [entry(name, color=colour, lw=5) for name, _, colour, _ in _image_sets(reading)]
     cases = [
-        entry(f"{case_name(case)} (bottom)", **GREY | {"color": CASES[place % len(CASES)]})
-        for place, case in enumerate(reading.by("case"))
+        entry(case_name(case), **GREY | {"marker": marker})
+        for case, marker in zip(reading.by("case"), CASES, strict=False)
     ]
-    return by_columns(formulas, _set_handles(reading), cases)
+    return by_columns(formulas, sets, cases)
 
 
 def draw(reading: Reading) -> Figure:
@@ -251,31 +251,27 @@ def _one_caption(reading: Reading) -> str:
     )
     least = f"; that of least squares {np.nanmax(fit):.1e}" if np.isfinite(fit).any() else ""
     return (
-        f"Largest Hessian eigenvalue of trained networks ({case_name(case)}) on "
-        f"subsets of {', '.join(map(image_set, reading.by('source')))} in which one class has a "
-        "given share. (a), (b) Markers: measured, each network; black: eq. (14), from the labels "
-        "alone; thin lines: the same from the part of the labels that the inputs fit. (c) The "
-        f"numbers of samples {', '.join(map(str, reading.by_size))}: filled where the inputs fit "
-        "all labels. Line: the share with the lowest mean; which shares there are depends on how "
-        f"many images the class has. (d) The largest relative error of eq. (14) is {errors}"
-        f"{least}. Dashed: the largest residual of the numerical eigenvalues, whose error is of "
-        "the order of its square."
+        "The more of the labels are of one class, the sharper the solution that is learnt. Largest "
+        f"Hessian eigenvalue of trained networks ({case_name(case)}) on subsets of "
+        f"{', '.join(map(image_set, reading.by('source')))} in which one class has a given share. "
+        "(a), (b) Markers: measured, each network; black: eq. (14), from the labels alone; thin "
+        "lines: the same from the part of the labels that the inputs fit. (c) The numbers of "
+        f"samples {', '.join(map(str, reading.by_size))}: filled where the inputs fit all labels. "
+        "Line: the share with the lowest mean, of those that the class has images for. (d) The "
+        f"largest relative error of eq. (14) is {errors}{least}; where shares are equal and "
+        "fitted, the labels' singular values tie, and what layers lack of balance counts to first "
+        "order, elsewhere to second. Dashed: the largest residual of the numerical eigenvalues, "
+        "whose error is of the order of its square."
     )
 
 
 def _several_caption(reading: Reading) -> str:
-    parts = [
-        f"{case_name(case)} {one.ratio.min():.2f} to {one.ratio.max():.2f} times eq. (14), defect "
-        f"at most {one.defect.max():.1e}"
-        for case, one in reading.main.rows(reading.main.converged).by("case").items()
-    ]
     return (
-        f"Largest Hessian eigenvalue of trained networks on {reading.own_size} images of "
-        f"{', '.join(map(image_set, reading.by('source')))}, where one assumption of the "
-        "theory is dropped at a time. Top: markers, each network; black, eq. (14); where inputs "
-        "are whitened and layers linear also the least-squares solution with balanced layers and "
-        "the bound (6) at the trained weights; for raw inputs the first layer's part, their "
-        "largest second moment times σ_max²(W_L ... W_2). Bottom, after training: "
-        f"{'; '.join(parts)}. The Gauss-Newton matrix alone has the Hessian's largest eigenvalue "
-        f"to {np.nanmax(reading.gauss_newton_error):.1e}."
+        "Without balance or linearity the labels still set the sharpness, with raw inputs these "
+        "do. Top: markers, each network; black, eq. (14); where inputs are whitened and layers "
+        "linear also the least-squares solution with balanced layers and the bound (6) at the "
+        "trained weights; for raw inputs the first layer's part. Bottom: the sharpness over eq. "
+        "(14), how far layers are from balance, and the Gauss-Newton matrix's from the Hessian's "
+        f"largest eigenvalue. Trained networks on {reading.own_size} images of "
+        f"{', '.join(map(image_set, reading.by('source')))}, one assumption dropped at a time."
     )

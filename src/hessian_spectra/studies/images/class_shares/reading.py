@@ -14,6 +14,8 @@ from hessian_spectra.studies.images.reading import mean_at_each, quotient
 
 # A least-squares loss below this is rounding: the inputs fit all labels.
 FITTED = 1e-12
+# Of runs recorded before the number was kept.
+RECORDED_CLASSES = 10
 
 
 class Series(NamedTuple):
@@ -75,6 +77,11 @@ class Reading(StudyArrays):
         return int((self["diverged_at"] >= 0).sum())
 
     @property
+    def edge(self) -> float | None:
+        """2/η of the first learning rate; none of recorded runs that did not keep it."""
+        return float(self["edge"].flat[0]) if "edge" in self else None
+
+    @property
     def converged(self) -> np.ndarray:
         """Whether a network has a sharpness: it did not diverge, nor vanish, ``(N,)``."""
         return np.asarray(self["sharpness"] > 0)
@@ -106,6 +113,19 @@ class Reading(StudyArrays):
         return np.asarray(np.abs(quotient(self["sharpness"], self[formula]) - 1))
 
     @property
+    def tied(self) -> np.ndarray:
+        """Whether all classes have the same share, which ties the labels' singular values."""
+        classes = self["classes"] if "classes" in self else RECORDED_CLASSES  # noqa: SIM401
+        return np.asarray(np.isclose(self["share"] * classes, 1))
+
+    @property
+    def order_of_imbalance(self) -> np.ndarray:
+        """The ln of eq. (14)'s deviation over that of the defect; NaN where labels are left."""
+        known = self.fitted & (self.error("labels") > 0) & (self.defect > 0)
+        logs = (np.log(np.where(known, a, np.nan)) for a in (self.error("labels"), self.defect))
+        return quotient(*logs)
+
+    @property
     def gauss_newton_error(self) -> np.ndarray:
         """The size of the relative difference of the Gauss-Newton matrix's sharpness, ``(N,)``."""
         return np.asarray(np.abs(quotient(self["ggn"], self["sharpness"]) - 1))
@@ -115,12 +135,11 @@ class Reading(StudyArrays):
         """The defect of balancedness after training, ``(N,)``."""
         return np.asarray(np.where(self.converged, self["defect"][:, 1], np.nan))
 
-    @property
-    def excess_loss(self) -> dict[tuple[object, ...], float]:
-        """What is left of the loss above that of least squares, by the subset of images."""
+    def by_subset(self, values: np.ndarray) -> dict[tuple[object, ...], float]:
+        """Values ``(N,)`` of the networks by the subset of images that each was trained on."""
         names = ("source", "samples", "share", "replicate")
         subsets = zip(*(self[name].tolist() for name in names), strict=True)
-        return dict(zip(subsets, self["loss"] - self["floor"], strict=True))
+        return dict(zip(subsets, values.tolist(), strict=True))
 
     def mean_at_shares(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The shares, ascending, and the mean of the finite values at each, ``(shares,)`` both."""

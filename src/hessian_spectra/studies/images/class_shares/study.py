@@ -32,16 +32,16 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     """What the theory says of each trained network.
 
     Returns:
-        For each of N networks: ``source``, ``case``, ``samples``, ``share`` (of class 0),
-        ``replicate``, ``rank`` of the inputs; ``labels``, the sharpness predicted from the labels
-        alone, eq. (14); ``fit``, the same from the part of the labels that the inputs fit, at the
+        For each of N networks: ``source``, ``case``, ``samples``, ``classes``, ``share`` (of class
+        0), ``replicate``, ``rank`` of the inputs; ``labels``, the sharpness predicted from the
+        labels alone, eq. (14); ``fit``, the same from the part that the inputs fit, at the
         least-squares point; ``bound``, eq. (6) at the trained weights; ``second_moment``, the
         largest one μ of a linear network's inputs, and ``first_layer``, μ σ_max²(W_L ... W_2) at
         the trained weights, the largest eigenvalue of the first layer's block of the Gauss-Newton
         matrix; ``defect`` (N, 2) of balancedness before and after training; ``loss`` and ``floor``,
-        the smallest loss that the linear networks could reach; ``halvings``, ``finished``,
-        ``diverged_at``. NaN where the theory says nothing: ``fit`` and ``bound`` of nonlinear
-        networks or raw inputs, the two of the first layer of nonlinear ones.
+        the smallest loss that the linear networks could reach; ``edge``, 2/η at the start;
+        ``halvings``, ``finished``, ``diverged_at``. NaN where the theory says nothing: ``fit`` and
+        ``bound`` of nonlinear networks or raw inputs, the two of the first layer of nonlinear ones.
     """
     rows = [_theory(config, network) for network in split(networks)]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
@@ -51,11 +51,12 @@ def _theory(config: Config, network: Arrays) -> dict[str, object]:
     counts = network["counts"]
     row: dict[str, object] = {name: network[name] for name in ("source", "case", "replicate")}
     row |= {name: network[name] for name in ("rank", "halvings", "finished", "diverged_at")}
-    row |= {"samples": counts.sum(), "share": counts[0] / counts.sum()}
+    row |= {"samples": counts.sum(), "share": counts[0] / counts.sum(), "classes": len(counts)}
     scale = config.input_scale
     row["labels"] = float(
         cf.sharpness_from_labels(counts.max() / counts.sum(), config.depth, scale)
     )
+    row["edge"] = 2 / config.learning_rate
     row["fit"] = row["bound"] = row["second_moment"] = row["first_layer"] = np.nan
     weights = weights_at(network, -1)
     if "root" in network:

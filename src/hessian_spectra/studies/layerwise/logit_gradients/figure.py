@@ -86,6 +86,8 @@ def caption(reading: Reading) -> str:
             f"{between:.2f} of the trace {_when(reading, LAST)}"
         )
     return (
+        "Before training mean gradients group by the score that is differentiated, after it in "
+        "part by class. "
         "Mean gradients Γ_ij of score j over the images of class i with respect to a layer's "
         f"outputs, weighed by Q, QᵀQ = diag(p) − ppᵀ. (a, b) Those of {reading.layers(network)[0]} "
         f"of the first {network} in the plane by t-SNE, which shows clusters where there are none "

@@ -118,6 +118,8 @@ def caption(reading: Reading) -> str:
         else ""
     )
     return (
+        "Top eigenspaces of a layer overlap between networks that were trained independently, "
+        "more than random spaces would. "
         f"Overlap of the top k eigenspaces of a layer's Hessian, of the loss on "
         f"{int(reading['images'])} images, in {reading.seeds} networks of one architecture that "
         f"were trained independently: mean over their pairs, shaded the standard deviation{also}. "

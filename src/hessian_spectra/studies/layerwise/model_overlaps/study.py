@@ -24,6 +24,7 @@ from hessian_spectra.results import Arrays
 from hessian_spectra.studies.layerwise.ensembles import (
     ClassifierStudyConfig,
     batches_of,
+    chosen_networks,
     require_residual,
 )
 from hessian_spectra.studies.layerwise.gathering import gathered
@@ -98,12 +99,11 @@ class Config(Settings, ClassifierStudyConfig):
             ValueError: the message begins with the field.
         """
         super().require_networks(networks)
-        kept, names = list(networks.kept), list(networks.networks)
+        chosen_networks(self, networks)
+        kept = list(networks.kept)
         count = len(networks.trainings)
         expected = "two seeds or more of each network"
         require(count >= 2, "ensemble", expected, f"{count} in {self.ensemble}")
-        expected = f"some of {self.ensemble}'s, {', '.join(names)}"
-        require({*self.networks} <= {*names}, "networks", expected, list(self.networks))
         places = {time % len(kept) for time in self.times if -len(kept) <= time < len(kept)}
         expected = f"different places among the {len(kept)} kept epochs of {self.ensemble}"
         require(len(places) == len(self.times), "times", expected, list(self.times))

@@ -77,6 +77,8 @@ def draw(reading: Reading) -> Figure:
 def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     return (
+        "The weights behind a layer predict the top eigenspace of its output Hessian, and the "
+        "mean Jacobian predicts it better. "
         "How well the weights behind a layer predict its output Hessian E[M], one point a trained "
         f"network, the line their mean. {_numbers(reading)} (a, b) Overlap of its top c − 1 "
         "eigenvectors with the rows of S = W_L ⋯ W_(p+1) without their sum, and with those of the "

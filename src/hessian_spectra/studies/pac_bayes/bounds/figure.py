@@ -79,12 +79,18 @@ def _variances(axes: Axes, reading: Reading, network: str) -> None:
     axes.set_ylabel("posterior variance")
 
 
+def _top(values: Any) -> float:
+    """Where an axis ends: above all that is finite."""
+    found = np.concatenate([np.atleast_1d(part) for part in values])
+    return 1.08 * float(found[np.isfinite(found)].max(initial=0.0)) or 1.0
+
+
 def _repeated(reading: Reading) -> Figure:
     """Held-out errors against bounds, one point a network."""
     figure, axes = style.panels(1, 1, height=2.6)
     bounds, errors = reading["bound"].ravel(), reading["held_out_error"].ravel()
     axes.plot(bounds, errors, linestyle="none", markersize=3, alpha=0.7, **LOOKS["approximate"])
-    ends = [0, float(max(bounds.max(), errors.max())) * 1.05]
+    ends = [0, _top([*bounds, *errors])]
     axes.plot(ends, ends, color=style.BLACK, linewidth=0.8)
     axes.set_xlim(*ends)
     axes.set_ylim(*ends)
@@ -109,7 +115,7 @@ def draw(reading: Reading) -> Figure:
     errors.set_ylabel("error of drawn networks")
     style.letter(errors, f"({next(letters)})")
     for axes in (bounds, errors):
-        axes.set_ylim(0, 1.08 * axes.dataLim.y1)
+        axes.set_ylim(0, _top([line.get_ydata() for line in axes.lines]))
     network = reading.networks[0]
     _paths(paths, reading, network)
     style.letter(paths, f"({next(letters)}) {network}")
@@ -136,12 +142,12 @@ def caption(reading: Reading) -> str:
             f"{samples} images of its own, {held_out} others held out."
         )
     return (
-        "PAC-Bayes bounds are tighter with posteriors whose covariance is diagonal in eigenbases "
-        f"of the layers, at confidence {confidence} from {samples} images; one point a network "
-        "with initial weights and images of its own. (a) The bound; dashes: Table 10. (b) What "
+        "How tight a PAC-Bayes bound is depends on the basis in which the posterior's covariance "
+        "is diagonal, and on how often that is renewed. (a) The bound, one point a network with "
+        "initial weights and images of its own; dashes: Table 10. (b) What "
         "the error of drawn networks is at most on these images (filled), and their error on "
         f"{held_out} others (hollow). (c) The divergence while the posterior is trained, mean "
         "over networks. (d) Posterior variances in the first layer by the curvature of the "
         "Kronecker product in their directions: the middle and the band from the tenth to the "
-        "ninetieth percentile, of the first network."
+        f"ninetieth percentile, of the first network. Confidence {confidence}, {samples} images."
     )

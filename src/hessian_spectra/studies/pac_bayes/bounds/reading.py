@@ -70,11 +70,19 @@ class Reading(StudyArrays):
 
     @property
     def failures(self) -> np.ndarray:
-        """By how much held-out errors are above the bounds, all of them, flat.
+        """By how much held-out errors are above the bounds, all that there are, flat.
 
-        Less than none where the held-out images do not contradict the bound.
+        Less than none where the held-out images do not contradict the bound; a posterior whose
+        training diverged has none.
+
+        Raises:
+            NothingToMeasure: all did.
         """
-        return np.asarray(self["held_out_error"] - self["bound"]).ravel()
+        found = np.asarray(self["held_out_error"] - self["bound"]).ravel()
+        found = found[np.isfinite(found)]
+        if not found.size:
+            raise NothingToMeasure("the training of every posterior diverged")
+        return found
 
     @property
     def confidence(self) -> float:

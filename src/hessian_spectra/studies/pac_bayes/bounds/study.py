@@ -23,7 +23,13 @@ from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.layerwise.ensembles import LABELS, ClassifierStudyConfig
 from hessian_spectra.studies.layerwise.gathering import gathered
-from hessian_spectra.training import BoundDescent, GaussianPosterior, error_of_draws, minimise_bound
+from hessian_spectra.training import (
+    BoundDescent,
+    BoundSettings,
+    GaussianPosterior,
+    error_of_draws,
+    minimise_bound,
+)
 from hessian_spectra.training.posterior_bases import BATCH
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item, Run
@@ -32,6 +38,17 @@ from hessian_spectra.work import FanOut, Item, Run
 PARTS = 50
 # Which parts of them: a band and the middle.
 QUANTILES = (0.1, 0.5, 0.9)
+# What only a posterior whose training converged has: the certificate's terms, and an error.
+TERMS = (
+    "index",
+    "prior_variance",
+    "divergence",
+    "complexity",
+    "drawn_error",
+    "error",
+    "bound",
+    "held_out_error",
+)
 
 
 class Method(NamedTuple):
@@ -54,53 +71,24 @@ METHODS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What the bound of a network depends on.
+class Settings(BoundSettings):
+    """What the bound of a network depends on; ``refresh`` is that of iterative methods.
 
     Args:
         half_log_variance: ``½ ln λ`` of the prior at the start; paper: -3.
-        epochs: of the posterior's training; paper: 2000.
-        batch_size: of it; open in the paper.
-        learning_rate: of RMSprop, at the start; paper: 0.001.
-        decay_every: epochs after which it falls to a tenth; paper: 400.
-        smoothing: of RMSprop's mean squares; open in the paper.
-        refresh: epochs after which an iterative method finds its bases again; paper: 10.
-        delta: the probability that samples are such that the bound fails; paper: 0.025.
-        draws_delta: the probability that draws are; paper: 0.01.
-        grid_precision: b of the prior's variances ``c exp(−j/b)``; paper: 100.
-        largest_variance: c; paper: 0.1.
+        draws_delta: the probability that draws are such that the bound fails; paper: 0.01.
         draws: of networks, for the posterior's error; paper: 50000.
     """
 
     half_log_variance: float
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    decay_every: int
-    smoothing: float
-    refresh: int
-    delta: float
     draws_delta: float
-    grid_precision: float
-    largest_variance: float
     draws: int
 
     def descent(self, method: str) -> BoundDescent:
         """How a posterior is trained by a method."""
-        chosen = METHODS[method]
-        return BoundDescent(
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            decay_every=self.decay_every,
-            smoothing=self.smoothing,
-            basis=chosen.basis,
-            refresh=self.refresh if chosen.renewed else 0,
-            refresh_grows=chosen.grows,
-            delta=self.delta,
-            grid_precision=self.grid_precision,
-            largest_variance=self.largest_variance,
-        )
+        chosen, settings = METHODS[method], shared(BoundSettings, self)
+        settings["refresh"] = self.refresh if chosen.renewed else 0
+        return BoundDescent(**settings, basis=chosen.basis, refresh_grows=chosen.grows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,8 +145,9 @@ def measure(
         run: where it logs, and keeps its unfinished state.
 
     Returns:
-        Of :func:`certificate` and :func:`deviations` all arrays; ``test_error``, of the network
-        itself on held-out images; what is kept of the training; and the labels.
+        Of :func:`certificate` and :func:`deviations` all arrays, NaN if the training diverges;
+        ``test_error``, of the network itself on held-out images; what is kept of the training; and
+        the labels.
     """
     (inputs, classes), (others, left) = kept.samples.trained(), kept.samples.left_out()
     model, seed = kept.load(), int(labels["seed"])
@@ -175,21 +164,37 @@ def measure(
         checkpoint=run.checkpoint,
         identity=[kept.network, method],
     )
-    found = certificate(posterior, inputs, classes, settings, seed)
-    draws = settings.draws
-    held_out = error_of_draws(posterior, others, left, draws=draws, seed=seed + 1)
-    model.load_state_dict(posterior.model_state())
+    if np.isfinite([*path["surrogate"], *path["complexity"]]).all():
+        found = certificate(posterior, inputs, classes, settings, seed)
+        found["held_out_error"] = error_of_draws(
+            posterior, others, left, draws=settings.draws, seed=seed + 1
+        )
+        model.load_state_dict(posterior.model_state())
+        of_curvature = deviations(posterior, model, inputs, classes)
+    else:
+        found, of_curvature = _diverged(posterior, len(inputs))
     return {
         **{name: np.array(value) for name, value in found.items()},
-        "held_out_error": np.array(held_out),
         "held_out": np.array(len(left)),
         "test_error": np.array(test_error),
         "classes": np.array(kept.samples.classes),
         **{f"path_{name}": values for name, values in path.items()},
-        **deviations(posterior, model, inputs, classes),
+        **of_curvature,
         "method": np.array(method),
         **{name: np.array(label) for name, label in labels.items()},
     }
+
+
+def _diverged(posterior: GaussianPosterior, samples: int) -> tuple[dict[str, int | float], Arrays]:
+    """What :func:`measure` has of a posterior whose training diverged: no bound."""
+    sizes = {"samples": samples, "parameters": posterior.mean.numel()}
+    count = len(posterior.names)
+    of_curvature = {
+        "layer": np.array(posterior.names),
+        "variances": np.full((count, PARTS, len(QUANTILES)), np.nan),
+        "rank_correlation": np.full(count, np.nan),
+    }
+    return {**dict.fromkeys(TERMS, math.nan), **sizes}, of_curvature
 
 
 def certificate(
@@ -232,7 +237,7 @@ def certificate(
 def _variance(posterior: GaussianPosterior, settings: Settings) -> float:
     """That of the prior, no larger than the grid's first: the last step may have gone beyond."""
     first = float(cf.prior_variance(1, settings.largest_variance, settings.grid_precision))
-    return min(math.exp(2 * float(posterior.half_log_variance.detach())), first)
+    return math.exp(min(2 * float(posterior.half_log_variance.detach()), math.log(first)))
 
 
 def deviations(

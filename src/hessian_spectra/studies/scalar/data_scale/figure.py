@@ -178,6 +178,8 @@ def caption(reading: Reading) -> str:
         for group in PROPORTIONAL
     )
     return (
+        "The Hessian's large outlier and its bulk grow nearly in proportion to the second moment "
+        "of the inputs. "
         f"Hessian spectrum of two-layer linear networks of width {first} and {second} at "
         f"initialisation, inputs rescaled to σ_x² from {moments[0]:g} to {moments[-1]:g}. "
         "Lines and rings: closed form; points: numerical spectrum; they differ by at most "

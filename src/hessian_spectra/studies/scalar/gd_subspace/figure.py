@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
-from hessian_spectra.drawing.errors import FLOOR, error_axis, visible
+from hessian_spectra.drawing.errors import BOTTOM, error_axis, rounding_band, visible
 from hessian_spectra.studies.scalar.gd_subspace.reading import LEAVING, STAYING, Reading, Training
 
 # Optimizer -> label, colour, marker.
@@ -47,6 +47,8 @@ def draw(reading: Reading) -> Figure:
         _line(rotation, training, "rotation", name)
         _points(invariance, steps, numerics["invariance"], name)
         _points(error, steps, training.errors(), name)
+    for axes in (iterate, rotation, invariance):
+        rounding_band(axes)
     error_axis(error)
     titles = {
         "(a) iterate in the initial bulk space": "$\\|Z_0^\\top\\theta_t\\|\\,/\\,\\|\\theta_t\\|$",
@@ -58,7 +60,7 @@ def draw(reading: Reading) -> Figure:
         style.letter(axes, title)
         axes.set_ylabel(label)
         axes.set_yscale("log")
-        axes.set_ylim(FLOOR, 10)
+        axes.set_ylim(BOTTOM, 10)
     for axes in grid[1]:
         axes.set_xlabel("step")
     _legend(figure, list(reading.optimizers))
@@ -88,6 +90,8 @@ def caption(reading: Reading) -> str:
         for array in ("iterate", "rotation")
     )
     return (
+        "Gradient descent and its relatives stay out of the bulk eigenspace that they start "
+        "orthogonal to; Adam and a random initial velocity do not. "
         "A linear network f(x) = ⟨w, v⟩ x trained by several optimizers from the same weights; Z₀ "
         "is a basis of the bulk eigenspace at the start. Gradient descent, heavy ball and Nesterov "
         "from rest, SGD and weight decay stay orthogonal to it (share of the iterate at most "

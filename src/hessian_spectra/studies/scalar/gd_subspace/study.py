@@ -14,7 +14,7 @@ from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.studies.training import HiddenLayerConfig, recorded
+from hessian_spectra.studies.training import HiddenLayerConfig, curvature_shown, recorded
 from hessian_spectra.training import descend, follow, stochastic_gradient_descent
 from hessian_spectra.validation import require, require_at_least, require_positive, require_scale
 from hessian_spectra.work import KEEPS_NOTHING, Run
@@ -120,10 +120,15 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
             batch_size=config.batch_size if name == "sgd" else None,
             order=generator(config.seed, "order"),
         )
+    measures = {name: curvature_shown(_spectrum, x, y, config.steps) for name in OPTIMIZERS}
     arrays: Arrays = {"x": data["x"], "y": data["y"], "optimizers": np.array(OPTIMIZERS)}
-    for name, trajectory in follow(descents, run.log).items():
+    for name, trajectory in follow(descents, run.log, measures).items():
         arrays |= {f"{name}/{key}": array for key, array in recorded(trajectory).items()}
     return arrays
+
+
+def _spectrum(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Spectrum:
+    return cf.two_layer_linear(w, v, x, y)
 
 
 def _weights(networks: Arrays, name: str, every: int = 1) -> Iterator[tuple[Tensor, Tensor]]:
@@ -162,7 +167,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         bulks = [cf.gradient_descent_subspace(w, v).bulk for v, w in _weights(networks, name)]
         rows = [
             {
-                "eigenvalues": cf.two_layer_linear(w, v, x, y).eigenvalues.numpy(),
+                "eigenvalues": _spectrum(v, w, x, y).eigenvalues.numpy(),
                 "iterate": _share_inside(bulks[0], v, w),
                 "rotation": _sine(bulks[0], bulk),
             }

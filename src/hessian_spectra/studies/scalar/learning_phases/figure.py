@@ -132,6 +132,7 @@ def caption(reading: Reading) -> str:
         for networks in (positive, negative)
     )
     return (
+        "Where t = ⟨w, v⟩/θ* lies beside 1/3 and 1 tells the sign of the small outlier. "
         f"Outlier pairs of {signal.count} random linear networks f(x) = ⟨w, v⟩ x; "
         "points: numerical spectra, coloured by the sign of the solution θ* = E[yx]/E[x²]; line "
         "and rings: closed form. (a) The product depends on t = ⟨w, v⟩/θ* alone: (t − 1)(3t − 1). "

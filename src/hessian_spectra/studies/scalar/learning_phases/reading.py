@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
 from hessian_spectra.results import KINDS
+from hessian_spectra.statistics import student_mean
 from hessian_spectra.studies.scalar.spectra import SpectraReading
 
+NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 # The numerical eigenvalues carry an error of about 1e-15 of the largest one.
 RESOLVED = 1e-12
 
@@ -36,7 +38,7 @@ class Reading(SpectraReading):
         def rows(name: str, array: np.ndarray) -> np.ndarray:
             # Kinds and cells may stand once for all networks.
             alone = array.ndim == (1 if name in KINDS else 0)
-            return array if alone else array[chosen]
+            return array if alone or name.startswith("heads/") else array[chosen]
 
         return Reading(
             {
@@ -95,3 +97,36 @@ class Reading(SpectraReading):
         outside = phases.outside & ((self.small > margin) | (excess < -margin))
         late = phases.late & ((self.small < -margin) | (excess > margin))
         return np.asarray(outside | late)
+
+    def heads_in_order(self, place: int) -> Estimate:
+        """Which part of the pairs of heads reach λ₂ = 0 in the order in which they learn.
+
+        Of the pairs that do not learn in the same step; the mean over the networks that learn with
+        all of their heads, and Student's interval, 95 %.
+
+        Raises:
+            NothingToMeasure: no network does, or none has such a pair.
+        """
+        learned, zero = (self[f"heads/{name}"][place] for name in ("learned", "zero"))
+        # What never comes to zero comes after all that does.
+        zero = np.where(zero < 0, np.iinfo(zero.dtype).max, zero)
+        first, second = np.triu_indices(learned.shape[1], 1)
+        order, outliers = (np.sign(a[:, first] - a[:, second]) for a in (learned, zero))
+        pairs = (order != 0) & (learned >= 0).all(axis=1)[:, None]
+        kept = pairs.any(axis=1)
+        if not kept.any():
+            raise NothingToMeasure("no network learns with all heads, and not in the same step")
+        agree = ((order == outliers) & pairs)[kept].sum(axis=1) / pairs[kept].sum(axis=1)
+        return Estimate(*(float(end) for end in student_mean(agree)))
+
+    def retarded_below_zero(self, place: int) -> Estimate:
+        """Of how many networks λ₂ < 0 for the last head to learn when the first has learned.
+
+        Raises:
+            NothingToMeasure: no network learns with all of its heads.
+        """
+        found = self["heads/retarded"][place]
+        found = found[np.isfinite(found)]
+        if not len(found):
+            raise NothingToMeasure("no network learns with all of its heads")
+        return wilson(float(np.mean(found < 0)), len(found), NORMAL)

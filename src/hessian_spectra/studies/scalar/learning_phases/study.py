@@ -13,12 +13,14 @@ from hessian_spectra.models import TwoLayerLinear
 from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
+from hessian_spectra.studies.scalar.learning_phases.heads import train_heads
 from hessian_spectra.studies.training import numeric_spectrum, require_dense
 from hessian_spectra.validation import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
     require,
     require_at_least,
+    require_positive,
 )
 
 
@@ -33,6 +35,11 @@ class Config(DataStudyConfig):
         solution: range of the size of θ*.
         ratio: range of t = ⟨w, v⟩ / θ*.
         weight_scale: range of the standard deviation of the weights.
+        heads: K, the number of outputs of networks that are trained, each of a θ* of its own.
+        head_draws: how many of these there are, at each scale.
+        head_scales: standard deviations of their initial weights.
+        head_rate: their learning rate.
+        head_steps: number of updates.
     """
 
     takes = ONE_FEATURE
@@ -43,11 +50,21 @@ class Config(DataStudyConfig):
     solution: list[float]
     ratio: list[float]
     weight_scale: list[float]
+    heads: int
+    head_draws: int
+    head_scales: list[float]
+    head_rate: float
+    head_steps: int
 
     def __post_init__(self) -> None:
         require_at_least(1, self, "instances", "width")
         require_dense(2 * self.width, "width")
         require_at_least(0, self, "without_signal")
+        require_at_least(2, self, "heads", "head_draws")
+        require_at_least(1, self, "head_steps")
+        require_positive(self, "head_rate")
+        scales = bool(self.head_scales) and min(self.head_scales) > 0
+        require(scales, "head_scales", "one positive number or more", self.head_scales)
         for name in ("solution", "ratio", "weight_scale"):
             bounds = list(getattr(self, name))
             ordered = len(bounds) == 2 and all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]
@@ -114,13 +131,35 @@ def instances(config: Config, data: Arrays) -> Instances:
     return Instances(x, solution[:, None] * x + unexplained, v, w, solution)
 
 
+def heads(config: Config, second_moment: float) -> Arrays:
+    """Networks with several heads in training, by Corollary B.2.
+
+    Returns:
+        ``scale`` (s,), and of each ``learned`` and ``zero`` (s, N, K) and ``retarded`` (s, N); see
+        :func:`.heads.train_heads`.
+    """
+    size = config.head_draws, config.heads
+    draws = generator(config.seed, "targets of heads")
+    targets = _uniform(config.solution, math.prod(size), draws).reshape(size)
+    signs = torch.randint(0, 2, size, generator=draws) * 2 - 1
+    moment = second_moment * (signs * targets).numpy()
+    draws = generator(config.seed, "weights of heads")
+    normal = torch.randn(*size, 2, config.width, generator=draws, dtype=torch.float64).numpy()
+    rows = [
+        train_heads(scale * normal, second_moment, moment, config.head_rate, config.head_steps)
+        for scale in config.head_scales
+    ]
+    return {"scale": np.array(config.head_scales, dtype=float)} | stacked(rows)
+
+
 def closed_form(config: Config, networks: Arrays) -> Arrays:
     """The outlier pair, the trace and the phase of every network.
 
     Returns:
         For each of the k networks: ``eigenvalues`` (k, 2m) ascending, with the ``kind`` and the
         ``cell`` of each, ``trace`` (k,), ``phase`` (k,), ``solution`` θ* (k,), ``alignment``
-        ⟨w, v⟩ (k,), and the ``second_moment`` E[x²] of the inputs.
+        ⟨w, v⟩ (k,), and the ``second_moment`` E[x²] of the inputs; with ``heads/`` before their
+        names the arrays of :func:`heads`.
     """
     drawn = instances(config, networks)
     spectra = [
@@ -141,6 +180,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         "solution": drawn.solution.numpy(),
         "alignment": alignment.numpy(),
         "second_moment": second_moment.numpy(),
+        **{f"heads/{name}": row for name, row in heads(config, float(second_moment)).items()},
     }
 
 

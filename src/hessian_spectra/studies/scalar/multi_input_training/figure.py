@@ -77,6 +77,8 @@ def caption(reading: Reading) -> str:
     ignored = reading.errors(DECORRELATED)
     loss, diverged_at = reading["loss"], reading.diverged_at
     return (
+        "The closed form for correlated inputs is the spectrum at every step, and the one that "
+        "ignores correlations is not. "
         f"Hessian spectrum of a linear network with {reading.coordinates} inputs, "
         f"{reading.closed_form['eigenvalues'].shape[1]} parameters, during {reading.steps[-1]} "
         f"steps of gradient descent (loss {loss[0]:.3g} to {loss[-1]:.3g}); lines: closed form for "

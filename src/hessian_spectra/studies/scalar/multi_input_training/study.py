@@ -11,8 +11,10 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.data.base import SEVERAL_FEATURES, Form
 from hessian_spectra.models import HalfSquaredError, MultiInputLinear
 from hessian_spectra.results import Arrays, stacked
+from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.studies.training import (
     HiddenLayerConfig,
+    curvature_shown,
     numeric_spectrum,
     recorded,
     require_dense,
@@ -56,11 +58,17 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
         steps=config.steps,
         record_every=config.record_every,
         log=run.log,
+        measure=curvature_shown(_spectrum, x, y, config.steps),
     )
     # The parameters alternate: v_1, w_1, v_2, w_2, ...
     rows = torch.stack(list(trajectory.parameters.values()), dim=1)
     weights = {"v": rows[:, 0::2], "w": rows[:, 1::2]}
     return {"x": data["x"], "y": data["y"], **recorded(replace(trajectory, parameters=weights))}
+
+
+def _spectrum(*weights_and_samples: Tensor) -> Spectrum:
+    *weights, x, y = weights_and_samples
+    return cf.multi_input(torch.stack(weights[1::2]), torch.stack(weights[0::2]), x, y)
 
 
 def _weights(networks: Arrays, every: int = 1) -> Iterator[tuple[Tensor, Tensor]]:

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
 from hessian_spectra.drawing.errors import error_axis, visible
-from hessian_spectra.studies.scalar.drawing import patches, shade
+from hessian_spectra.studies.scalar.drawing import patches, strip
 from hessian_spectra.studies.scalar.outlier_pair.reading import RESOLVED, Reading, Training
 
 TITLES = {
@@ -26,13 +26,15 @@ NAMES = {
 }
 
 
-def _shade(axes: Axes, run: Training) -> None:
-    """Colour the background by the phase of learning, one stripe per stay in a phase."""
+def _show_phases(axes: Axes, run: Training, last: float) -> None:
+    """The phases of learning up to a step, under the axis: a piece for each stay in one."""
     phase = run["phase"]
     starts = np.flatnonzero(np.r_[True, phase[1:] != phase[:-1]])
     edges = np.r_[run.steps[starts], run.steps[-1]].astype(float)
     for name, (left, right) in zip(phase[starts].tolist(), pairwise(edges.tolist()), strict=True):
-        shade(axes, name, left, right)
+        if left < last:
+            strip(axes, name, left, min(right, last))
+    axes.tick_params(axis="x", pad=6)
 
 
 def _draw_pair(large: Axes, small: Axes, run: Training) -> None:
@@ -53,11 +55,25 @@ def _draw_pair(large: Axes, small: Axes, run: Training) -> None:
     small.axhline(0, color=style.BLACK, linewidth=0.6)
 
 
+def _draw_size(axes: Axes, run: Training) -> None:
+    """Each step thin, and a line through the maxima where it oscillates.
+
+    How deep it falls at a change of sign depends on how near to that a step happens to be.
+    """
+    share, colour = run.share, style.COLOURS["outlier 2"]
+    inner = share[1:-1]
+    tops = 1 + np.flatnonzero((inner > share[:-2]) & (inner >= share[2:]) & (inner > RESOLVED))
+    oscillates = len(tops) > 2
+    axes.semilogy(run.steps, share, color=colour, linewidth=0.5 if oscillates else 1.2)
+    if oscillates:
+        axes.semilogy(run.steps[tops], share[tops], color=colour, **style.EXACT)
+
+
 def _draw_run(column: Any, run: Training) -> None:
     large, small, size, error = column
     steps = run.steps
     _draw_pair(large, small, run)
-    size.semilogy(steps, run.share, color=style.COLOURS["outlier 2"], **style.EXACT)
+    _draw_size(size, run)
     size.set_ylim(RESOLVED, 10)
     shown = visible(run.errors())
     error.semilogy(run.numeric_steps, shown, ".", color=style.COLOURS["error"], markersize=3)
@@ -66,10 +82,11 @@ def _draw_run(column: Any, run: Training) -> None:
     for panels, threshold in (((large, small), 1e-3), ((size, error), RESOLVED)):
         above = steps[run.share > threshold]
         last = above[-1] if len(above) else steps[-1]
+        last = float(max(last, steps[0] + 1))
         for panel in panels:
-            panel.set_xlim(steps[0], max(last, steps[0] + 1))
-    for panel in (large, small, size):
-        _shade(panel, run)
+            panel.set_xlim(steps[0], last)
+            if panel is not error:
+                _show_phases(panel, run, last)
     for panel in (large, size):
         panel.tick_params(labelbottom=False)
     for panel in (small, error):
@@ -87,7 +104,7 @@ def _legend(figure: Figure, with_limit: bool) -> None:
         line("bulk $\\pm\\,\\overline{\\delta x}$", style.COLOURS["bulk"], linestyle=":"),
         line("closed form", style.BLACK),
         line("numerical", style.BLACK, **style.NUMERIC),
-        *patches(),
+        *patches(alpha=1.0),
     ]
     if with_limit:
         handles.append(
@@ -147,11 +164,12 @@ def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     runs = reading.runs.values()
     sentences = [
-        "The pair of outlying eigenvalues of the Hessian during training; lines: closed form, "
-        "points: numerical spectrum.",
-        "Background: phase of learning by t = ⟨w, v⟩/θ*; the small outlier is positive in the late "
+        "As training goes on, the large outlier of the Hessian becomes its trace, and the small "
+        "one changes sign and vanishes; lines: closed form, points: numerical spectrum.",
+        "Strips: phase of learning by t = ⟨w, v⟩/θ*; the small outlier is positive in the late "
         "phase (1/3 < t < 1) alone. The two upper rows show the steps up to the last one with "
-        "|λ₂| above a thousandth of λ₁.",
+        "|λ₂| above a thousandth of λ₁; in the third row, where |λ₂| oscillates, the thick line is "
+        "through its maxima, and the depth of the dips, changes of sign, is one of sampling.",
         *(sentence for name, run in reading.runs.items() for sentence in _told(name, run)),
         "Bottom: error of the whole spectrum, relative to its largest eigenvalue: at most "
         f"{max(run.errors().max() for run in runs):.1e} over "

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.studies.trajectory import Trajectory
 
@@ -16,9 +16,17 @@ RESOLVED = 1e-12
 # rounding: below this share of the largest it is left out.
 LOST = 1e-4
 
+# Below this share of the large outlier the small one has reached zero.
+AT_ZERO = 1e-6
+
+NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
+
 # How many of the last resolved steps tell from which side the small outlier reaches zero: more than
 # two half periods of the oscillation that momentum 0.9 makes.
 LAST = 20
+
+# So many changes of sign are a wiggle around zero; a single one is a passage.
+WIGGLES = 2
 
 # The names of two runs: of the linear network, and of the same at the high learning rate.
 LINEAR, HIGH = "linear", "linear_high"
@@ -105,19 +113,53 @@ class Reading(StudyArrays):
             )
         return float(values.max())
 
+    def share_at_zero(self, learning_rates: str, settings: slice, side: float) -> Estimate:
+        """The share of seeds whose small outlier reaches zero from one side.
+
+        Of the initial weights, and settings, of which training does not diverge; with Wilson's
+        interval, 95 %.
+
+        Args:
+            learning_rates: ``ordinary`` or ``high``.
+            settings: which of their settings.
+            side: 1 for the positive side, −1 for the negative.
+
+        Raises:
+            NothingToMeasure: there is no seed of which training does not diverge.
+        """
+        sides, shares = self._converging(self[f"seeds/{learning_rates}"][settings]).T
+        reached = (sides == side) & (shares < AT_ZERO)
+        return wilson(float(reached.mean()), len(sides), NORMAL)
+
+    @staticmethod
+    def _converging(found: np.ndarray) -> np.ndarray:
+        """The rows of those initial weights and settings of which training does not diverge."""
+        rows = found.reshape(-1, found.shape[-1])
+        kept = rows[np.isfinite(rows).all(axis=1)]
+        if not len(kept):
+            raise NothingToMeasure(
+                "this configuration has no other initial weights from which training converges"
+            )
+        return np.asarray(kept)
+
+    def share_of_paths(self, part: str, place: int) -> Estimate:
+        """The share of seeds, rates and scales whose small outlier goes a part of the path.
+
+        Args:
+            part: ``drops`` in the first step, ``wiggles``, which is two changes of sign or more, or
+                the ``whole`` path: both, and then zero is reached from below.
+            place: of the momentum.
+        """
+        sides, shares, drops, crossings = self._converging(self["seeds/path"][place]).T
+        parts = {"drops": drops > 0, "wiggles": crossings >= WIGGLES}
+        ends_below = (sides == -1) & (shares < AT_ZERO)
+        parts["whole"] = parts["drops"] & parts["wiggles"] & ends_below
+        return wilson(float(parts[part].mean()), len(drops), NORMAL)
+
     @property
     def ordinary(self) -> list[Training]:
         """The runs at the ordinary learning rate."""
         return [run for name, run in self.runs.items() if name != HIGH]
-
-    @property
-    def high(self) -> Training:
-        """The run at the high learning rate.
-
-        Raises:
-            NothingToMeasure: there is none.
-        """
-        return self._run(HIGH, "run at a high learning rate (high_learning_rate)")
 
     @property
     def linear(self) -> Training:

@@ -1,7 +1,7 @@
 """The pair of outlying eigenvalues of a network in training (singh2026cracking, Figure 8)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,14 +12,30 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.data.base import ONE_FEATURE
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReLU
 from hessian_spectra.results import Arrays, stacked
-from hessian_spectra.studies.training import HiddenLayerConfig, numeric_spectrum, recorded
+from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.studies.scalar.outlier_pair.many import small_outlier
+from hessian_spectra.studies.training import (
+    HiddenLayerConfig,
+    curvature_shown,
+    numeric_spectrum,
+    recorded,
+)
 from hessian_spectra.training import descend, follow, stochastic_gradient_descent
-from hessian_spectra.validation import require, require_different, require_scale
+from hessian_spectra.validation import (
+    require,
+    require_at_least,
+    require_different,
+    require_scale,
+)
 from hessian_spectra.work import KEEPS_NOTHING, Run
 
 NETWORKS: Mapping[str, type[nn.Module]] = {"linear": TwoLayerLinear, "relu": TwoLayerReLU}
 # The cell that the pair belongs to; a linear network has no cells.
 PAIR_CELLS: Mapping[str, str] = {"linear": "", "relu": "+"}
+SPECTRA: Mapping[str, Callable[..., Spectrum]] = {
+    "linear": lambda v, w, x, y: cf.two_layer_linear(w, v, x, y),
+    "relu": lambda v, w, x, y: cf.two_layer_relu(w, v, x, y),
+}
 
 # The name of the additional run, always of the linear network.
 HIGH = "linear_high"
@@ -49,6 +65,11 @@ class Config(HiddenLayerConfig):
             rises; 0 leaves it out.
         high_momentum: its momentum.
         high_initial_scale: its initial scale: the same draw, rescaled.
+        seeds: how many initial weights of the linear network are looked at besides, in settings
+            that the papers leave open; 0 for none.
+        seed_steps: number of updates of each.
+        input_scales: factors of inputs and targets at the ordinary learning rate.
+        high_settings: learning rates with an initial scale each, at the momentum of the high run.
     """
 
     takes = ONE_FEATURE
@@ -58,6 +79,10 @@ class Config(HiddenLayerConfig):
     high_learning_rate: float
     high_momentum: float
     high_initial_scale: float
+    seeds: int
+    seed_steps: int
+    input_scales: list[float]
+    high_settings: list[list[float]]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,6 +92,11 @@ class Config(HiddenLayerConfig):
         require(high >= 0, "high_learning_rate", "a positive number, or 0 for none", high)
         require(0 <= self.high_momentum < 1, "high_momentum", "in [0, 1)", self.high_momentum)
         require_scale(self, "high_initial_scale")
+        require_at_least(0, self, "seeds", "seed_steps")
+        scales = all(scale > 0 for scale in self.input_scales)
+        require(scales, "input_scales", "positive numbers", self.input_scales)
+        pairs = all(len(pair) == 2 and min(pair) > 0 for pair in self.high_settings)
+        require(pairs, "high_settings", "a rate and a scale each, positive", self.high_settings)
         drawn = "relu" not in self.networks or bool((self.initial_weights()[0] > 0).any())
         require(drawn, "seed", "one that draws a hidden unit with v > 0 of this width", self.seed)
 
@@ -99,7 +129,7 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
     seen = "relu" not in config.networks or bool((x > 0).any())
     require(seen, "data", "a sample with x > 0 for the ReLU network", config.data)
-    descents = {}
+    descents, shown = {}, {}
     for name, planned in config.runs().items():
         v, w = config.initial_weights(scale=planned.initial_scale)
         model = NETWORKS[planned.network](v, w)
@@ -115,8 +145,9 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
             steps=config.steps,
             record_every=config.record_every,
         )
+        shown[name] = curvature_shown(SPECTRA[planned.network], x, y, config.steps)
     arrays: Arrays = {"x": data["x"], "y": data["y"], "runs": np.array(list(descents))}
-    for name, trajectory in follow(descents, run.log).items():
+    for name, trajectory in follow(descents, run.log, shown).items():
         kept = recorded(trajectory)
         if config.runs()[name].network == "relu":
             kept = _before_empty(kept)
@@ -151,10 +182,14 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         of residual times input, whose two signs are the bulk; ``trace`` (r,) of the pair's block;
         ``phase`` (r,) of learning; ``alignment`` (r,) ⟨w, v⟩; ``units`` (r,), the hidden units
         behind the pair; ``squared_norm`` (r, 2) of v and w; ``second_moment`` E[x²] and ``moment``
-        E[yx]; and what ``train`` said about the run.
+        E[yx]; and what ``train`` said about the run. Of the ``S`` seeds the settings,
+        ``seeds/input_scale`` (k,) and ``seeds/high_setting`` (h, 2), and ``seeds/ordinary`` (k, S,
+        2) and ``seeds/high`` (h, S, 2), their ends; ``seeds/path`` (p, h, S, 4), all of the latter
+        with p momenta ``seeds/momentum`` (p,), the first of which is that of ``seeds/high``; see
+        :func:`.many.small_outlier`.
     """
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    arrays: Arrays = {"runs": networks["runs"]}
+    arrays: Arrays = {"runs": networks["runs"]} | _over_seeds(config, x, y)
     for name in networks["runs"].tolist():
         network = config.runs()[name].network
         for key in ("step", "loss", "learning_rate", "momentum", "diverged_at", "emptied_at"):
@@ -170,13 +205,42 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     return arrays
 
 
+def _over_seeds(config: Config, x: Tensor, y: Tensor) -> Arrays:
+    """How the small outlier of linear networks ends, from many initial weights."""
+    second_moment, moment = float((x * x).mean()), float((y * x).mean())
+    of_linear = (replace(config, seed=k, networks=["linear"]) for k in range(config.seeds))
+    drawn = [each.initial_weights(scale=1.0).numpy() for each in of_linear]
+    weights = np.array(drawn).reshape(config.seeds, 2, config.width)
+
+    def ends(scale: float, rate: float, momentum: float, inputs: float) -> np.ndarray:
+        moments = inputs**2 * second_moment, inputs**2 * moment
+        return small_outlier(scale * weights, *moments, rate, momentum, config.seed_steps)
+
+    ordinary = [
+        ends(config.initial_scale, config.learning_rate, config.momentum, scale)
+        for scale in config.input_scales
+    ]
+    momenta = list(dict.fromkeys([config.high_momentum, config.momentum]))
+    high = [
+        [ends(scale, rate, momentum, 1.0) for rate, scale in config.high_settings]
+        for momentum in momenta
+    ]
+    paths = np.array(high).reshape(len(momenta), len(config.high_settings), config.seeds, 4)
+    return {
+        "seeds/input_scale": np.array(config.input_scales, dtype=float),
+        "seeds/high_setting": np.array(config.high_settings, dtype=float).reshape(-1, 2),
+        "seeds/ordinary": np.array(ordinary).reshape(len(ordinary), config.seeds, 4)[..., :2],
+        "seeds/high": paths[0, ..., :2],
+        "seeds/momentum": np.array(momenta, dtype=float),
+        "seeds/path": paths,
+    }
+
+
 def _at_step(network: str, v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Arrays:
     """The closed form of one network, and the positive cell's part of it for ReLU."""
+    spectrum = SPECTRA[network](v, w, x, y)
     if network == "relu":
-        spectrum = cf.two_layer_relu(w, v, x, y)
         w, v, y, x = w[v > 0], v[v > 0], y * (x > 0), x * (x > 0)
-    else:
-        spectrum = cf.two_layer_linear(w, v, x, y)
     second_moment, moment, alignment = torch.mean(x * x), torch.mean(y * x), torch.dot(w, v)
     squared_norm = np.array([torch.dot(v, v), torch.dot(w, w)])
     return {

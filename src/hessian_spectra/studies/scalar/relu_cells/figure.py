@@ -71,7 +71,7 @@ def _bulk_and_outliers(axes: Axes, reading: Reading) -> None:
 def _errors(axes: Axes, error: np.ndarray, label: str, marker: str) -> None:
     rank = np.arange(1, len(error) + 1)
     axes.semilogy(rank, visible(error), marker, color=style.BLACK, markersize=3.5)
-    error_axis(axes, bottom=3e-19)
+    error_axis(axes)
     axes.set_xlabel("rank of the eigenvalue, ascending")
     axes.set_ylabel(label)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -114,6 +114,8 @@ def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     width, density = reading.width, float(reading["density"])
     return (
+        "Each eigenvalue of a ReLU network's Hessian belongs to one cell of inputs, the positive "
+        "or the negative one. "
         f"All {2 * width} Hessian eigenvalues of a ReLU network with {width} hidden units, "
         f"{reading.positive_units} of them in the positive cell, which holds {density:.0%} of the "
         "points; "

@@ -43,7 +43,7 @@ def _order(one: Compared) -> float:
     return worst(*(excess(less, more, one.size) for less, more in pairs))
 
 
-def _gradient(one: Compared) -> float:
+def gradient(one: Compared) -> float:
     """The gradient's error over ‖H‖ ‖θ‖, which stays a scale where the gradient vanishes."""
     away = np.abs(one.stated("gradient") - one.measured("gradient")).max()
     return float(away / (one.size * np.abs(one.stated("theta")).max() or 1.0))
@@ -151,7 +151,7 @@ CHECKS = {
             gap("product", lambda one: -outliers(one).prod(), lambda one: one.size**2)
         ),
         "linear-order": Check(_order),
-        "linear-gradient": Check(_gradient),
+        "linear-gradient": Check(gradient),
         "linear-hessian": Check(same("hessian")),
         "linear-hessian-gradient": Check(_hessian_gradient),
         "linear-determinant": Check(ratio("determinant", _at_probe)),

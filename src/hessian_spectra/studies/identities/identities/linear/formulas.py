@@ -59,25 +59,29 @@ def outliers_by_root(of: Moments) -> Tensor:
     return _around_half(of.trace, inside)
 
 
-def _sum_of_squares(of: Moments, last: Tensor) -> Tensor:
-    """What is under the root of eq. (2), but for 4 times the square of ``last``."""
+def squares(of: Moments, last: Tensor | None = None) -> Tensor:
+    """The three squares under the root of eq. (2), ``(3,)``.
+
+    Args:
+        of: the network's moments.
+        last: what the last one is 4 times the square of, if not 2⟨w, v⟩σ² − mean(yx).
+    """
     s2 = of.second_moment
-    return (
-        (s2 * of.w_squared - s2 * of.v_squared).square()
-        + 4 * s2.square() * (of.w_squared * of.v_squared - of.inner.square())
-        + 4 * last.square()
-    )
+    last = 2 * of.inner * s2 - of.target_covariance if last is None else last
+    imbalance = (s2 * of.w_squared - s2 * of.v_squared).square()
+    apart = 4 * s2.square() * (of.w_squared * of.v_squared - of.inner.square())
+    return torch.stack([imbalance, apart, 4 * last.square()])
 
 
 def outliers_by_squares(of: Moments) -> Tensor:
     """Eq. (2), where the root is of a sum of squares: both outliers ``(2,)``."""
-    last = 2 * of.inner * of.second_moment - of.target_covariance
-    return _around_half(of.trace, _sum_of_squares(of, last))
+    return _around_half(of.trace, squares(of).sum())
 
 
 def printed_poster_outliers(of: Moments) -> Tensor:
     """singh2024poster, the outlier pair ``(2,)``: the last square lacks σ² beside 2⟨w, v⟩."""
-    return _around_half(of.trace, _sum_of_squares(of, 2 * of.inner - of.target_covariance))
+    last = 2 * of.inner - of.target_covariance
+    return _around_half(of.trace, squares(of, last).sum())
 
 
 def product_of_outliers(of: Moments) -> Tensor:

@@ -8,6 +8,7 @@ from hessian_spectra.studies.identities.identities.comparison import (
     same,
     vectors,
 )
+from hessian_spectra.studies.identities.identities.linear.checks import gradient
 
 _bulk_vector = vectors("bulk_vectors", "bulk_values")
 
@@ -16,6 +17,8 @@ CHECKS = {
         "relu-spectrum": Check(same("eigenvalues")),
         "relu-basis": Check(basis()),
         "relu-blocks": Check(same("hessian")),
+        "relu-gradient": Check(gradient),
+        "relu-activation": Check(same("outputs"), same("printed_outputs", "outputs")),
         "relu-largest": Check(
             gap("largest_outlier", lambda one: one.eigenvalues[-1], lambda one: one.scale)
         ),

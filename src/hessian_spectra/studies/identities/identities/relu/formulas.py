@@ -70,6 +70,25 @@ def relu_hessian(found: Sequence[Cell], m: int) -> Tensor:
     return total
 
 
+def relu_gradient(found: Sequence[Cell], m: int) -> Tensor:
+    """Eq. (35) and (36) of singh2024closed, averaged: ``(2m,)``, of v and of w."""
+    total = torch.zeros(2 * m, dtype=torch.float64)
+    for cell in found:
+        total += cell.of.residual_covariance * torch.cat([cell.w, cell.v])
+    return total
+
+
+def relu_outputs(w: Tensor, v: Tensor, x: Tensor) -> Tensor:
+    """⟨w_+, v_+⟩x for x > 0 and ⟨w_-, v_-⟩x for x < 0, ``(n,)``."""
+    slopes = [(w * v)[sign * v > 0].sum() for sign in (1, -1)]
+    return torch.where(x > 0, slopes[0], slopes[1]) * x
+
+
+def printed_outputs(w: Tensor, v: Tensor, x: Tensor) -> Tensor:
+    """The same with the step function 1{a > 0} in the place of the ReLU, as printed."""
+    return (x[:, None] * v > 0).double() @ w
+
+
 def printed_spectrum(w: Tensor, v: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Theorem 3.4 with its w_- and v_-, which hold the neurons with v_j = 0, too: ``(2m,)``."""
     positive = Cell.among(v > 0, x > 0, w, v, x, y)

@@ -14,7 +14,7 @@ from hessian_spectra.studies.identities.identities.linear.formulas import (
 from hessian_spectra.studies.identities.identities.linear.theorems import network
 from hessian_spectra.studies.identities.identities.relu import formulas
 from hessian_spectra.studies.identities.identities.relu.formulas import Cell
-from hessian_spectra.studies.identities.identities.theorem import Quantities, Theorem
+from hessian_spectra.studies.identities.identities.theorem import Quantities, Theorem, outputs
 
 
 def draw_relu(draw: Draw) -> list[Instance]:
@@ -103,6 +103,10 @@ def stated(instance: Instance) -> Quantities:
         "eigenvectors": spectrum.eigenvectors(),
         "largest_outlier": spectrum.select("outlier").max(),
         "hessian": formulas.relu_hessian(found, len(w)),
+        "theta": torch.cat([v, w]),
+        "gradient": formulas.relu_gradient(found, len(w)),
+        "outputs": formulas.relu_outputs(w, v, x),
+        "printed_outputs": formulas.printed_outputs(w, v, x),
         "zero_neuron_spectrum": spectrum.eigenvalues if dead else nothing,
         "printed_zero_neuron_spectrum": (
             formulas.printed_spectrum(w, v, x, y) if dead else nothing
@@ -116,6 +120,7 @@ THEOREMS = {
         draw_relu,
         stated,
         lambda i: TwoLayerReLU(i["v"], i["w"]),
+        outputs,
         smooth=lambda i: bool((i["v"] != 0).all()),
     ),
 }

@@ -35,6 +35,13 @@ def _blocks(one: Compared) -> float:
     return worst(*(relative(one.stated(name), block.ravel()) for name, block in blocks.items()))
 
 
+def _largest_of_blocks(one: Compared) -> float:
+    """λ_max of the Hessian without the blocks of two layers."""
+    of, count = one.matrix(), int(one.number("first_size"))
+    blocks = of[:count, :count], of[count:, count:]
+    return max(float(np.linalg.eigvalsh(block)[-1]) for block in blocks)
+
+
 def _trace(one: Compared) -> float:
     return np.trace(one.matrix())
 
@@ -88,7 +95,12 @@ CHECKS = {
         "matrices-trace": Check(ratio("trace", _trace)),
         "matrices-frobenius": Check(ratio("frobenius_trace", _trace), where=_whitened_square),
         "matrices-lower-bound": Check(
-            lambda one: excess(one.number("largest_norm"), _largest(one), one.size), where=_whitened
+            lambda one: excess(one.number("largest_block"), _largest(one), one.size)
+        ),
+        "matrices-block-diagonal": Check(
+            ratio("largest_norm", _largest_of_blocks),
+            ratio("printed_largest_norm", _largest_of_blocks),
+            where=_whitened,
         ),
         "matrices-ggn": Check(
             ratio("sum_of_norms", lambda one: one.measured("ggn_sharpness").item()), where=_whitened

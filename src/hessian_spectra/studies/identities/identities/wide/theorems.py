@@ -17,7 +17,12 @@ from hessian_spectra.studies.identities.identities.instances import (
     without,
 )
 from hessian_spectra.studies.identities.identities.linear.formulas import Moments, linear_hessian
-from hessian_spectra.studies.identities.identities.theorem import Quantities, Setting, Theorem
+from hessian_spectra.studies.identities.identities.theorem import (
+    Quantities,
+    Setting,
+    Theorem,
+    outputs,
+)
 from hessian_spectra.studies.identities.identities.wide import formulas
 
 
@@ -200,11 +205,6 @@ def multi_input(instance: Instance) -> Quantities:
     }
 
 
-def outputs(instance: Instance, of: Setting) -> Quantities:
-    """What the network computes."""
-    return {"outputs": of.model(of.inputs)}
-
-
 def multi_output(instance: Instance) -> Quantities:
     """Corollaries B.2 and B.3."""
     w, v, x, y = (instance[name] for name in "wvxy")
@@ -251,6 +251,8 @@ def matrices(instance: Instance) -> Quantities:
     eye = torch.eye(second.shape[0], dtype=torch.float64)
     whitened = torch.allclose(covariance, torch.eye(x.shape[1], dtype=torch.float64), atol=1e-12)
     largest = formulas.largest_squared_norm(first, second)
+    norms = [formulas.squared_norm(weights) for weights in (first, second)]
+    blocks = torch.linalg.eigvalsh(hidden)[-1], norms[1] * torch.linalg.eigvalsh(covariance)[-1]
     return {
         "whitened": torch.tensor(whitened),
         "square": torch.tensor(first.shape[1] == second.shape[0]),
@@ -260,8 +262,11 @@ def matrices(instance: Instance) -> Quantities:
         "trace": covariance.trace() * second.square().sum() + len(second) * hidden.trace(),
         # D (‖W_1‖_F² + ‖W_2‖_F²), for whitened inputs and as many outputs as inputs.
         "frobenius_trace": first.shape[1] * (first.square().sum() + second.square().sum()),
-        "sum_of_norms": formulas.squared_norm(first) + formulas.squared_norm(second),
+        "sum_of_norms": norms[0] + norms[1],
         "largest_norm": largest,
+        # In the last line of the display σ_max²(W_1) is squared once more.
+        "printed_largest_norm": torch.maximum(norms[0] ** 2, norms[1]),
+        "largest_block": torch.maximum(*blocks),
         "printed_sharpness": largest,
     }
 

@@ -1,0 +1,20 @@
+"""Command single_file: the report page with its pictures inside, to be sent to somebody."""
+
+from hessian_spectra.ledger.record import read_claims
+from hessian_spectra.report import build
+from hessian_spectra.report.findings import findings
+from hessian_spectra.results import write_bytes
+from pipelines import inputs
+from pipelines.stage import REPORTS, Context, main
+
+
+def single_file(context: Context) -> None:
+    """Write ``reports/page.html``, which needs no other file and therefore links none."""
+    found = findings(inputs.findings(), read_claims(REPORTS))
+    path = REPORTS / "page.html"
+    write_bytes(path, build(REPORTS, found, inputs.durations(), embedded=True).encode())
+    print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main(single_file)

@@ -1,0 +1,1 @@
+"""Attention at initialisation as the key dimension grows."""

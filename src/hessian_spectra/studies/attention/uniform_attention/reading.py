@@ -1,0 +1,73 @@
+"""Distances from uniform attention against the key dimension, as figure and claims read them."""
+
+from functools import cached_property
+
+import numpy as np
+
+from hessian_spectra.ledger.bounds import Estimate, wilson
+from hessian_spectra.results import StudyArrays
+from hessian_spectra.statistics import student_mean
+
+NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
+# A smaller part of its first value is a convergence that one can see along a single draw.
+FALLEN = 0.1
+# The bulk counts as constant where its range is no more than this share of it.
+CONSTANT = 0.1
+
+
+class Reading(StudyArrays):
+    """Quantities of ``N`` draws at each of ``k`` key dimensions, for ``i`` initialisations."""
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The places of the key dimensions, ascending."""
+        return np.argsort(self.closed_form["key_dimension"])
+
+    @property
+    def dimensions(self) -> np.ndarray:
+        """d_K, ascending, ``(k,)``."""
+        return np.asarray(self.closed_form["key_dimension"][self.order])
+
+    @property
+    def initialisations(self) -> list[str]:
+        """How w_Q and w_K are drawn."""
+        return [str(name) for name in self["initialisation"]]
+
+    def of(self, name: str, initialisation: str) -> np.ndarray:
+        """A quantity of one initialisation, by ascending d_K, ``(k, ..., N)``."""
+        place = self.initialisations.index(initialisation)
+        return np.asarray(self.closed_form[name][place][self.order])
+
+    def exponent(self, name: str, initialisation: str) -> Estimate:
+        """The power of d_K that a quantity goes with: the mean slope of its draws' logarithms.
+
+        A line of least squares through each draw's points; the draws are independent, the points
+        of one draw are not. Student's interval, 95 %.
+        """
+        centred = np.log(self.dimensions) - np.log(self.dimensions).mean()
+        slopes = centred @ np.log(self.of(name, initialisation)) / (centred @ centred)
+        return Estimate(*(float(end) for end in student_mean(slopes)))
+
+    def share_fallen(self, initialisation: str) -> Estimate:
+        """The share of draws whose distance falls to ``FALLEN`` of the first or less."""
+        distance = self.of("distance", initialisation)
+        return self._share(distance[-1] <= FALLEN * distance[0])
+
+    def bulk_range(self, initialisation: str) -> np.ndarray:
+        """Largest over smallest |γ| of all factors, less 1, ``(k, N)``."""
+        bulk = self.of("scaled_bulk", initialisation)
+        return np.asarray(bulk.max(axis=1) / bulk.min(axis=1) - 1)
+
+    def share_constant(self, initialisation: str) -> Estimate:
+        """The share of draws whose bulk, at the largest d_K, is constant over the factors."""
+        return self._share(self.bulk_range(initialisation)[-1] <= CONSTANT)
+
+    @staticmethod
+    def _share(holds: np.ndarray) -> Estimate:
+        return wilson(float(np.mean(holds)), len(holds), NORMAL)
+
+    def checked(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """A quantity of the draws that are checked, closed form and numerical, (i, s, n) each."""
+        numeric, dimensions = self.numerics[name], self.closed_form["key_dimension"]
+        places = [int(np.argmax(dimensions == d)) for d in self.numerics["key_dimension"]]
+        return self.closed_form[name][:, places, : numeric.shape[-1]], numeric

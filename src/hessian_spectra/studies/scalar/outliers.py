@@ -1,0 +1,44 @@
+"""Both outliers of many two-layer linear networks at once."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Outliers(NamedTuple):
+    """What Theorem 1 says of the networks' outliers, ``(N, ...)`` each.
+
+    Attributes:
+        residual: δx = ⟨w, v⟩ E[x²] − E[yx].
+        large: λ₁.
+        small: λ₂.
+    """
+
+    residual: np.ndarray
+    large: np.ndarray
+    small: np.ndarray
+
+
+def outliers(weights: np.ndarray, second_moment: float, moment: np.ndarray | float) -> Outliers:
+    """The outliers λ₁ and λ₂ of networks ⟨w, v⟩ x, without cancellation.
+
+    Args:
+        weights: v and w, ``(N, ..., 2, m)``.
+        second_moment: E[x²].
+        moment: E[yx], any shape that goes with ``(N, ...)``.
+
+    Source: singh2024closed, Theorem 1; λ₂ by the product λ₁ λ₂ below it.
+
+    Example:
+        >>> found = outliers(np.array([[[1.0, 0.0], [2.0, 0.0]]]), 1.0, 1.0)
+        >>> (found.large + found.small).round(12), (found.large * found.small).round(12)
+        (array([5.]), array([-5.]))
+    """
+    v, w = weights[..., 0, :], weights[..., 1, :]
+    fit = second_moment * (v * w).sum(axis=-1)
+    p, q = ((w + v) ** 2).sum(axis=-1) / 2, ((w - v) ** 2).sum(axis=-1) / 2
+    residual = fit - moment
+    large = second_moment * (p + q) / 2 + np.hypot(
+        residual + second_moment * (p - q) / 2, second_moment * np.sqrt(p) * np.sqrt(q)
+    )
+    return Outliers(residual, large, -residual * (3 * fit - moment) / large)
