@@ -16,7 +16,10 @@ _IMPORTED = ["benchmarks.problems", "benchmarks.peers"]
 
 
 def _held(name: str) -> float:
-    """The process's resident memory now (``VmRSS``) or at its peak (``VmHWM``), in MB."""
+    """The process's resident memory now (``VmRSS``) or at its peak (``VmHWM``), in MB.
+
+    These are thousands of the system's kB, which have 1024 bytes each.
+    """
     with open("/proc/self/status") as lines:
         found = re.search(rf"{name}:\s+(\d+) kB", lines.read())
     if found is None:

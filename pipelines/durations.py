@@ -16,7 +16,7 @@ import yaml
 from hessian_spectra.results import write_bytes
 from pipelines.evidence import processor
 from pipelines.inputs import DURATIONS
-from pipelines.reproduce import SPENT, Graph, graph
+from pipelines.reproduce import SPENT, Graph, graph, reached
 
 HEADER = """\
 # How long each figure took on one core, with all that it is made from, in seconds: of the last
@@ -37,11 +37,7 @@ def totals(spent: Mapping[str, float], before: Graph) -> dict[str, int]:
     """
     found = {}
     for figure in (name for name in before if name.startswith("figures@")):
-        needed, waiting = {figure}, {figure}
-        while waiting:
-            waiting = {name for one in waiting for name in before[one]} - needed
-            needed |= waiting
-        stages = sorted(name for name in needed if "@" in name)
+        stages = sorted(name for name in reached({figure}, before) if "@" in name)
         missing = [name for name in stages if name not in spent]
         if missing:
             raise ValueError(

@@ -112,6 +112,20 @@ def graph() -> dict[str, set[str]]:
     return found
 
 
+def reached(first: set[str], edges: Graph) -> set[str]:
+    """Some stages, and all that a graph leads to from them, however indirectly.
+
+    Example:
+        >>> sorted(reached({"a"}, {"a": {"b"}, "b": {"c"}, "c": set(), "d": {"a"}}))
+        ['a', 'b', 'c']
+    """
+    found, waiting = set(first), set(first)
+    while waiting:
+        waiting = {name for one in waiting for name in edges[one]} - found
+        found |= waiting
+    return found
+
+
 def items(before: Graph, first: set[str]) -> list[str]:
     """The stages that serve one study or network each and are to run, in the order of dvc.yaml.
 
@@ -124,10 +138,11 @@ def items(before: Graph, first: set[str]) -> list[str]:
         >>> items(before, {"a"})
         ['b@x', 'c@x']
     """
-    stale, waiting = set(first), set(first)
-    while waiting:
-        waiting = {name for name, needed in before.items() if needed & waiting} - stale
-        stale |= waiting
+    after: dict[str, set[str]] = {name: set() for name in before}
+    for name, needed in before.items():
+        for one in needed:
+            after[one].add(name)
+    stale = reached(first, after)
     return [name for name in before if name in stale and "@" in name]
 
 

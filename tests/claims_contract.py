@@ -6,22 +6,17 @@ theory with itself is refused. No array tells that a study computed one and the 
 networks are planted, where that can be done, and not what a study returns of them. A kind's test
 module plants arrays and names them; the rest is here:
 
-    @pytest.mark.parametrize("name", names(claims))
-    def test_a_claim_holds_and_fails(name, planted):
-        holds_and_fails(claims, planted, name)
-
-    @pytest.mark.parametrize("name", names(claims))
-    def test_a_claim_bears_a_missing_case(name, planted):
-        bears_a_missing_case(claims, planted, name)
+    test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, Verdict
 from hessian_spectra.ledger.claims import Claims, Entry, Study
@@ -172,3 +167,16 @@ def bears_a_missing_case(claims: Claims, planted: Sequence[Planted], name: str) 
                     continue
                 value = found.value if isinstance(found, Estimate) else float(found)
                 assert not math.isnan(value), f"{entry.id}: measured NaN of a smaller study"
+
+
+def contract(claims: Claims) -> tuple[Callable[..., None], Callable[..., None]]:
+    """The tests of all claims of a kind, for a module with a fixture ``planted``."""
+
+    def holding(name: str, planted: Sequence[Planted]) -> None:
+        holds_and_fails(claims, planted, name)
+
+    def bearing(name: str, planted: Sequence[Planted]) -> None:
+        bears_a_missing_case(claims, planted, name)
+
+    each = pytest.mark.parametrize("name", names(claims))
+    return each(holding), each(bearing)

@@ -54,6 +54,7 @@ def marked(text: str) -> list[str]:
         ("F-100^2 of μP at n = 256: w_value, second_moment, a__b, test_x.py", ["n=256"]),
         ("tr(H)/D of E[x x'], S / 2^(L−p).", ["tr(H)/D", "E[xx′]", "S/2L−p"]),
         ("|λ₂| > 1e-12 λ₁", ["|λ2|>1×10−12λ1"]),
+        ("without the last matrix, Ŵ_B, and of products Ŵ_b, no W", ["ŴB", "Ŵb"]),
         ("an open bracket (λ = 1 ends it", ["λ=1"]),
         ("a bar alone |x_1 = 2 is none", []),
     ],

@@ -123,12 +123,32 @@ def test_a_single_file_holds_every_picture_and_links_no_file(sample_root: Path) 
     assert "img-src data:;" in page.values("content")[-1]
 
 
+def filtered(page: Reader) -> dict[str, dict[str, str | None]]:
+    """What the filter knows of each claim, of its own or of its list's."""
+    found, usual = {}, {}
+    for tag, attributes in page.elements:
+        if tag == "ul" and attributes.get("class") == "claims":
+            usual = attributes
+        elif tag == "li" and (name := attributes.get("id") or "").startswith("claim-"):
+            found[name] = usual | attributes
+    return found
+
+
 def test_every_claim_has_a_row_that_the_filter_knows(page: Reader) -> None:
-    rows = {a["id"]: a for a in page.all("li") if "data-kind" in a}
+    rows = filtered(page)
     expected = {anchor("claim", str(entry["id"])): entry for entry in sample_reports.claims()}
     assert rows.keys() == expected.keys()
     for name, entry in expected.items():
         assert rows[name]["data-kind"] == entry["kind"]
+        assert rows[name]["data-paper"] == entry["paper"]
+
+
+def test_what_most_claims_of_a_list_have_is_said_once(page: Reader) -> None:
+    """The page has hundreds of them, and a size that it must not exceed."""
+    lists = [a for a in page.all("ul") if a.get("class") == "claims"]
+    own = [a for a in page.all("li") if "data-paper" in a]
+    assert all({"data-paper", "data-kind", "data-run"} <= a.keys() for a in lists)
+    assert len(own) < len(filtered(page)) / 2
 
 
 def test_text_from_files_is_escaped(text: str) -> None:
@@ -279,7 +299,7 @@ def test_settings_that_are_not_the_papers_stand_where_they_may_explain(text: str
 
 
 def test_the_filter_knows_the_runs_of_a_claim(page: Reader) -> None:
-    known = {a["id"]: a["data-run"] for a in page.all("li") if "data-run" in a}
+    known = {name: str(a["data-run"]) for name, a in filtered(page).items()}
     expected = {
         0: "today",
         5: "recorded",

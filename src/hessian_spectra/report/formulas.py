@@ -11,7 +11,7 @@ from markupsafe import Markup
 from hessian_spectra.report.mathml import FUNCTIONS, SCIENTIFIC, mathml
 
 # A word with one of these is part of a formula, wherever it stands.
-_SIGNS = r"²³⁴ᵀ⁻₀-₉≤≥≠≈≃±∓×∈⟨⟩‖⊗∇∂⌊⌋⋯½⅓⅔√=<>ΓΔΘΛΞΠΣΦΨΩα-λν-ωℓẑĤ"
+_SIGNS = r"²³⁴ᵀ⁻₀-₉≤≥≠≈≃±∓×∈⟨⟩‖⊗∇∂⌊⌋⋯½⅓⅔√=<>ΓΔΘΛΞΠΣΦΨΩα-λν-ωℓẑĤŴ"
 _INDEX = (
     r"(?<![A-Za-z_])(?:yx|[A-Za-zΑ-ω])_"
     r"(?:[{+\-−±\d]|bulk|outlier|[A-Za-zΑ-ω]{1,3}(?![A-Za-z_]))"

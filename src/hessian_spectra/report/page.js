@@ -51,12 +51,13 @@
     const active = typed !== "" || chosen.length > 0;
     const phrase = pattern(typed);
     const words = typed.split(" ").filter(Boolean).map(pattern);
-    const has = (claim, entry) => (select) => {
+    const has = (claim) => (select) => {
       const field = select.dataset.field;
       if (field === "verdict") {
         return claim.querySelector(".badge").textContent === select.value;
       }
-      return (claim.dataset[field] ?? entry.dataset[field]).split("|").includes(select.value);
+      const usual = claim.parentElement.dataset;
+      return (claim.dataset[field] ?? usual[field]).split("|").includes(select.value);
     };
     // What names a figure finds that figure, all of it; other words are looked for in claims.
     const named = typed !== "" && read().some(({ name }) => phrase.test(name));
@@ -66,7 +67,7 @@
       let found = 0;
       for (const [claim, text] of claims) {
         const fits = named ? whole : words.every((word) => word.test(text));
-        claim.hidden = !fits || !chosen.every(has(claim, entry));
+        claim.hidden = !fits || !chosen.every(has(claim));
         found += claim.hidden ? 0 : 1;
       }
       entry.hidden = active && found === 0 && (!whole || chosen.length > 0);

@@ -50,6 +50,7 @@ def _environment() -> Environment:
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
         "differing": verdicts.differing,
         "expected": verdicts.expected,
+        "fields": verdicts.fields,
         "ground": verdicts.ground,
         "marked": marked,
         "measured": verdicts.measured,
@@ -60,11 +61,11 @@ def _environment() -> Environment:
         "places": verdicts.places,
         "prose": prose,
         "remarks": verdicts.remarks,
-        "runs": verdicts.runs,
         "shares": verdicts.shares,
         "shown": shown,
         "style": verdicts.style,
         "tally": verdicts.tally,
+        "usual": verdicts.usual,
     }
     environment.globals |= {
         "anchor": anchor,

@@ -92,6 +92,17 @@ def runs(claim: ClaimRecord) -> list[str]:
     return [*found, "disagree"] if disagree else found
 
 
+def fields(claim: ClaimRecord) -> dict[str, str]:
+    """What the filter chooses by, besides words and the verdict."""
+    return {"paper": claim.paper, "kind": claim.kind, "run": "|".join(runs(claim))}
+
+
+def usual(claims: Sequence[ClaimRecord]) -> dict[str, str]:
+    """Of each such field what most of some claims have."""
+    columns = zip(*(fields(claim).items() for claim in claims), strict=True)
+    return dict(Counter(column).most_common(1)[0][0] for column in columns)
+
+
 def note(claim: ClaimRecord) -> tuple[str, str]:
     """What claims of a study share: where the expected value is from, why the tolerance."""
     return claim.source.rstrip("."), claim.reason.rstrip(".")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from attention_arrays import sinks_sides
-from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
+from claims_contract import Planted, changed, contract
 
 from hessian_spectra.ledger.bounds import NothingToMeasure, wilson
 from hessian_spectra.ledger.claims import Study
@@ -47,14 +47,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_sinks_that_take_all_the_attention_are_left_out():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
+from claims_contract import Planted, changed, contract
 from uniform_attention_arrays import powers, sides
 
 from hessian_spectra.studies.attention.uniform_attention.claims import claims
@@ -43,14 +43,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_the_exponent_is_that_of_the_draws():

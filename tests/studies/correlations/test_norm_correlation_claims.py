@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
+from claims_contract import Planted, changed, contract
 from ensemble_arrays import NORMS, ensemble
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
@@ -257,14 +257,7 @@ def planted():
     return [*wide_figures(), *deep_figures()]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_the_printed_sentence_is_the_opposite_of_ours(planted):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
+from claims_contract import Planted, changed, contract
 from paired_arrays import CASES, flattened, four_relu_layers, sides
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
@@ -101,14 +101,7 @@ def planted(two_layers):
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 @pytest.mark.parametrize("measure", [functions.trace, functions.pair, functions.second_distance])

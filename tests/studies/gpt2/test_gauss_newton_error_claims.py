@@ -1,7 +1,7 @@
 """The claims about the GGN of language models, on planted runs."""
 
 import pytest
-from claims_contract import Planted, bears_a_missing_case, holds_and_fails, names
+from claims_contract import Planted, contract
 from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, config, pretrained, read
 
 from hessian_spectra.ledger.claims import Study
@@ -53,14 +53,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def verdicts(networks, figure):

@@ -4,12 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from claims_contract import (
-    Planted,
-    bears_a_missing_case,
-    holds_and_fails,
-    names,
-)
+from claims_contract import Planted, contract
 from gauss_newton_parts_arrays import GROUPS, MISSED, parts
 from matplotlib.text import Text
 
@@ -52,14 +47,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 @pytest.mark.parametrize("held", HELD_TO)

@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 import scipy.stats
-from claims_contract import (
-    Planted,
-    bears_a_missing_case,
-    changed,
-    holds_and_fails,
-    names,
-)
+from claims_contract import Planted, changed, contract
 from planted_sinks import SEEDS, ladder, some
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
@@ -53,14 +47,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_a_growth_is_that_of_each_network_with_students_interval():

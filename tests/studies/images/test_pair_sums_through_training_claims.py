@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, bears_a_missing_case, holds_and_fails, names
+from claims_contract import Planted, contract
 from planted_training import EPOCHS, FLOOR, LOSS, joined, replaced
 
 from hessian_spectra.studies.images.pair_sums_through_training import claims as module
@@ -104,14 +104,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_the_print_is_wrong_of_the_narrow_network_alone():

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import scipy
-from claims_contract import Planted, bears_a_missing_case, holds_and_fails, names
+from claims_contract import Planted, contract
 from decoupling_arrays import LAYERS, TABLES, sides
 from matplotlib.text import Text
 
@@ -65,14 +65,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_the_tables_are_whole():

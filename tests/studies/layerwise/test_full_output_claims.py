@@ -2,12 +2,7 @@
 
 import numpy as np
 import pytest
-from claims_contract import (
-    Planted,
-    bears_a_missing_case,
-    holds_and_fails,
-    names,
-)
+from claims_contract import Planted, contract
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.layerwise.full_output.claims import claims
@@ -50,14 +45,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_errors_are_of_as_many_eigenvalues_as_there_are_classes_less_one():

@@ -5,12 +5,7 @@ import re
 import numpy as np
 import pytest
 import scipy
-from claims_contract import (
-    Planted,
-    bears_a_missing_case,
-    holds_and_fails,
-    names,
-)
+from claims_contract import Planted, contract
 from infinite_width_arrays import sides
 from matplotlib.text import Text
 
@@ -58,14 +53,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 @pytest.mark.parametrize("name", ["top_space", "independent_copy", "projected_norms"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from claims_contract import Planted, bears_a_missing_case, holds_and_fails, names
+from claims_contract import Planted, contract
 from torch import nn
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
@@ -158,14 +158,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_epochs_that_are_not_kept_are_nothing_to_measure():

@@ -6,12 +6,7 @@ import re
 import numpy as np
 import pytest
 import scipy
-from claims_contract import (
-    Planted,
-    bears_a_missing_case,
-    holds_and_fails,
-    names,
-)
+from claims_contract import Planted, contract
 from matplotlib.text import Text
 from planted_overlaps import HEIGHTS, contrary, expected, sides
 
@@ -43,14 +38,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_the_condition_says_what_is_expected(planted):

@@ -2,13 +2,7 @@
 
 import numpy as np
 import pytest
-from claims_contract import (
-    Planted,
-    bears_a_missing_case,
-    changed,
-    holds_and_fails,
-    names,
-)
+from claims_contract import Planted, changed, contract
 from output_spaces_arrays import sides
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
@@ -44,14 +38,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_the_layer_is_the_worst_by_its_mean():

@@ -2,13 +2,7 @@
 
 import numpy as np
 import pytest
-from claims_contract import (
-    Planted,
-    bears_a_missing_case,
-    changed,
-    holds_and_fails,
-    names,
-)
+from claims_contract import Planted, changed, contract
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.pac_bayes.bounds.claims import claims
@@ -79,14 +73,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_what_a_run_lacks_is_not_measured():

@@ -1,7 +1,7 @@
 """The claims about several inputs in training, on correlated and decorrelated data."""
 
 import pytest
-from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
+from claims_contract import Planted, changed, contract
 from trainings import multi_input_sides
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
@@ -26,14 +26,7 @@ def planted():
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def test_width_one_has_no_bulk_to_measure():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
+from claims_contract import Planted, changed, contract
 from relu_cells_sides import SIZES, both
 
 from hessian_spectra.ledger.claims import Study
@@ -38,14 +38,7 @@ def planted(sides, smaller):
     ]
 
 
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_holds_and_fails(name, planted):
-    holds_and_fails(claims, planted, name)
-
-
-@pytest.mark.parametrize("name", names(claims))
-def test_a_claim_bears_a_missing_case(name, planted):
-    bears_a_missing_case(claims, planted, name)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
 def measured(sides, artifact="Figure 1", paper="singh2026cracking"):

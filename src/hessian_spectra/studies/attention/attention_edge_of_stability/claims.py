@@ -1,12 +1,12 @@
 """What the paper says about self-attention at the edge of stability."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, equal_to, wilson, within
-from hessian_spectra.ledger.claims import Case, Claims
+from hessian_spectra.ledger.claims import Case, Cases, Claims
 from hessian_spectra.statistics import correlation
 from hessian_spectra.studies.attention.attention_edge_of_stability.reading import Reading
 
@@ -76,6 +76,23 @@ def reaches_the_edge(reading: Reading) -> float:
     return float(reading.relative_sharpness.max())
 
 
+def _at_each_rate(table: Mapping[str, tuple[str, str]]) -> Cases:
+    """What is said in a table, of each learning rate."""
+
+    def cases(reading: Reading) -> Iterator[Case]:
+        for place, rate in enumerate(reading["draws/rate"].tolist()):
+            for name, (says, means) in table.items():
+                yield {
+                    "name": name,
+                    "place": place,
+                    "rate": f"{rate:g}",
+                    "says": says,
+                    "means": means,
+                }
+
+    return cases
+
+
 # What is said of a training on any sequence: by the claim's name.
 OF_MOST = {
     "most-reach-the-edge": ("the sharpness climbs to 2/η", "it comes to 95 % of 2/η"),
@@ -87,17 +104,11 @@ OF_MOST = {
 }
 
 
-def _at_each_rate(reading: Reading) -> Iterator[Case]:
-    for place, rate in enumerate(reading["draws/rate"].tolist()):
-        for name, (says, means) in OF_MOST.items():
-            yield {"name": name, "place": place, "rate": f"{rate:g}", "says": says, "means": means}
-
-
 @shown_of_most.value(
     FIGURE,
     at_least(0.5, "what a figure shows of one training is read as what most do, more than half"),
     otherwise=OPEN,
-    each=_at_each_rate,
+    each=_at_each_rate(OF_MOST),
     name="{name}-{rate}",
 )
 def of_most_sequences(reading: Reading, name: str, place: int, **_: str) -> Estimate:
@@ -140,17 +151,11 @@ DRIVEN = (
 )
 
 
-def _oscillating(reading: Reading) -> Iterator[Case]:
-    for place, rate in enumerate(reading["draws/rate"].tolist()):
-        for name, (says, means) in OF_OSCILLATION.items():
-            yield {"name": name, "place": place, "rate": f"{rate:g}", "says": says, "means": means}
-
-
 @shown_of_most.correlation(
     FIGURE,
     at_least(0.5, "what a figure shows of one training is read as what most do, more than half"),
     otherwise=DRIVEN,
-    each=_oscillating,
+    each=_at_each_rate(OF_OSCILLATION),
     name="{name}-{rate}",
 )
 def of_most_oscillations(reading: Reading, name: str, place: int, **_: str) -> Estimate:

@@ -65,9 +65,9 @@ def caption(reading: Reading) -> str:
     if stopped or diverged:
         ends = f"at most {stopped} of them stopped by the epoch limit, {diverged} diverged"
     return (
-        "Whether the product without the last matrix, Ŵ_B, leads most where networks have few "
-        "inputs: by how much the correlation of its squared spectral norm with the sharpness "
-        f"exceeds that of the best other product, at D = K = {low} and {high}. Bars: {level} BCa "
+        "The lead of the product without the last matrix, Ŵ_B, over the best other product, with "
+        f"few inputs and with more, D = K = {low} and {high}: by how much the correlation of its "
+        f"squared spectral norm with the sharpness exceeds the other's. Bars: {level} BCa "
         f"intervals of {int(reading['resamples'])} bootstrap resamples of teachers and networks. "
         f"{drawing.networks(reading)}, depths {drawing.listed(reading['position'])}; {ends}."
     )

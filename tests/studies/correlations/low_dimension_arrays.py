@@ -1,0 +1,36 @@
+"""Arrays of the study of low dimension, of small planted networks."""
+
+from functools import cache
+
+import numpy as np
+from ensemble_arrays import ensemble
+
+from hessian_spectra.studies.correlations.low_dimension import study
+
+PARAMETRISATIONS = ("sp", "mup")
+SIZES = (1, 3)
+
+
+@cache
+def deep() -> dict[str, np.ndarray]:
+    """What is recorded of deep networks of both sizes."""
+    return ensemble(PARAMETRISATIONS, depths=(2, 3), sizes=SIZES, networks=36, teachers=3)
+
+
+def sides(networks: dict[str, np.ndarray], **changes: object) -> dict[str, dict[str, np.ndarray]]:
+    """The study's only side, with some fields of its configuration changed."""
+    fields = {
+        "kind": "low_dimension",
+        "paper": "singh2026cracking",
+        "artifact": "Section 4.2",
+        "title": "test",
+        "ensemble": "test",
+        "seed": 0,
+        "parametrisations": list(PARAMETRISATIONS),
+        "depths": [],
+        "sizes": list(SIZES),
+        "resamples": 100,
+        "confidence": 0.95,
+    }
+    config = study.Config(**(fields | changes))
+    return {"correlation": study.correlation(config, networks)}
