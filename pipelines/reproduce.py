@@ -138,12 +138,7 @@ def items(before: Graph, first: set[str]) -> list[str]:
         >>> items(before, {"a"})
         ['b@x', 'c@x']
     """
-    after: dict[str, set[str]] = {name: set() for name in before}
-    for name, needed in before.items():
-        for one in needed:
-            after[one].add(name)
-    stale = reached(first, after)
-    return [name for name in before if name in stale and "@" in name]
+    return [name for name in before if "@" in name and reached({name}, before) & first]
 
 
 def take(ready: Sequence[str], jobs: int) -> list[str]:

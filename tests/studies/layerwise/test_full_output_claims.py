@@ -61,9 +61,3 @@ def test_figure_and_caption_bear_what_is_there(arrays):
     reading = Reading(arrays)
     assert len(draw(reading).axes) == 2 * len(reading.networks)
     assert "means over" in caption(reading)
-
-
-def test_the_caption_has_the_numbers():
-    reading = Reading(sides(overlap=0.6))
-    space = reading.space("F-5^2", PRINTED).value
-    assert f"F-5^2: top eigenvalues 10% off, overlap {space:.2f}, +0." in caption(reading)

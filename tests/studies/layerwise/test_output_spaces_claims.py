@@ -83,9 +83,6 @@ def test_figure_and_caption_bear_what_is_there(arrays):
     assert "E[M]" in caption(reading)
 
 
-def test_the_caption_has_the_worst_layers():
-    reading = Reading(sides())
-    worst = smallest(reading.printed_space("F-5^2", LAST)).value
-    assert f"F-5^2: an overlap of at least {worst:.2f} as printed and 0.9" in caption(reading)
+def test_the_first_panel_is_before_training():
     first, *_ = draw(Reading(sides())).axes
     assert first.get_title(loc="left") == "(a) before training"

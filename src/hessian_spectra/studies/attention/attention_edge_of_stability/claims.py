@@ -82,13 +82,8 @@ def _at_each_rate(table: Mapping[str, tuple[str, str]]) -> Cases:
     def cases(reading: Reading) -> Iterator[Case]:
         for place, rate in enumerate(reading["draws/rate"].tolist()):
             for name, (says, means) in table.items():
-                yield {
-                    "name": name,
-                    "place": place,
-                    "rate": f"{rate:g}",
-                    "says": says,
-                    "means": means,
-                }
+                said = {"name": name, "says": says, "means": means}
+                yield {"place": place, "rate": f"{rate:g}"} | said
 
     return cases
 

@@ -77,28 +77,8 @@ def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     return (
         "The second derivative by the outputs of all layers tells much of the full Hessian's top, "
-        "but not all of it. "
-        "The full Hessian's top, of all weights and biases, beside what the second derivative by "
-        f"the outputs of all layers says of it: means over {len(reading['seed'])} networks after "
-        f"{int(reading['epoch'])} epochs; thin lines: one network each. {_numbers(reading)}Upper "
-        "row: eigenvalues. Lower row: overlap of the first k eigenvectors. The dotted line is at "
-        "as many as there are classes, less one."
+        "but not all of it. The full Hessian is that of all weights and biases; means over "
+        f"{len(reading['seed'])} networks after {int(reading['epoch'])} epochs; thin lines: one "
+        "network each. Upper row: eigenvalues. Lower row: overlap of the first k eigenvectors. The "
+        "dotted line is at as many as there are classes, less one."
     )
-
-
-def _numbers(reading: Reading) -> str:
-    """Errors and overlaps of each architecture."""
-    texts = []
-    for network in reading.networks:
-        try:
-            error, space = (
-                measure(network, PRINTED).value for measure in (reading.value_error, reading.space)
-            )
-            gained = reading.gained(network).value
-        except NothingToMeasure:
-            continue
-        texts.append(
-            f"{network}: top eigenvalues {error:.0%} off, overlap {space:.2f}, {gained:+.3f} with "
-            "the lengths first"
-        )
-    return "; ".join(texts) + ". " if texts else ""

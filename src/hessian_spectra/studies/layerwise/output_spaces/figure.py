@@ -8,13 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
-from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.layerwise.output_spaces.reading import (
     FIRST,
     LAST,
     Reading,
-    largest,
-    smallest,
 )
 
 # One colour for what is in print, one for the mean Jacobian, in both rows.
@@ -78,28 +75,9 @@ def caption(reading: Reading) -> str:
     """What is to be seen, with the measured numbers."""
     return (
         "The weights behind a layer predict the top eigenspace of its output Hessian, and the "
-        "mean Jacobian predicts it better. "
-        "How well the weights behind a layer predict its output Hessian E[M], one point a trained "
-        f"network, the line their mean. {_numbers(reading)} (a, b) Overlap of its top c − 1 "
-        "eigenvectors with the rows of S = W_L ⋯ W_(p+1) without their sum, and with those of the "
-        "mean Jacobian E[G] of the scores by the layer's outputs. (c, d) Error of F = TᵀE[A]T in "
-        "the Frobenius norm, T = S/2^(L−p) as in equation (272), or T = E[G]. In the last layer "
-        "both are exact."
+        "mean Jacobian predicts it better. One point a trained network, the line their mean. (a, "
+        "b) Overlap of the top c − 1 eigenvectors of E[M] with the rows of S = W_L ⋯ W_(p+1) "
+        "without their sum, and with those of the mean Jacobian E[G] of the scores by the layer's "
+        "outputs. (c, d) Error of F = TᵀE[A]T in the Frobenius norm, T = S/2^(L−p) as in equation "
+        "(272), or T = E[G]. In the last layer both are exact."
     )
-
-
-def _numbers(reading: Reading) -> str:
-    """The worst layers of each architecture after training."""
-    texts = []
-    for network in reading.networks:
-        try:
-            printed = smallest(reading.printed_space(network, LAST)).value
-            better = smallest(reading.hidden("jacobian", network, LAST)).value
-            form = largest(reading.hidden("jacobian_error", network, LAST)).value
-        except NothingToMeasure:
-            continue
-        texts.append(
-            f"{network}: an overlap of at least {printed:.2f} as printed and {better:.2f} with "
-            f"E[G], whose form is at most {form:.2f} off"
-        )
-    return "; ".join(texts) + "." if texts else ""
