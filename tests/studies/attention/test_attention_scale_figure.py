@@ -40,4 +40,4 @@ def test_caption_counts_all_eigenvalues(reading):
 def test_figure_does_without_dense_points():
     reading = Reading(scale_sides(points=3, numeric_points=2, dense_points=0))
     assert len(figures.draw(reading).axes) == 12
-    assert "at most" in figures.caption(reading)
+    assert "(e, f) Condition numbers" in figures.caption(reading)

@@ -119,16 +119,6 @@ def test_every_run_and_group_is_drawn():
         assert next(label.get_text() for label in axes.get_xticklabels()) == "attention"
 
 
-def test_the_caption_holds_the_numbers():
-    reading = read()
-    text = figure.caption(reading)
-    added = reading.added("right")
-    assert f"Attention adds {added.value:.2g} [{added.low:.2g}, {added.high:.2g}] with" in text
-    assert "the released product changes the Hessian's by at most 1.0e-04" in text
-    assert "with attention: attention 60%, MLP 30%" in text
-    assert "without attention: MLP 30%" in text
-
-
 @pytest.mark.parametrize("changes", [{"variants": (TWIN,)}, {"seeds": 1}])
 def test_what_is_missing_is_said(changes):
     reading = read(**changes)

@@ -124,11 +124,8 @@ def test_the_figure_shows_every_mean_and_the_limits():
     assert {0.687, 1.0} <= heights
 
 
-def test_the_caption_holds_the_numbers():
-    text = caption(Reading(sides()))
-    assert "at n = 256. (a)" in text
-    assert re.search(r"R\{W_i\} \\ \{1ᵀW\} is 0\.829\d* \[0\.8\d+, 0\.8\d+\]", text)
-    assert re.search(r"with Π 0\.01[34]\d* \[", text)
+def test_the_caption_has_the_spaces():
+    assert "R{W_i} \\ {1ᵀW}, with {Π Wᵀa: Σa = 0}" in caption(Reading(sides()))
 
 
 @pytest.mark.parametrize(

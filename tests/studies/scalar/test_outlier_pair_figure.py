@@ -15,9 +15,6 @@ def test_the_figure_shows_every_numerical_spectrum():
     # The bottom row: one point per numerical spectrum.
     for panel, run in zip(panels[9:], reading.runs.values(), strict=True):
         assert len(panel.lines[0].get_xdata()) == len(run.numeric_steps)
-    text = figure.caption(reading)
-    assert "Linear network: λ₂ starts at -" in text
-    assert "changes sign 1 time;" in text
 
 
 def test_phases_are_strips_below_the_axes():
@@ -55,6 +52,6 @@ def test_the_caption_tells_when_units_change_cell():
     )
     assert np.diff(reading.runs["relu"]["units"]).tolist() == [1, 0]
     assert (
-        "Hidden units enter or leave the positive cell, and the curves may jump, at step 1."
+        "hidden units enter or leave the positive cell, and the curves may jump, at step 1."
         in figure.caption(reading)
     )

@@ -151,31 +151,22 @@ def draw(reading: Reading) -> Figure:
 
 def _course(reading: Reading) -> str:
     """How the sharpness goes, in words."""
-    sharpness, threshold = reading["sharpness"], reading.threshold
     if reading.edge is None:
-        return (
-            f"The sharpness stays below 2/η = {threshold:.3g}; its largest value is "
-            f"{sharpness.max():.3g}."
-        )
-    relative = reading.relative_sharpness
+        return "The sharpness stays below 2/η."
     return (
-        f"The sharpness rises from {sharpness[0]:.2g} to 2/η = {threshold:.3g}, which it "
-        f"reaches at step {reading.steps[reading.edge]} (dotted), and then oscillates around it "
-        f"with period 2: its mean from there on is {relative[reading.from_edge].mean():.3f} · 2/η, "
-        f"and its largest value {relative.max():.3f} · 2/η."
+        f"The sharpness rises to 2/η, which it reaches at step {reading.steps[reading.edge]} "
+        "(dotted), and goes on around it."
     )
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
-    end = f"The loss goes from {reading['loss'][0]:.2g} to {reading['loss'][-1]:.1e}."
-    if reading.diverged_at is not None:
-        end = f"Training diverges at step {reading.diverged_at}."
+    """What is to be seen, and how to read it."""
+    end = f" Training diverges at step {reading.diverged_at}."
     return (
         f"{_course(reading)} A single self-attention layer is trained to reverse sequences, by "
-        f"gradient descent with learning rate η = {reading['learning_rate']:.3g}. {end} In (c) to "
-        "(f) bands are from the smallest to the largest of three neighbouring steps, and lines "
-        "are halfway; (g) has the steps themselves. Panel (h): error of the whole "
-        f"spectrum relative to its largest eigenvalue, at most {reading.errors().max():.1e} over "
-        f"{len(reading.numeric_steps)} spectra (dashed: {EXACT:.0e})."
+        f"gradient descent with learning rate η = {reading['learning_rate']:.3g}."
+        f"{'' if reading.diverged_at is None else end} In (c) to (f) bands are from the smallest "
+        "to the largest of three neighbouring steps, and lines are halfway; (g) has the steps "
+        "themselves. Panel (h): error of the whole spectrum relative to its largest eigenvalue "
+        f"(dashed: {EXACT:.0e})."
     )

@@ -186,34 +186,18 @@ def _finish(shown: Any, grid: Any) -> None:
     grid[1, 1].set_ylabel(r"$\max|\lambda| \,/\, \min|\lambda|$")
 
 
-def _course(quantity: np.ndarray) -> str:
-    """How a quantity goes along a sweep."""
-    ends = f"{quantity[0]:.2g} to {quantity[-1]:.2g}"
-    largest = quantity.max()
-    beyond = largest > 1.05 * max(quantity[0], quantity[-1])
-    return f"{ends} (at most {largest:.2g})" if beyond else ends
-
-
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
-    sweeps = [reading.sweep(name) for name in PANELS]
-    courses = " ".join(
-        f"({letter}) |γ| goes from {_course(sweep.bulk)}, the largest outlier from "
-        f"{_course(sweep.outliers.max(axis=-1))}."
-        for letter, sweep in zip("abcd", sweeps, strict=True)
-    )
-    errors = [error for sweep in sweeps for error in (sweep.distinct_error, sweep.dense_error)]
+    """What is to be seen, and how to read it."""
     d = int(reading["key_dimension"])
     return (
         "A stronger attention sink lifts the largest eigenvalue of self-attention and presses its "
         "bulk towards zero; the norm of the value weights widens the bulk. Above, as in the paper, "
         f"eigenvalues of a layer with d_K = {d} against the norm of its weights and the strength "
         "of the sink, a bias on the scores of the first token; lines: closed form, points: "
-        f"numerical eigenvalues, the bulk being those that repeat. {courses} Below, ours. In (d) "
-        "the first token of each sequence is multiplied by "
-        f"{float(reading['massive_activation']):g}. (e, f) Condition numbers with the lower bound "
-        "of Remark 3.1. Errors are relative to the largest eigenvalue (in e, f: to the condition "
-        f"number); dots: distinct eigenvalues, diamonds: all {2 * d + 1}; at most "
-        f"{np.concatenate(errors).max():.1e} in a to d (dashed: {EXACT:.0e}). What is zero is "
-        f"drawn at {FLOOR:.0e}, in the band below the rounding of one number."
+        "numerical eigenvalues, the bulk being those that repeat. Below, ours. In (d) the first "
+        f"token of each sequence is multiplied by {float(reading['massive_activation']):g}. (e, f) "
+        "Condition numbers with the lower bound of Remark 3.1. Errors are relative to the largest "
+        "eigenvalue (in e, f: to the condition number); dots: distinct eigenvalues, diamonds: all "
+        f"{2 * d + 1} (dashed: {EXACT:.0e}). What is zero is drawn at {FLOOR:.0e}, in the band "
+        "below the rounding of one number."
     )

@@ -107,27 +107,20 @@ def draw(reading: Reading) -> Figure:
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     p, d = reading["eigenvalues"].shape[1], reading["bulk"].shape[1] // 2
-    weak, strong = reading.attention[[0, -1]]
-    bulk = np.abs(reading["numeric_bulk"]).mean(axis=1)
-    mean = reading.largest_outliers.mean(axis=1)
-    copies = int(reading.closed_form["copies"])
-    errors = reading.bulk_error[reading.resolved]
-    largest = f"at most {errors.max():.1e}" if errors.size else "unknown, as rounding hides it"
+    hidden = "" if reading.resolved.any() else " It is unknown, as rounding hides it."
     return (
         "The stronger the attention sink, the smaller the bulk and the larger the outliers, with "
         f"vector tokens too. Eigenvalues of a self-attention layer ({p} parameters) against the "
         "strength of an attention sink, a bias on the scores of the first token. (a) The bulk: "
-        f"{2 * d} values, each occurring {copies} times; "
+        f"{2 * d} values, each occurring {int(reading.closed_form['copies'])} times; "
         "lines: closed form (± the singular values of the loss's derivative by the product of "
         "query and key weights), points: numerical eigenvalues that repeat. (b) The largest of "
         f"those that do not, each with its own mark: for small query and key weights in groups of "
-        f"{d}, one for each output entry, which are drawn beside each other. "
-        f"From an attention of {weak:.2f} to one of {strong:.2f} the mean magnitude of the bulk "
-        f"goes from {bulk[0]:.2g} to {bulk[-1]:.2g}, the mean of the outliers shown from "
-        f"{mean[0]:.2g} to {mean[-1]:.2g}. (c) The same for {len(reading['replicate_bulk'])} "
-        "other networks, each with another token as the sink. (d) Largest error of the bulk's "
-        f"closed form, relative to the largest eigenvalue: {largest} (dashed: {EXACT:.0e}); it "
-        "falls below the rounding of one number where the bulk is as small beside the largest."
+        f"{d}, one for each output entry, which are drawn beside each other. (c) The same for "
+        f"{len(reading['replicate_bulk'])} other networks, each with another token as the sink. "
+        "(d) Largest error of the bulk's closed form, relative to the largest eigenvalue (dashed: "
+        f"{EXACT:.0e}); it falls below the rounding of one number where the bulk is as small "
+        f"beside the largest.{hidden}"
     )

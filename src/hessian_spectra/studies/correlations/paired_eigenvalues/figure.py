@@ -1,8 +1,6 @@
 """How closely two eigenvalues sum to tr(H)/D, the next best two, and what chance would reach."""
 
 import math
-from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.correlations.paired_eigenvalues.reading import LEVEL, Reading
 from hessian_spectra.studies.correlations.reading import ACTIVATIONS
 
@@ -124,27 +121,8 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
-def _case_parts(reading: Reading) -> Iterator[str]:
-    """What the distances of one case are, beyond one input and with one."""
-    with suppress(NothingToMeasure):
-        several = reading.at(reading["size"] > 1, "D > 1")
-        yield (
-            f"the second distance is {np.median(several.ratios):.2g} times the smallest one "
-            f"(median), which is beyond chance in {several.beyond_chance.mean():.1%} of the "
-            "networks with D > 1"
-        )
-    with suppress(NothingToMeasure):
-        one = reading.at(reading["size"] == 1, "D = 1")
-        yield f"in {one.beyond_chance.mean():.0%} of those with D = 1"
-
-
-def _case_text(case: str, reading: Reading) -> str:
-    found = " and ".join(_case_parts(reading)) or "all Hessians are zero"
-    return f"{', '.join(_named(case))}: {found}."
-
-
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     points, networks, jitters = reading["chance"].shape
     depth, kind = reading.depth, ACTIVATIONS[reading.activation]
     sentences = [
@@ -158,8 +136,9 @@ def caption(reading: Reading) -> str:
         f"Beyond chance is a pair that at most {LEVEL:.0%} of the jittered spectra of its network "
         f"match, so by chance {math.floor(LEVEL * (1 + jitters)) / (1 + jitters):.1%} of the "
         "networks have one.",
-        *(_case_text(case, reading.of(case)) for case in reading.cases),
     ]
+    flat = [", ".join(_named(case)) for case in reading.cases if not reading.of(case).curved.any()]
+    sentences += [f"{name}: all Hessians are zero." for name in flat]
     if reading.known.any():
         sentences.append(
             "Rings: the exact spectrum, known for D = 1 and for an orthonormal first layer with "

@@ -141,60 +141,23 @@ def _handles(reading: Reading) -> list[Any]:
     ]
 
 
-def _numbers(reading: Reading, along: str) -> str:
-    """The share of the levels at which the mean error is larger with attention."""
-    try:
-        if reading.shown == "runs":
-            shares = ", ".join(f"{share:.0%}" for share in reading.share_of_each_pair(along))
-            return f"at equal {AXES[along]} in {shares} of the range that a pair has in common"
-        by = {compared: reading.share(along, compared) for compared in COMPARED}
-        found = reading.contrast(along).level
-    except NothingToMeasure as missing:
-        return str(missing)
-    shares = " and ".join(
-        f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}] {MEANS[name]}"
-        for name, share in by.items()
-    )
-    return (
-        f"at equal {AXES[along]} in {shares}, of the range common to all runs, {found[0]:.3g} to "
-        f"{found[-1]:.3g}"
-    )
-
-
-def _rises(reading: Reading, along: str) -> str:
-    """How often what falls in training is larger at a measurement than at the one before."""
-    rises = np.diff(reading["x"][reading.place("along", along)], axis=-1)
-    known = np.isfinite(rises)
-    share = (rises[known] > 0).mean() if known.any() else 0.0
-    return f"the {AXES[along]} rises from one measurement to the next in {share:.0%} of the cases"
-
-
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     sizes = ", ".join(
         f"{count:,} weights {LOOKS[name][2]}"
         for name, count in zip(reading.variants, reading["parameters"].tolist(), strict=True)
     )
     last, seeds = int(reading["step"][-1]), len(reading["seed"])
-    off, errors = reading["measured_uncertainty"], reading["measured"]
-    known = np.isfinite(off)
-    open_ = f"at most {off[known].max():.1e}" if known.any() else "unknown"
-    small = f"{errors[known].min():.1e}" if known.any() else "unknown"
-    falling = [_rises(reading, name) for name in reading.along if name in FALLING]
     drawn = (
         "Each run as measured, below difference and ratio of each pair of runs, interpolated"
         if reading.shown == "runs"
         else f"Mean over {seeds} seeds and standard error, below difference and ratio paired by "
         "seed with Student's 95 % interval; each run interpolated"
     )
-    folds = f" ({'; '.join(falling)})" if falling else ""
-    shares = "; ".join(_numbers(reading, name) for name in reading.along)
     return (
         "Whether the Gauss-Newton matrix's error is larger with attention changes from run to run "
         "and along the axis. "
         f"Relative error |1 − λ_max(GGN)/λ_max(H)| of language models through {last} steps of "
         f"pre-training ({sizes}). {drawn} straight between measurements in the order of training, "
-        f"by its mean where it has a level several times{folds}. The error is larger with "
-        f"attention {shares}. What the eigenvalues' residuals leave open is {open_}, the smallest "
-        f"error {small}."
+        "by its mean where it has a level several times."
     )

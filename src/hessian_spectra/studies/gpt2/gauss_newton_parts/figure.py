@@ -1,6 +1,5 @@
 """The GGN's error by product and loss, and which weights it belongs to."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -9,11 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.studies.gpt2.drawing import LOOKS
 from hessian_spectra.studies.gpt2.gauss_newton_parts.reading import (
-    RELEASED,
-    RIGHT,
     Reading,
 )
 
@@ -92,59 +88,17 @@ def _handles(reading: Reading) -> list[Any]:
     ] + [Line2D([], [], label=NAMES[held], **grey, **look) for held, look in LINES.items()]
 
 
-def _errors(reading: Reading, held: str) -> str:
-    """Mean errors after the last step by architecture."""
-    found = reading.error(held).value[:, :, -1].mean(axis=1)
-    return " and ".join(
-        f"{error:.2g} {LOOKS[name][2]}" if np.isfinite(error) else f"unknown {LOOKS[name][2]}"
-        for name, error in zip(reading.variants, found, strict=True)
-    )
-
-
-def _added(reading: Reading) -> str:
-    """What attention adds to the error by either product."""
-    try:
-        one, other = (reading.added(held) for held in (RIGHT, RELEASED))
-    except NothingToMeasure as missing:
-        return str(missing).capitalize()
-    return (
-        f"Attention adds {_text(one)} with the right product, {_text(other)} with the released one"
-    )
-
-
-def _text(found: Estimate) -> str:
-    """A number with its interval; that of a single seed is unbounded."""
-    bounded = math.isfinite(found.low) and math.isfinite(found.high)
-    return f"{found.value:.2g}" + (f" [{found.low:.2g}, {found.high:.2g}]" if bounded else "")
-
-
-def _shares(reading: Reading) -> str:
-    """What the GGN misses of each group, of the last step's mean over seeds."""
-    found = reading.missing()[:, :, -1].mean(axis=1)
-    texts = []
-    for name, shares in zip(reading.variants, found, strict=True):
-        known = zip(reading.groups, shares, strict=True)
-        parts = ", ".join(f"{group} {share:.0%}" for group, share in known if np.isfinite(share))
-        texts.append(f"{LOOKS[name][2]}: {parts}")
-    return "; ".join(texts)
-
-
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
-    shift = reading.released_shift.value
-    known = shift[np.isfinite(shift)]
-    most = f"at most {known.max():.1e}" if known.size else "by an unknown share"
-    errors = "; ".join(f"{name}: {_errors(reading, held)}" for held, name in NAMES.items())
+    """What is to be seen, and how to read it."""
     return (
         "On average the Gauss-Newton matrix misses more of the Hessian's largest eigenvalue with "
         "attention than without it. "
-        f"(a) Relative error of the GGN's largest eigenvalue in pre-trained language models, each "
+        "(a) Relative error of the GGN's largest eigenvalue in pre-trained language models, each "
         "run at the steps whose weights are kept: with the right Hessian-vector product, with that "
         "of curvlinops as it is released, which is wrong for the weights of layer norms, and with "
-        f"the squared loss of the logits. Mean after {int(reading['step'][-1])} steps: {errors}. "
-        f"{_added(reading)}; the released product changes the Hessian's by {most}. (b) "
-        "Share of F = H − GGN in H, in the Frobenius norm of the rows of each group of weights, by "
-        f"{reading['hessian_rows'].shape[-2]} random probes; {_shares(reading)}. (c) Their parts "
-        "of vᵀFv, with v the Hessian's top eigenvector, over the eigenvalue. (d) Share of the "
-        "released product's error E in H, likewise."
+        "the squared loss of the logits. (b) Share of F = H − GGN in H, in the Frobenius norm of "
+        "the rows of each group of weights, by "
+        f"{reading['hessian_rows'].shape[-2]} random probes. (c) Their parts of vᵀFv, with v the "
+        "Hessian's top eigenvector, over the eigenvalue. (d) Share of the released product's error "
+        "E in H, likewise."
     )

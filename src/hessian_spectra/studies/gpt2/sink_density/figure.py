@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.gpt2.sink_density.reading import NEAR, SINK, Reading
+from hessian_spectra.studies.gpt2.sink_density.reading import SINK, Reading
 
 LOOKS: dict[str, dict[str, Any]] = {
     SINK: {"color": style.VERMILION, "marker": "o"},
@@ -141,42 +141,22 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
-def _span(values: np.ndarray) -> str:
-    """The mean over networks at the first and the last rung."""
-    weak, strong = values.mean(axis=0)[[0, -1]]
-    return f"from {weak:.3g} to {strong:.3g}"
-
-
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     count, rungs = reading.mass.shape
     sequences, length = reading["sequences"][0]
     probes, products = reading["nodes"].shape[-2:]
     width = (reading["width"] / (reading.of("largest") - reading.of("smallest"))).mean()
-    grown = {edit: reading.of("largest", edit)[:, -1].mean() for edit in reading.edits}
-    rises = {edit: (reading.of("loss", edit)[:, -1] - reading.of("loss")[:, 0]).mean()
-             for edit in reading.edits}  # fmt: skip
-    near = reading.near_zero.mean(axis=0)
-    residual = max(reading[f"{end}_residual"].max() for end in ("largest", "smallest"))
     return (
         "The stronger the attention sink, the larger are the Hessian's extreme eigenvalues on "
         "both sides. "
         f"The Hessian of {count} GPT-2 models of {reading['parameters'][0]} parameters on "
         f"{sequences} sequences of {length} tokens, with a bias on the scores of the first token "
-        f"in the first head of every block; {rungs} rungs, mean attention on that token there "
-        f"{_span(reading.mass)}. (a) Density of the first model by stochastic Lanczos quadrature "
-        f"({probes} probes, {products} products each; bands: standard error over the probes; the "
-        f"kernel's standard deviation is {width:.2%} of the range), and below it the extreme "
-        f"eigenvalues, relative residuals at most {residual:.0e}. The share of eigenvalues within "
-        f"{NEAR:.0%} of the largest magnitude goes from {near[0]:.3f} to {near[-1]:.3f}. Dots: the "
-        "density at the strongest sink by curvlinops' released product. (b) "
-        "Attention on the first token that training makes. (c, d) Extreme eigenvalues over those "
-        "without an edit; thin lines: one model each. Means over the models: largest "
-        f"{_span(reading.of('largest'))} (with the same attention on a middle token "
-        f"{grown['middle-token']:.3g}, with a random change of the weights of the same loss "
-        f"{grown['random-weights']:.3g}), most negative {_span(reading.of('smallest'))}; "
-        "by curvlinops' released product both are the same at the ends of the ladder to "
-        f"{reading.released_error.max():.1g} of themselves. "
-        f"(e) The loss rises by {rises[SINK]:.3g}, with a middle token by "
-        f"{rises['middle-token']:.3g}."
+        f"in the first head of every block, {rungs} rungs. (a) Density of the first model by "
+        f"stochastic Lanczos quadrature ({probes} probes, {products} products each; bands: "
+        f"standard error over the probes; the kernel's standard deviation is {width:.2%} of the "
+        "range), and below it the extreme eigenvalues. Dots: the density at the strongest sink by "
+        "curvlinops' released product. (b) Attention on the first token that training makes. (c, "
+        "d) Extreme eigenvalues over those without an edit; thin lines: one model each. (e) By how "
+        "much the loss rises."
     )

@@ -229,7 +229,7 @@ def draw(reading: Reading) -> Figure:
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     if not reading.converged.any():
         return f"Eq. (14). {reading.diverged} of {len(reading)} networks diverged; none is left."
     text = (_several_caption if len(reading.by("case")) > 1 else _one_caption)(reading)
@@ -240,16 +240,6 @@ def caption(reading: Reading) -> str:
 
 def _one_caption(reading: Reading) -> str:
     (case,) = reading.by("case")
-    labels, fit = reading.error("labels"), reading.error("fit")
-    errors = " and ".join(
-        f"{labels[rows & reading.converged].max():.1e} {where}"
-        for where, rows in (
-            ("where the inputs fit all labels", reading.fitted),
-            ("where they do not", ~reading.fitted),
-        )
-        if (rows & reading.converged).any()
-    )
-    least = f"; that of least squares {np.nanmax(fit):.1e}" if np.isfinite(fit).any() else ""
     return (
         "The more of the labels are of one class, the sharper the solution that is learnt. Largest "
         f"Hessian eigenvalue of trained networks ({case_name(case)}) on subsets of "
@@ -258,10 +248,10 @@ def _one_caption(reading: Reading) -> str:
         "lines: the same from the part of the labels that the inputs fit. (c) The numbers of "
         f"samples {', '.join(map(str, reading.by_size))}: filled where the inputs fit all labels. "
         "Line: the share with the lowest mean, of those that the class has images for. (d) The "
-        f"largest relative error of eq. (14) is {errors}{least}; where shares are equal and "
-        "fitted, the labels' singular values tie, and what layers lack of balance counts to first "
-        "order, elsewhere to second. Dashed: the largest residual of the numerical eigenvalues, "
-        "whose error is of the order of its square."
+        "relative error of eq. (14): where shares are equal and fitted, the labels' singular "
+        "values tie, and what layers lack of balance counts to first order, elsewhere to second. "
+        "Dashed: the largest residual of the numerical eigenvalues, whose error is of the order of "
+        "its square."
     )
 
 

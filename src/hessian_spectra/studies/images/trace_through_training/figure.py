@@ -11,11 +11,9 @@ from matplotlib.patches import Patch
 from hessian_spectra.drawing import style
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.images.drawing import columns, entry, finish, titles
-from hessian_spectra.studies.images.reading import quotient
 from hessian_spectra.studies.images.trace_through_training.reading import (
     Network,
     Reading,
-    root_mean_square,
     standardised,
 )
 
@@ -84,37 +82,21 @@ def draw(reading: Reading) -> Figure:
     return finish(figure, grid, rows, handles)
 
 
-def _numbers(networks: list[Network]) -> str:
-    """Those of one image set; trace and loss are its first network's."""
-    first = networks[0]
-    trace, loss = first.trace, first["loss"]
-    lowest = int(trace.argmin())
-    try:
-        errors = standardised(networks)
-        text = (
-            f"root mean square of the {len(errors)} differences {root_mean_square(errors):.2f} "
-            f"standard errors, largest {np.abs(errors).max():.1f}"
-        )
-    except NothingToMeasure as missing:
-        text = str(missing)
-    return (
-        f"{int(first['samples'])} images of {int(first['rank'])} independent features: {text}; "
-        f"the trace goes from {trace[0]:.0f} to "
-        f"{trace[lowest]:.0f} at epoch {int(first.epoch[lowest])} and to {trace[-1]:.0f}, the loss "
-        f"from {loss[0]:.2f} to {loss[-1]:.3f}"
-    )
-
-
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     sets = reading.image_sets
-    texts = map("{}, {}".format, titles(sets), map(_numbers, sets.values()))
-    share = _largest(quotient(one["standard_error"], one.estimate) for one in reading.networks)
+    sizes = [f"{int(of[0]['samples'])} images of {int(of[0]['rank'])}" for of in sets.values()]
+    texts = map("{}, {} independent features".format, titles(sets), sizes)
+    try:
+        standardised(reading.networks)
+        unknown = ""
+    except NothingToMeasure as missing:
+        unknown = f" {str(missing).capitalize()}."
     return (
         "Formula and random probes give the same trace from the first epoch to the last. "
         "Trace of the Hessian of deep linear networks on whitened images at epochs of their "
-        "training, by Hutchinson's method (points; bars: one standard error, at most "
-        f"{100 * share:.1f} % of the trace) and by eq. (7) (line, on top). {'; '.join(texts)}. "
+        "training, by Hutchinson's method (points; bars: one standard error) and by eq. (7) (line, "
+        f"on top). {'; '.join(texts)}.{unknown} "
         "Equation (7) has no assumption on the loss: what the Hessian has beside its Gauss-Newton "
         "part has trace 0, so they agree early, when the loss is high, as well as late. Dashed: "
         "the loss of least squares, below which no linear network comes."

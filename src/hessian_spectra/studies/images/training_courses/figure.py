@@ -103,7 +103,7 @@ def draw(reading: Reading) -> Figure:
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     runs = len(reading["source"])
     diverged = reading["diverged"]
     return (
@@ -112,10 +112,10 @@ def caption(reading: Reading) -> str:
         "edge of stability make layers more balanced. "
         f"Lines: median of {runs} replicates of deep linear networks, bands: all of them; epoch 0 "
         "stands at 0.5. (a) The loss above that of least squares, over "
-        "the start's. (b), (c) The largest eigenvalue of the Hessian, with a residual of at most "
-        f"{reading['residual'].max():.0e}. (d) From Kaiming's initialisation, the largest "
-        "‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F; dotted: e^{−2λt}, as in gradient flow. (e), (f) How "
-        "far the layers' largest singular values, squared, are apart, over their mean; at the edge "
-        "the rate is above that at which all solutions of the loss are unstable, and the loss goes "
-        f"on to oscillate. {diverged.sum()} of {diverged.size} runs diverged."
+        "the start's. (b), (c) The largest eigenvalue of the Hessian. (d) From Kaiming's "
+        "initialisation, the largest ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F; dotted: e^{−2λt}, as in "
+        "gradient flow. (e), (f) How far the layers' largest singular values, squared, are apart, "
+        "over their mean; at the edge the rate is above that at which all solutions of the loss "
+        f"are unstable, and the loss goes on to oscillate. {diverged.sum()} of "
+        f"{diverged.size} runs diverged."
     )

@@ -74,7 +74,7 @@ def draw(reading: Reading) -> Figure:
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     return (
         "The second derivative by the outputs of all layers tells much of the full Hessian's top, "
         "but not all of it. The full Hessian is that of all weights and biases; means over "

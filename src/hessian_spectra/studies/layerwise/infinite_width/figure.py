@@ -148,19 +148,9 @@ def _handles(reading: Reading) -> list[Any]:
     return lines + [Line2D([], [], label=LAWS[law], **black, **LOOKS[law]) for law in reading.laws]
 
 
-def _number(reading: Reading, kind: str, name: str) -> str:
-    """A mean at the largest width with its interval."""
-    try:
-        value, low, high = getattr(reading, kind)(name, RECTIFIED)
-    except NothingToMeasure:
-        return "unknown"
-    return f"{value:.4g} [{low:.4g}, {high:.4g}]"
-
-
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     draws = reading.numerics["ratio"].shape[-1]
-    number = lambda *of: _number(reading, *of)  # noqa: E731
     classes, samples = int(reading["classes"]), int(reading["samples"])
     return (
         "What is said of infinite width holds closely at finite width once the units' "
@@ -168,17 +158,11 @@ def caption(reading: Reading) -> str:
         f"Two-layer ReLU classifiers with c = {classes} classes and n hidden units at "
         f"initialisation: means over {draws} draws of the weights with Student's 95 % intervals, "
         f"expectations over {samples} inputs in two halves, whose products leave the sampling's "
-        "squared error out; grey: what it would add. Numbers of rectified inputs at n = "
-        f"{reading.widths[-1]}. (a) Top (c−1)-space of the output Hessian M: its overlap with "
-        f"R{{W_i}} \\ {{1ᵀW}} is {number('overlap', 'printed_space')}, with {{Π Wᵀa: Σa = 0}}, Π "
-        f"the units' probabilities of being active, {number('overlap', 'space')}, with that of M* "
-        f"{number('overlap', 'independence')}; with Gaussian inputs both forms are one. (b) "
-        f"λ_c/λ_(c−1) of M {number('widest', 'ratio')}, of H {number('widest', 'layer_ratio')}. "
-        "(c) Overlap of the top spaces of H and its Kronecker approximation Ĥ "
-        f"{number('overlap', 'layer')}. (d) Error of eq. (8) "
-        f"{number('error', 'printed_formula')}, with Π {number('error', 'formula')}. (e) "
-        f"{number('widest', 'projected')}; dashed: Lemma B.14, blue lines: the limits given the "
-        "weights. (f) Error of E[A] of logits with the law of Lemma B.10 "
-        f"{number('error', 'printed_softmax')}, with that given the weights "
-        f"{number('error', 'softmax')}."
+        "squared error out; grey: what it would add. (a) Overlap of the top (c−1)-space of the "
+        "output Hessian M with R{W_i} \\ {1ᵀW}, with {Π Wᵀa: Σa = 0}, Π the units' "
+        "probabilities of being active, and with that of M*; with Gaussian inputs both forms are "
+        "one. (b) λ_c/λ_(c−1) of M and of H. (c) Overlap of the top spaces of H and its Kronecker "
+        "approximation Ĥ. (d) Error of eq. (8), with Π and without. (e) Dashed: Lemma B.14, blue "
+        "lines: the limits given the weights. (f) Error of E[A] of logits with the law of Lemma "
+        "B.10, and with that given the weights."
     )

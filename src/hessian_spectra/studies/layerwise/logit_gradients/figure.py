@@ -72,19 +72,8 @@ def draw(reading: Reading) -> Figure:
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     network = str(reading["network"][0])
-    texts = []
-    for name in reading.networks:
-        first, last = (
-            reading.of(quantity, name, epoch)[:, :-1].mean()
-            for quantity, epoch in (("by_score", FIRST), ("by_class", LAST))
-        )
-        between = reading.of("between", name, LAST)[:, :-1].mean()
-        texts.append(
-            f"{name}: {first:.2f} by score {_when(reading, FIRST)}, {last:.2f} by class and "
-            f"{between:.2f} of the trace {_when(reading, LAST)}"
-        )
     return (
         "Before training mean gradients group by the score that is differentiated, after it in "
         "part by class. "
@@ -93,6 +82,5 @@ def caption(reading: Reading) -> str:
         f"of the first {network} in the plane by t-SNE, which shows clusters where there are none "
         "as well; a number says which j, or i. (c, d) In their own space: of how many the nearest "
         "neighbour has the same j, or i, one point a network; dotted what is expected of labels at "
-        f"random, {reading.chance:.2f}. Mean over layers but the last, with how much of the trace "
-        f"of E[M] the means by class hold: {'; '.join(texts)}."
+        f"random, {reading.chance:.2f}."
     )

@@ -9,7 +9,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from hessian_spectra.drawing import style
-from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.layerwise.model_overlaps.reading import CURVES, Layer, Reading
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -91,25 +90,8 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
-def _peak(reading: Reading, network: str, layer: Layer) -> str:
-    mean = layer.curves["overlap"].mean(axis=0)
-    k = int(mean.argmax()) + 1
-    words = f"{layer.name} {mean[k - 1]:.2g} at {k}"
-    try:
-        value, low, high = reading.over_networks(lambda chosen: layer.at_outputs("overlap", chosen))
-    except NothingToMeasure:
-        return words
-    interval = f" [{low:.2g}, {high:.2g}]" if np.isfinite(low) else ""
-    return f"{words}, at m {value:.2g}{interval}, (t₁·t₁')² {layer.first_inputs.mean():.2g}"
-
-
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
-    peaks = "; ".join(
-        f"{network}: "
-        + ", ".join(_peak(reading, network, layer) for layer in reading.layers(network))
-        for network in reading.networks
-    )
+    """What is to be seen, and how to read it."""
     differing = reading.differing
     also = (
         f", and the mean over those {(~differing).sum()} of {len(differing)} whose networks were "
@@ -128,6 +110,5 @@ def caption(reading: Reading) -> str:
         "classes, and have an order), Theorem G.1's (k/m) (t₁·t₁')² up to the output dimension m "
         "(solid vertical line; in the last layer (t₁·t₁')²), and k/(m n), that of random spaces. "
         "Dotted vertical line: the largest k at which τ_k γ_1 > τ_1 γ_2 in all networks, where not "
-        "m, up to which the theorem's first input direction is alone. Largest overlap and that at "
-        f"m, with 95 % intervals by the jackknife over networks: {peaks}."
+        "m, up to which the theorem's first input direction is alone."
     )

@@ -72,7 +72,7 @@ def draw(reading: Reading) -> Figure:
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     return (
         "The weights behind a layer predict the top eigenspace of its output Hessian, and the "
         "mean Jacobian predicts it better. One point a trained network, the line their mean. (a, "

@@ -171,21 +171,15 @@ def draw(reading: Reading) -> Figure:
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     (first, second), moments = reading.widths, reading.moments
-    bulk, outlier = (
-        f"{100 * reading.departure(group, 'fixed', numeric=True).max():.2g} %"
-        for group in PROPORTIONAL
-    )
     return (
         "The Hessian's large outlier and its bulk grow nearly in proportion to the second moment "
         "of the inputs. "
         f"Hessian spectrum of two-layer linear networks of width {first} and {second} at "
         f"initialisation, inputs rescaled to σ_x² from {moments[0]:g} to {moments[-1]:g}. "
-        "Lines and rings: closed form; points: numerical spectrum; they differ by at most "
-        f"{reading.largest_error:.1e} of the largest eigenvalue (dashed in (e): the tolerance, "
-        f"1e-10). With the targets left alone, as in print, λ/σ_x² varies by {outlier} for the "
-        f"large outlier and by {bulk} for the bulk, because E[yx] ≠ 0 in the sample; with targets "
-        f"scaled along it is constant to {reading.largest_departure('scaled'):.1e} ((f): the worse "
-        "of the two networks)."
+        "Lines and rings: closed form; points: numerical spectrum (dashed in (e): the tolerance, "
+        "1e-10). (f) By how much λ/σ_x² varies, for the worse of the two networks: with the "
+        "targets left alone, as in print, because E[yx] ≠ 0 in the sample; with targets scaled "
+        "along it is constant."
     )

@@ -73,20 +73,15 @@ def draw(reading: Reading) -> Figure:
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
-    ignored = reading.errors(DECORRELATED)
-    loss, diverged_at = reading["loss"], reading.diverged_at
+    """What is to be seen, and how to read it."""
+    diverged_at = reading.diverged_at
     return (
         "The closed form for correlated inputs is the spectrum at every step, and the one that "
         "ignores correlations is not. "
         f"Hessian spectrum of a linear network with {reading.coordinates} inputs, "
         f"{reading.closed_form['eigenvalues'].shape[1]} parameters, during {reading.steps[-1]} "
-        f"steps of gradient descent (loss {loss[0]:.3g} to {loss[-1]:.3g}); lines: closed form for "
-        "correlated inputs, points: numerical spectrum. (a) to (c) The "
-        f"{2 * reading.coordinates} outliers and the bulk. (d) Error of the whole spectrum "
-        "relative to its largest eigenvalue: at most "
-        f"{reading.errors(CORRELATED).max():.1e}; for the form that ignores "
-        f"the correlations {ignored.min():.2g} to {ignored.max():.2g}. "
-        f"Two inputs are correlated by up to {reading.largest_covariance:.2g} in absolute value."
+        "steps of gradient descent; lines: closed form for correlated inputs, points: numerical "
+        f"spectrum. (a) to (c) The {2 * reading.coordinates} outliers and the bulk. (d) Error of "
+        "the whole spectrum relative to its largest eigenvalue."
         + ("" if diverged_at is None else f" The run diverged at step {diverged_at}.")
     )

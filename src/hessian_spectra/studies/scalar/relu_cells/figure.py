@@ -111,7 +111,7 @@ def draw(reading: Reading) -> Figure:
 
 
 def caption(reading: Reading) -> str:
-    """What is to be seen, with the measured numbers."""
+    """What is to be seen, and how to read it."""
     width, density = reading.width, float(reading["density"])
     return (
         "Each eigenvalue of a ReLU network's Hessian belongs to one cell of inputs, the positive "
@@ -120,8 +120,7 @@ def caption(reading: Reading) -> str:
         f"{reading.positive_units} of them in the positive cell, which holds {density:.0%} of the "
         "points; "
         "×k: multiplicity. Rings and diamonds: closed form; points: numerical spectrum, coloured "
-        "by the cell that its eigenvector lives in. The two differ by at most "
-        f"{reading.errors.max():.1e} of the largest eigenvalue, and no eigenvector has more than "
-        f"{reading.mass_elsewhere.max():.1e} of its squared norm in the other cell (dashed: the "
-        "tolerance, 1e-10)."
+        "by the cell that its eigenvector lives in. (c) Their difference over the largest "
+        "eigenvalue. (d) The share of each eigenvector's squared norm in the other cell (dashed: "
+        "the tolerance, 1e-10)."
     )
