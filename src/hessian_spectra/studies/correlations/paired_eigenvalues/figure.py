@@ -1,6 +1,5 @@
 """How closely two eigenvalues sum to tr(H)/D, the next best two, and what chance would reach."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.correlations.paired_eigenvalues.reading import LEVEL, Reading
+from hessian_spectra.studies.correlations.paired_eigenvalues.reading import Reading
 from hessian_spectra.studies.correlations.reading import ACTIVATIONS
 
 PARAMETRISATIONS = {"orthogonal": "orthogonal", "sp": "SP"}
@@ -126,6 +125,8 @@ def caption(reading: Reading) -> str:
     points, networks, jitters = reading["chance"].shape
     depth, kind = reading.depth, ACTIVATIONS[reading.activation]
     sentences = [
+        "Except where it is proved, no two eigenvalues sum to tr(H)/D more closely than chance "
+        "makes them.",
         f"The two pairs of Hessian eigenvalues whose sums are closest to tr(H)/D, at "
         f"initialisation: {kind} networks of {depth} layers with one output, width "
         f"{' and '.join(map(str, reading.widths))}, {networks} networks at each of {points} "
@@ -133,9 +134,6 @@ def caption(reading: Reading) -> str:
         f"Lines: median, bands: {BAND:.0%} of the networks. Green: the smallest distance in "
         f"{jitters} spectra per network whose non-zero eigenvalues are moved at random by up to "
         "half the distance between their two neighbours, that is, by chance.",
-        f"Beyond chance is a pair that at most {LEVEL:.0%} of the jittered spectra of its network "
-        f"match, so by chance {math.floor(LEVEL * (1 + jitters)) / (1 + jitters):.1%} of the "
-        "networks have one.",
     ]
     flat = [", ".join(_named(case)) for case in reading.cases if not reading.of(case).curved.any()]
     sentences += [f"{name}: all Hessians are zero." for name in flat]

@@ -161,8 +161,8 @@ def caption(reading: Reading) -> str:
         "squared error out; grey: what it would add. (a) Overlap of the top (c−1)-space of the "
         "output Hessian M with R{W_i} \\ {1ᵀW}, with {Π Wᵀa: Σa = 0}, Π the units' "
         "probabilities of being active, and with that of M*; with Gaussian inputs both forms are "
-        "one. (b) λ_c/λ_(c−1) of M and of H. (c) Overlap of the top spaces of H and its Kronecker "
-        "approximation Ĥ. (d) Error of eq. (8), with Π and without. (e) Dashed: Lemma B.14, blue "
-        "lines: the limits given the weights. (f) Error of E[A] of logits with the law of Lemma "
-        "B.10, and with that given the weights."
+        "one. (b) The ratio λ_c/λ_(c−1) of M and of H. (c) Overlap of the top spaces of H and its "
+        "Kronecker approximation Ĥ. (d) Error of eq. (8), with Π and without. (e) Dashed: Lemma "
+        "B.14, blue lines: the limits given the weights. (f) Error of E[A] of logits with the law "
+        "of Lemma B.10, and with that given the weights."
     )

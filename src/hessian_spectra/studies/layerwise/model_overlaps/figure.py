@@ -107,7 +107,7 @@ def caption(reading: Reading) -> str:
         f"were trained independently: mean over their pairs, shaded the standard deviation{also}. "
         "Beside it the overlap of the layers' Kronecker approximations, what is expected of it "
         "when the outputs of one network are permuted at random (in the last layer they are the "
-        "classes, and have an order), Theorem G.1's (k/m) (t₁·t₁')² up to the output dimension m "
+        "classes, and have an order), (k/m) (t₁·t₁')² of Theorem G.1 up to the output dimension m "
         "(solid vertical line; in the last layer (t₁·t₁')²), and k/(m n), that of random spaces. "
         "Dotted vertical line: the largest k at which τ_k γ_1 > τ_1 γ_2 in all networks, where not "
         "m, up to which the theorem's first input direction is alone."

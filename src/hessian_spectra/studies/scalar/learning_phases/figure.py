@@ -131,7 +131,7 @@ def caption(reading: Reading) -> str:
         f"Outlier pairs of {count} random linear networks f(x) = ⟨w, v⟩ x; "
         "points: numerical spectra, coloured by the sign of the solution θ* = E[yx]/E[x²]; line "
         "and rings: closed form. (a) The product depends on t = ⟨w, v⟩/θ* alone: (t − 1)(3t − 1). "
-        "(b) The sign of λ₂ by t. (c) By ⟨w, v⟩, as printed: crosses contradict their phase, since "
-        "for θ* < 0 the printed late phase is empty and the two others overlap. (d) Error of the "
-        "whole spectrum relative to its largest eigenvalue."
+        "(b) The sign of λ₂ by t. (c) Against ⟨w, v⟩, as printed: crosses contradict their phase, "
+        "since for θ* < 0 the printed late phase is empty and the two others overlap. (d) Error "
+        "of the whole spectrum relative to its largest eigenvalue."
     )
