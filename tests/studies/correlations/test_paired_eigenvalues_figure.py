@@ -39,7 +39,7 @@ def test_a_distance_of_zero_is_at_the_foot_beside_others_that_are_not(two_layers
 def test_the_caption_says_what_chance_is(two_layers):
     text = figure.caption(two_layers)
     assert "linear networks of 2 layers with one output, width 5 and 12, 8 networks" in text
-    assert "39 spectra per network" in text
+    assert "19 spectra per network" in text
     assert "Rings: the exact spectrum" in text
 
 
