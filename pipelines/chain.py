@@ -179,13 +179,8 @@ def spread(context: Context, name: str, work: FanOut, config: Any, networks: Arr
         arrays = fan_out.run(*arguments, folder=SHARDS, launcher=launcher, live=live)
     except fan_out.FanOutError as error:
         raise ValueError(str(error)) from None
-    _count_time(context, name, fan_out.seconds(*arguments, folder=SHARDS))
+    context.spent[name] += fan_out.seconds(*arguments, folder=SHARDS)
     return arrays
-
-
-def _count_time(context: Context, name: str, seconds: float) -> None:
-    """Add what items took: a study that trains for itself has items of two kinds by one name."""
-    context.spent[name] = context.spent.get(name, 0.0) + seconds
 
 
 def _launcher(context: Context, name: str, work: Any, config: Any, given: Arrays) -> "Launcher":
@@ -230,7 +225,7 @@ def train(context: Context, name: str) -> Networks:
     except fan_out.FanOutError as error:
         raise ValueError(str(error)) from None
     if isinstance(work, FanOut):
-        _count_time(context, name, fan_out.seconds(*arguments, folder=SHARDS))
+        context.spent[name] += fan_out.seconds(*arguments, folder=SHARDS)
     return networks
 
 

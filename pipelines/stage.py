@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -67,7 +68,7 @@ class Context:
     launcher: schema.Launcher
     estimate: bool
     about: Mapping[str, Any] = field(default_factory=dict)
-    spent: dict[str, float] = field(default_factory=dict)
+    spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     @cached_property
     def _whole(self) -> DictConfig:

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+from study_configs import configured
 
 from hessian_spectra.studies.identities.identities import study
 from hessian_spectra.studies.identities.identities.instances import Instance
@@ -12,14 +13,7 @@ SMALL = {"instances": 6, "width": 4, "points": 6, "seed": 3}
 
 def config(**changes: object) -> study.Config:
     """A valid configuration of the study, with some fields changed."""
-    fields = {
-        "kind": "identities",
-        "paper": "singh2026cracking",
-        "artifact": "Theorems",
-        "title": "Identities",
-        "data": "gaussian-regression",
-    }
-    return study.Config(**(fields | SMALL | changes))
+    return configured(study, SMALL | {"data": "gaussian-regression"} | changes)
 
 
 @cache

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+from study_configs import both_sides, configured
 
 from hessian_spectra.studies.attention.uniform_attention import study
 
@@ -20,22 +21,13 @@ SMALL = {
 
 def config(**changes: object) -> study.Config:
     """A valid configuration of the study, with some fields changed."""
-    fields = {
-        "kind": "uniform_attention",
-        "paper": "singh2026cracking",
-        "artifact": "Section 3.3",
-        "title": "Uniform attention",
-    }
-    return study.Config(**(fields | SMALL | changes))
+    return configured(study, SMALL | changes)
 
 
 @cache
 def sides() -> dict[str, dict[str, np.ndarray]]:
     """The closed form and brute force of the smallest study."""
-    return {
-        "closed_form": study.closed_form(config(), {}),
-        "numerics": study.numerics(config(), {}),
-    }
+    return both_sides(study, config())
 
 
 def powers(

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 from ensemble_arrays import ensemble
+from study_configs import configured
 
 from hessian_spectra.studies.correlations.low_dimension import study
 
@@ -20,10 +21,6 @@ def deep() -> dict[str, np.ndarray]:
 def sides(networks: dict[str, np.ndarray], **changes: object) -> dict[str, dict[str, np.ndarray]]:
     """The study's only side, with some fields of its configuration changed."""
     fields = {
-        "kind": "low_dimension",
-        "paper": "singh2026cracking",
-        "artifact": "Section 4.2",
-        "title": "test",
         "ensemble": "test",
         "seed": 0,
         "parametrisations": list(PARAMETRISATIONS),
@@ -32,5 +29,5 @@ def sides(networks: dict[str, np.ndarray], **changes: object) -> dict[str, dict[
         "resamples": 100,
         "confidence": 0.95,
     }
-    config = study.Config(**(fields | changes))
+    config = configured(study, fields | changes)
     return {"correlation": study.correlation(config, networks)}

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+from study_configs import both_sides, configured
 
 from hessian_spectra.studies.correlations.output_scale import study
 
@@ -20,19 +21,10 @@ SMALL = {
 
 def config(**changes: object) -> study.Config:
     """A valid configuration of the study, with some fields changed."""
-    fields = {
-        "kind": "output_scale",
-        "paper": "singh2026cracking",
-        "artifact": "Appendix D.1.3",
-        "title": "Output sizes",
-    }
-    return study.Config(**(fields | SMALL | changes))
+    return configured(study, SMALL | changes)
 
 
 @cache
 def sides() -> dict[str, dict[str, np.ndarray]]:
     """The expected and the measured sizes of the smallest study."""
-    return {
-        "closed_form": study.closed_form(config(), {}),
-        "numerics": study.numerics(config(), {}),
-    }
+    return both_sides(study, config())

@@ -36,6 +36,7 @@ RISING = at_least(
     source=TEXT,
 )
 
+MOST = at_least(0.5, "what a figure shows of one training is read as what most do, more than half")
 NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 
 claims = Claims(Reading)
@@ -101,7 +102,7 @@ OF_MOST = {
 
 @shown_of_most.value(
     FIGURE,
-    at_least(0.5, "what a figure shows of one training is read as what most do, more than half"),
+    MOST,
     otherwise=OPEN,
     each=_at_each_rate(OF_MOST),
     name="{name}-{rate}",
@@ -148,7 +149,7 @@ DRIVEN = (
 
 @shown_of_most.correlation(
     FIGURE,
-    at_least(0.5, "what a figure shows of one training is read as what most do, more than half"),
+    MOST,
     otherwise=DRIVEN,
     each=_at_each_rate(OF_OSCILLATION),
     name="{name}-{rate}",

@@ -20,7 +20,6 @@ AXES = {
     "step": "step",
     "sharpness": "largest Hessian eigenvalue",
 }
-MEANS = {"difference": "by the mean difference", "ratio": "by the mean logarithm of the ratio"}
 FALLING = ("residual", "loss")  # drawn so that training goes to the right
 RUN: dict[str, Any] = {"linewidth": 0.6, "markersize": 2.0, "alpha": 0.6}
 BAND: dict[str, Any] = {"alpha": 0.22, "linewidth": 0}

@@ -9,12 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.images.drawing import columns, entry, finish, titles
 from hessian_spectra.studies.images.trace_through_training.reading import (
     Network,
     Reading,
-    standardised,
 )
 
 POINT: dict[str, Any] = {
@@ -82,21 +80,23 @@ def draw(reading: Reading) -> Figure:
     return finish(figure, grid, rows, handles)
 
 
+def _size(networks: list[Network]) -> str:
+    """How many images a set has, of how many features, and whether they leave nothing to chance."""
+    known = any(np.isfinite(network.standardised).any() for network in networks)
+    exact = "" if known else ", of which all random probes give the same trace"
+    first = networks[0]
+    return f"{int(first['samples'])} images of {int(first['rank'])} independent features{exact}"
+
+
 def caption(reading: Reading) -> str:
     """What is to be seen, and how to read it."""
     sets = reading.image_sets
-    sizes = [f"{int(of[0]['samples'])} images of {int(of[0]['rank'])}" for of in sets.values()]
-    texts = map("{}, {} independent features".format, titles(sets), sizes)
-    try:
-        standardised(reading.networks)
-        unknown = ""
-    except NothingToMeasure as missing:
-        unknown = f" {str(missing).capitalize()}."
+    texts = map("{}, {}".format, titles(sets), map(_size, sets.values()))
     return (
         "Formula and random probes give the same trace from the first epoch to the last. "
         "Trace of the Hessian of deep linear networks on whitened images at epochs of their "
         "training, by Hutchinson's method (points; bars: one standard error) and by eq. (7) (line, "
-        f"on top). {'; '.join(texts)}.{unknown} "
+        f"on top). {'; '.join(texts)}. "
         "Equation (7) has no assumption on the loss: what the Hessian has beside its Gauss-Newton "
         "part has trace 0, so they agree early, when the loss is high, as well as late. Dashed: "
         "the loss of least squares, below which no linear network comes."

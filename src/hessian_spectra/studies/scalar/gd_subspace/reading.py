@@ -10,11 +10,10 @@ from hessian_spectra.results import StudyArrays
 from hessian_spectra.studies.trajectory import Trajectory
 
 # Corollary 3.1 is proved for the first. The next ones move by linear combinations of iterates and
-# gradients, so that the proof carries over; the last two do not.
+# gradients, so that the proof carries over; Adam's and a random initial velocity's does not.
 PROVED = ("gradient_descent",)
 EXTENDED = ("heavy_ball", "nesterov", "sgd", "weight_decay")
 STAYING = PROVED + EXTENDED
-LEAVING = ("adam", "random_velocity")
 
 
 class Training(Trajectory):

@@ -18,12 +18,6 @@ class Reading(Trajectory):
         """Number of inputs, D."""
         return len(self["covariance"])
 
-    @property
-    def largest_covariance(self) -> float:
-        """The largest |E[x_d x_e]| of two different inputs; 0 for a single one."""
-        off_diagonal = self["covariance"][~np.eye(self.coordinates, dtype=bool)]
-        return float(np.abs(off_diagonal).max(initial=0.0))
-
     def bulk_error(self) -> float:
         """Largest error of the bulk alone, relative to the largest eigenvalue.
 

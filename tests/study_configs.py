@@ -1,0 +1,26 @@
+"""Configurations of studies and what these compute, for tests of any kind."""
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+
+def configured(study: ModuleType, fields: Mapping[str, object]) -> Any:
+    """A configuration of a kind of studies, by what it has of its own; the kind is its package."""
+    head = {
+        "kind": study.__name__.split(".")[-2],
+        "paper": "singh2026cracking",
+        "artifact": "test",
+        "title": "test",
+    }
+    return study.Config(**(head | dict(fields)))
+
+
+def both_sides(study: ModuleType, config: object) -> dict[str, dict[str, np.ndarray]]:
+    """The closed form and the numerics of a study without networks."""
+    return {
+        "closed_form": study.closed_form(config, {}),
+        "numerics": study.numerics(config, {}),
+    }
