@@ -1,6 +1,7 @@
 """What a measured value is compared with, and how its verdict follows."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -11,6 +12,8 @@ Verdict = Literal["reproduced", "corrected", "differs", "undecided", "not run at
 KINDS: tuple[Kind, ...] = get_args(Kind)
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 
 
 class Estimate(NamedTuple):
@@ -44,6 +47,16 @@ def wilson(share: float, number: int, deviations: float) -> Estimate:
     variance = share * (1 - share) / number + (deviations / (2 * number)) ** 2
     half = deviations * math.sqrt(variance) / scale
     return Estimate(share, max(centre - half, 0.0), min(centre + half, 1.0))
+
+
+def share_of(holds: Collection[Any]) -> Estimate:
+    """The share of draws of which something holds, with Wilson's 95 % interval.
+
+    Example:
+        >>> [round(end, 3) for end in share_of([True, False] * 50)]
+        [0.5, 0.404, 0.596]
+    """
+    return wilson(float(sum(map(bool, holds)) / len(holds)), len(holds), NORMAL)
 
 
 class NothingToMeasure(Exception):  # noqa: N818 - no error: the claim is not about this run

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from hessian_spectra.agreement import EXACT
-from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, equal_to, wilson, within
+from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, equal_to, share_of, within
 from hessian_spectra.ledger.claims import Case, Cases, Claims
 from hessian_spectra.statistics import correlation
 from hessian_spectra.studies.attention.attention_edge_of_stability.reading import Reading
@@ -37,7 +37,6 @@ RISING = at_least(
 )
 
 MOST = at_least(0.5, "what a figure shows of one training is read as what most do, more than half")
-NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 
 claims = Claims(Reading)
 theorems = claims.having(paper="singh2026cracking")
@@ -114,7 +113,7 @@ def of_most_sequences(reading: Reading, name: str, place: int, **_: str) -> Esti
     holds = reading["draws/peak"][place] >= 0.95
     if name == "most-stay-at-the-edge":
         holds = reading.stay_at_edge(place)
-    return wilson(float(np.mean(holds)), len(holds), NORMAL)
+    return share_of(holds)
 
 
 # What the oscillation of such draws is: by the claim's name what is said, and what is meant.
@@ -160,7 +159,7 @@ def of_most_oscillations(reading: Reading, name: str, place: int, **_: str) -> E
     from the step on at which the sharpness has reached 2/η; interval: Wilson's, 95 %
     """
     holds = reading.oscillations(place)[name.removeprefix("most-")]
-    return wilson(float(np.mean(holds)), len(holds), NORMAL)
+    return share_of(holds)
 
 
 # What grows along with the sharpness: by the claim's name what is said, and the arrays.

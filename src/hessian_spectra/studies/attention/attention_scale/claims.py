@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from hessian_spectra.agreement import EXACT
-from hessian_spectra.ledger.bounds import Estimate, at_least, wilson, within
+from hessian_spectra.ledger.bounds import Estimate, at_least, share_of, within
 from hessian_spectra.ledger.claims import Case, Claims
 from hessian_spectra.studies.attention.attention_scale.reading import Reading
 
@@ -30,7 +29,6 @@ MOST = at_least(
     "what a figure shows of one draw is read as what holds for most, more than half, a number of "
     "ours",
 )
-NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 
 
 STATEMENTS = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text("utf-8"))
@@ -107,4 +105,4 @@ def in_most_draws(reading: Reading, sweep: str, largest: float, **of: Any) -> Es
     """
     low, high = of.get("at_least", -math.inf), of.get("at_most", math.inf)
     found = [draw.measured(of["measure"], of["quantity"]) for draw in reading.draws(sweep, largest)]
-    return wilson(float(np.mean([low <= value <= high for value in found])), len(found), NORMAL)
+    return share_of([low <= value <= high for value in found])

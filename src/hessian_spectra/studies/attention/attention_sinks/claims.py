@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from hessian_spectra.agreement import EXACT
-from hessian_spectra.ledger.bounds import Estimate, at_least, wilson, within
+from hessian_spectra.ledger.bounds import Estimate, at_least, share_of, within
 from hessian_spectra.ledger.claims import Case, Claims
 from hessian_spectra.statistics import rank_correlation
-from hessian_spectra.studies.attention.attention_sinks.reading import NORMAL, Reading
+from hessian_spectra.studies.attention.attention_sinks.reading import Reading
 
 EXTENDED = "Theorem 3.5, extended to vector tokens"
 OURS = "our extension of the theorem"
@@ -88,4 +88,4 @@ def in_most_draws(reading: Reading, name: str, place: int, **_: str) -> Estimate
         return reading.share_that_grows(place)
     without, with_sink = reading.draw_bulk(place)
     limit = 0.1 if name == "bulk-towards-zero" else 1.0
-    return wilson(float(np.mean(with_sink < limit * without)), len(without), NORMAL)
+    return share_of(with_sink < limit * without)

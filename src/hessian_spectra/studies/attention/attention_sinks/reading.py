@@ -3,14 +3,13 @@
 import numpy as np
 
 from hessian_spectra.agreement import distinct_error
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, share_of
 from hessian_spectra.results import StudyArrays
 
 # Shares of the largest eigenvalue: two that are closer than the first are equal but for rounding,
 # two that are further apart than the second are not, and a bulk below the third is too small to be
 # told from outliers that go to zero with it.
 EQUAL, APART, FAINT = 1e-13, 1e-9, 1e-6
-NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 
 
 class Reading(StudyArrays):
@@ -103,9 +102,7 @@ class Reading(StudyArrays):
         """
         without, with_sink = self["draw_largest"][place].T
         margin = self["draw_residual"][place].sum(axis=1)
-        number = len(margin)
         share, surely, perhaps = (
-            wilson(float(np.mean(with_sink - without > least)), number, NORMAL)
-            for least in (0.0, margin, -margin)
+            share_of(with_sink - without > least) for least in (0.0, margin, -margin)
         )
         return Estimate(share.value, surely.low, perhaps.high)

@@ -4,11 +4,10 @@ from functools import cached_property
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, wilson
+from hessian_spectra.ledger.bounds import Estimate, share_of
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.statistics import student_mean
 
-NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 # A smaller part of its first value is a convergence that one can see along a single draw.
 FALLEN = 0.1
 # The bulk counts as constant where its range is no more than this share of it.
@@ -64,7 +63,7 @@ class Reading(StudyArrays):
 
     @staticmethod
     def _share(holds: np.ndarray) -> Estimate:
-        return wilson(float(np.mean(holds)), len(holds), NORMAL)
+        return share_of(holds)
 
     def checked(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity of the draws that are checked, closed form and numerical, (i, s, n) each."""

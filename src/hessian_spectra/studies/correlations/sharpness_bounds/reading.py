@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
+from hessian_spectra.ledger.bounds import NORMAL, Estimate, NothingToMeasure, wilson
 from hessian_spectra.studies.correlations.reading import EnsembleReading, distance_from
 
-NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 # The standard error of a median times √n over the quartiles' distance, if normal between these.
 MEDIAN_ERROR = math.sqrt(math.pi / 2) / 1.348980
 ALL_DIVERGED = "this configuration has no network whose ratio is finite"

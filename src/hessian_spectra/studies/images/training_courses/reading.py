@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, share_of
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.studies.images.reading import quotient
 
 LABELS = {"one": "one class", "uniform": "equal shares"}
 # The runs whose sharpness is measured, in the order of the array.
 MEASURED = ("one-whitened", "one-raw", "uniform-whitened", "uniform-raw")
-NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 
 
 class Reading(StudyArrays):
@@ -47,7 +46,7 @@ class Reading(StudyArrays):
         chosen = holds[clean if among is None else clean & among]
         if not len(chosen):
             raise NothingToMeasure("in this configuration neither of the two gets that far")
-        return wilson(float(chosen.mean()), len(chosen), NORMAL)
+        return share_of(chosen)
 
     def epochs_until(self, done: str, run: str) -> np.ndarray:
         """How many epochs until so much of the loss is gone, ∞ for never, ``(R,)``."""

@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, share_of
 from hessian_spectra.results import KINDS
 from hessian_spectra.statistics import student_mean
 from hessian_spectra.studies.scalar.spectra import SpectraReading
 
-NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 # The numerical eigenvalues carry an error of about 1e-15 of the largest one.
 RESOLVED = 1e-12
 
@@ -129,4 +128,4 @@ class Reading(SpectraReading):
         found = found[np.isfinite(found)]
         if not len(found):
             raise NothingToMeasure("no network learns with all of its heads")
-        return wilson(float(np.mean(found < 0)), len(found), NORMAL)
+        return share_of(found < 0)

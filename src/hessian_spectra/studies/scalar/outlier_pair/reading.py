@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, share_of
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.studies.trajectory import Trajectory
 
@@ -19,7 +19,6 @@ LOST = 1e-4
 # Below this share of the large outlier the small one has reached zero.
 AT_ZERO = 1e-6
 
-NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 
 # How many of the last resolved steps tell from which side the small outlier reaches zero: more than
 # two half periods of the oscillation that momentum 0.9 makes.
@@ -129,7 +128,7 @@ class Reading(StudyArrays):
         """
         sides, shares = self._converging(self[f"seeds/{learning_rates}"][settings]).T
         reached = (sides == side) & (shares < AT_ZERO)
-        return wilson(float(reached.mean()), len(sides), NORMAL)
+        return share_of(reached)
 
     @staticmethod
     def _converging(found: np.ndarray) -> np.ndarray:
@@ -154,7 +153,7 @@ class Reading(StudyArrays):
         parts = {"drops": drops > 0, "wiggles": crossings >= WIGGLES}
         ends_below = (sides == -1) & (shares < AT_ZERO)
         parts["whole"] = parts["drops"] & parts["wiggles"] & ends_below
-        return wilson(float(parts[part].mean()), len(drops), NORMAL)
+        return share_of(parts[part])
 
     @property
     def ordinary(self) -> list[Training]:
