@@ -139,7 +139,7 @@ def _drawing(
     told: Mapping[str, Any],
     facts: Mapping[str, Any] | None = None,
 ) -> Drawing:
-    """The figure of one run; ``facts`` are those of a recorded one."""
+    """The figure of one run; ``facts`` are those of a recorded one, else of today's."""
     figure = schema.module_of("studies", config["kind"], f"studies.{name}", "figure")
     origin = Origin(
         study=name,
@@ -147,7 +147,7 @@ def _drawing(
         package=figure.__name__.rpartition(".")[0],
         arrays=arrays.digests(),
         scale=told["scale"],
-        facts=facts or {},
+        facts=told["facts"] if facts is None else facts,
         departs=told["departs"],
     )
     return Drawing(figure, arrays, origin, recorded=facts is not None)

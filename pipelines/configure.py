@@ -1,4 +1,4 @@
-"""Stage configure: compose conf/, check it, write params.yaml and what each stage is made from."""
+"""Stage configure: compose conf/, check it, and write params.yaml."""
 
 import os
 from typing import Any
@@ -7,8 +7,8 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from hessian_spectra.results import write_bytes
-from pipelines import inputs, schema
-from pipelines.stage import INPUTS, PARAMS, Context, main
+from pipelines import schema
+from pipelines.stage import PARAMS, Context, main
 
 HEADER = "# Written by the stage `configure` from conf/: change conf/ or use overrides.\n"
 
@@ -50,7 +50,7 @@ def refuse_ignored(composed: DictConfig, said: DictConfig) -> None:
 
 
 def configure(context: Context) -> None:
-    """Write the resolved configuration, and of it and the code what each stage is made from.
+    """Write the resolved configuration.
 
     Under ``dvc exp run`` DVC has composed ``params.yaml`` with the experiment's overrides before
     any stage ran: then that is what is checked and kept. If it does not pass, the file goes back to
@@ -70,7 +70,6 @@ def configure(context: Context) -> None:
             write_bytes(PARAMS, text_of(schema.validate(context.config)).encode())
         raise
     write_bytes(PARAMS, text_of(params).encode())
-    inputs.write(INPUTS, params)
 
 
 if __name__ == "__main__":

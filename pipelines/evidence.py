@@ -4,15 +4,12 @@ import hashlib
 import os
 import platform
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hessian_spectra.results import archive, digest, write_arrays, write_bytes, write_json
-from pipelines import chain, schema
+from pipelines import chain, inputs, schema
 from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain
 from pipelines.stage import Context, main
@@ -59,9 +56,7 @@ def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str
             facts[key] = plain(group[name])
             facts["configuration"][key] = digest(facts[key])
     facts["hardware"] = {"processor": processor(), "cores": os.cpu_count()}
-    facts["versions"] = {"python": platform.python_version(), "numpy": np.__version__}
-    if "torch" in sys.modules:
-        facts["versions"]["torch"] = sys.modules["torch"].__version__
+    facts |= inputs.sources(plain(context.config), context.name)
     facts["seconds of all items, one core each"] = {
         name: round(seconds, 1) for name, seconds in sorted(context.spent.items())
     }

@@ -1,23 +1,26 @@
-"""What each stage is made from: the code that it runs and the settings that it reads, in one file.
+"""What each stage is made from: settings, code, packages and a user's own files, in one file.
 
-The stage ``configure`` writes them. Every other stage depends on its own file, and on the arrays
-that it reads. So a setting, a module or a recorded run that a stage has no part in makes nothing
-run again, nor does a comment; a stage cannot read what its file does not hold; and dvc.lock, which
-DVC reads and writes anew for each stage, stays short.
+The stage ``survey`` writes them, each time anew. Every later stage depends on its own file, and on
+the arrays that it reads. So a setting, a module, a package, a file or a recorded run that a stage
+has no part in makes nothing run again, nor does a comment; a stage cannot read what its file does
+not hold; and dvc.lock, which DVC reads and writes anew for each stage, stays short.
 """
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from hessian_spectra.provenance import code_of, digest_of, root_of
+from hessian_spectra.data.base import Storage
+from hessian_spectra.provenance import code_of, digest_of, root_of, versions
 from hessian_spectra.results import read_record, write_json
 from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import departures
+from pipelines.files import digests as file_digests
 from pipelines.schema import kinds
 
 # Of a study or of networks below their name, as claims are of one family; else by the stage's.
@@ -27,10 +30,12 @@ COMPUTES, DRAWS, CLAIMS = "computes", "draws", "claims"
 FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
 # How long figures took; a study that is new has none yet.
 DURATIONS = FINDINGS.with_name("durations.yaml")
-REMEDY = "dvc repro configure"
+REMEDY = "dvc repro survey"
 # They carry values from one place to another and compute none: a change of theirs alone runs
 # nothing again.
 CARRIERS = ("data/base.py", "results.py", "validation.py", "work.py")
+# How what a module may read from its own folder ends.
+BESIDE = ("csv", "yaml", "css", "html", "js")
 # The entry points of the stages; what a kind's module imports is found by itself.
 ENTRIES = {COMPUTES: ("side", "train"), DRAWS: ("figures",)}
 
@@ -45,41 +50,46 @@ def read(folder: Path, name: str, only: str | None) -> dict[str, Any]:
     """What a stage is made from.
 
     Raises:
-        MissingResultError: ``configure`` did not run, or knows no such item.
+        MissingResultError: ``survey`` did not run, or knows no such item.
     """
     found = read_record(path_of(folder, name, only), REMEDY)
     assert isinstance(found, dict)
     return found
 
 
-def _read_by(code: Path) -> Iterator[Path]:
+@cache
+def _read_by(code: Path) -> list[Path]:
     """The tables and texts beside a module that it names."""
-    source = code.read_text()
-    for suffix in ("csv", "yaml", "css", "html", "js"):
-        yield from (data for data in code.parent.glob(f"*.{suffix}") if data.name in source)
+    source = code.read_text("utf-8")
+    beside = (data for ending in BESIDE for data in code.parent.glob(f"*.{ending}"))
+    return [data for data in beside if data.name in source]
 
 
-def code(stages: Iterable[str], modules: Iterable[str]) -> dict[str, str]:
-    """The files behind some stages and modules, however indirectly imported, with their digests.
+def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The code and the packages behind some stages and modules, however indirectly imported.
 
     Args:
         stages: entry points in ``pipelines``.
         modules: of the library, without its own name.
 
     Returns:
-        Digests in which comments and docstrings do not count, by the file's name in the library.
+        ``code``, digests in which comments and docstrings do not count, by the file's name in the
+        library; and ``versions`` of Python and packages.
     """
     files: dict[str, Path] = {}
+    packages: set[str] = set()
     for name in modules:
         module = f"hessian_spectra.{name}"
-        library = root_of(module) / "hessian_spectra"
-        found = code_of(module).files
-        for file in (*found, *(data for one in found for data in _read_by(one))):
+        library, known = root_of(module) / "hessian_spectra", code_of(module)
+        packages |= known.packages
+        for file in (*known.files, *(data for one in known.files for data in _read_by(one))):
             files[file.relative_to(library).as_posix()] = file
     files = {name: file for name, file in files.items() if name not in CARRIERS}
     here = Path(__file__).parent
     files |= {f"pipelines/{stage}.py": here / f"{stage}.py" for stage in stages}
-    return dict(zip(sorted(files), digests([files[name] for name in sorted(files)]), strict=True))
+    names = sorted(files)
+    code = dict(zip(names, digests([files[name] for name in names]), strict=True))
+    return {"code": code, "versions": versions(packages)}
 
 
 def digests(files: Iterable[Path]) -> list[str]:
@@ -109,12 +119,40 @@ def durations() -> dict[str, Any]:
     return dict(found)
 
 
+def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
+    """What a study's numbers are made of beside settings and our code.
+
+    Returns:
+        ``versions`` of Python and of the packages, and the digests of the user's own ``files``, if
+        its data are made from such.
+    """
+    config = params["studies"][study]
+    entries = [("studies", config)]
+    if name := config.get("ensemble"):
+        entries.append(("networks", params["networks"][name]))
+    if data := next((entry["data"] for _, entry in entries if "data" in entry), None):
+        entries.append(("data", params["data"]["sets"][data]))
+    places = [kinds(group)[entry["kind"]] for group, entry in entries]
+    modules = [f"{place}.study" if place.startswith("studies.") else place for place in places]
+    files = own_files(params, entries[-1][1])
+    known = {"versions": made_by((), modules)["versions"]}
+    return known | ({"files": files} if files else {})
+
+
+def own_files(params: Mapping[str, Any], *sets: Mapping[str, Any]) -> dict[str, str]:
+    """The digests of the user's own files that some data sets are made from, by path."""
+    root = params["data"]["root"]
+    storage = Storage(None if root is None else Path(root).expanduser(), download=False)
+    return file_digests(file for settings in sets for file in storage.own_files(settings))
+
+
 def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     """What a figure and claims say of a study's runs besides its arrays.
 
     Returns:
-        ``scale``, ``departs`` (the keys that depart from the paper's setting) and ``recorded``: the
-        same of the recorded run with the digests of its files, if there is one.
+        ``scale``, ``departs`` (the keys that depart from the paper's setting), ``facts`` (see
+        :func:`sources`) and ``recorded``: scale and departures of the recorded run with the digests
+        of its files, if there is one.
     """
     published = recorded.published()
     config = params["studies"][study]
@@ -122,6 +160,7 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     return {
         "scale": params["scale"],
         "departs": departures(study, config, params["networks"], params["data"]["sets"], published),
+        "facts": sources(params, study),
         "recorded": known
         and {
             "scale": known.scale,
@@ -138,31 +177,36 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     def settings(*keys: str) -> dict[str, Any]:
         return {key: params[key] for key in keys}
 
-    modules = code(("prepare",), kinds("data").values())
-    yield "prepare", None, {"code": modules, "settings": settings("data")}
+    data = params["data"]
+    made = made_by(("prepare",), kinds("data").values()) | {"settings": settings("data")}
+    yield "prepare", None, made | {"files": own_files(params, *data["sets"].values())}
     for name, config in params["networks"].items():
         module = kinds("networks")[config["kind"]]
-        own = {"networks": {name: config}}
-        yield COMPUTES, name, {"code": code(computes, [module]), "settings": own}
+        yield COMPUTES, name, made_by(computes, [module]) | _own("networks", name, config)
     package, told = kinds("studies"), {}
     for name, config in params["studies"].items():
-        kind, own = package[config["kind"]], {"studies": {name: config}}
+        kind, own = package[config["kind"]], _own("studies", name, config)
         told[name] = about(params, name)
-        yield COMPUTES, name, {"code": code(computes, [f"{kind}.study"]), "settings": own}
-        draws = code(ENTRIES[DRAWS], [f"{kind}.figure", "drawing.save"])
-        yield DRAWS, name, {"code": draws, "settings": own, "about": {name: told[name]}}
+        yield COMPUTES, name, made_by(computes, [f"{kind}.study"]) | own
+        draws = made_by(ENTRIES[DRAWS], [f"{kind}.figure", "drawing.save"])
+        yield DRAWS, name, draws | own | {"about": {name: told[name]}}
     for family in (None, *sorted({_family(one) for one in package.values()})):
         theirs = {one: path for one, path in package.items() if family in (None, _family(path))}
         chosen = {name: one for name, one in params["studies"].items() if one["kind"] in theirs}
         ledger = [f"{path}.claims" for path in theirs.values()]
         ledger += ["ledger.evaluation", "ledger.table", "ledger.record"]
-        claims = {"code": code([CLAIMS], ledger), "settings": {"studies": chosen}}
+        claims = made_by([CLAIMS], ledger) | {"settings": {"studies": chosen}}
         yield CLAIMS, family, claims | {"about": {name: told[name] for name in chosen}}
     sentences = {"findings": findings(), "durations": durations()}
-    yield "report", None, {"code": code(["report"], ["report"]), "settings": sentences}
+    yield "report", None, made_by(["report"], ["report"]) | {"settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
-    yield "dashboard", None, {"code": code(["dashboard"], ["tracking"]), "settings": shown}
-    yield "check", None, {"code": code(["check"], ["ledger.evaluation"]), "settings": {}}
+    yield "dashboard", None, made_by(["dashboard"], ["tracking"]) | {"settings": shown}
+    yield "check", None, made_by(["check"], ["ledger.evaluation"]) | {"settings": {}}
+
+
+def _own(group: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of one study, or of one kind of networks, alone."""
+    return {"settings": {group: {name: config}}}
 
 
 def _family(package: str) -> str:

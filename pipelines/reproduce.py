@@ -31,8 +31,9 @@ from hessian_spectra.work import cores
 LOCK = Path("dvc.lock")
 # How long each stage took when it last ran here, in seconds.
 SPENT = Path("results/spent.json")
-# The stages before those that serve one study or network each.
-FIRST = "prepare"
+# The last of the stages before those that serve one study or network each. One before it is always
+# run, and finds what no dependency tells.
+FIRST, ALWAYS = "prepare", "survey"
 # How many stages one `dvc repro` takes at most: it needs a second to start, and the work should not
 # wait for one that has too much of it. Trainings take longest.
 MOST = {"train": 1}
@@ -97,7 +98,7 @@ def mend_lock() -> None:
 
 def changed() -> set[str]:
     """The stages that DVC finds changed; those that depend on them are not among them."""
-    return {name for name in json.loads(_dvc("status", "--json")) if name != "dvc.yaml"}
+    return {*json.loads(_dvc("status", "--json"))} - {"dvc.yaml", ALWAYS}
 
 
 def graph() -> dict[str, set[str]]:
@@ -280,11 +281,9 @@ def environment(jobs: int) -> dict[str, str]:
 def reproduce(jobs: int) -> None:
     """Bring everything up to date."""
     mend_lock()
+    _repro(FIRST)
     stale = changed()
     before = graph()
-    if stale & {FIRST, *before[FIRST]}:
-        _repro(FIRST)
-        stale = changed()
     todo = items(before, stale)
     if todo and jobs > 1:
         runner = Runner(jobs, environment(jobs))

@@ -167,21 +167,21 @@ def run(work: Callable[[Context], None], reads: str = "", estimates: bool = Fals
         except Estimated as found:
             print(found)
         except Exception as error:
-            codes.append(_failed(error))
+            codes.append(failed(error))
 
     try:
         if estimate and not estimates:
             raise no_estimate(f"the stage {work.__name__}")
         application()
     except Exception as error:
-        codes.append(_failed(error))
+        codes.append(failed(error))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         codes.append(130)
     sys.exit(max(codes))
 
 
-def _failed(error: Exception) -> int:
+def failed(error: Exception) -> int:
     """Print what the user can mend, and give the code to end with; raise anything else."""
     if not is_mendable(error):
         raise error

@@ -1,17 +1,21 @@
-"""The code behind a module: its files, and a digest that tells when what it computes may change."""
+"""The code and packages behind a module, and digests that tell when what it computes may change."""
 
 import ast
 import functools
 import hashlib
+import importlib.metadata
 import importlib.util
+import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
 PACKAGE = "hessian_spectra"
+# Packages that show how far a computation is, or say what its shapes are, and compute none of it.
+COMPUTING_NOTHING = {"jaxtyping", "tqdm"}
 
 
 def root_of(module: str) -> Path:
@@ -47,6 +51,9 @@ def _imported(tree: ast.AST) -> Iterator[str]:
             yield source
             dot = "." if node.module else ""
             yield from (f"{source}{dot}{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional_import":
+            # The module, or where only a run knows it, the extra, which is called like its package.
+            yield next(str(a.value) for a in node.args if isinstance(a, ast.Constant))
 
 
 # What a syntax tree says twice, or of the spelling alone: whether a name is read or set, the prefix
@@ -147,10 +154,17 @@ class Code:
         digest: of the code. Comments and docstrings do not count: a better word in one must not
             cost hours of computing.
         files: the files in which it stands.
+        packages: the top-level modules of others that it may import, by name.
     """
 
     digest: str
     files: tuple[Path, ...]
+    packages: frozenset[str]
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the code and of the versions of what it runs on, Python and packages."""
+        return hashlib.sha256(f"{self.digest} {versions(self.packages)}".encode()).hexdigest()
 
 
 def code_of(module: str) -> Code:
@@ -158,10 +172,14 @@ def code_of(module: str) -> Code:
     roots = {name.split(".")[0]: root_of(name) for name in (PACKAGE, module)}
     digests: dict[str, str] = {}
     files: list[Path] = []
+    packages: set[str] = set()
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        root = roots.get(name.split(".")[0])
+        top = name.split(".")[0]
+        root = roots.get(top)
+        if root is None and top and top not in sys.stdlib_module_names:
+            packages.add(top)
         if name in digests or root is None:
             continue
         file = _file_of(root, name)
@@ -176,4 +194,34 @@ def code_of(module: str) -> Code:
     # Names that turned out to be no modules but attributes of one are no code of their own.
     code = repr(sorted((name, digest) for name, digest in digests.items() if digest))
     digest = hashlib.sha256(code.encode()).hexdigest()
-    return Code(digest, tuple(files))
+    return Code(digest, tuple(files), frozenset(packages - COMPUTING_NOTHING))
+
+
+@functools.cache
+def _version(package: str) -> str | None:
+    """The version of the distribution that a top-level module comes from, if it is installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        # Some are called otherwise than their module, and to list them all takes a while.
+        names = _distributions().get(package)
+        return importlib.metadata.version(names[0]) if names else None
+
+
+_distributions = functools.cache(importlib.metadata.packages_distributions)
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of Python and of some packages, less those that are not installed.
+
+    None of them is imported.
+
+    Args:
+        packages: their top-level modules.
+
+    Example:
+        >>> sorted(versions(["numpy", "no_such_package"]))
+        ['numpy', 'python']
+    """
+    known = {name: _version(name) for name in sorted(packages)}
+    return {"python": platform.python_version()} | {k: v for k, v in known.items() if v}

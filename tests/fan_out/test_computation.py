@@ -92,11 +92,11 @@ def test_a_name_that_is_no_folder_is_refused(tmp_path, name):
 def test_a_worker_whose_code_has_changed_computes_nothing(tmp_path):
     chunk = Chunk(
         function=Function(f"{noted.__module__}:noted"),
-        code=code_of(noted.__module__).digest,
+        code=code_of(noted.__module__).fingerprint,
         items=(("key", {"value": 1, "folder": str(tmp_path)}),),
         folder=tmp_path,
     )
-    with pytest.raises(RuntimeError, match="the code has changed since the run was started"):
+    with pytest.raises(RuntimeError, match="the code or a package has changed since the run was started"):
         replace(chunk, code="another")()
     assert begun(tmp_path) == {}
     chunk()

@@ -107,7 +107,7 @@ def test_each_item_of_a_job_has_a_state_of_its_own(tmp_path):
         (tmp_path / f"raise-at-{value}-2").touch()
     Chunk(
         Function(f"{resumable.__module__}:resumable", trains=True),
-        code_of(resumable.__module__).digest,
+        code_of(resumable.__module__).fingerprint,
         items,
         tmp_path / "shards",
     )()

@@ -1,7 +1,9 @@
 """What the configurations of all data sets have in common, and where stored data are."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,12 @@ SCALAR_TOKENS = "numbers as tokens"
 VECTOR_TOKENS = "vectors as tokens"
 IMAGES = "images"
 TEXT = "text as tokens"
+
+# The settings that may name a user's own files, and how such a file ends.
+NAMING = ("sources", "tokenizer")
+ENDINGS = (".npz", ".txt")
+# Below a folder: what is kept there to be made into files.
+DOWNLOADS = "downloads"
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,31 @@ class Storage:
                 f"{path} is relative to data.root, which is null: add data.root=<folder>"
             )
         return (self.root or Path()) / found
+
+    def own_files(self, settings: Mapping[str, Any]) -> Iterator[Path]:
+        """The files that a data set is made from and that may be changed in place.
+
+        Those of published images are not among them: they are compared with checksums when they
+        are read.
+
+        Args:
+            settings: of the data set. A file stands there with its ending, whether it is there or
+                not; of a folder, as a vocabulary is, all files in it and in its folders count.
+
+        Example:
+            >>> [file.as_posix() for file in OFFLINE.own_files({"sources": ["digits", "/my.npz"]})]
+            ['/my.npz']
+        """
+        named = [settings[name] for name in NAMING if name in settings]
+        for name in (n for entry in named for n in ([entry] if isinstance(entry, str) else entry)):
+            if self.root is None and not Path(name).expanduser().is_absolute():
+                continue
+            place = self.place(name)
+            if name.endswith(ENDINGS):
+                yield place
+            elif place.is_dir():
+                found = (*place.glob("*"), *place.glob("*/*"))
+                yield from sorted(f for f in found if f.is_file() and DOWNLOADS not in f.parts)
 
 
 OFFLINE = Storage(None, False)

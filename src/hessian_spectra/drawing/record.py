@@ -31,7 +31,8 @@ class Origin:
         arrays: the SHA-256 of each file of arrays that it was drawn from, by side. The ledger
             depends on the records of figures, and through them on all arrays.
         scale: at which it was run, for example ``demo``.
-        facts: of a recorded run: configuration, hardware, versions, seconds.
+        facts: of today's run the versions of packages and the digests of a user's own files; of a
+            recorded one configuration, hardware and seconds as well.
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
     """
 
@@ -61,7 +62,7 @@ class FigureRecord:
         arrays: the SHA-256 of each file of arrays that it was drawn from, by side.
         command: what makes the figure.
         scale: at which it was run.
-        facts: of a recorded run, else empty.
+        facts: see :class:`Origin`.
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
         chart: the curves of its main panel (``curves.chart``).
         image: the file of the image.

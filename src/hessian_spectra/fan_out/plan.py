@@ -27,7 +27,7 @@ class Plan:
 
     Args:
         function: computes an item.
-        code: a digest of the function's code.
+        code: a digest of the function's code and of the packages that it runs on.
         order: the keys of all items, in their order, equal items with the same one.
         items: the items by key.
         costs: how long each takes, in the computation's own unit.
@@ -66,7 +66,7 @@ def plan(work: FanOut, config: Any, networks: Arrays, live: Live = unseen) -> Pl
     """
     name = function_name(work.compute)
     module = name.partition(":")[0]
-    code = code_of(module).digest
+    code = code_of(module).fingerprint
     found = list(work.items(config, networks))
     order = tuple(item_key(name, code, item) for item in found)
     items = dict(zip(order, found, strict=True))

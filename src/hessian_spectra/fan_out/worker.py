@@ -85,7 +85,7 @@ class Chunk:
 
     Args:
         function: computes an item.
-        code: the digest of the function's code when the run started.
+        code: the digest of the function's code and packages when the run started.
         items: the items with their keys, in the order in which they are computed.
         folder: of the shards.
         titles: what the live runs of the items are called, by key.
@@ -107,13 +107,15 @@ class Chunk:
 
         Raises:
             OSError: nothing can be written.
-            RuntimeError: the code is another one than when the keys were made.
+            RuntimeError: code or packages are others than when the keys were made.
         """
         shards = Shards(self.folder)
         # First the code is loaded, then the files are looked at.
         pkgutil.resolve_name(self.function.name)
-        if code_of(self.function.name.partition(":")[0]).digest != self.code:
-            raise RuntimeError("the code has changed since the run was started: start it again")
+        if code_of(self.function.name.partition(":")[0]).fingerprint != self.code:
+            raise RuntimeError(
+                "the code or a package has changed since the run was started: start it again"
+            )
         for key, item in self.items:
             # The driver forgets what an item raised before it submits it again.
             if shards.has(key) or shards.error(key):

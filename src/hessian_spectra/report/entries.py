@@ -56,7 +56,7 @@ class Run:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What a recorded run was, besides its configuration, one line each."""
+        """What a run was made of and on, besides its configuration, one line each."""
         told = {k: v for k, v in self.figure.facts.items() if k not in _SETTINGS}
         return flat(told)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hessian_spectra.data.base import Storage
+from hessian_spectra.data.base import DOWNLOADS, Storage
 from hessian_spectra.data.tools import tokenizer
 from hessian_spectra.results import Arrays
 
@@ -60,7 +60,7 @@ def make(known: Any, validation: float, storage: Storage) -> Arrays:
 
 def _write(folder: Path, known: Any, validation: float) -> None:
     """Write the files as a whole or not at all."""
-    documents = _published(folder.parent / "downloads")
+    documents = _published(folder.parent / DOWNLOADS)
     kept = len(documents) - max(1, round(validation * len(documents)))
     splits = {"train": (0, kept), "validation": (kept, len(documents))}
     partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")

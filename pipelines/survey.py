@@ -1,0 +1,25 @@
+"""Stage survey: look at settings, code, packages and files, and write what each stage is made from.
+
+It is always run: DVC does not see a package that was upgraded, nor a file of the user's that was
+changed in place. What depends on neither is not run again.
+"""
+
+import sys
+
+import yaml
+
+from pipelines import inputs
+from pipelines.stage import INPUTS, PARAMS, failed
+
+
+def survey() -> None:
+    """Write ``results/inputs``."""
+    inputs.write(INPUTS, yaml.load(PARAMS.read_text("utf-8"), yaml.CSafeLoader))
+
+
+if __name__ == "__main__":
+    # Without Hydra, which takes a second to compose what stands resolved in the file.
+    try:
+        survey()
+    except Exception as error:
+        sys.exit(failed(error))
