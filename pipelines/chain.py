@@ -94,7 +94,7 @@ def measured(
 
 
 def _recorded(name: str, told: Mapping[str, Any]) -> recorded.Recorded | None:
-    """The recorded run of a study, if ``configure`` found it."""
+    """The recorded run of a study, if ``survey`` found it."""
     return recorded.read(name) if told["recorded"] else None
 
 

@@ -28,7 +28,9 @@ def digests(files: Iterable[Path]) -> dict[str, str]:
     try:
         kept = read_json(KNOWN)
     except (FileNotFoundError, ValueError):
-        kept = {}
+        kept = None
+    # Its loss costs no more than a reading of the files.
+    kept = kept if isinstance(kept, dict) else {}
     before, sums = dict(kept), {}
     for file in files:
         name = str(file)

@@ -145,7 +145,7 @@ def run(work: Callable[[Context], None], reads: str = "", estimates: bool = Fals
 
     Args:
         work: what the stage does.
-        reads: which of the files that ``configure`` writes it reads under DVC; none for a command
+        reads: which of the files that ``survey`` writes it reads under DVC; none for a command
             that is no stage.
         estimates: whether it can say how long it will take.
 

@@ -96,7 +96,9 @@ def test_a_worker_whose_code_has_changed_computes_nothing(tmp_path):
         items=(("key", {"value": 1, "folder": str(tmp_path)}),),
         folder=tmp_path,
     )
-    with pytest.raises(RuntimeError, match="the code or a package has changed since the run was started"):
+    with pytest.raises(
+        RuntimeError, match="the code or a package has changed since the run was started"
+    ):
         replace(chunk, code="another")()
     assert begun(tmp_path) == {}
     chunk()

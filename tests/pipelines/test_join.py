@@ -45,6 +45,7 @@ INFRASTRUCTURE = {
     "pipelines/inputs.py",
     "pipelines/recorded.py",
     "pipelines/departures.py",
+    "pipelines/files.py",
     "src/hessian_spectra/__init__.py",
     "src/hessian_spectra/data/__init__.py",
     "src/hessian_spectra/data/base.py",
@@ -188,7 +189,7 @@ def test_a_study_reads_its_own_networks(params, dvc_stages):
 
 @pytest.fixture(scope="module")
 def written(params, tmp_path_factory):
-    """What `configure` writes for each stage, by the file's path."""
+    """What `survey` writes for each stage, by the file's path."""
     folder = tmp_path_factory.mktemp("inputs")
     inputs.write(folder, params)
     files = sorted(folder.rglob("*.json"))

@@ -149,12 +149,12 @@ def test_a_side_that_a_study_does_not_have_is_refused(fail):
     assert line == "error: only: expected a study with a correlation side, got 'cracking-fig7'"
 
 
-def test_a_stage_before_configure_is_refused(fail):
+def test_a_stage_before_the_survey_is_refused(fail):
     line = fail(
         side.side, inputs.COMPUTES, "-cn", "locked", "side=closed_form", "only=cracking-fig7"
     )
     path = "results/inputs/cracking-fig7/computes.json"
-    assert line == f"error: {path} is missing: run dvc repro configure"
+    assert line == f"error: {path} is missing: run dvc repro survey"
 
 
 def test_several_names_for_one_are_refused_with_those_that_exist(fail):

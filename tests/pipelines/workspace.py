@@ -68,15 +68,19 @@ def copy_repository(target: Path) -> Workspace:
     return workspace
 
 
-def smallest(workspace: Workspace) -> Workspace:
+def smallest(workspace: Workspace, *further: str) -> Workspace:
     """Leave two studies alone in a copy of the repository, and no networks of several studies.
+
+    Args:
+        workspace: the copy.
+        further: data sets that stay as well.
 
     DVC looks at all stages at each start of its own, however few it is to run; and `prepare` makes
     all data sets, whoever needs them.
     """
     conf = workspace.path / "conf" / "config.yaml"
     listed = re.findall(r"^ {6}- (?:\w+/)?([\w-]+)$", conf.read_text(), re.MULTILINE)
-    cut = {*listed} - KEPT - NETWORKS
+    cut = {*listed} - KEPT - NETWORKS - {*further}
     text = "".join(
         line
         for line in conf.read_text().splitlines(keepends=True)

@@ -84,6 +84,19 @@ def test_links_lead_to_something(page: Reader, sample_root: Path) -> None:
     assert len(outside) - len(made) == 5 * len(sample_reports.STUDIES)
 
 
+def test_each_run_says_on_which_packages_it_was_made_and_of_which_files(text: str) -> None:
+    lines = [
+        f"{group}.{name}: {value}"
+        for group in sample_reports.TODAY
+        for name, value in sample_reports.TODAY[group].items()
+    ]
+    assert len(lines) == 3
+    for line in lines:
+        assert text.count(line) == len(sample_reports.STUDIES), line
+    assert text.count("own files it read</summary>") == len(sample_reports.STUDIES)
+    assert text.count("on what, for how long</summary>") == 1, "of the recorded run"
+
+
 def test_nothing_is_loaded_from_elsewhere(page: Reader, sample_root: Path) -> None:
     assert [a["href"].split(",")[0] for a in page.all("link")] == ["data:image/svg+xml"]
     policy = page.values("content")[-1]
@@ -111,7 +124,7 @@ def test_a_command_says_how_long_it_takes_where_that_is_known(sample_root: Path)
     said = "with all that it is made from; 2 min on one core of some kind"
     assert text.count("with all that it is made from") == len(sample_reports.STUDIES)
     assert text.count(said) == 1
-    assert said in section(text, "figure-poster-pair", "details")
+    assert said in figure(text, "poster-pair")
 
 
 def test_a_single_file_holds_every_picture_and_links_no_file(sample_root: Path) -> None:
