@@ -85,6 +85,18 @@ def test_what_was_made_offline_is_uploaded_once(directory: Path) -> None:
         assert (loaded, lines, len(server.operations)) == (False, [], sent)
 
 
+def test_the_logs_of_an_upload_go_beside_the_runs(
+    directory: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    with local_servers.wandb_server() as server:
+        _, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
+    assert len(lines) == 2
+    assert [*elsewhere.iterdir()] == []
+    assert len([*directory.glob("wandb/logs/*.log")]) == 2
+
+
 def test_the_command_uploads_once_the_environment_says_online(directory: Path) -> None:
     """In an experiment of its own a run stays with the repository: DVC says where that is."""
     command = (sys.executable, "-m", "pipelines.upload")

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import re
 import sys
 import types
 
@@ -309,14 +310,17 @@ def openwebtext(root, monkeypatch):
     settings = config(sources=["openwebtext"], tokenizer="gpt2", validation=0.3)
     monkeypatch.setattr(_openwebtext, "DOCUMENTS", 2)
 
-    def make(answer, download=True):
-        def load_dataset(name, split, cache_dir):
+    def make(answer, download=True, published=None):
+        def load_dataset(name, revision, split, cache_dir):
             assert (name, split) == ("Skylion007/openwebtext", "train")
+            assert re.fullmatch(r"[0-9a-f]{40}", revision), "a state that cannot change"
             assert cache_dir.startswith(str(root))
             if isinstance(answer, Exception):
                 raise answer
             return Documents(answer)
 
+        if isinstance(answer, list):
+            monkeypatch.setattr(_openwebtext, "PUBLISHED_DOCUMENTS", published or len(answer))
         module = answer and types.SimpleNamespace(load_dataset=load_dataset)
         monkeypatch.setitem(sys.modules, "datasets", module)
         return text.make(settings, Storage(root, download))
@@ -341,7 +345,16 @@ def test_openwebtext_is_kept_in_files_that_are_mapped(root, openwebtext):
     assert [path.name for path in (root / "openwebtext").iterdir()] == [
         opened(arrays["train"]).filename.parent.name
     ]
+    # In place of a token there is another one.
+    path = opened(arrays["validation"]).filename
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(ValueError, match=rf"^{path} is damaged: expected the tokens .*; delete"):
+        openwebtext(None, download=False)
+    path.write_bytes(content)
     opened(arrays["train"]).filename.unlink()
+    with pytest.raises(ValueError, match=r"train\.uint16 is damaged"):
+        openwebtext(None, download=False)
     with pytest.raises(FileNotFoundError, match=r"train\.uint16 is missing: python -m pipelines"):
         opened(arrays["train"])
 
@@ -352,6 +365,12 @@ def test_openwebtext_needs_leave_and_a_package(root, openwebtext):
         openwebtext(["text"], download=False)
     with pytest.raises(ValueError, match=r"^openwebtext needs datasets: pip install datasets"):
         openwebtext(None)
+
+
+def test_another_text_than_the_published_one_is_refused(root, openwebtext):
+    with pytest.raises(ValueError, match=r"^openwebtext: expected 3 documents, as .*, got 2$"):
+        openwebtext(["one", "two"], published=3)
+    assert [*(root / "openwebtext").glob("[!d]*")] == []
 
 
 def test_a_failed_download_is_one_line_and_leaves_nothing(root, openwebtext):

@@ -16,9 +16,13 @@ def is_uploaded(folder: Path) -> bool:
 
 def _sync(folder: Path, limit: float) -> str | None:
     """Why a run could not be uploaded, in a few words, or ``None``: then its address was told."""
-    command = [sys.executable, "-m", "wandb", "sync", str(folder)]
+    command = [sys.executable, "-m", "wandb", "sync", str(folder.absolute())]
+    # The client keeps logs of its own below the folder where it is called: beside the runs.
+    place = folder.absolute().parents[1]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+        done = subprocess.run(
+            command, cwd=place, capture_output=True, text=True, timeout=limit, check=False
+        )
     except subprocess.TimeoutExpired:
         return f"the upload took more than {limit:g} s"
     address = re.search(r"https?://\S+/runs/\S+", done.stdout + done.stderr)
