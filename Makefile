@@ -81,7 +81,9 @@ $(VENV)/ready: requirements.txt pyproject.toml
 	# uv, itself one of the pinned packages, installs the others several times faster than pip.
 	sed -n '/^uv==/,/[^\\]$$/p' requirements.txt > $(VENV)/uv.txt
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
-	uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python --require-hashes -r requirements.txt
+	# What a source archive is built with is one of them, too, and is held to its hash.
+	uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python --require-hashes -r requirements.txt \
+	  --preview-features build-dependency-hashes --require-build-hashes --build-constraints requirements.txt
 	uv pip install --quiet --python $(VENV)/bin/python --no-deps --no-build-isolation -e .
 	touch $@
 

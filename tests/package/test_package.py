@@ -254,3 +254,22 @@ def test_every_room_is_an_attribute_that_a_type_checker_knows():
 def test_an_attribute_that_is_none_is_refused():
     with pytest.raises(AttributeError, match="'hessian_spectra' has no attribute 'curvatur'"):
         hessian_spectra.curvatur  # noqa: B018
+
+
+def test_nothing_is_installed_that_no_hash_covers():
+    """Neither a package, nor what a source archive, as one of them is, is built with."""
+    recipe = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", " ").splitlines()
+    installs = [line for line in recipe if line.startswith("\t") and "pip install" in line]
+    files = [line for line in installs if " -r " in line]
+    assert len(installs) == len(files) + 1
+    assert all("--require-hashes" in line for line in files)
+    (packages,) = [line for line in files if "-r requirements.txt" in line]
+    assert "--require-build-hashes" in packages
+    assert "--build-constraints requirements.txt" in packages
+    # The project itself is built by what is there already, and brings nothing.
+    (own,) = [line for line in installs if line not in files]
+    assert {"--no-deps", "--no-build-isolation"} <= {*own.split()}
+    pinned = (ROOT / "requirements.txt").read_text("utf-8").replace("\\\n", " ").splitlines()
+    lines = {line.partition("==")[0]: line for line in pinned if "==" in line and line[0] != " "}
+    assert "setuptools" in lines
+    assert [name for name, line in lines.items() if "--hash=sha256:" not in line] == []
