@@ -14,6 +14,8 @@ def figures(context: Context) -> None:
     ]
     for drawing, figure, caption in found:
         save(figure, caption, drawing.origin, context.reports / "figures", drawing.recorded)
+    if not context.locked:
+        print(f"wrote {context.reports / 'figures' / context.name}.png")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import importlib
 import math
 import pkgutil
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -223,6 +224,10 @@ def entry(config: DictConfig, group: str, name: str) -> Any:
         known = ", ".join(sorted(entries)) or "none"
         raise ConfigError(f"unknown {noun} {name!r}: expected one of {known}")
     path = f"{prefix}.{name}"
+    if not re.fullmatch(r"[\w-][\w.-]*", str(name)):
+        # Folders and files are called like it.
+        expected = "a name of letters, digits, '-', '_' and '.'"
+        raise ConfigError(f"invalid config at '{prefix}': expected {expected}, got {name!r}")
     if not OmegaConf.is_dict(entries[name]):
         raise ConfigError(f"invalid config at '{path}': expected a mapping, got {entries[name]!r}")
     module = module_of(group, entries[name].get("kind"), path)

@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -27,8 +28,8 @@ PARAMS = Path("params.yaml")
 
 ESTIMATE = "--estimate"
 
-# A file system's limit for one name is 255 bytes.
-LONGEST_NAME = 200
+# How much of a run's overrides its folder's name shows; a file system's limit is 255 bytes.
+LONGEST_SLUG = 120
 
 
 class Estimated(Exception):  # noqa: N818 - it ends a run early, and is no error
@@ -129,15 +130,17 @@ def _context(config: DictConfig, reads: str, estimate: bool) -> Context:
     if reads:
         # All of it: an override that this run does not read would else go unnoticed.
         schema.validate(config, [config.only])
-    directory = RESULTS / "runs" / _run_name(run.job.override_dirname, config.only)
+    directory = RESULTS / "runs" / _run_name(run.job.override_dirname)
     return Context(config, *asked, False, directory, directory, launcher, estimate)
 
 
-def _run_name(overrides: str, only: str | None) -> str:
-    """A folder's name for a run: its overrides, or their digest where they are too long for one."""
-    if len(overrides.encode()) <= LONGEST_NAME:
-        return overrides or "default"
-    return f"only={only},overrides={digest(overrides)}"
+def _run_name(overrides: str) -> str:
+    """A name for the folder of a run: a slug of its overrides to read, and their digest.
+
+    Values may be paths, which must lead nowhere, and other overrides may read alike.
+    """
+    slug = re.sub(r"[^A-Za-z0-9=,._-]+", "_", overrides).strip("._")[:LONGEST_SLUG]
+    return f"{slug or 'default'}-{digest(overrides)}"
 
 
 def run(work: Callable[[Context], None], reads: str = "", estimates: bool = False) -> None:

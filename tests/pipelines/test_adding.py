@@ -104,7 +104,8 @@ def test_a_figure_is_made_without_dvc(figure):
     workspace, _ = figure
     before = workspace.changed()
     workspace.run(sys.executable, "-m", "pipelines.figures", "only=my-figure")
-    own = workspace.path / "results" / "runs" / "only=my-figure" / "figures" / "my-figure.png"
+    runs = workspace.path / "results" / "runs"
+    (own,) = runs.glob("only=my-figure-*/figures/my-figure.png")
     by_dvc = workspace.path / "reports" / "figures" / "my-figure.png"
     assert own.read_bytes() == by_dvc.read_bytes()
     assert workspace.changed() == before

@@ -86,6 +86,40 @@ def test_own_images_below_the_root_are_prepared(ends, tmp_path):
     assert read_arrays(written)["own/labels"].tolist() == [0, 1]
 
 
+def test_a_root_with_dots_leads_nowhere_else(ends, tmp_path, monkeypatch):
+    """Overrides name the folder of a run: here by a path that leaves it, and the checkout."""
+    folder = tmp_path / "some" / "where" / "checkout"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    for root in ("../../../../esc/here", "../../../../../../esc/here", "/tmp/../../..", "."):
+        assert ends(prepare.prepare, "prepare", "only=wedge", f"data.root={root}") == 0
+    written = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert len(written) == 4
+    assert {path.relative_to(folder).parts[:2] for path in written} == {("results", "runs")}
+    assert {len(path.relative_to(folder).parts) for path in written} == {5}
+
+
+def test_overrides_that_read_alike_have_folders_of_their_own(ends, tmp_path):
+    for root in ("a/b", "a_b", "a//b", "x" * 300 + "1", "x" * 300 + "2"):
+        assert ends(prepare.prepare, "prepare", "only=wedge", f"data.root={root}") == 0
+    names = sorted(path.name for path in (tmp_path / "results" / "runs").iterdir())
+    assert len(names) == 5
+    assert max(map(len, names)) < 150
+    assert ends(prepare.prepare, "prepare", "only=wedge", "data.root=a/b") == 0
+    assert sorted(path.name for path in (tmp_path / "results" / "runs").iterdir()) == names
+
+
+@pytest.mark.parametrize("name", ["../up", "a/b", ".hidden", ""])
+def test_a_name_that_is_no_file_name_is_refused(composed, name):
+    config = composed.copy()
+    OmegaConf.set_struct(config, False)
+    config.data.sets[name] = composed.data.sets.wedge
+    with pytest.raises(
+        schema.ConfigError, match=r"^invalid config at 'data\.sets': expected a nam"
+    ):
+        schema.validate(config)
+
+
 def test_a_stage_without_dvc_makes_its_images_from_the_root(ends, tmp_path):
     images = np.zeros((2, 1, 1, 1), np.uint8)
     np.savez(tmp_path / "own.npz", images=images, labels=np.array([0, 1]))
