@@ -6,16 +6,20 @@ import pkgutil
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import omegaconf
+import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from hessian_spectra.data.base import Storage
+from hessian_spectra.papers import PAPERS
 from hessian_spectra.results import digest
 from hessian_spectra.validation import require
+from pipelines.messages import CONF
 
 # Whole numbers have 64 bits.
 LARGEST = 2**63 - 1
@@ -252,6 +256,35 @@ def _suits(study: Any, path: str, groups: Mapping[str, Mapping[str, Any]]) -> No
             raise _refused(error, path) from None
 
 
+@cache
+def artifacts(paper: str) -> list[str]:
+    """The artifacts of a paper that there are studies of, by their files in ``conf/studies``."""
+    files = sorted((CONF / "studies" / paper).glob("*.yaml"))
+    return [str(yaml.load(f.read_text("utf-8"), yaml.CSafeLoader)["artifact"]) for f in files]
+
+
+def _require_artifacts(studies: Mapping[str, Any]) -> None:
+    """Refuse a study of no listed paper or artifact, or of one that another study is of.
+
+    Claims find their study by it, and say what they say of that artifact.
+    """
+    owners: dict[tuple[str, str], str] = {}
+    for name, study in studies.items():
+        paper, artifact = str(study.get("paper")), str(study.get("artifact"))
+        known = {"paper": list(PAPERS), "artifact": artifacts(paper)}
+        for field, got in (("paper", paper), ("artifact", artifact)):
+            if got not in known[field]:
+                raise ConfigError(
+                    f"invalid config at 'studies.{name}.{field}': expected one of "
+                    f"{', '.join(known[field])}, got {got!r}"
+                )
+        if (other := owners.setdefault((paper, artifact), name)) != name:
+            raise ConfigError(
+                f"invalid config at 'studies.{name}.artifact': expected one of its own, got "
+                f"{artifact!r}, which {other} is of"
+            )
+
+
 def validate(
     config: DictConfig, read: Collection[str | None] | None = None, stored: bool = False
 ) -> dict[str, Any]:
@@ -284,6 +317,7 @@ def validate(
             )
     for name, networks in groups["ensemble"].items():
         _suits(networks, f"networks.{name}", groups)
+    _require_artifacts(config.studies)
     for name in config.studies:
         study = entry(config, "studies", name)
         if read is None or name in read:

@@ -50,7 +50,7 @@ def test_several_sources_stand_side_by_side(monkeypatch, tmp_path):
     assert arrays["sources"].tolist() == ["own", "digits", "mnist"]
     counts = {name: len(arrays[f"{name}/labels"]) for name in arrays["sources"]}
     assert counts == {"own": 2, "digits": 1797, "mnist": 12}
-    assert len(arrays) == 7
+    assert len(arrays) == 8  # with their names, and whether labels are random
 
 
 def test_digits_have_no_test_split():

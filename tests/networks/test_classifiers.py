@@ -29,6 +29,7 @@ def images(samples=30, seed=0):
         "sources": np.array(["made"]),
         "made/images": grey.astype(np.uint8),
         "made/labels": labels.astype(np.int64),
+        "random_labels": np.array(False),
     }
 
 
@@ -115,7 +116,7 @@ def test_the_arrays_are_those_of_all_networks(trained):
     assert shapes == {
         "parameters": (2,), "epoch_loss": (2, 2, 12), "loss": (2, 2, 2), "accuracy": (2, 2, 2),
         "network": (2,), "seed": (2,), "kept": (2,), "images": (30, 4, 4, 1), "labels": (30,),
-        "inputs": (), "largest": (), "held_out": (), "variation": (2,),
+        "inputs": (), "largest": (), "held_out": (), "variation": (2,), "random_labels": (),
     }  # fmt: skip
     assert trained["kept"].tolist() == [0, 12]
     assert trained["seed"].tolist() == [3, 4]
@@ -182,6 +183,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, monkeypatch,
 
 def samples_of(images, labels, **changes):
     fields = {"inputs": "standardised", "largest": 255.0, "held_out": 0, "seed": 3}
+    fields["random_labels"] = False
     return Samples(images=images, labels=labels, **fields | changes)
 
 

@@ -196,3 +196,42 @@ def test_data_that_are_kept_somewhere_need_a_root(overrides, missing, data):
     validate(config)
     OmegaConf.update(config, "data.root", "/somewhere")
     validate(config, stored=True)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        (
+            "paper",
+            "nosuchpaper",
+            "expected one of singh2024closed, singh2024poster, singh2026cracking, anon2026data, "
+            "wu2022dissecting, got 'nosuchpaper'",
+        ),
+        ("artifact", "Figure 99", "expected one of .*, Figure 1, .*, got 'Figure 99'"),
+        # Claims about Figure 8 would be measured on a study of Figure 7.
+        (
+            "artifact",
+            "Figure 8",
+            "expected one of its own, got 'Figure 8', which cracking-fig\\d is",
+        ),
+    ],
+)
+def test_a_study_is_of_one_listed_artifact_which_no_other_is_of(field, value, message):
+    config = composed()
+    config.studies["cracking-fig7"][field] = value
+    config.studies["cracking-fig8"].seed = 1
+    line = refused(config)
+    assert re.match(rf"invalid config at 'studies\.cracking-fig\d\.{field}': {message}", line), line
+
+
+def test_whether_labels_are_random_is_a_setting_of_the_data_alone():
+    """A study that is told so as well could be told otherwise."""
+    with pytest.raises(Exception, match="random_labels"):
+        composed("studies.dissecting-table10.random_labels=true")
+    config = composed()
+    OmegaConf.set_struct(config, False)
+    for study in config.studies.values():
+        assert "random_labels" not in study
+    config.studies["dissecting-table10"].random_labels = True
+    line = refused(config)
+    assert line.startswith("invalid config at 'studies.dissecting-table10.random_labels': Key 'ran")

@@ -112,8 +112,8 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
 
     Returns:
         ``sources`` ``(s,)``, the names; for each name ``<name>/images`` ``(N, H, W, C)``, uint8,
-        and ``<name>/labels`` ``(N,)``, int64. The grey values of digits are 0 to 16, all others
-        0 to 255.
+        and ``<name>/labels`` ``(N,)``, int64; ``random_labels`` ``()``, whether these were drawn.
+        The grey values of digits are 0 to 16, all others 0 to 255.
 
     Raises:
         FileNotFoundError: data are missing; one line says which, where they were expected, and
@@ -126,7 +126,10 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
         >>> make(config)["digits/images"].shape
         (1797, 8, 8, 1)
     """
-    arrays = {"sources": np.array([name_of(source) for source in config.sources])}
+    arrays = {
+        "sources": np.array([name_of(source) for source in config.sources]),
+        "random_labels": np.array(config.random_labels),
+    }
     for source in config.sources:
         name = name_of(source)
         images, labels = _loader(source)(source, config.split, storage)

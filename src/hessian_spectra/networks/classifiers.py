@@ -187,6 +187,7 @@ def items(config: Config, data: Arrays) -> list[Item]:
             "images": data[f"{names[0]}/images"],
             "labels": data[f"{names[0]}/labels"],
             "largest": largest_value(names[0]),
+            "random_labels": bool(data["random_labels"]),
             **training,
         }
         for network in config.networks
@@ -201,6 +202,7 @@ def compute(
     images: np.ndarray,
     labels: np.ndarray,
     largest: float,
+    random_labels: bool,
     seed: int,
     keeps_images: bool,
     run: Run,
@@ -213,8 +215,9 @@ def compute(
         images: ``(n, H, W, C)``.
         labels: ``(n,)``.
         largest: grey value that there can be.
+        random_labels: whether the labels were drawn.
         seed: of initial weights, orders and what is held out.
-        keeps_images: whether these two are returned as well.
+        keeps_images: whether the images, and what is known of them, are returned as well.
         run: where it logs, and keeps its unfinished state and ``<epoch>.npz``, the weights.
         settings: the :class:`Settings`.
 
@@ -230,6 +233,7 @@ def compute(
         largest=largest,
         held_out=chosen.held_out,
         seed=seed,
+        random_labels=random_labels,
     )
     inputs, targets = samples.trained()
     shape, classes = samples.shape, samples.classes
@@ -256,6 +260,7 @@ def compute(
     arrays = {"parameters": np.array(count), "epoch_loss": losses, "loss": loss}
     arrays["accuracy"] = accuracy
     data = {"images": images, "labels": labels, "largest": np.array(largest)}
+    data["random_labels"] = np.array(random_labels)
     return arrays | (data if keeps_images else {})
 
 
@@ -266,10 +271,10 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         For A architectures, S seeds and k kept epochs ``network (A,)``, ``seed (S,)``,
         ``variation (S,)``, 0 for none and then their numbers, ``kept (k,)``; ``parameters (A,)``;
         ``epoch_loss (A, S, epochs)``; ``loss`` and ``accuracy`` ``(A, S, k)`` over the samples of
-        the training; ``images (n, H, W, C)``, ``labels (n,)``, ``inputs``, ``largest`` and
-        ``held_out`` as :class:`Samples` has them.
+        the training; ``images (n, H, W, C)``, ``labels (n,)``, ``inputs``, ``largest``,
+        ``held_out`` and ``random_labels`` as :class:`Samples` has them.
     """
-    data = {name: parts[0][name] for name in ("images", "labels", "largest")}
+    data = {name: parts[0][name] for name in ("images", "labels", "largest", "random_labels")}
     seeds = [training["seed"] for training in config.trainings]
     shape = (len(config.networks), len(seeds))
     arrays = {
@@ -343,6 +348,7 @@ def kept_classifier(networks: Networks, network: str, seed: int, epoch: int) -> 
             largest=float(networks["largest"]),
             held_out=int(networks["held_out"]),
             seed=seed,
+            random_labels=bool(networks["random_labels"]),
         ),
     )
 

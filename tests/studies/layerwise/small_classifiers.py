@@ -20,7 +20,7 @@ def settings(**changes):
     return classifiers.Config(**(fields | changes))
 
 
-def ensemble(folder, *, shape=(4, 4), samples=40, **changes):
+def ensemble(folder, *, shape=(4, 4), samples=40, random_labels=False, **changes):
     """Networks with their weights in a folder."""
     config = settings(**changes)
     draws, labels = np.random.default_rng(0), np.arange(samples) % 3
@@ -29,6 +29,7 @@ def ensemble(folder, *, shape=(4, 4), samples=40, **changes):
         "sources": np.array(["made"]),
         "made/images": grey.astype(np.uint8),
         "made/labels": labels.astype(np.int64),
+        "random_labels": np.array(random_labels),
     }
     parts = [
         classifiers.train.compute(**item, run=Run(folder=folder / str(number)))

@@ -68,6 +68,18 @@ def planted():
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
 
 
+@pytest.mark.parametrize("labels", [None, "true", "random"])
+@pytest.mark.parametrize("place", [0, 2], ids=["of true labels", "of random labels"])
+def test_a_gap_is_claimed_of_networks_with_such_labels_alone(planted, place, labels):
+    """Runs that were recorded before say nothing of their labels: they are the artifact's."""
+    arrays = sides(["F-200^2"])
+    if labels:
+        arrays["correlation"]["random_labels"] = np.array(labels == "random")
+    name = ("gap_after_classes", "no_gap_after_classes")[place // 2]
+    stated = len([*planted[place].entries(claims, name, arrays)])
+    assert stated == (2 if labels in (None, ("true", "random")[place // 2]) else 0)
+
+
 def test_the_tables_are_whole():
     rows = list(printed_rows())
     assert Counter(row.table for row in rows) == {"6": 19, "7": 13, "9": 4}

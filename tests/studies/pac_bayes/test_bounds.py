@@ -34,7 +34,7 @@ def networks(tmp_path_factory):
 def config(**changes):
     fields = {
         "kind": "bounds", "paper": "wu2022dissecting", "artifact": "Table 10", "title": "bounds",
-        "seed": 0, "ensemble": "small", "methods": METHODS, "random_labels": False,
+        "seed": 0, "ensemble": "small", "methods": METHODS,
         "half_log_variance": -3.0, "epochs": 6, "batch_size": 16, "learning_rate": 0.02,
         "decay_every": 3, "smoothing": 0.9, "refresh": 2, "delta": 0.025, "draws_delta": 0.01,
         "grid_precision": 100.0, "largest_variance": 0.1, "draws": 3000,
@@ -198,6 +198,22 @@ def test_rows_of_the_table_are_those_of_this_run(found):
     ]
     random = rows_of(Reading({"correlation": named | {"random_labels": np.array(True)}}))
     assert [row.network for row in random] == ["R-600"] * 2
+
+
+@pytest.mark.parametrize("random_labels", [False, True])
+def test_which_rows_there_are_is_known_by_the_data_alone(tmp_path, random_labels):
+    """The study is not told, and cannot be told otherwise."""
+    networks = small_classifiers.ensemble(
+        tmp_path, networks=["F-6"], seeds=1, inputs="unit interval", held_out=20, samples=60,
+        initialisation="truncated normal", random_labels=random_labels,
+    )  # fmt: skip
+    found = study.correlation(config(methods=["base"], epochs=1), networks)
+    assert found["random_labels"].shape == ()
+    named = found | {"network": np.array(["F-600"]), "classes": np.array(2)}
+    (row,) = rows_of(Reading({"correlation": named}))
+    assert row.network == ("R-600" if random_labels else "T-600")
+    with pytest.raises(TypeError, match="random_labels"):
+        config(random_labels=not random_labels)
 
 
 def test_shares_have_the_exact_interval():

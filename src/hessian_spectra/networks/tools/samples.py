@@ -25,6 +25,7 @@ class Samples:
         largest: the largest grey value that there can be.
         held_out: how many images it is not trained on.
         seed: of which these are.
+        random_labels: whether the classes were drawn, and say nothing of the images.
     """
 
     images: np.ndarray
@@ -33,6 +34,7 @@ class Samples:
     largest: float
     held_out: int
     seed: int
+    random_labels: bool
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -55,6 +57,7 @@ class Samples:
         Example:
             >>> images = np.arange(8, dtype=np.uint8).reshape(2, 2, 2, 1)
             >>> both = {"images": images, "labels": np.array([0, 1]), "largest": 255.0, "seed": 0}
+            >>> both["random_labels"] = False
             >>> x, _ = Samples(inputs="standardised", held_out=0, **both).trained()
             >>> tuple(x.shape), float(x.mean()), round(float(x.std(correction=0)), 6)
             ((2, 1, 2, 2), 0.0, 1.0)

@@ -31,11 +31,18 @@ def pairs(reading: Reading) -> list[Case]:
     return [{"network": name} for name in names if name in reading.plain]
 
 
-def matrices(reading: Reading) -> list[Case]:
-    """The two matrices of each architecture that have a gap."""
-    return [
-        {"network": one, "matrix": name} for one in reading.plain for name in ("output", "hessian")
-    ]
+def matrices(labels: str) -> Callable[[Reading], list[Case]]:
+    """The two matrices of each architecture that have a gap, or have none, if the labels are such.
+
+    Args:
+        labels: ``true`` or ``random``.
+    """
+
+    def cases(reading: Reading) -> list[Case]:
+        names = reading.plain if reading.labels in (labels, "of the artifact") else []
+        return [{"network": one, "matrix": name} for one in names for name in ("output", "hessian")]
+
+    return cases
 
 
 def others(reading: Reading) -> list[Case]:

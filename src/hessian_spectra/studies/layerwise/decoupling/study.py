@@ -93,7 +93,7 @@ def measure(
     Returns:
         For L layers: ``layer (L,)``, their names, ``outputs (L,)`` and ``inputs (L,)``, the sizes m
         and d; and of each layer what :func:`throughout`, :func:`whole` and :func:`first_input`
-        give, ``(L, ...)``.
+        give, ``(L, ...)``; and ``random_labels ()``, whether the network was trained on such.
     """
     model = kept.load()
 
@@ -116,6 +116,7 @@ def measure(
         "layer": np.array(list(layers)),
         "outputs": sizes[:, 0],
         "inputs": sizes[:, 1],
+        "random_labels": np.array(kept.samples.random_labels),
         **{name: np.array(label) for name, label in labels.items()},
     }
 
@@ -148,11 +149,13 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         For A architectures, S seeds, E epochs and at most L layers ``network (A,)``, ``seed (S,)``,
         ``epoch (E,)``; ``layer``, ``outputs`` and ``inputs (A, L)``; those of :data:`THROUGHOUT`
         ``(A, S, E, L, ...)``; of the last epoch all others ``(A, S, L, ...)``, but those of
-        :data:`SHARES` for the layers of ``shown (H,)``, of the first seed, ``(H, t, t)``.
+        :data:`SHARES` for the layers of ``shown (H,)``, of the first seed, ``(H, t, t)``; and
+        ``random_labels ()``.
     """
     rows = [{name: row[name] for name in row if name not in SHARES} for row in parts]
     found = gathered(rows, LABELS)
-    for name in found.keys() - {*LABELS, *THROUGHOUT}:
+    found["random_labels"] = found["random_labels"].flat[:1].reshape(())
+    for name in found.keys() - {*LABELS, *THROUGHOUT, "random_labels"}:
         found[name] = found[name][:, 0, 0] if name in SIZES else found[name][:, :, -1]
     return found | {
         **{name: np.stack([_of_layer(parts, name, at) for at in config.shown]) for name in SHARES},

@@ -97,11 +97,9 @@ class Config(Settings, ClassifierStudyConfig):
 
     Args:
         methods: different names of those above.
-        random_labels: whether the networks were trained on such: which rows of Table 10 they have.
     """
 
     methods: list[str]
-    random_labels: bool
 
     def __post_init__(self) -> None:
         names = [*self.methods]
@@ -178,6 +176,7 @@ def measure(
         "held_out": np.array(len(left)),
         "test_error": np.array(test_error),
         "classes": np.array(kept.samples.classes),
+        "random_labels": np.array(kept.samples.random_labels),
         **{f"path_{name}": values for name, values in path.items()},
         **of_curvature,
         "method": np.array(method),
@@ -315,16 +314,16 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
 
     Returns:
         For A architectures, m methods and S seeds: ``network (A,)``, ``method (m,)``, ``seed (S,)``
-        ``epoch ()`` and ``classes ()``; those of :func:`measure`, ``(A, m, S, ...)``;
-        ``layer (A, L)``, ``path_epoch (k,)``; and of the settings ``delta``, ``draws_delta`` and
-        ``random_labels``.
+        ``epoch ()``, ``classes ()`` and ``random_labels ()``; those of :func:`measure`,
+        ``(A, m, S, ...)``; ``layer (A, L)``, ``path_epoch (k,)``; and of the settings ``delta`` and
+        ``draws_delta``.
     """
     found = gathered(parts, ("network", "method", "seed"))
     found["layer"] = found["layer"][:, 0, 0]
     found["path_epoch"] = found["path_epoch"][0, 0, 0]
-    for name in ("epoch", "classes"):
+    for name in ("epoch", "classes", "random_labels"):
         found[name] = found[name].flat[:1].reshape(())
-    names = ("delta", "draws_delta", "random_labels")
+    names = ("delta", "draws_delta")
     return found | {name: np.array(getattr(config, name)) for name in names}
 
 
