@@ -31,15 +31,15 @@ def pairs(reading: Reading) -> list[Case]:
     return [{"network": name} for name in names if name in reading.plain]
 
 
-def matrices(labels: str) -> Callable[[Reading], list[Case]]:
-    """The two matrices of each architecture that have a gap, or have none, if the labels are such.
+def matrices(random: bool) -> Callable[[Reading], list[Case]]:
+    """The two matrices of each architecture, if the labels are random, or if they are true.
 
-    Args:
-        labels: ``true`` or ``random``.
+    A run that was recorded before it was kept which they are has those of its artifact.
     """
 
     def cases(reading: Reading) -> list[Case]:
-        names = reading.plain if reading.labels in (labels, "of the artifact") else []
+        fits = "random_labels" not in reading or bool(reading["random_labels"]) == random
+        names = reading.plain if fits else []
         return [{"network": one, "matrix": name} for one in names for name in ("output", "hessian")]
 
     return cases

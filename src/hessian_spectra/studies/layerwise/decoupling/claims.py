@@ -121,7 +121,7 @@ def spectra_alike(reading: Reading, network: str) -> Estimate:
 @true_labels.value(
     "section 5.2, Figure 3(a, b)",
     at_least(0.5, "more than half of the layers; the paper shows some"),
-    each=architectures.matrices("true"),
+    each=architectures.matrices(random=False),
 )
 def gap_after_classes(reading: Reading, network: str, matrix: str) -> Estimate:
     """{network}: the {matrix} has its eigengap after as many eigenvalues as there are classes, less
@@ -134,7 +134,7 @@ def gap_after_classes(reading: Reading, network: str, matrix: str) -> Estimate:
 @random_labels.value(
     "section 5.2, Figure 3(c)",
     at_most(0.5, "less than half of the layers; the paper shows one"),
-    each=architectures.matrices("random"),
+    each=architectures.matrices(random=True),
     otherwise="The networks may not be at a minimum, or have weights enough for all labels.",
 )
 def no_gap_after_classes(reading: Reading, network: str, matrix: str) -> Estimate:

@@ -33,16 +33,6 @@ class Reading(StudyArrays):
         return [name for name in found if len(self.layers(name)) > 1]
 
     @property
-    def labels(self) -> str:
-        """On which labels the networks were trained, ``random`` or ``true``.
-
-        Runs that were recorded before this was kept are ``of the artifact``: as the paper has them.
-        """
-        if "random_labels" not in self:
-            return "of the artifact"
-        return "random" if bool(self["random_labels"]) else "true"
-
-    @property
     def normalised(self) -> list[str]:
         """Those with batch normalisation."""
         return [name for name in self.networks if NORMALISED in name]
