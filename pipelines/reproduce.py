@@ -27,6 +27,8 @@ import yaml
 from hessian_spectra.fan_out.local import ended_by_termination
 from hessian_spectra.results import write_json
 from hessian_spectra.work import cores
+from pipelines.alone import alone
+from pipelines.lifetime import share_life
 
 LOCK = Path("dvc.lock")
 # How long each stage took when it last ran here, in seconds.
@@ -62,7 +64,9 @@ class Failed(Exception):  # noqa: N818 - it ends the command; what failed has be
 def _dvc(*arguments: str) -> str:
     """What a `dvc` command that changes nothing prints."""
     command = ("dvc", "--wait-for-lock", *arguments)
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=False, preexec_fn=_child(os.getpid())
+    )
     if done.returncode:
         raise Failed(done.returncode)
     return done.stdout
@@ -70,7 +74,7 @@ def _dvc(*arguments: str) -> str:
 
 def _repro(*targets: str) -> None:
     command = ("dvc", "--wait-for-lock", "repro", *targets)
-    process = subprocess.Popen(command, start_new_session=True, preexec_fn=_heed)
+    process = subprocess.Popen(command, start_new_session=True, preexec_fn=_child(os.getpid()))
     try:
         code = process.wait()
     finally:
@@ -82,18 +86,24 @@ def _repro(*targets: str) -> None:
 def mend_lock() -> None:
     """Take back a dvc.lock of which a killed `dvc` has written a part: it writes it in place.
 
-    What ran since is found again, in the cache of runs.
+    What ran since is found again, in the cache of runs. So is all of it where there is no Git.
     """
     try:
-        whole = isinstance(yaml.load(LOCK.read_text(), yaml.CSafeLoader)["stages"], dict)
+        whole = isinstance(yaml.load(LOCK.read_text("utf-8"), yaml.CSafeLoader)["stages"], dict)
         if whole and LOCK.read_bytes().endswith(b"\n"):
             return
     except FileNotFoundError:
         return
     except (yaml.YAMLError, TypeError, KeyError, UnicodeDecodeError):
         pass
-    subprocess.run(("git", "checkout", "--quiet", "--", str(LOCK)), check=True)
-    print(f"{LOCK} was cut off by a run that was killed: went back to the committed one")
+    back = ("git", "checkout", "--quiet", "--", str(LOCK))
+    try:
+        subprocess.run(back, check=True, capture_output=True)
+        went = "went back to the committed one"
+    except (subprocess.CalledProcessError, FileNotFoundError):
+        LOCK.unlink()
+        went = "went on without it, as there is no committed one"
+    print(f"{LOCK} was cut off by a run that was killed: {went}")
 
 
 def changed() -> set[str]:
@@ -213,7 +223,7 @@ class Runner:
             text=True,
             env=self._environment,
             start_new_session=True,
-            preexec_fn=_heed,
+            preexec_fn=_child(os.getpid()),
         )
         self._running[process] = batch
         threading.Thread(target=self._follow, args=(process, batch), daemon=True).start()
@@ -251,9 +261,17 @@ class Runner:
         self._running.clear()
 
 
-def _heed() -> None:
-    """Heed a request to stop, also of a driver in the background of a shell, which ignores it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _child(driver: int) -> Callable[[], None]:
+    """What a process of the driver does first; it must be started by its main thread."""
+
+    def begin() -> None:
+        share_life(signal.SIGKILL)
+        # Heed a request to stop, also of a driver in the background of a shell, which ignores it.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if os.getppid() != driver:
+            os._exit(1)  # it was killed just before
+
+    return begin
 
 
 def _end(processes: Iterable[subprocess.Popen[Any]]) -> None:
@@ -279,7 +297,7 @@ def environment(jobs: int) -> dict[str, str]:
 
 
 def reproduce(jobs: int) -> None:
-    """Bring everything up to date."""
+    """Bring everything up to date; no other run may work here meanwhile."""
     mend_lock()
     _repro(FIRST)
     stale = changed()
@@ -297,7 +315,7 @@ def reproduce(jobs: int) -> None:
 
 def _keep(spent: Mapping[str, float]) -> None:
     """Write how long stages took beside what is known of others."""
-    known = json.loads(SPENT.read_text()) if SPENT.is_file() else {}
+    known = json.loads(SPENT.read_text("utf-8")) if SPENT.is_file() else {}
     rounded = {stage: round(seconds, 1) for stage, seconds in spent.items()}
     write_json(SPENT, known | rounded)
 
@@ -313,8 +331,9 @@ def _jobs() -> int:
 
 if __name__ == "__main__":
     try:
-        with ended_by_termination():
-            reproduce(_jobs())
+        jobs = _jobs()
+        with ended_by_termination(), alone():
+            reproduce(jobs)
     except Failed as failed:
         sys.exit(failed.code)
     except KeyboardInterrupt:

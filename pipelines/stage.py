@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hessian_spectra.results import SIDES, digest
 from pipelines import inputs, schema
+from pipelines.lifetime import end_with_dvc
 from pipelines.messages import CONF, is_mendable, kind, one_line
 
 RESULTS = Path("results")
@@ -198,6 +199,7 @@ def main(work: Callable[[Context], None], reads: str = "", estimates: bool = Fal
     The pipeline starts some hundred processes. To look for garbage while torch is imported, and to
     take all its modules down at the end, takes more than half a second in each.
     """
+    end_with_dvc()
     gc.set_threshold(100_000, 20, 20)
     try:
         run(work, reads, estimates)

@@ -9,6 +9,7 @@ import sys
 import yaml
 
 from pipelines import inputs
+from pipelines.lifetime import end_with_dvc
 from pipelines.stage import INPUTS, PARAMS, failed
 
 
@@ -18,6 +19,7 @@ def survey() -> None:
 
 
 if __name__ == "__main__":
+    end_with_dvc()
     # Without Hydra, which takes a second to compose what stands resolved in the file.
     try:
         survey()

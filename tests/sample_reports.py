@@ -21,11 +21,9 @@ STUDIES = {
     "cracking-fig27": ("singh2026cracking", "Figure 27"),
 }
 
-# What today's runs were made on and of.
-TODAY = {
-    "versions": {"numpy": "2.0.made-up", "python": "3.11.made-up"},
-    "files": {"made-up/leaves.npz": "c0ffee" * 10},
-}
+# What today's runs were made on, and of what one of them.
+VERSIONS = {"versions": {"numpy": "2.0.made-up", "python": "3.11.made-up"}}
+FILES = {"files": {"made-up/leaves.npz": "c0ffee" * 10}}
 # The study that has a recorded run, its facts, and what either run departs in from the paper.
 RECORDED = "cracking-fig7"
 FACTS = {
@@ -149,7 +147,7 @@ def _save(study: str, scale: str, reports: Path) -> None:
         package="hessian_spectra.studies.samples.sample",
         arrays={"numerics": "0" * 64},
         scale=scale,
-        facts=FACTS if recorded else TODAY,
+        facts=FACTS if recorded else VERSIONS | (FILES if study == "poster-pair" else {}),
         departs=DEPARTS[scale] if study == RECORDED else {},
     )
     save(figure, caption, origin, reports / "figures", recorded=recorded)

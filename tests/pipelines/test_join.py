@@ -46,6 +46,7 @@ INFRASTRUCTURE = {
     "pipelines/recorded.py",
     "pipelines/departures.py",
     "pipelines/files.py",
+    "pipelines/lifetime.py",
     "src/hessian_spectra/__init__.py",
     "src/hessian_spectra/data/__init__.py",
     "src/hessian_spectra/data/base.py",

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from pipelines import durations, inputs, reproduce
+from tests.pipelines import faults
 from tests.pipelines.workspace import ROOT, environment, smallest
 
 pytestmark = [pytest.mark.xdist_group("reproduce")]
@@ -223,18 +224,6 @@ def test_a_lock_that_was_cut_off_is_taken_back(tmp_path, monkeypatch, capsys):
         assert capsys.readouterr().out.startswith("dvc.lock was cut off by a run that was killed")
 
 
-# What no run may change: all that is made, but for the runs of W&B and DVC's own records.
-MADE = ("results", "reports")
-COMMAND = ("python", "-m", "pipelines.reproduce", "--jobs", "2")
-
-
-def made(workspace):
-    found = workspace.outputs(*MADE)
-    # What a run keeps for itself: finished items, and how long stages took.
-    own = ("shards", reproduce.SPENT.name)
-    return {name: content for name, content in found.items() if not any(o in name for o in own)}
-
-
 @pytest.fixture(scope="module")
 def plain(make_workspace):
     """What a plain `dvc repro` makes, one stage after the other."""
@@ -243,34 +232,38 @@ def plain(make_workspace):
     return workspace
 
 
+def told(driver, start):
+    """What a driver says until a line begins in some way."""
+    said = []
+    for line in driver.stdout:
+        said.append(line)
+        if line.startswith(start):
+            return said
+    raise AssertionError("".join(said))
+
+
 @pytest.mark.pipeline
 def test_a_killed_dvc_among_several_leaves_nothing_behind(plain, make_workspace):
     workspace = smallest(make_workspace("killed"))
-    driver = subprocess.Popen(
-        COMMAND,
-        cwd=workspace.path,
-        env=environment() | {"PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    with driver:
-        assert driver.stdout is not None
-        said = []
-        for line in driver.stdout:
-            said.append(line)
-            running = [p for p in psutil.Process(driver.pid).children() if "dvc" in p.name()]
-            if line.startswith("[2/") and running:
-                os.kill(running[0].pid, signal.SIGKILL)
-                break
-        else:
-            pytest.fail("".join(said))
+    with faults.started(workspace) as driver:
+        said = told(driver, "[2/")
+        running = [p for p in psutil.Process(driver.pid).children() if "dvc" in p.name()]
+        os.kill(running[0].pid, signal.SIGKILL)
         said += driver.stdout.readlines()
     assert driver.wait(60) != 0
     assert any("was killed (signal 9); run again to go on" in line for line in said), said
-    workspace.run(*COMMAND)
-    assert made(workspace) == made(plain)
-    assert workspace.run(*COMMAND).stdout == ""
+    assert [*faults.problems(workspace, faults.made(plain))] == []
+    assert not any(line.startswith("[") for line in workspace.run(*faults.COMMAND).stdout.split())
+
+
+@pytest.mark.pipeline
+def test_all_ends_with_a_killed_driver_and_two_others_start_at_once(plain, make_workspace):
+    """Neither is refused by what DVC noted of processes that are gone, nor do they meet."""
+    workspace = smallest(make_workspace("killed-driver"))
+    with faults.started(workspace) as driver:
+        told(driver, "[2/")
+        assert faults.ended(driver, signal.SIGKILL) == []
+    assert [*faults.problems(workspace, faults.made(plain), drivers=2)] == []
 
 
 @pytest.mark.pipeline

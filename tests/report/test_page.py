@@ -85,15 +85,12 @@ def test_links_lead_to_something(page: Reader, sample_root: Path) -> None:
 
 
 def test_each_run_says_on_which_packages_it_was_made_and_of_which_files(text: str) -> None:
-    lines = [
-        f"{group}.{name}: {value}"
-        for group in sample_reports.TODAY
-        for name, value in sample_reports.TODAY[group].items()
-    ]
-    assert len(lines) == 3
-    for line in lines:
-        assert text.count(line) == len(sample_reports.STUDIES), line
-    assert text.count("own files it read</summary>") == len(sample_reports.STUDIES)
+    for name, version in sample_reports.VERSIONS["versions"].items():
+        assert text.count(f"versions.{name}: {version}\n") == len(sample_reports.STUDIES)
+    ((name, digest),) = sample_reports.FILES["files"].items()
+    assert text.count(f"files.{name}: {digest}\n") == 1
+    assert f"files.{name}" in figure(text, "poster-pair")
+    assert text.count("own files it read</summary>") == 1
     assert text.count("on what, for how long</summary>") == 1, "of the recorded run"
 
 
