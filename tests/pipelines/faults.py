@@ -9,6 +9,7 @@ process left. Exit code 1 if one does not.
 """
 
 import argparse
+import contextlib
 import random
 import resource
 import signal
@@ -29,8 +30,9 @@ from tests.pipelines.workspace import Workspace, copy_repository, environment, s
 MADE = ("results", "reports")
 COMMAND = ("python", "-m", "pipelines.reproduce", "--jobs", "2")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-# How long processes are given to end, and runs, in seconds.
-PATIENCE, LONGEST = 20.0, 400.0
+# How long processes are given to end, and runs, in seconds. Killed ones end at once, while a stage
+# that nobody ends works on for longer than that.
+PATIENCE, LONGEST = 1.5, 400.0
 # A file beyond this many bytes is refused: some figures are.
 SMALL_DISK = 30_000
 
@@ -69,7 +71,12 @@ def ended(driver: subprocess.Popen[str], number: signal.Signals) -> list[str]:
     driver.send_signal(number)
     driver.communicate(timeout=LONGEST)
     _, living = psutil.wait_procs(below, timeout=PATIENCE)
-    return [" ".join(one.cmdline()) for one in living if one.is_running()]
+    found = []
+    for process in living:
+        with contextlib.suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE:
+                found.append(" ".join(process.cmdline()))
+    return found
 
 
 def reset(workspace: Workspace) -> None:
