@@ -2,10 +2,18 @@
 
 import pytest
 import torch
+from torch import Tensor, nn
 
 from hessian_spectra import curvature as cv
 
-from .layer_networks import NETWORKS, close, problem_of
+from .layer_networks import NETWORKS, Network, close, convolutions, plain, problem_of
+
+
+class Saddle(nn.Module):
+    """A loss that bends up in some outputs and down in others, differently for each sample."""
+
+    def forward(self, z: Tensor, y: Tensor) -> Tensor:
+        return (z.square() * y).mean()
 
 
 def test_one_sample_is_a_kronecker_product():
@@ -99,3 +107,31 @@ def test_corrected_eigenvalues_are_the_diagonal_in_the_basis_of_the_factors(key,
     close(whole, cv.dense_matrix(cv.ekfac(problem.fixed_at([f"{name}.weight"]))))
     with pytest.raises(ValueError, match=f"k: expected 1 to {len(matrix)}, got 0"):
         layer.eigenvalue_corrected(0)
+
+
+SADDLES = {
+    "one position": Network(lambda: plain(nn.ReLU()), (4,), Saddle()),
+    "several positions": Network(lambda: convolutions(nn.ReLU()), (2, 4, 5), Saddle()),
+}
+
+
+@pytest.mark.parametrize("key", SADDLES)
+def test_squares_count_with_their_signs_where_the_loss_bends_down(key):
+    """Of such a loss the Gauss-Newton matrix has eigenvalues of both signs."""
+    network = SADDLES[key]
+    problem = problem_of(network, network.model())
+    layer = cv.layerwise(problem, "2")
+    matrix = cv.dense_matrix(cv.ggn(problem.fixed_at(["2.weight"])))
+    values = torch.linalg.eigvalsh(matrix)
+    assert values[0] < -1e-3 < 1e-3 < values[-1]
+    factors = layer.output_hessian, layer.input_autocorrelation
+    basis = torch.kron(*(torch.linalg.eigh(factor).eigenvectors for factor in factors))
+    expected = (basis * (matrix @ basis)).sum(dim=0).sort().values
+    close(layer.eigenvalue_corrected(len(matrix)).eigenvalues, expected)
+    assert expected[0] < -1e-4
+    m, d = layer.shape
+    rearranged = matrix.view(m, d, m, d).transpose(1, 2).reshape(m * m, d * d)
+    left, singular, right = torch.linalg.svd(rearranged, full_matrices=False)
+    best = singular[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
+    found = layer.best_kronecker(tolerance=1e-13, steps=2000)
+    torch.testing.assert_close(torch.kron(found.output, found.inputs), best, rtol=1e-9, atol=1e-12)

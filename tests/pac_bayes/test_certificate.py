@@ -61,6 +61,28 @@ def test_the_bound_is_made_of_its_terms(certificate):
     assert certificate.bound == float(expected)
 
 
+@pytest.mark.parametrize(("fitting", "best"), [(200.1, 200), (200.9, 201), (0.3, 1), (-40.0, 1)])
+def test_the_prior_is_the_best_of_all_at_either_side_of_the_variance_that_fits(
+    certificate, fitting, best
+):
+    """With so many parameters KL decides: the best index is next to ``b ln(c/λ)`` of that λ."""
+    number = 10**6
+    moments = Moments(
+        squared_distance=1.0,
+        variance_sum=number * 0.1 * math.exp(-fitting / 100) - 1,
+        log_variance_sum=number * math.log(0.01),
+        parameters=number,
+    )
+    wide = replace(certificate, moments=moments)
+    terms = [
+        float(cf.complexity(cf.gaussian_kl(*sums(wide), 0.1 * math.exp(-j / 100)), 2000, j))
+        for j in range(1, 500)
+    ]
+    assert terms.index(min(terms)) + 1 == best
+    assert wide.prior.index == best
+    assert wide.complexity == min(terms)
+
+
 def test_the_alternative_has_the_best_prior_of_its_grid(certificate):
     found = certificate.of_grid()
     kls = [

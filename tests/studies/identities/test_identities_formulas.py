@@ -9,6 +9,7 @@ from hessian_spectra.studies.identities.identities.bias import formulas as bias
 from hessian_spectra.studies.identities.identities.deep import formulas as deep
 from hessian_spectra.studies.identities.identities.linear import formulas as linear
 from hessian_spectra.studies.identities.identities.relu import formulas as relu
+from hessian_spectra.studies.identities.identities.relu import theorems
 from hessian_spectra.studies.identities.identities.terms import formulas as terms
 from hessian_spectra.studies.identities.identities.wide import formulas as wide
 
@@ -116,6 +117,21 @@ def test_cell_quantities_carry_the_share_of_the_cell():
     assert (plus.share, minus.share) == (0.5, 0.5)
     assert plus.of.residual_covariance == 0.5
     assert plus.printed_residual == 1.0
+
+
+def test_printed_vectors_of_a_cell_have_the_printed_residual_with_its_sign():
+    # Two neurons that see x = 1 alone, of two points: S = 1/2, δx = 1/2 (1 · 2 − 1) = 1/2, which
+    # the print has as 1. The pair solves λ² − 3/2 λ − 5/4 = 0, the bulk is ±1/2.
+    w, v, x, y = row(1.0, 1.0), row(1.0, 1.0), row(1.0, -1.0), row(1.0, 0.0)
+    found = theorems.stated({"w": w, "v": v, "x": x, "y": y, "c": row(1.0, 0.0)})
+    assert found["bulk_values"].tolist() == [0.5, -0.5]
+    assert found["printed_bulk_values"].tolist() == [1.0, -1.0]
+    large, small = found["outliers"].tolist()
+    assert (large, small) == (2.5, -0.5)
+    for column, value in enumerate((large, small)):
+        # (λ w + δx v; δx w + λ v), with δx = 1/2, and with 1 in print.
+        assert found["outlier_vectors"][:, column].tolist() == [value + 0.5] * 4
+        assert found["printed_outlier_vectors"][:, column].tolist() == [value + 1.0] * 4
 
 
 def test_a_neuron_of_zero_is_in_no_cell():

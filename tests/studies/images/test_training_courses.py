@@ -104,6 +104,23 @@ def test_imbalance_follows_the_law_of_gradient_flow(data):
     assert reading.predicted("one-decay")[0, -1] == pytest.approx(np.exp(-2 * 0.5 * 0.3))
 
 
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_the_sharpness_of_the_balanced_solution_is_that_of_its_dense_hessian(data, depth):
+    """At balanced factors of the least-squares solution, which its own singular vectors make."""
+    runs = next(study.courses(config(depth=depth), data))
+    for name in ("one-plain", "uniform-plain"):
+        run = runs[study.RUNS.index(name)]
+        left, values, right = torch.linalg.svd(run.problem.target, full_matrices=False)
+        root = torch.diag(values ** (1 / depth))
+        weights = [root @ right, *[root] * (depth - 2), left @ root]
+        torch.testing.assert_close(torch.linalg.multi_dot(weights[::-1]), run.problem.target)
+        model = Perceptron(weights, [1.0] * depth, "linear")
+        problem = cv.Problem(model, HalfSquaredError("sample"), [run.problem.samples()])
+        dense = cv.dense_matrix(cv.hessian(problem, backend="curvlinops"))
+        expected = float(torch.linalg.eigvalsh(dense)[-1])
+        assert run.balanced_sharpness == pytest.approx(expected, rel=1e-9)
+
+
 def test_the_edge_is_beyond_the_balanced_solution(data):
     runs = next(study.courses(config(beyond=1.5), data))
     edge = runs[study.RUNS.index("one-edge")]

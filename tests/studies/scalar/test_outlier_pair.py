@@ -35,6 +35,22 @@ def test_the_pair_keeps_its_kind_and_its_cell(plain):
     assert Reading(plain).runs["relu"].select("outlier").shape == (121, 4)
 
 
+def test_the_bulk_is_the_mean_of_residual_times_input():
+    """Of the networks' own outputs, with its sign; of ReLU over the inputs that the cell sees."""
+    data, settings = wedge(), config(steps=10)
+    trained = study.train(settings, data)
+    found = study.closed_form(settings, trained)
+    x, y = data["x"], data["y"]
+    for run, seen in (("linear", np.ones_like(x)), ("relu", x > 0)):
+        hidden = trained[f"{run}/v"][:, None, :] * x[:, None]
+        if run == "relu":
+            hidden = np.maximum(hidden, 0)
+        outputs = np.einsum("snm,sm->sn", hidden, trained[f"{run}/w"])
+        expected = ((outputs - y) * x * seen).mean(axis=1)
+        np.testing.assert_allclose(found[f"{run}/bulk"], expected, rtol=1e-12)
+        assert expected[0] < -0.05
+
+
 def test_all_runs_start_from_the_same_draw():
     trained = study.train(config(high_learning_rate=0.1, high_initial_scale=1.5), wedge())
     np.testing.assert_array_equal(trained["linear/v"][0], trained["relu/v"][0])
