@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.results import RecordError, read_record
+from hessian_spectra.results import DamagedFileError, read_json
 
 REMEDY = "dvc repro"
 
 
 def _ledger(reports: Path) -> dict[str, dict[str, Any]]:
     """The entries by id, less the name of the test behind each."""
-    found = read_record(reports / "claims.json", REMEDY)
+    found = read_json(reports / "claims.json", REMEDY)
     return {entry["id"]: {k: v for k, v in entry.items() if k != "test"} for entry in found}
 
 
@@ -65,6 +65,6 @@ if __name__ == "__main__":
         sys.exit("usage: python -m pipelines.compare <reports before> [<reports after>]")
     try:
         sys.exit(compare(Path(sys.argv[1]), Path(*sys.argv[2:3] or ["reports"])))
-    except (RecordError, FileNotFoundError) as error:
+    except (DamagedFileError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -16,7 +16,7 @@ import yaml
 
 from hessian_spectra.data.base import Storage
 from hessian_spectra.provenance import code_of, digest_of, root_of, versions
-from hessian_spectra.results import read_record, write_json
+from hessian_spectra.results import read_json, write_json
 from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import departures
@@ -33,7 +33,7 @@ DURATIONS = FINDINGS.with_name("durations.yaml")
 REMEDY = "dvc repro survey"
 # They carry values from one place to another and compute none: a change of theirs alone runs
 # nothing again.
-CARRIERS = ("data/base.py", "results.py", "validation.py", "work.py")
+CARRIERS = ("data/base.py", "manifest.py", "results.py", "validation.py", "work.py")
 # How what a module may read from its own folder ends.
 BESIDE = ("csv", "yaml", "css", "html", "js")
 # The entry points of the stages; what a kind's module imports is found by itself.
@@ -52,7 +52,7 @@ def read(folder: Path, name: str, only: str | None) -> dict[str, Any]:
     Raises:
         MissingResultError: ``survey`` did not run, or knows no such item.
     """
-    found = read_record(path_of(folder, name, only), REMEDY)
+    found = read_json(path_of(folder, name, only), REMEDY)
     assert isinstance(found, dict)
     return found
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from hessian_spectra.results import read_record, select_fields
+from hessian_spectra.results import read_json, select_fields
 
 EVIDENCE = Path("reports") / "evidence"
 PUBLISHED = Path(__file__).resolve().parent.parent / "conf" / "published.yaml"
@@ -77,12 +77,12 @@ def read(study: str) -> Recorded | None:
 
     Raises:
         MissingResultError: its facts are missing.
-        RecordError: they are broken.
+        DamagedFileError: they are broken.
     """
     folder = EVIDENCE / study
     if not folder.is_dir():
         return None
     path = folder / "facts.json"
-    facts = read_record(path, REMEDY)
+    facts = read_json(path, REMEDY)
     select_fields(facts, ["scale", "commit", "study"], str(path), REMEDY)
     return Recorded(folder, facts)

@@ -16,7 +16,7 @@ from wandb_files import RunFile, read_back
 
 from hessian_spectra import tracking
 from hessian_spectra.ledger.bounds import VERDICTS
-from hessian_spectra.results import MissingResultError, RecordError
+from hessian_spectra.results import DamagedFileError, MissingResultError
 from hessian_spectra.tracking import TrackingError, log_dashboard, start_run
 
 KEY = "0" * 40  # of the shape that the client accepts; the servers here do not look at it
@@ -317,7 +317,7 @@ def test_missing_inputs_are_named(reports: Path, sample_root: Path, tmp_path: Pa
         log_dashboard(reports, results, **arguments)
     evidence.write_bytes(content)
     (reports / "metrics.json").write_text("{")
-    with pytest.raises(RecordError, match=r"metrics\.json is no JSON"):
+    with pytest.raises(DamagedFileError, match=r"metrics\.json is no JSON"):
         log_dashboard(reports, results, **arguments)
     (reports / "metrics.json").unlink()
     with pytest.raises(MissingResultError, match=r"metrics\.json is missing: run the stage claims"):

@@ -6,9 +6,10 @@ import io
 import json
 import os
 import platform
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,9 @@ SIDES = ("closed_form", "numerics", "correlation")
 # What tells the eigenvalues of a closed form apart: their kind, and the part of the network.
 KINDS = ("kind", "cell")
 
+# What to run for a file, where nothing more is known of it.
+STAGE = "the stage that writes it (dvc repro)"
+
 
 class MissingResultError(FileNotFoundError):
     """A result that another stage should have written is not there."""
@@ -29,8 +33,16 @@ class MissingResultError(FileNotFoundError):
         return str(self.args[0])
 
 
-class RecordError(ValueError):
-    """A file in ``reports/`` is not what its stage writes; the message is one line."""
+class DamagedFileError(ValueError):
+    """A file is not what was written there.
+
+    The message is one line: which file, what is wrong with it, and how to mend it.
+    """
+
+
+def damaged(path: Path, reason: object, remedy: str) -> DamagedFileError:
+    """The error of a damaged file, the reason in one line."""
+    return DamagedFileError(f"{path} is damaged ({' '.join(str(reason).split())}): {remedy}")
 
 
 def _is_running(process: str) -> bool:
@@ -99,18 +111,41 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     write_bytes(path, archive(arrays))
 
 
-def read_arrays(path: Path) -> Arrays:
+def _arrays_of(file: BinaryIO) -> Arrays:
+    # numpy takes other files than archives as well, and hands out the bytes of what is no array.
+    if not zipfile.is_zipfile(file):
+        raise ValueError("it is no npz archive, or one that was cut off")
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"{name!r} is no array")
+    return arrays
+
+
+def read_arrays(path: Path, remedy: str = STAGE) -> Arrays:
     """Read what :func:`write_arrays` wrote.
 
+    Args:
+        path: the file.
+        remedy: what to run to get it, for the message.
+
     Raises:
-        MissingResultError: there is no such file; the message says which stage writes it.
+        MissingResultError: there is no such file.
+        DamagedFileError: it is no archive of arrays, or not as it was written.
     """
     try:
-        # Opened here, so that a damaged file is closed, too.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        file = path.open("rb")
     except FileNotFoundError:
-        raise missing_result(path) from None
+        raise missing_result(path, remedy) from None
+    with file:
+        try:
+            return _arrays_of(file)
+        except MemoryError:
+            raise
+        except Exception as error:  # a torn archive raises one of many errors
+            raise damaged(path, error, f"delete it and run {remedy}") from error
 
 
 def stacked(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> Arrays:
@@ -132,9 +167,18 @@ def stacked(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> Arrays:
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
-def missing_result(path: Path) -> MissingResultError:
-    """The error of a missing file, which says what writes it."""
-    return MissingResultError(f"{path} is missing: run the stage that writes it (dvc repro)")
+def missing_result(path: Path, remedy: str = STAGE) -> MissingResultError:
+    """The error of a missing file, which says what to run to get it."""
+    return MissingResultError(f"{path} is missing: run {remedy}")
+
+
+def sides_of(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sides that a study offers: of the networks of an ensemble what goes with what.
+
+    Args:
+        config: of the study.
+    """
+    return SIDES[2:] if "ensemble" in config else SIDES[:2]
 
 
 class Side(dict[str, np.ndarray]):
@@ -145,7 +189,7 @@ class Side(dict[str, np.ndarray]):
         path: the file that they come from, for the message.
     """
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], path: Path) -> None:
+    def __init__(self, arrays: Mapping[str, np.ndarray], path: Path | str) -> None:
         super().__init__(arrays)
         self._path = path
 
@@ -168,6 +212,7 @@ class StudyArrays:
     Args:
         sides: the arrays of each side.
         folder: where they were read, for messages.
+        offered: the sides that the study offers, whether they were computed or not.
 
     Example:
         >>> arrays = StudyArrays({"closed_form": {"a": np.ones(2)}, "numerics": {"b": np.zeros(1)}})
@@ -175,16 +220,30 @@ class StudyArrays:
         ([1.0, 1.0], [0.0], False)
     """
 
-    def __init__(self, sides: Mapping[str, Mapping[str, Any]], folder: Path = Path()) -> None:
+    def __init__(
+        self,
+        sides: Mapping[str, Mapping[str, Any]],
+        folder: Path = Path(),
+        offered: Sequence[str] = (),
+    ) -> None:
         self._folder = folder
+        self._offered = tuple(offered)
         self._sides = {name: Side(arrays, folder / f"{name}.npz") for name, arrays in sides.items()}
 
     @classmethod
-    def read(cls, folder: Path) -> "StudyArrays":
-        """The arrays of all sides that there are in a folder, ``<side>.npz`` each."""
-        paths = {name: folder / f"{name}.npz" for name in SIDES}
+    def read(cls, folder: Path, offered: Sequence[str] = SIDES) -> "StudyArrays":
+        """The arrays of those sides that there are in a folder, ``<side>.npz`` each.
+
+        Args:
+            folder: of the study.
+            offered: the sides that it offers.
+
+        Raises:
+            DamagedFileError: a file is damaged.
+        """
+        paths = {name: folder / f"{name}.npz" for name in offered}
         sides = {name: read_arrays(path) for name, path in paths.items() if path.exists()}
-        return cls(sides, folder)
+        return cls(sides, folder, offered)
 
     @property
     def sides(self) -> Mapping[str, Side]:
@@ -244,7 +303,7 @@ class StudyArrays:
             }
             for side, arrays in self._sides.items()
         }
-        return kind(sides, self._folder)
+        return kind(sides, self._folder, self._offered)
 
     def select(
         self,
@@ -299,7 +358,11 @@ class StudyArrays:
                 f"array {name!r}: expected one side that holds it, got {' and '.join(holding)}; "
                 "ask one of them"
             )
-        return self.side(holding[0] if holding else next(iter(self._sides), SIDES[0]))[name]
+        absent = [side for side in self._offered if side not in self._sides]
+        if holding or absent:
+            return self.side((holding or absent)[0])[name]
+        files = " or ".join(str(self._folder / f"{side}.npz") for side in self._sides)
+        return Side({}, files or str(self._folder))[name]
 
 
 def digest(record: Any) -> str:
@@ -323,20 +386,8 @@ def write_json(path: Path, record: Any) -> None:
     write_bytes(path, (text + "\n").encode())
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, remedy: str = STAGE) -> Any:
     """Read what :func:`write_json` wrote.
-
-    Raises:
-        MissingResultError: there is no such file.
-    """
-    try:
-        return json.loads(path.read_text())
-    except FileNotFoundError:
-        raise missing_result(path) from None
-
-
-def read_record(path: Path, remedy: str) -> Any:
-    """Read a JSON file of ``reports/``.
 
     Args:
         path: the file.
@@ -344,14 +395,14 @@ def read_record(path: Path, remedy: str) -> Any:
 
     Raises:
         MissingResultError: there is no such file.
-        RecordError: it is no JSON.
+        DamagedFileError: it is no JSON.
     """
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise MissingResultError(f"{path} is missing: run {remedy}") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise RecordError(f"{path} is no JSON ({error}): delete it and run {remedy}") from None
+        raise missing_result(path, remedy) from None
+    except ValueError as error:  # no JSON, or no text
+        raise DamagedFileError(f"{path} is no JSON ({error}): delete it and run {remedy}") from None
 
 
 def select_fields(record: Any, known: Sequence[str], where: str, remedy: str) -> dict[str, Any]:
@@ -364,11 +415,11 @@ def select_fields(record: Any, known: Sequence[str], where: str, remedy: str) ->
         remedy: what to run to get it, for the message.
 
     Raises:
-        RecordError: it is no object, or an entry is missing.
+        DamagedFileError: it is no object, or an entry is missing.
     """
     if not isinstance(record, dict):
-        raise RecordError(f"{where}: expected an object, got {record!r}; run {remedy}")
+        raise DamagedFileError(f"{where}: expected an object, got {record!r}; run {remedy}")
     missing = [name for name in known if name not in record]
     if missing:
-        raise RecordError(f"{where}: expected {', '.join(missing)}, found none; run {remedy}")
+        raise DamagedFileError(f"{where}: expected {', '.join(missing)}, found none; run {remedy}")
     return {name: record[name] for name in known}

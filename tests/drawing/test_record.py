@@ -8,7 +8,7 @@ import sample_reports
 from hessian_spectra.drawing import style
 from hessian_spectra.drawing.record import Origin, files, read_figures
 from hessian_spectra.drawing.save import save
-from hessian_spectra.results import MissingResultError, RecordError
+from hessian_spectra.results import DamagedFileError, MissingResultError
 
 ORIGIN = Origin(
     study="poster-pair",
@@ -71,7 +71,7 @@ def test_a_missing_file_names_the_stage(reports: Path, recorded: bool, suffix: s
 def test_a_cut_off_file_is_refused(reports: Path, recorded: bool, suffix: str) -> None:
     path = files(reports / "figures", "poster-pair", recorded)[suffix]
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(RecordError, match=r"run dvc repro 'figures@poster-pair'$") as caught:
+    with pytest.raises(DamagedFileError, match=r"run dvc repro 'figures@poster-pair'$") as caught:
         read_figures(reports)
     assert str(path) in str(caught.value)
 
@@ -79,7 +79,7 @@ def test_a_cut_off_file_is_refused(reports: Path, recorded: bool, suffix: str) -
 def test_a_record_of_another_study_is_refused(reports: Path) -> None:
     shutil.move(reports / "figures" / "poster-pair", reports / "figures" / "mine")
     (reports / "figures" / "poster-pair.png").unlink()
-    with pytest.raises(RecordError, match="expected the study 'mine', got 'poster-pair'"):
+    with pytest.raises(DamagedFileError, match="expected the study 'mine', got 'poster-pair'"):
         read_figures(reports)
 
 

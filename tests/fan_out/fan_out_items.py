@@ -50,6 +50,15 @@ def trained(config: Training, data: Arrays, run: Run) -> Arrays:
     return {"sum": config.value + data["values"]}
 
 
+def weighed(value: int, run: Run) -> Arrays:
+    """As `square`, of a training that keeps a file and one in a folder beside its arrays."""
+    assert run.folder is not None
+    (run.folder / "deep").mkdir()
+    for name in ("weights", "deep/weights"):
+        (run.folder / name).write_text(f"{name} of {value}")
+    return square(value)
+
+
 STEPS = 6
 
 
@@ -100,4 +109,5 @@ def cost(item):
 squares = FanOut(items=_items, compute=square, gather=_gather, cost=cost)
 noted_squares = FanOut(items=_items, compute=noted, gather=_gather, cost=cost)
 resumable_sums = FanOut(items=_items, compute=resumable, gather=_gather, cost=cost, trains=True)
+weights = FanOut(items=_items, compute=weighed, gather=_gather, trains=True)
 trees = FanOut(items=_items, compute=tree, gather=_gather)

@@ -80,7 +80,7 @@ def test_a_damaged_shard_is_computed_again(tmp_path, capsys, content):
     shard.write_bytes(shard.read_bytes()[:-30] if content is None else content)
     assert compute(tmp_path, [1, 2])["squares"].tolist() == expected
     assert sum(begun(tmp_path).values()) == 3
-    assert "damaged shards, to be computed again: 1" in capsys.readouterr().err
+    assert "damaged or incomplete items, to be computed again: 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden"])

@@ -74,6 +74,8 @@ def test_what_is_done_takes_no_more_time(tmp_path):
     done = measured(tmp_path, [3, 4], Launcher(cluster="debug"))
     assert (done.done, done.seconds, done.wall) == (2, 0, 0)
     assert str(done) == "slow: 2 items, 2 done already (they took 7.0 s of one worker)"
+    next(tmp_path.rglob("*.npz")).write_bytes(b"half")
+    assert measured(tmp_path, [3, 4], Launcher(cluster="debug")).done == 1
 
 
 def test_workers_share_the_work_as_far_as_its_items_allow(tmp_path):

@@ -20,7 +20,13 @@ from hessian_spectra.ledger.evaluation import (
     rounded,
     verdict,
 )
-from hessian_spectra.results import MissingResultError, StudyArrays, digest, write_arrays
+from hessian_spectra.results import (
+    DamagedFileError,
+    MissingResultError,
+    StudyArrays,
+    digest,
+    write_arrays,
+)
 
 ROOT = Path(__file__).parents[2]
 CONFIG = {"paper": "singh2026cracking", "artifact": "Figure 0", "width": 10, "seed": 0}
@@ -244,8 +250,29 @@ class TestEvaluate:
 
     def test_a_damaged_file_is_no_matter_of_settings(self, folder, stated):
         (folder / "numerics.npz").write_bytes(b"no archive")
-        with pytest.raises(ValueError, match="pickle"):
+        with pytest.raises(DamagedFileError) as caught:
             evaluate([run_of(stated, folder)])
+        reason = "it is no npz archive, or one that was cut off"
+        assert str(caught.value) == (
+            f"{folder / 'numerics.npz'} is damaged ({reason}): "
+            "delete it and run the stage that writes it (dvc repro)"
+        )
+
+    @pytest.mark.parametrize(
+        ("config", "missing"),
+        [({}, "numerics"), ({}, "closed_form"), ({"ensemble": "mine"}, "correlation")],
+    )
+    def test_an_array_of_a_side_that_is_missing_names_that_side(
+        self, folder, stated, config, missing
+    ):
+        @stated.value("Theorem 0", BOUND)
+        def other(reading):
+            """It is small."""
+            return reading["of the missing side"]
+
+        (folder / f"{missing}.npz").unlink(missing_ok=True)
+        with pytest.raises(MissingResultError, match=rf"/{missing}\.npz is missing: run the stage"):
+            evaluate([run_of(stated, folder, config=CONFIG | config)])
 
     def test_a_side_that_no_claim_needs_may_be_missing(self, folder, stated):
         @stated.value("Theorem 0", BOUND)

@@ -6,7 +6,7 @@ import pytest
 import sample_reports
 
 from hessian_spectra.ledger.record import ClaimRecord, read_claims, write_claims
-from hessian_spectra.results import RecordError
+from hessian_spectra.results import DamagedFileError
 
 
 def entry(**changes):
@@ -50,7 +50,7 @@ def test_a_field_that_is_not_what_it_should_be_is_named(changes, words):
             entry(beside=entry(**{"beside": None} | changes)),
         ),
     ):
-        with pytest.raises(RecordError) as caught:
+        with pytest.raises(DamagedFileError) as caught:
             of(changed)
         message = str(caught.value)
         assert message.startswith(f"claims.json, {where}: {words}")
@@ -68,7 +68,7 @@ def test_a_field_that_is_not_what_it_should_be_is_named(changes, words):
     ],
 )
 def test_what_stands_beside_is_the_same_claim_alone(beside, words):
-    with pytest.raises(RecordError) as caught:
+    with pytest.raises(DamagedFileError) as caught:
         of(entry(beside=beside))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -76,5 +76,7 @@ def test_what_stands_beside_is_the_same_claim_alone(beside, words):
 
 def test_an_entry_without_a_run_is_of_an_older_ledger():
     old = {name: value for name, value in entry().items() if name != "departs"}
-    with pytest.raises(RecordError, match=r"entry 0: expected departs, found none; run dvc repro"):
+    with pytest.raises(
+        DamagedFileError, match=r"entry 0: expected departs, found none; run dvc repro"
+    ):
         of(old)

@@ -12,8 +12,9 @@ from hessian_spectra.data.base import IMAGES, TEXT, Form
 from hessian_spectra.fan_out.keys import item_key
 from hessian_spectra.models import classifier
 from hessian_spectra.networks import classifiers
-from hessian_spectra.networks.tools.result import Networks
+from hessian_spectra.networks.tools.result import Networks, read, write
 from hessian_spectra.networks.tools.samples import Samples
+from hessian_spectra.results import DamagedFileError
 from hessian_spectra.seeding import generator
 from hessian_spectra.training import Classification, Observer, train_classifier, unfinished
 from hessian_spectra.work import Run
@@ -250,6 +251,21 @@ def test_weights_of_another_network_are_named(trained, folder):
     item = classifiers.kept_classifier(Networks(trained, folder), "F-4", 3, 12)
     with pytest.raises(ValueError, match=r"0/12.npz: expected weights of F-5: "):
         replace(item, network="F-5").load()
+
+
+def test_weights_that_are_not_as_they_were_written_are_named(trained, folder, tmp_path):
+    networks = write(tmp_path / "mine", trained, {".": folder})
+    path = tmp_path / "mine" / "0" / "12.npz"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.unlink()  # the file is that of all tests
+    path.write_bytes(content)
+    message = (
+        r"mine is damaged \(0/12\.npz has other bytes than were written\): delete it and train"
+    )
+    with pytest.raises(DamagedFileError, match=message):
+        classifiers.kept_classifier(read(tmp_path / "mine"), "F-4", 3, 12)
+    classifiers.kept_classifier(networks, "F-4", 4, 12)
 
 
 def test_images_are_from_one_source():

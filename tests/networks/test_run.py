@@ -14,7 +14,7 @@ from wandb_files import read_back
 
 from hessian_spectra import fan_out
 from hessian_spectra.networks.tools.result import Networks, read, write
-from hessian_spectra.results import MissingResultError
+from hessian_spectra.results import DamagedFileError, MissingResultError
 from hessian_spectra.tracking import TrackingError
 from tests.networks.trainings import Config, live, train, walks
 
@@ -73,7 +73,8 @@ def test_a_killed_training_is_resumed_to_the_same_folder(tmp_path):
     train(whole, Config(epochs=EPOCHS, notes=str(whole)))
     assert steps(whole) == list(range(EPOCHS + 1))
     assert content(killed / result) == content(whole / result)
-    assert set(content(killed / result)) == {"arrays.npz", "weights.pt", "more/words.txt"}
+    names = {"arrays.npz", "manifest.json", "weights.pt", "more/words.txt"}
+    assert set(content(killed / result)) == names
     assert not list((killed / "shards" / "descent").glob("*.unfinished"))
     before = len(trained)
     train(killed, Config(epochs=EPOCHS, notes=str(killed)))
@@ -113,7 +114,12 @@ def test_each_item_of_a_fan_out_logs_a_live_run_of_its_own_in_one_group(tmp_path
     assert len(list((tmp_path / "wandb").glob("offline-run-*"))) == 3, "nothing was trained again"
     assert again["losses"].tobytes() == networks["losses"].tobytes()
     # What items made beside arrays is kept by their places.
-    assert set(content(networks.folder)) == {"arrays.npz", "1/value.txt", "2/value.txt"}
+    assert set(content(networks.folder)) == {
+        "arrays.npz",
+        "manifest.json",
+        "1/value.txt",
+        "2/value.txt",
+    }
     assert (networks.folder / "2" / "value.txt").read_text() == "7"
 
 
@@ -161,9 +167,9 @@ def test_a_result_is_replaced_as_a_whole(tmp_path):
     (made / "deep").mkdir(parents=True)
     (made / "deep" / "weights").write_bytes(b"weights")
     write(result, {"a": np.ones(2)}, {".": made})
-    assert set(content(result)) == {"arrays.npz", "deep/weights"}
+    assert set(content(result)) == {"arrays.npz", "manifest.json", "deep/weights"}
     written = write(result, {"b": np.zeros(3)})
-    assert set(content(result)) == {"arrays.npz"}
+    assert set(content(result)) == {"arrays.npz", "manifest.json"}
     assert content(made) == {"deep/weights": b"weights"}
     found = read(result)
     assert isinstance(found, Networks)
@@ -172,10 +178,11 @@ def test_a_result_is_replaced_as_a_whole(tmp_path):
     assert [path.name for path in result.parent.iterdir()] == ["one"]
 
 
-def test_what_was_made_cannot_take_the_place_of_the_arrays(tmp_path):
+@pytest.mark.parametrize("name", ["arrays.npz", "manifest.json"])
+def test_what_was_made_cannot_take_the_place_of_the_arrays(tmp_path, name):
     (tmp_path / "made").mkdir()
-    (tmp_path / "made" / "arrays.npz").touch()
-    with pytest.raises(ValueError, match=r"arrays\.npz: expected another name"):
+    (tmp_path / "made" / name).touch()
+    with pytest.raises(ValueError, match=f"{name}: expected another name"):
         write(tmp_path / "one", {}, {".": tmp_path / "made"})
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
@@ -186,6 +193,6 @@ def test_a_missing_or_damaged_result_is_one_line(tmp_path):
     write(tmp_path / "one", {"a": np.ones(2)})
     file = tmp_path / "one" / "arrays.npz"
     file.write_bytes(file.read_bytes()[:-30])
-    with pytest.raises(MissingResultError, match="one is damaged") as caught:
+    with pytest.raises(DamagedFileError, match="one is damaged") as caught:
         read(tmp_path / "one")
     assert "\n" not in str(caught.value)

@@ -50,6 +50,7 @@ INFRASTRUCTURE = {
     "src/hessian_spectra/__init__.py",
     "src/hessian_spectra/data/__init__.py",
     "src/hessian_spectra/data/base.py",
+    "src/hessian_spectra/manifest.py",
     "src/hessian_spectra/results.py",
     "src/hessian_spectra/validation.py",
     "src/hessian_spectra/work.py",

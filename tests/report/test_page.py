@@ -19,7 +19,7 @@ from hessian_spectra.report.commands import override
 from hessian_spectra.report.entries import anchor
 from hessian_spectra.report.findings import Finding
 from hessian_spectra.report.verdicts import style
-from hessian_spectra.results import MissingResultError, RecordError, write_json
+from hessian_spectra.results import DamagedFileError, MissingResultError, write_json
 
 
 class Reader(HTMLParser):
@@ -490,7 +490,7 @@ def test_bad_inputs_are_one_line_that_names_the_remedy(
     reports: Path, damage: Callable[[Path], None], message: str
 ) -> None:
     damage(reports)
-    with pytest.raises((MissingResultError, RecordError), match=message) as caught:
+    with pytest.raises((MissingResultError, DamagedFileError), match=message) as caught:
         build(reports)
     assert "\n" not in str(caught.value)
     assert re.search(r"run (dvc repro|the stage)", str(caught.value))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_spectra.papers import reading_order
-from hessian_spectra.results import MissingResultError, RecordError, read_record, select_fields
+from hessian_spectra.results import DamagedFileError, MissingResultError, read_json, select_fields
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # Fields that do not stand in the record itself.
@@ -121,11 +121,11 @@ def image_size(png: bytes, path: Path, remedy: str) -> tuple[int, int]:
         remedy: what to run to get it, for the message.
 
     Raises:
-        RecordError: it is no PNG image, or cut off.
+        DamagedFileError: it is no PNG image, or cut off.
     """
     # The size stands in the header chunk; the closing chunk tells that nothing was cut off.
     if not png.startswith(_PNG_SIGNATURE) or b"IEND" not in png[-12:]:
-        raise RecordError(f"{path} is no complete PNG image: delete it and run {remedy}")
+        raise DamagedFileError(f"{path} is no complete PNG image: delete it and run {remedy}")
     width, height = struct.unpack(">II", png[16:24])
     return width, height
 
@@ -152,9 +152,9 @@ def _figure(paths: Mapping[str, Path], study: str) -> FigureRecord:
     remedy = f"dvc repro 'figures@{study}'"
     record, image = paths["json"], paths["png"]
     known = [f.name for f in fields(FigureRecord) if f.name not in _OF_THE_FILES]
-    entries = select_fields(read_record(record, remedy), known, str(record), remedy)
+    entries = select_fields(read_json(record, remedy), known, str(record), remedy)
     if entries["study"] != study:
-        raise RecordError(
+        raise DamagedFileError(
             f"{record}: expected the study {study!r}, got {entries['study']!r}; run {remedy}"
         )
     try:
@@ -184,7 +184,7 @@ def read_figures(reports: Path) -> list[FigureRecord]:
 
     Raises:
         MissingResultError: there are no figures, or an image or a record is missing.
-        RecordError: a record or an image is broken.
+        DamagedFileError: a record or an image is broken.
     """
     folder = reports / "figures"
     studies = {path.name for path in folder.glob("[!.]*/")}

@@ -59,16 +59,13 @@ def _compute(plan: Plan, shards: Shards, launcher: Launcher, progress: Progress)
         return Driver(plan, shards, launcher, progress).run()
 
 
-def _read(plan: Plan, shards: Shards) -> tuple[dict[str, Arrays], list[str]]:
-    """The arrays of all items, and the keys of the shards that are damaged."""
-    parts: dict[str, Arrays] = {}
-    damaged = []
-    for key in plan.items:
-        try:
-            parts[key] = shards.read(key)
-        except Exception:  # a torn archive raises one of many errors
-            damaged.append(key)
-    return parts, damaged
+def _discard(damaged: set[str], shards: Shards, progress: Progress) -> None:
+    """Remove damaged shards, and say so: they count as if they had never been there."""
+    if damaged:
+        progress.say(f"damaged or incomplete items, to be computed again: {len(damaged)}")
+        progress.forget(damaged)
+        for key in damaged:
+            shards.discard(key)
 
 
 def _collect(
@@ -78,15 +75,12 @@ def _collect(
     failed = 0
     if plan.costs.keys() - shards.present():
         failed = _compute(plan, shards, launcher, progress)
-    parts, damaged = _read(plan, shards)
-    if damaged:
-        # Written whole, but not on the disk yet when the machine lost its power.
-        progress.say(f"damaged shards, to be computed again: {len(damaged)}")
-        for key in damaged:
-            shards.discard(key)
+    # Now that all of it is read: a file may have its size and not its content, for example one that
+    # was not on the disk yet when the machine lost its power.
+    if damaged := shards.damaged(plan.items, digests=True):
+        _discard(damaged, shards, progress)
         failed += _compute(plan, shards, launcher, progress)
-        parts |= {key: shards.read(key) for key in damaged}
-    return parts, failed
+    return {key: shards.read(key) for key in plan.items}, failed
 
 
 def run(
@@ -105,7 +99,8 @@ def run(
 
     An item that was computed before, by whichever launcher, is read from its shard
     ``<folder>/<name>/<key>.npz``; the key is a digest of the function, its code and the item. So a
-    run that was stopped goes on where it stood, and nothing that has changed is mistaken for done.
+    run that was stopped goes on where it stood, and nothing that has changed is mistaken for done,
+    nor is a shard of which a file is missing or not as it was written: it is computed again.
     An item that is a training may keep its own unfinished state and log to a live run of its own.
 
     Args:
@@ -129,6 +124,7 @@ def run(
     shards = shards_of(name, folder)
     todo = plan(work, config, networks, live)
     with Progress(name, todo.costs, shards.present()) as shown:
+        _discard(shards.damaged(todo.costs.keys() & shards.present()), shards, shown)
         if shown.before < len(todo.costs):
             shown.say(f"{len(todo.costs)} items, {shown.before} done before; {launcher.words}")
         try:
@@ -184,6 +180,7 @@ def train(
 
     Raises:
         FanOutError: some items could not be computed; those that could are kept.
+        DamagedFileError: what a training made was changed while it was put together.
         ValueError: processes of ``torchrun`` are told to hand items to others.
     """
     spread = work if isinstance(work, FanOut) else alone(work)
@@ -193,9 +190,14 @@ def train(
     if follows():
         return Networks(arrays, result)
     shards, order = shards_of(name, folder), plan(spread, config, data).order
-    places = map(str, range(len(order))) if spread is work else ["."]
-    beside = zip(places, map(shards.beside, order), strict=True)
-    return write(result, arrays, {place: made for place, made in beside if made.exists()})
+    places = [Path(str(place)) for place in range(len(order))] if spread is work else [Path()]
+    made, written = {}, {}
+    for place, key in zip(places, order, strict=True):
+        for file, facts in shards.manifest(key).items():
+            if file.startswith(f"{key}/"):
+                made[str(place)] = shards.beside(key)
+                written[(place / Path(file).relative_to(key)).as_posix()] = facts
+    return write(result, arrays, made, written)
 
 
 def seconds(name: str, work: FanOut, config: Any, networks: Arrays, *, folder: Path) -> float:

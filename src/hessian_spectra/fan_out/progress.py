@@ -109,6 +109,13 @@ class Progress:
             self._printed = time.monotonic()
             self.say(text)
 
+    def forget(self, lost: set[str]) -> None:
+        """Count items that were done before as not done, because they turned out to be damaged."""
+        lost = lost & self._done
+        self._done -= lost
+        self.before -= len(lost)
+        self._left += sum(self._costs[key] for key in lost)
+
     def say(self, text: str) -> None:
         """Print a line about the run."""
         if self._bar is not None:

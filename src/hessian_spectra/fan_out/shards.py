@@ -10,6 +10,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from hessian_spectra.manifest import Manifest, described, fault
 from hessian_spectra.results import (
     Arrays,
     read_arrays,
@@ -31,9 +32,9 @@ class Shards:
     """The shards of one computation, each written whole or not at all.
 
     Args:
-        folder: where they are: ``<key>.npz`` the arrays, ``<key>.json`` how long they took,
-            ``<key>.error`` what the last attempt raised, ``<key>/`` what a training made beside
-            arrays, ``<key>.unfinished/`` how far it has come.
+        folder: where they are: ``<key>.npz`` the arrays, ``<key>/`` what a training made beside
+            them, ``<key>.json`` the manifest of both and how long they took, ``<key>.error`` what
+            the last attempt raised, ``<key>.unfinished/`` how far a training has come.
     """
 
     folder: Path
@@ -73,16 +74,14 @@ class Shards:
             return []
 
     def present(self) -> set[str]:
-        """The keys of all shards that are there."""
-        return {
-            name.removesuffix(".npz")
-            for name in self._names()
-            if name.endswith(".npz") and not name.startswith(".")
-        }
+        """The keys of all shards that are there, by their names alone: it is asked often."""
+        names = {name for name in self._names() if not name.startswith(".")}
+        keys = (name.removesuffix(".npz") for name in names if name.endswith(".npz"))
+        return {key for key in keys if f"{key}.json" in names}
 
     def has(self, key: str) -> bool:
         """Whether an item's shard is there."""
-        return self.path(key).exists()
+        return self.path(key).exists() and self._facts(key).exists()
 
     def wait_for(self, key: str) -> None:
         """Return when another process, which has just computed an item, has kept it."""
@@ -90,11 +89,12 @@ class Shards:
             time.sleep(0.05)
 
     def write(self, key: str, arrays: Arrays, seconds: float) -> None:
-        """Write an item's shard; the arrays come last, because their file is what counts."""
+        """Write an item's shard; the manifest comes last: without it nothing counts."""
         with contextlib.suppress(OSError):
             self.beside(key).rmdir()  # if it is empty
-        write_json(self._facts(key), {"seconds": seconds})
         write_arrays(self.path(key), arrays)
+        files = described(self.folder, [self.path(key), self.beside(key)])
+        write_json(self._facts(key), {"seconds": seconds, "files": files})
         self._error(key).unlink(missing_ok=True)
         shutil.rmtree(self.unfinished(key), ignore_errors=True)
 
@@ -107,17 +107,35 @@ class Shards:
             if name.endswith(UNFINISHED) and name.removesuffix(UNFINISHED) in done:
                 shutil.rmtree(self.folder / name, ignore_errors=True)
 
-    def read(self, key: str) -> Arrays:
-        """An item's arrays.
+    def manifest(self, key: str) -> Manifest:
+        """What belongs to an item's shard, by its path below the folder."""
+        files: Manifest = read_json(self._facts(key))["files"]
+        return files
 
-        Raises:
-            Exception: whatever reading a damaged file raises.
+    def damaged(self, keys: Iterable[str], *, digests: bool = False) -> set[str]:
+        """The keys of those shards that are not as their manifests say; without one none counts.
+
+        Args:
+            keys: of the shards to look at.
+            digests: whether to look at what their files say, and not at their sizes alone.
         """
+        return {key for key in keys if not self._is_whole(key, digests)}
+
+    def _is_whole(self, key: str, digests: bool) -> bool:
+        try:
+            files = self.manifest(key)
+            return self.path(key).name in files and not fault(self.folder, files, digests=digests)
+        except Exception:  # a damaged manifest leads to one of many errors
+            return False
+
+    def read(self, key: str) -> Arrays:
+        """An item's arrays."""
         return read_arrays(self.path(key))
 
     def discard(self, key: str) -> None:
-        """Remove a shard, for example a damaged one."""
-        self.path(key).unlink(missing_ok=True)
+        """Remove a shard; what stands beside its arrays goes when the item is computed again."""
+        for path in (self._facts(key), self.path(key)):
+            path.unlink(missing_ok=True)
 
     def seconds(self, keys: Iterable[str]) -> float:
         """How long the computation of some shards took in all, on one worker.
@@ -149,6 +167,6 @@ class Shards:
     def error(self, key: str) -> str:
         """What the last attempt at an item raised, in one line; empty if it raised nothing."""
         try:
-            return self._error(key).read_text().partition("\n")[0]
+            return self._error(key).read_text(encoding="utf-8").partition("\n")[0]
         except FileNotFoundError:
             return ""

@@ -91,6 +91,7 @@ def estimate(
     shards = shards_of(name, folder)
     todo = plan(work, config, networks)
     present = todo.costs.keys() & shards.present()
+    present -= shards.damaged(present)
     seconds = _seconds(work, todo, present)
     # A machine's workers share its cores.
     local, workers = launcher.cluster == "local", launcher.workers_at_once

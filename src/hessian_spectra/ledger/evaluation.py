@@ -15,7 +15,7 @@ import yaml
 from hessian_spectra.ledger.bounds import Bound, Estimate, NothingToMeasure, Verdict
 from hessian_spectra.ledger.claims import Claims, Entry, LedgerError, Study
 from hessian_spectra.ledger.record import ClaimRecord
-from hessian_spectra.results import MissingResultError, digest
+from hessian_spectra.results import MissingResultError, digest, sides_of
 
 NOT_RUN = Path(__file__).with_name("not_run.yaml")
 # From the strongest to the weakest; any other scale is weaker.
@@ -86,8 +86,9 @@ def collect(run: Measured) -> list[Entry]:
     Raises:
         LedgerError: a claim is not well formed; two have one id.
         MissingResultError: a file or an array that a claim needs is not there, of today's run.
+        DamagedFileError: a file of arrays is damaged.
     """
-    reading = run.claims.reading.read(run.folder)
+    reading = run.claims.reading.read(run.folder, sides_of(run.study.config))
     try:
         found = list(run.claims.entries(run.study, reading))
     except Exception as error:  # what a configuration leaves of the arrays may break any function

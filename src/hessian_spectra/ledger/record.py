@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_spectra.ledger.bounds import KINDS, RELATIONS, VERDICTS, Relation
-from hessian_spectra.results import RecordError, read_record, select_fields, write_json
+from hessian_spectra.results import DamagedFileError, read_json, select_fields, write_json
 
 Check = tuple[Callable[[Any], bool], str]
 
@@ -105,19 +105,19 @@ class ClaimRecord:
         """The record that an entry of a file holds.
 
         Raises:
-            RecordError: it is not what the stage ``claims`` writes.
+            DamagedFileError: it is not what the stage ``claims`` writes.
         """
         found = select_fields(entry, [f.name for f in fields(cls)], where, remedy)
         where = f"{where} ({found['id']})"
         for name, (fits, expected) in _CHECKS.items():
             if not fits(found[name]):
-                raise RecordError(
+                raise DamagedFileError(
                     f"{where}: expected {name} to be {expected}, got {found[name]!r}; run {remedy}"
                 )
         if found["beside"] is not None:
             beside = cls.of(found["beside"], f"{where}, beside it", remedy)
             if beside.id != found["id"] or beside.beside is not None:
-                raise RecordError(
+                raise DamagedFileError(
                     f"{where}: expected beside it the same claim with nothing beside that, "
                     f"got {' and '.join(run.id for run in beside.runs)}; run {remedy}"
                 )
@@ -139,12 +139,12 @@ def read_claims(reports: Path, remedy: str = "dvc repro claims") -> list[ClaimRe
 
     Raises:
         MissingResultError: there is no such file.
-        RecordError: the file is broken, empty, or an entry is not what the stage writes.
+        DamagedFileError: the file is broken, empty, or an entry is not what the stage writes.
     """
     path = reports / "claims.json"
-    found = read_record(path, remedy)
+    found = read_json(path, remedy)
     if not isinstance(found, list) or not found:
-        raise RecordError(f"{path}: expected a list of claims, got none; run {remedy}")
+        raise DamagedFileError(f"{path}: expected a list of claims, got none; run {remedy}")
     return [
         ClaimRecord.of(entry, f"{path}, entry {number}", remedy)
         for number, entry in enumerate(found)

@@ -127,7 +127,7 @@ def build(
 
     Raises:
         MissingResultError: an input is missing; the message names the stage to run.
-        RecordError: an input is broken.
+        DamagedFileError: an input is broken.
     """
     figures, claims = read_figures(reports), read_claims(reports)
 

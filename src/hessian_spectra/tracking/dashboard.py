@@ -12,7 +12,7 @@ from typing import Any
 
 from hessian_spectra.drawing.record import FigureRecord, read_figures
 from hessian_spectra.ledger.record import ClaimRecord, read_claims
-from hessian_spectra.results import SIDES, MissingResultError, digest, read_record
+from hessian_spectra.results import SIDES, MissingResultError, digest, read_json
 from hessian_spectra.tracking.run import start_run
 from hessian_spectra.tracking.server import import_wandb
 from hessian_spectra.tracking.upload import is_uploaded
@@ -249,11 +249,11 @@ def log_dashboard(
 
     Raises:
         MissingResultError: an input is missing.
-        RecordError: an input is broken.
+        DamagedFileError: an input is broken.
         TrackingError: an unknown mode.
     """
     figures, claims = read_figures(reports), read_claims(reports)
-    metrics = read_record(reports / "metrics.json", "the stage claims (dvc repro claims)")
+    metrics = read_json(reports / "metrics.json", "the stage claims (dvc repro claims)")
     today = _Content(
         figures=figures,
         sides=_sides(results, figures, "dvc repro 'figures@{}'"),

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hessian_spectra.results import Arrays, read_arrays, write_arrays
+from hessian_spectra.results import Arrays, DamagedFileError, read_arrays, write_arrays
 
 # How often the unfinished state is written; and at most this share of the time goes into that.
 CHECKPOINT_SECONDS = 30.0
@@ -33,9 +33,9 @@ def read_unfinished(path: Path, digest: str) -> Arrays | None:
         arrays = read_arrays(path)
     except FileNotFoundError:
         return None
-    except Exception as error:  # a torn archive raises one of many errors
+    except DamagedFileError as error:
         expected = "the whole state of an unfinished training, got a damaged file"
-        reason = str(error).partition("\n")[0]
+        reason = str(error.__cause__).partition("\n")[0]
         raise ValueError(f"{path}: expected {expected} ({reason}); {remedy}") from None
     if str(arrays.get("digest")) != digest:
         expected = "the unfinished state of this training, got that of another configuration"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.networks.tools.result import Networks
+from hessian_spectra.networks.tools.result import Networks, not_as_written
 from hessian_spectra.work import Run
 
 
@@ -54,6 +54,7 @@ def kept_weights(networks: Networks, place: Sequence[tuple[str, Any]], file: str
 
     Raises:
         FileNotFoundError: the weights are not there.
+        DamagedFileError: they are not as they were written.
 
     Example:
         >>> import numpy as np
@@ -68,4 +69,6 @@ def kept_weights(networks: Networks, place: Sequence[tuple[str, Any]], file: str
         number = number * len(values) + values.index(value)
     folder = networks.folder / str(number)
     digest = hashlib.sha256((folder / file).read_bytes()).hexdigest()
+    if networks.manifest.get(f"{number}/{file}", {"sha256": digest})["sha256"] != digest:
+        raise not_as_written(networks.folder, f"{number}/{file} has other bytes than were written")
     return {"folder": str(folder), "file": file, "digest": digest}

@@ -1,0 +1,54 @@
+"""Manifests: which files belong to a result, so that a half of it is not taken for the whole."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+# By path below a folder: ``bytes``, how many there are, and ``sha256`` of them, hexadecimal.
+Manifest = Mapping[str, Mapping[str, Any]]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def described(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """The manifest of files as they are now.
+
+    Args:
+        folder: what their names in the manifest start from.
+        paths: the files, and folders of files, in it.
+    """
+    found = [path for one in paths for path in (one, *one.rglob("*")) if path.is_file()]
+    return {
+        path.relative_to(folder).as_posix(): {
+            "bytes": path.stat().st_size,
+            "sha256": _sha256(path),
+        }
+        for path in sorted(found)
+    }
+
+
+def fault(folder: Path, manifest: Manifest, *, digests: bool = False) -> str:
+    """What is wrong with the first file that is not as its manifest says; nothing if all are.
+
+    Args:
+        folder: what the names in the manifest start from.
+        manifest: see :func:`described`.
+        digests: whether to look at what the files say, and not at their sizes alone.
+
+    Example:
+        >>> fault(Path("results"), {"none.npz": {"bytes": 3, "sha256": ""}})
+        'none.npz is missing'
+    """
+    for name, written in manifest.items():
+        path = folder / name
+        if not path.is_file():
+            return f"{name} is missing"
+        if (size := path.stat().st_size) != written["bytes"]:
+            return f"{name} has {size} bytes, {written['bytes']} were written"
+        if digests and _sha256(path) != written["sha256"]:
+            return f"{name} has other bytes than were written"
+    return ""
