@@ -19,7 +19,7 @@ from hessian_spectra.ledger.claims import Study as ClaimedStudy
 from hessian_spectra.ledger.evaluation import Measured
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.networks.tools.result import read as read_networks
-from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays
+from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays, sides_of
 from hessian_spectra.studies.base import DataStudyConfig, EnsembleStudyConfig
 from hessian_spectra.work import FanOut, Live, unseen
 from pipelines import inputs, recorded, schema
@@ -77,7 +77,8 @@ def measured(
     for name, config in configs.items():
         module = schema.module_of("studies", config["kind"], f"studies.{name}", "claims")
         runs = [(config, results / name, told[name])]
-        if known := _recorded(name, told[name]):
+        known, damage = _recorded(name, told[name])
+        if known:
             runs.append((known.config, known.folder, told[name]["recorded"]))
         found += [
             Measured(
@@ -87,15 +88,18 @@ def measured(
                 scale=run["scale"],
                 recorded=run is not told[name],
                 departs=run["departs"],
+                damaged=damage,
             )
             for settings, folder, run in runs
         ]
     return found
 
 
-def _recorded(name: str, told: Mapping[str, Any]) -> recorded.Recorded | None:
-    """The recorded run of a study, if ``survey`` found it."""
-    return recorded.read(name) if told["recorded"] else None
+def _recorded(name: str, told: Mapping[str, Any]) -> tuple[recorded.Recorded | None, str]:
+    """The recorded run of a study, if ``survey`` found it, or what is wrong with it."""
+    known = recorded.read(name) if told["recorded"] else None
+    damage = known.damage if known else told["damaged"]
+    return None if damage else known, damage
 
 
 @dataclass(frozen=True)
@@ -117,14 +121,16 @@ def drawn(context: Context) -> list[Drawing]:
     if not context.locked:
         told = inputs.about(schema.plain(context.config), name)
         arrays = _reading(config, name)(all_sides(context, study_of(context)))
-        return [_drawing(name, config, arrays, told)]
+        return [_drawing(name, config, arrays, told, told["damaged"])]
     if context.estimate:
         raise no_estimate("the drawing of a figure")
     told = context.about[name]
-    found = [_drawing(name, config, _reading(config, name).read(context.results / name), told)]
-    if known := _recorded(name, told):
-        kept = _reading(known.config, name).read(known.folder)
-        found.append(_drawing(name, known.config, kept, told["recorded"], known.facts))
+    known, damage = _recorded(name, told)
+    arrays = _reading(config, name).read(context.results / name, sides_of(config))
+    found = [_drawing(name, config, arrays, told, damage)]
+    if known:
+        kept = _reading(known.config, name).read(known.folder, sides_of(known.config))
+        found.append(_drawing(name, known.config, kept, told["recorded"], facts=known.facts))
     return found
 
 
@@ -137,9 +143,19 @@ def _drawing(
     config: Mapping[str, Any],
     arrays: StudyArrays,
     told: Mapping[str, Any],
+    damage: str = "",
     facts: Mapping[str, Any] | None = None,
 ) -> Drawing:
-    """The figure of one run; ``facts`` are those of a recorded one, else of today's."""
+    """The figure of one run.
+
+    Args:
+        name: of the study.
+        config: the study's, as that run has it.
+        arrays: what it computed.
+        told: what is said of it, see :func:`pipelines.inputs.about`.
+        damage: what is wrong with the recorded run, if it counts for nothing.
+        facts: those of a recorded run, else of today's.
+    """
     figure = schema.module_of("studies", config["kind"], f"studies.{name}", "figure")
     origin = Origin(
         study=name,
@@ -149,6 +165,7 @@ def _drawing(
         scale=told["scale"],
         facts=told["facts"] if facts is None else facts,
         departs=told["departs"],
+        damaged=damage,
     )
     return Drawing(figure, arrays, origin, recorded=facts is not None)
 

@@ -3,6 +3,8 @@
 With ``only=<family>`` those of one family of studies alone, without a word on any other.
 """
 
+import sys
+
 from hessian_spectra.ledger.evaluation import evaluate
 from hessian_spectra.ledger.record import write_claims
 from hessian_spectra.ledger.table import table
@@ -19,14 +21,17 @@ def claims(context: Context) -> None:
     Of a family alone ``results/claims/<family>.md``.
     """
     studies = plain(context.config.studies)
-    records = evaluate(chain.measured(studies, context.about, context.results))
+    runs = chain.measured(studies, context.about, context.results)
+    records, damaged = evaluate(runs), [run.damaged for run in runs if run.damaged]
+    print(*damaged, sep="\n", end="\n" * bool(damaged), file=sys.stderr)
     if context.only is not None:
         records = [record for record in records if record.study]
-        write_bytes(context.results / "claims" / f"{context.only}.md", table(records).encode())
+        text = table(records, damaged)
+        write_bytes(context.results / "claims" / f"{context.only}.md", text.encode())
         print(summary(records))
         return
     write_claims(context.reports / "claims.json", records)
-    write_bytes(context.reports / "claims.md", table(records).encode())
+    write_bytes(context.reports / "claims.md", table(records, damaged).encode())
     write_json(context.reports / "metrics.json", metrics(records))
     print(summary(records))
 

@@ -7,13 +7,12 @@ of one core each. They are a file of the repository, not what each run measures:
 another one after every run.
 """
 
-import json
 import sys
 from collections.abc import Mapping
 
 import yaml
 
-from hessian_spectra.results import write_bytes
+from hessian_spectra.results import read_json, write_bytes
 from pipelines.evidence import processor
 from pipelines.inputs import DURATIONS
 from pipelines.reproduce import SPENT, Graph, graph, reached
@@ -56,7 +55,7 @@ def text_of(seconds: Mapping[str, int]) -> str:
 
 def main() -> None:
     """Write the file."""
-    spent = json.loads(SPENT.read_text()) if SPENT.is_file() else {}
+    spent = read_json(SPENT) if SPENT.is_file() else {}
     write_bytes(DURATIONS, text_of(totals(spent, graph())).encode())
     print(f"wrote {DURATIONS.name}")
 

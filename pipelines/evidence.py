@@ -41,7 +41,7 @@ def _commit() -> str:
 def processor() -> str:
     """The processor's name as the system gives it."""
     information = Path("/proc/cpuinfo")
-    lines = information.read_text().splitlines() if information.is_file() else []
+    lines = information.read_text("utf-8").splitlines() if information.is_file() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 

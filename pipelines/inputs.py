@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hessian_spectra.data.base import Storage
 from hessian_spectra.provenance import code_of, digest_of, root_of, versions
 from hessian_spectra.results import read_json, write_json
@@ -22,6 +20,7 @@ from pipelines import recorded
 from pipelines.departures import departures
 from pipelines.files import digests as file_digests
 from pipelines.schema import kinds
+from pipelines.yaml_files import read_yaml
 
 # Of a study or of networks below their name, as claims are of one family; else by the stage's.
 COMPUTES, DRAWS, CLAIMS = "computes", "draws", "claims"
@@ -104,7 +103,7 @@ def findings() -> list[dict[str, Any]]:
     Raises:
         ValueError: the file is no list.
     """
-    found = yaml.safe_load(FINDINGS.read_text("utf-8"))
+    found = read_yaml(FINDINGS)
     require(isinstance(found, list), FINDINGS.name, "a list of findings", found)
     return list(found)
 
@@ -113,7 +112,7 @@ def durations() -> dict[str, Any]:
     """How long it took to make each figure, and on which ``processor``, if that is known."""
     if not DURATIONS.is_file():
         return {}
-    found = yaml.safe_load(DURATIONS.read_text("utf-8"))
+    found = read_yaml(DURATIONS)
     whole = isinstance(found, dict) and set(found) == {"processor", "seconds"}
     require(whole, DURATIONS.name, "processor and seconds", found)
     return dict(found)
@@ -152,7 +151,8 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     Returns:
         ``scale``, ``departs`` (the keys that depart from the paper's setting), ``facts`` (see
         :func:`sources`) and ``recorded``: scale and departures of the recorded run with the digests
-        of its files, if there is one.
+        of its files, if there is one; and ``damaged``: what is wrong with it, in one line, if it
+        counts for nothing.
     """
     published = recorded.published()
     config = params["studies"][study]
@@ -161,8 +161,10 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
         "scale": params["scale"],
         "departs": departures(study, config, params["networks"], params["data"]["sets"], published),
         "facts": sources(params, study),
-        "recorded": known
-        and {
+        "damaged": known.damage if known else "",
+        "recorded": None
+        if known is None or known.damage
+        else {
             "scale": known.scale,
             "departs": departures(study, known.config, known.networks, known.data, published),
             "files": known.digests(),
@@ -214,9 +216,15 @@ def _family(package: str) -> str:
     return package.split(".")[1]
 
 
-def write(folder: Path, params: Mapping[str, Any]) -> None:
-    """Write the files of all stages, and remove those of items that there are no more."""
+def write(folder: Path, params: Mapping[str, Any]) -> list[str]:
+    """Write the files of all stages, and remove those of items that there are no more.
+
+    Returns:
+        A line for each recorded run that is damaged.
+    """
     found = list(_records(params))
     shutil.rmtree(folder, ignore_errors=True)
     for name, only, record in found:
         write_json(path_of(folder, name, only), record)
+    told = next(one for name, only, one in found if (name, only) == (CLAIMS, None))["about"]
+    return [about["damaged"] for about in told.values() if about["damaged"]]

@@ -10,20 +10,24 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from hessian_spectra.results import read_json, select_fields
+from hessian_spectra.results import (
+    DamagedFileError,
+    MissingResultError,
+    read_arrays,
+    read_json,
+    select_fields,
+    sides_of,
+)
+from pipelines.yaml_files import read_yaml
 
 EVIDENCE = Path("reports") / "evidence"
 PUBLISHED = Path(__file__).resolve().parent.parent / "conf" / "published.yaml"
-
-REMEDY = "git checkout reports/evidence, which holds recorded runs"
 
 
 @cache
 def published() -> Mapping[str, Any]:
     """The settings of the papers: ``studies``, ``networks`` and ``data``, by name."""
-    found = yaml.safe_load(PUBLISHED.read_text("utf-8"))
+    found = read_yaml(PUBLISHED)
     assert isinstance(found, dict)
     return found
 
@@ -35,10 +39,13 @@ class Recorded:
     Args:
         folder: holds ``<side>.npz`` and ``facts.json``.
         facts: the content of the latter.
+        damage: what is wrong with one of these files and how to mend it, in one line; then nothing
+            else is known of the run, and nothing is made of it.
     """
 
     folder: Path
     facts: Mapping[str, Any]
+    damage: str = ""
 
     @property
     def scale(self) -> str:
@@ -72,17 +79,27 @@ class Recorded:
         }
 
 
-def read(study: str) -> Recorded | None:
-    """The recorded run of a study, or ``None`` if there is none.
+def _facts(path: Path) -> dict[str, Any]:
+    remedy = f"git checkout {path}"
+    facts: dict[str, Any] = read_json(path, remedy)
+    select_fields(facts, ["scale", "commit", "study"], str(path), remedy)
+    for key in ("study", "ensemble", "data"):
+        if not isinstance(settings := facts.get(key, {}), dict):
+            expected = f"expected settings of {key}, got {settings!r}"
+            raise DamagedFileError(f"{path}: {expected}; run {remedy}")
+    return facts
 
-    Raises:
-        MissingResultError: its facts are missing.
-        DamagedFileError: they are broken.
-    """
+
+def read(study: str) -> Recorded | None:
+    """The recorded run of a study, or ``None`` if there is none; all of its files are looked at."""
     folder = EVIDENCE / study
     if not folder.is_dir():
         return None
-    path = folder / "facts.json"
-    facts = read_json(path, REMEDY)
-    select_fields(facts, ["scale", "commit", "study"], str(path), REMEDY)
+    try:
+        facts = _facts(folder / "facts.json")
+        for side in sides_of(facts["study"]):
+            path = folder / f"{side}.npz"
+            read_arrays(path, f"git checkout {path}")
+    except (DamagedFileError, MissingResultError) as error:
+        return Recorded(folder, {}, f"{study}: its recorded run does not count: {error}")
     return Recorded(folder, facts)

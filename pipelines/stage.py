@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-import yaml
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
@@ -21,6 +20,7 @@ from hessian_spectra.results import SIDES, digest
 from pipelines import inputs, schema
 from pipelines.lifetime import end_with_dvc
 from pipelines.messages import CONF, is_mendable, kind, one_line
+from pipelines.yaml_files import read_yaml
 
 RESULTS = Path("results")
 REPORTS = Path("reports")
@@ -75,7 +75,7 @@ class Context:
     @cached_property
     def _whole(self) -> DictConfig:
         """The whole configuration: for what changes nothing that a stage computes."""
-        return read_only(yaml.safe_load(PARAMS.read_text())) if self.locked else self.config
+        return read_only(read_yaml(PARAMS)) if self.locked else self.config
 
     @property
     def tracking(self) -> schema.Tracking:

@@ -6,16 +6,16 @@ changed in place. What depends on neither is not run again.
 
 import sys
 
-import yaml
-
 from pipelines import inputs
 from pipelines.lifetime import end_with_dvc
 from pipelines.stage import INPUTS, PARAMS, failed
+from pipelines.yaml_files import read_yaml
 
 
 def survey() -> None:
-    """Write ``results/inputs``."""
-    inputs.write(INPUTS, yaml.load(PARAMS.read_text("utf-8"), yaml.CSafeLoader))
+    """Write ``results/inputs``, and a line for each recorded run that is damaged."""
+    for line in inputs.write(INPUTS, read_yaml(PARAMS)):
+        print(line, file=sys.stderr)
 
 
 if __name__ == "__main__":

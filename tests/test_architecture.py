@@ -186,6 +186,47 @@ def test_no_function_is_long():
     assert not long, f"above {LINES_OF_A_FUNCTION} lines: {long}"
 
 
+# How many arguments there are when the encoding is one of them.
+ENCODED = {"read_text": 1, "write_text": 2}
+# Its encodings come with its other changes.
+NOT_YET = {"pipelines/reproduce.py"}
+
+
+def without_encoding(text):
+    """The lines in which a module's source reads or writes a text in whatever encoding is usual."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    found = []
+    for call in calls:
+        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        binary = any("b" in str(getattr(argument, "value", "")) for argument in call.args)
+        said = any(keyword.arg == "encoding" for keyword in call.keywords)
+        usual = len(call.args) < ENCODED.get(name, 0) or (name == "open" and not binary)
+        found += [call.lineno] * (usual and not said)
+    return found
+
+
+def test_the_search_for_missing_encodings_finds_them():
+    text = """
+path.read_text()
+path.write_text("a")
+path.open()
+open("some", "w")
+path.read_text("utf-8"), path.read_text(encoding="utf-8"), path.write_text("a", "utf-8")
+path.open("rb"), open(name, encoding="utf-8"), path.open("w", encoding="utf-8")
+"""
+    assert without_encoding(text) == [2, 3, 4, 5]
+
+
+def test_texts_are_read_and_written_in_one_encoding():
+    found = {
+        name: lines
+        for file in python_files()
+        if (name := file.relative_to(ROOT).as_posix()) not in NOT_YET
+        and (lines := without_encoding(file.read_text("utf-8")))
+    }
+    assert not found, f"say which encoding: {found}"
+
+
 def folder_of(kind):
     place = schema.kinds("studies")[kind]
     return SOURCE / "hessian_spectra" / place.replace(".", "/")

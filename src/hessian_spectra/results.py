@@ -398,7 +398,7 @@ def read_json(path: Path, remedy: str = STAGE) -> Any:
         DamagedFileError: it is no JSON.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise missing_result(path, remedy) from None
     except ValueError as error:  # no JSON, or no text

@@ -34,6 +34,7 @@ class Origin:
         facts: of today's run the versions of packages and the digests of a user's own files; of a
             recorded one configuration, hardware and seconds as well.
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
+        damaged: what is wrong with the recorded run, if it is not shown for that.
     """
 
     study: str
@@ -43,6 +44,7 @@ class Origin:
     scale: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     departs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    damaged: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,7 @@ class FigureRecord:
         scale: at which it was run.
         facts: see :class:`Origin`.
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
+        damaged: what is wrong with the recorded run, if it is not shown for that.
         chart: the curves of its main panel (``curves.chart``).
         image: the file of the image.
         pdf: the file of the same figure for print, which need not be there.
@@ -87,6 +90,7 @@ class FigureRecord:
     scale: str
     facts: Mapping[str, Any]
     departs: Mapping[str, Sequence[Any]]
+    damaged: str
     chart: Mapping[str, Any]
     image: Path
     pdf: Path

@@ -58,6 +58,7 @@ def save(
         "scale": origin.scale,
         "facts": dict(origin.facts),
         "departs": dict(origin.departs),
+        "damaged": origin.damaged,
         "chart": chart(figure),
     }
     write_json(paths["json"], record)

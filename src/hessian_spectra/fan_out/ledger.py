@@ -38,7 +38,7 @@ class Job:
         """The last line that it wrote to its standard error, or that there is none."""
         lines: list[str] = []
         for log in sorted(self.folder.glob(self.errors))[:1]:
-            lines = [line.strip() for line in log.read_text(errors="replace").split("\n")]
+            lines = [line.strip() for line in log.read_text("utf-8", "replace").split("\n")]
         silence = "its job ended without a word, as one does that is killed"
         return next(filter(None, reversed(lines)), silence)
 
@@ -91,7 +91,7 @@ def one_at_a_time(folder: Path, wait: Callable[[], None]) -> Iterator[None]:
         wait: called if another driver is in it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
+    with (folder / "lock").open("wb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

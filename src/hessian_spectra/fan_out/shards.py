@@ -167,6 +167,6 @@ class Shards:
     def error(self, key: str) -> str:
         """What the last attempt at an item raised, in one line; empty if it raised nothing."""
         try:
-            return self._error(key).read_text(encoding="utf-8").partition("\n")[0]
+            return self._error(key).read_text("utf-8").partition("\n")[0]
         except FileNotFoundError:
             return ""

@@ -40,6 +40,7 @@ class Measured:
         scale: ``demo``, ``paper``, or another.
         recorded: whether it is a recorded run, not today's.
         departs: the settings that are not the paper's, ``[value here, the paper's]`` by key.
+        damaged: what is wrong with the study's recorded run, if nothing is measured on it for that.
     """
 
     claims: Claims
@@ -48,6 +49,7 @@ class Measured:
     scale: str
     recorded: bool = False
     departs: Mapping[str, list[Any]] = field(default_factory=dict)
+    damaged: str = ""
 
 
 def rounded(number: float) -> float | None:

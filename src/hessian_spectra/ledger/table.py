@@ -175,16 +175,18 @@ def _entries(records: Sequence[ClaimRecord]) -> str:
     )
 
 
-def table(records: Sequence[ClaimRecord]) -> str:
+def table(records: Sequence[ClaimRecord], damaged: Sequence[str] = ()) -> str:
     """The ledger in Markdown: by paper, first what was measured, then the errata and what is open.
 
     Args:
         records: what :func:`hessian_spectra.ledger.evaluation.evaluate` returned.
+        damaged: a line for each recorded run that does not count, because it is damaged.
 
     Returns:
         The text of ``reports/claims.md``; every record is one row of it.
     """
     lines = [_PREFACE, f"**{summary(records)}**", "", _entries(records), ""]
+    lines += [f"- {line}" for line in damaged] + [""] * bool(damaged)
     for key in sorted({record.paper for record in records}, key=reading_order):
         mine = [record for record in records if record.paper == key]
         corrected = [r for r in mine if r.verdict == "corrected"]

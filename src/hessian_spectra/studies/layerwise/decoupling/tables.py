@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 def printed_rows() -> Iterator[Row]:
     """All rows, as they are printed."""
-    lines = Path(__file__).with_name("table.csv").read_text().splitlines()
+    lines = Path(__file__).with_name("table.csv").read_text("utf-8").splitlines()
     for entry in csv.DictReader(line for line in lines if not line.startswith("#")):
         quantities = {
             name: Printed(*(float(entry[f"{name}_{part}"]) for part in ("mean", "min", "max")))

@@ -104,7 +104,7 @@ def share(failed: np.ndarray) -> Estimate:
 
 def printed_rows() -> Iterator[Row]:
     """The rows of Table 10, but for those of others' results."""
-    lines = Path(__file__).with_name("table.csv").read_text().splitlines()
+    lines = Path(__file__).with_name("table.csv").read_text("utf-8").splitlines()
     for entry in csv.DictReader(line for line in lines if not line.startswith("#")):
         if entry["method"] in PRINTED:
             yield Row(

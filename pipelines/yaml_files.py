@@ -1,0 +1,20 @@
+"""How the files of settings that Hydra does not compose are read."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hessian_spectra.results import damaged
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a YAML file.
+
+    Raises:
+        DamagedFileError: it is no YAML; the message says where.
+    """
+    try:
+        return yaml.safe_load(path.read_text("utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise damaged(path, error, f"write it as YAML, or run git checkout {path}") from None

@@ -1,0 +1,155 @@
+"""A damaged recorded run costs its own study, which says so; all others are as before."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import hydra
+import pytest
+import yaml
+
+from pipelines import chain, inputs, schema
+from pipelines.stage import CONF
+from tests.pipelines.workspace import ROOT, smallest
+
+DAMAGED, WHOLE = "cracking-fig4", "cracking-fig14"
+
+
+def junk(path):
+    path.write_bytes(b"junk")
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-30])
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def remove(path):
+    path.unlink()
+
+
+def forget(path):
+    path.write_text(json.dumps({"scale": "paper", "commit": "0"}))
+
+
+def garble(path):
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps(facts | {"study": ["no", "settings"]}))
+
+
+DAMAGES = [
+    ("correlation.npz", junk, r" is damaged \(it is no npz archive, or one that was cut off\)"),
+    ("correlation.npz", cut, r" is damaged \(it is no npz archive, or one that was cut off\)"),
+    ("correlation.npz", flip, r" is damaged \(Bad CRC-32 for file '.*'\)"),
+    ("correlation.npz", remove, r" is missing"),
+    ("facts.json", junk, r" is no JSON \(.*\)"),
+    ("facts.json", remove, r" is missing"),
+    ("facts.json", forget, r": expected study, found none"),
+    ("facts.json", garble, r": expected settings of study, got \['no', 'settings'\]"),
+]
+
+
+@pytest.fixture(scope="module")
+def params():
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        return schema.plain(hydra.compose("config"))
+
+
+@pytest.fixture
+def evidence(monkeypatch, tmp_path):
+    """The recorded runs of two studies, in a folder of their own."""
+    for name in (DAMAGED, WHOLE):
+        shutil.copytree(ROOT / "reports" / "evidence" / name, tmp_path / "reports/evidence" / name)
+    monkeypatch.chdir(tmp_path)
+    return Path("reports") / "evidence" / DAMAGED
+
+
+@pytest.mark.parametrize("when", ["before configure", "after it"])
+@pytest.mark.parametrize(("name", "harm", "words"), DAMAGES)
+def test_damage_is_one_line_and_nothing_is_made_of_the_run(
+    params, evidence, name, harm, words, when
+):
+    configs = {study: params["studies"][study] for study in (DAMAGED, WHOLE)}
+    path = evidence / name
+    told = {study: inputs.about(params, study) for study in configs}
+    assert {study: about["damaged"] for study, about in told.items()} == dict.fromkeys(configs, "")
+    harm(path)
+    if when == "before configure":
+        told = {study: inputs.about(params, study) for study in configs}
+        assert told[DAMAGED]["recorded"] is None
+        assert told[WHOLE]["recorded"]["scale"] == "paper"
+    first, *others = chain.measured(configs, told, Path("results"))
+    assert re.fullmatch(
+        f"{DAMAGED}: its recorded run does not count: {path}{words}[:;] "
+        rf"(delete it and )?run git checkout {path}",
+        first.damaged,
+    )
+    assert (first.study.name, first.recorded) == (DAMAGED, False)
+    assert [(one.study.name, one.recorded) for one in others] == [(WHOLE, False), (WHOLE, True)]
+    assert [one.damaged for one in others] == ["", ""]
+
+
+def keep(workspace, study):
+    """Make the run of today a recorded one."""
+    folder = workspace.path / "reports" / "evidence" / study
+    shutil.copytree(workspace.path / "results" / study, folder)
+    (folder / ".gitignore").unlink(missing_ok=True)
+    params = yaml.safe_load((workspace.path / "params.yaml").read_text("utf-8"))
+    facts = {"scale": "workstation", "commit": "0" * 40, "study": params["studies"][study]}
+    (folder / "facts.json").write_text(json.dumps(facts), "utf-8")
+
+
+@pytest.mark.pipeline
+@pytest.mark.xdist_group("recorded")
+def test_page_and_ledger_name_a_damaged_run_and_go_on_with_all_others(make_workspace):
+    workspace = smallest(make_workspace("recorded"))
+    damaged, whole = "cracking-fig1", "poster-pair"
+    workspace.run("dvc", "repro", f"figures@{damaged}", f"figures@{whole}")
+    for study in (damaged, whole):
+        keep(workspace, study)
+    workspace.run("dvc", "repro", "report")
+    drawn = [workspace.path / f"reports/figures/{name}/recorded.png" for name in (damaged, whole)]
+    assert [path.is_file() for path in drawn] == [True, True]
+    before = drawn[1].read_bytes()
+    path = f"reports/evidence/{damaged}/numerics.npz"
+    junk(workspace.path / path)
+    done = workspace.run("dvc", "repro", "report")
+    assert [path.is_file() for path in drawn] == [False, True]
+    assert drawn[1].read_bytes() == before
+    line = (
+        f"{damaged}: its recorded run does not count: {path} is damaged (it is no npz archive, "
+        f"or one that was cut off): delete it and run git checkout {path}"
+    )
+    said = (done.stdout + done.stderr).splitlines()
+    assert said.count(line) == 2, "configure and claims say so"
+    reports = workspace.path / "reports"
+    assert f"- {line}" in (reports / "claims.md").read_text("utf-8").splitlines()
+    assert (reports / "index.html").read_text("utf-8").count(line) == 1
+    claims = json.loads((reports / "claims.json").read_text("utf-8"))
+    scales = {study: [] for study in (damaged, whole)}
+    for claim in claims:
+        if claim["study"] in scales:
+            beside = claim["beside"] or {"scale": None}
+            scales[claim["study"]].append({claim["scale"], beside["scale"]})
+    assert scales[damaged] == [{"demo", None}] * len(scales[damaged]) != []
+    assert {"demo", "workstation"} in scales[whole]
+    # What is read of a run of today that is cut off ends each stage in one line.
+    for side in ("closed_form", "numerics"):
+        cut(workspace.path / "results" / whole / f"{side}.npz")
+        for stage in ("claims", f"figures only={whole}"):
+            command = ("python", "-m", *f"pipelines.{stage} -cn locked".split())
+            done = workspace.run(*command, check=False)
+            *_, last = done.stderr.splitlines()
+            assert done.returncode == 2
+            assert "Traceback" not in done.stderr
+            assert last.startswith(f"error: results/{whole}/closed_form.npz is damaged (it is no")
+            assert last.endswith("delete it and run the stage that writes it (dvc repro)")
+    # And that mends it.
+    workspace.run("dvc", "repro", f"figures@{whole}")
+    assert drawn[1].read_bytes() == before
