@@ -1,7 +1,11 @@
+import io
 import os
+import pickle
 import platform
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,3 +126,101 @@ def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path):
     with pytest.raises(OSError, match=r"No space left on device: '.*/arrays\.npz'$"):
         results.write_bytes(path, b"content")
     assert list(tmp_path.iterdir()) == []
+
+
+def flip(content):
+    """One bit in the middle."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def saved(save, *arguments, **arrays):
+    buffer = io.BytesIO()
+    save(buffer, *arguments, **arrays)
+    return buffer.getvalue()
+
+
+def with_a_text(content):
+    buffer = io.BytesIO(content)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr("words.txt", "no array")
+    return buffer.getvalue()
+
+
+NO_ARCHIVE = "it is no npz archive, or one that was cut off"
+
+
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        (lambda content: b"", NO_ARCHIVE),
+        (lambda content: b"junk", NO_ARCHIVE),
+        (lambda content: content[:-1], NO_ARCHIVE),
+        (lambda content: saved(np.save, np.ones(3)), NO_ARCHIVE),
+        (flip, "Bad CRC-32 for file 'a.npy'"),
+        (lambda content: with_a_text(content), "'words.txt' is no array"),
+        (
+            lambda content: saved(np.savez, a=np.array([None])),
+            "Object arrays cannot be loaded when allow_pickle=False",
+        ),
+    ],
+)
+def test_damaged_arrays_are_one_line_that_says_what_to_do(tmp_path, harm, reason):
+    path = tmp_path / "numerics.npz"
+    results.write_arrays(path, {"a": np.arange(100.0)})
+    path.write_bytes(harm(path.read_bytes()))
+    for remedy in ({}, {"remedy": "git checkout it"}):
+        with pytest.raises(results.DamagedFileError) as caught:
+            results.read_arrays(path, **remedy)
+        run = remedy.get("remedy", "the stage that writes it (dvc repro)")
+        assert str(caught.value) == f"{path} is damaged ({reason}): delete it and run {run}"
+
+
+def test_what_is_said_of_a_damaged_file_survives_the_way_from_another_process():
+    error = results.damaged(Path("a.npz"), "half\nof it", "mend it")
+    assert str(error) == "a.npz is damaged (half of it): mend it"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_memory_that_is_short_is_no_damage(tmp_path, monkeypatch):
+    def short(*_, **__):
+        raise MemoryError
+
+    results.write_arrays(tmp_path / "a.npz", {"a": np.ones(1)})
+    monkeypatch.setattr(results.np, "load", short)
+    with pytest.raises(MemoryError):
+        results.read_arrays(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("content", [b"{", b"", b"\xff", b'{"a": 1}}'])
+def test_damaged_json_is_one_line_that_says_what_to_do(tmp_path, content):
+    path = tmp_path / "facts.json"
+    path.write_bytes(content)
+    with pytest.raises(results.DamagedFileError) as caught:
+        results.read_json(path, "git checkout it")
+    assert str(caught.value).startswith(f"{path} is no JSON (")
+    assert str(caught.value).endswith("): delete it and run git checkout it")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_array_that_no_side_has_names_all_files(tmp_path):
+    for side in results.SIDES[:2]:
+        results.write_arrays(tmp_path / f"{side}.npz", {"a": np.ones(1)})
+    offered = results.sides_of({"width": 3})
+    reading = StudyArrays.read(tmp_path, offered)
+    first, second = (tmp_path / f"{side}.npz" for side in offered)
+    message = f"^{first} or {second} holds no array 'b': it comes from an older version"
+    with pytest.raises(results.MissingResultError, match=message):
+        reading["b"]
+    with pytest.raises(results.MissingResultError, match=message):
+        StudyArrays.read(tmp_path)["b"]
+    second.unlink()
+    with pytest.raises(results.MissingResultError, match=f"^{second} is missing: run the stage"):
+        StudyArrays.read(tmp_path, offered)["b"]
+
+
+def test_a_missing_correlation_is_named_as_that(tmp_path):
+    reading = StudyArrays.read(tmp_path, results.sides_of({"ensemble": "mine"}))
+    for read in (lambda: reading["r"], lambda: reading.part("one", StudyArrays)["r"]):
+        with pytest.raises(results.MissingResultError, match=r"/correlation\.npz is missing: run"):
+            read()

@@ -231,17 +231,17 @@ class StudyArrays:
         self._sides = {name: Side(arrays, folder / f"{name}.npz") for name, arrays in sides.items()}
 
     @classmethod
-    def read(cls, folder: Path, offered: Sequence[str] = SIDES) -> "StudyArrays":
+    def read(cls, folder: Path, offered: Sequence[str] = ()) -> "StudyArrays":
         """The arrays of those sides that there are in a folder, ``<side>.npz`` each.
 
         Args:
             folder: of the study.
-            offered: the sides that it offers.
+            offered: the sides that it offers, if they are known.
 
         Raises:
             DamagedFileError: a file is damaged.
         """
-        paths = {name: folder / f"{name}.npz" for name in offered}
+        paths = {name: folder / f"{name}.npz" for name in offered or SIDES}
         sides = {name: read_arrays(path) for name, path in paths.items() if path.exists()}
         return cls(sides, folder, offered)
 

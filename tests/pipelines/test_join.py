@@ -11,7 +11,7 @@ import yaml
 from dvc.repo import Repo
 
 from hessian_spectra.provenance import digest_of
-from hessian_spectra.results import SIDES
+from hessian_spectra.results import SIDES, sides_of
 from pipelines import configure, inputs, schema, stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,6 +146,7 @@ def module_of(study, part):
 def test_the_stages_of_a_study_are_what_its_modules_offer(params, dvc_stages):
     for name, study in params["studies"].items():
         module = module_of(study, "study")
+        assert sides_of(study) == tuple(side for side in SIDES if hasattr(module, side)), name
         for side in ("train", *SIDES):
             assert hasattr(module, side) == (name in items(dvc_stages, side)), (name, side)
         assert f"results/{name}" in dvc_stages[f"figures@{name}"]["deps"], name
