@@ -8,6 +8,8 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: repro test test-portable lint types imports docs map readme durations pictures evidence-gpt2 benchmark requirements clean
 
 repro: $(VENV)/ready
+	@git rev-parse --git-dir > /dev/null 2>&1 || { dvc config --local core.no_scm true && \
+	  echo 'No git repository here: DVC works without one; what compares commits (dvc exp, evidence) needs it'; }
 	python -m pipelines.reproduce
 	python -m pipelines.upload
 	@sed -n 's/^\*\*\(.* claims: .*\)\*\*$$/\1/p' reports/claims.md

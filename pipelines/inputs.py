@@ -216,15 +216,9 @@ def _family(package: str) -> str:
     return package.split(".")[1]
 
 
-def write(folder: Path, params: Mapping[str, Any]) -> list[str]:
-    """Write the files of all stages, and remove those of items that there are no more.
-
-    Returns:
-        A line for each recorded run that is damaged.
-    """
+def write(folder: Path, params: Mapping[str, Any]) -> None:
+    """Write the files of all stages, and remove those of items that there are no more."""
     found = list(_records(params))
     shutil.rmtree(folder, ignore_errors=True)
     for name, only, record in found:
         write_json(path_of(folder, name, only), record)
-    told = next(one for name, only, one in found if (name, only) == (CLAIMS, None))["about"]
-    return [about["damaged"] for about in told.values() if about["damaged"]]

@@ -13,9 +13,8 @@ from pipelines.yaml_files import read_yaml
 
 
 def survey() -> None:
-    """Write ``results/inputs``, and a line for each recorded run that is damaged."""
-    for line in inputs.write(INPUTS, read_yaml(PARAMS)):
-        print(line, file=sys.stderr)
+    """Write ``results/inputs``."""
+    inputs.write(INPUTS, read_yaml(PARAMS))
 
 
 if __name__ == "__main__":

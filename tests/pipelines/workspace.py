@@ -48,7 +48,8 @@ class Workspace:
         }
 
 
-def copy_repository(target: Path) -> Workspace:
+def copy_files(target: Path) -> None:
+    """Copy the files of the repository, and nothing of Git."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -60,6 +61,10 @@ def copy_repository(target: Path) -> Workspace:
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
+
+
+def copy_repository(target: Path) -> Workspace:
+    copy_files(target)
     workspace = Workspace(target)
     workspace.run("git", "init", "--quiet")
     workspace.run("git", "add", "--all")
