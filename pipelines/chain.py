@@ -17,6 +17,7 @@ from omegaconf import OmegaConf
 from hessian_spectra.drawing.record import Origin
 from hessian_spectra.ledger.claims import Study as ClaimedStudy
 from hessian_spectra.ledger.evaluation import Measured
+from hessian_spectra.networks.tools.divergence import noted
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.networks.tools.result import read as read_networks
 from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays, sides_of
@@ -306,9 +307,10 @@ def evaluate(context: Context, study: Study, side: str, given: Arrays | None = N
     if context.estimate and not isinstance(work, FanOut):
         raise no_estimate(f"the {side} side of {study.name}")
     arrays = networks_of(context, study) if given is None else given
-    if isinstance(work, FanOut):
-        return spread(context, study.name, work, study.config, arrays)
-    return work(study.config, arrays)
+    spreads = isinstance(work, FanOut)
+    settings = study.config, arrays
+    found = spread(context, study.name, work, *settings) if spreads else work(*settings)
+    return noted(found, arrays)
 
 
 def all_sides(context: Context, study: Study, given: Arrays | None = None) -> dict[str, Arrays]:

@@ -1,17 +1,36 @@
 """Stage figures: draw a study's figure from its arrays, and from those of its recorded run."""
 
+from types import ModuleType
+
+from matplotlib.figure import Figure
+
+from hessian_spectra.drawing import style
 from hessian_spectra.drawing.save import save
+from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.ledger.divergence import left_out
+from hessian_spectra.results import DIVERGED, StudyArrays
 from pipelines import chain, inputs
 from pipelines.stage import Context, main
+
+
+def painted(module: ModuleType, reading: StudyArrays) -> tuple[Figure, str]:
+    """A figure and its caption, with how many trainings diverged if any did.
+
+    Where they leave nothing to draw, both say why.
+    """
+    try:
+        note = left_out(reading)
+        figure, caption = module.draw(reading), module.caption(reading)
+    except NothingToMeasure as missing:
+        return style.words(str(missing)), f"{missing}."
+    # Where some always diverge, the caption has more to say of them.
+    return figure, caption if DIVERGED in caption else f"{caption} {note}".strip()
 
 
 def figures(context: Context) -> None:
     """Write ``reports/figures/<study>.png`` and the folder ``<study>`` beside it."""
     # All of them are drawn before one is written.
-    found = [
-        (one, one.module.draw(one.reading), one.module.caption(one.reading))
-        for one in chain.drawn(context)
-    ]
+    found = [(one, *painted(one.module, one.reading)) for one in chain.drawn(context)]
     for drawing, figure, caption in found:
         save(figure, caption, drawing.origin, context.reports / "figures", drawing.recorded)
     if not context.locked:

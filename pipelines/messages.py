@@ -2,6 +2,7 @@
 
 import errno
 import re
+import sys
 from pathlib import Path
 
 import hydra
@@ -13,7 +14,7 @@ from hessian_spectra.results import SIDES
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 
-# A wrong value, a missing file, a full disk, too little memory.
+# A wrong value, a missing file, a full disk, too little memory; see also :func:`_refusals`.
 MENDABLE = (HydraException, OmegaConfBaseException, ValueError, OSError, MemoryError)
 # What torch says, in errors of no class of their own, of sizes that do not fit in the memory.
 NO_MEMORY = re.compile(r"allocate memory|out of memory|Storage size calculation overflowed")
@@ -30,7 +31,14 @@ ADVICE = {
 
 def is_mendable(error: BaseException) -> bool:
     """Whether the user can mend it; anything else is a defect of ours."""
-    return isinstance(error, MENDABLE) or _lacks_memory(error)
+    return isinstance(error, MENDABLE + _refusals()) or _lacks_memory(error)
+
+
+def _refusals() -> tuple[type[BaseException], ...]:
+    """The error of a network without curvature, as of one that diverged, if there can be one."""
+    # Its module imports torch, which is left alone here.
+    curvature = sys.modules.get("hessian_spectra.curvature")
+    return () if curvature is None else (curvature.OperatorError,)
 
 
 def kind(error: BaseException) -> str:

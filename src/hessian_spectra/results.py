@@ -23,6 +23,8 @@ KINDS = ("kind", "cell")
 
 # What to run for a file, where nothing more is known of it.
 STAGE = "the stage that writes it (dvc repro)"
+# Which trainings diverged, or how many, for each of some settings; not there if none did.
+DIVERGED = "diverged"
 
 
 class MissingResultError(FileNotFoundError):
@@ -274,6 +276,12 @@ class StudyArrays:
     def correlation(self) -> Side:
         """What goes with what over many networks."""
         return self.side("correlation")
+
+    @property
+    def diverged(self) -> int:
+        """How many trainings diverged and are left out."""
+        counts = (side[DIVERGED] for side in self._sides.values() if DIVERGED in side)
+        return max((int(np.sum(count)) for count in counts), default=0)
 
     def digests(self) -> dict[str, str]:
         """The SHA-256 of each side's file, hexadecimal."""

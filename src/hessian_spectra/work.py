@@ -110,7 +110,11 @@ class FanOut:
         """The arrays of the whole computation, made in this process; nothing else is kept of it."""
         run = {"run": KEEPS_NOTHING} if self.trains else {}
         parts = [self.compute(**item, **run) for item in self.items(config, networks)]
-        return self.gather(config, parts)
+        return self.collected(config, parts)
+
+    def collected(self, config: Any, parts: Sequence[Arrays]) -> Arrays:
+        """What ``gather`` makes of the arrays of all items; nothing of none."""
+        return self.gather(config, parts) if parts else {}
 
 
 def alone(train: Callable[..., Arrays]) -> FanOut:

@@ -24,9 +24,11 @@ from omegaconf import DictConfig, OmegaConf
 from hessian_spectra import fan_out
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.ledger.claims import Entry, Study
+from hessian_spectra.networks.tools.divergence import noted
 from hessian_spectra.results import SIDES, digest
 from hessian_spectra.validation import require
 from pipelines import schema
+from pipelines.figures import painted
 from tests.pipelines.workspace import ROOT
 
 # What is made smaller so that a study takes a moment, by kind, or by name. A kind that is not here
@@ -379,7 +381,9 @@ class Sampler:
             if hasattr(module, "train"):
                 given = self._once(lambda: module.train(study, data), "train", study, settings)
         return {
-            side: getattr(module, side)(study, given) for side in SIDES if hasattr(module, side)
+            side: noted(getattr(module, side)(study, given), given)
+            for side in SIDES
+            if hasattr(module, side)
         }
 
     def _data(self, entries: Mapping[str, tuple[str, Any]]) -> Any:
@@ -407,18 +411,14 @@ class Sampler:
     def _figure(self, entries: Mapping[str, tuple[str, Any]], reading: Any) -> Iterator[str]:
         module = self._module(entries, "figure")
         try:
-            figure = module.draw(reading)
+            figure, caption = painted(module, reading)
             figure.set_layout_engine("none")  # it takes half of the time
             figure.draw_without_rendering()
             texts = [text.get_text() for text in figure.findobj(Text)]
         except Exception as error:
             yield _problem("figure", error)
-            texts = []
-        try:
-            texts.append(module.caption(reading))
-        except Exception as error:
-            yield _problem("caption", error)
-        for text in texts:
+            return
+        for text in [*texts, caption]:
             if re.search(r"\b(nan|inf)\b", text) or OPEN.search(text):
                 yield f"figure: a text without its number: {text!r}"
 
@@ -429,6 +429,10 @@ class Sampler:
         names = {(study.paper, study.artifact): other for other, study in plain.items()}
         try:
             made = list(claims.entries(Study(name, dataclasses.asdict(config), names), reading))
+        except NothingToMeasure as missing:
+            if not str(missing).strip():
+                yield "entries: nothing to measure, and nobody says why"
+            return
         except Exception as error:
             yield _problem("entries", error)
             return

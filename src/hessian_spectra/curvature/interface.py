@@ -31,6 +31,13 @@ class SymmetricOperator(Protocol):
         """The product with a vector ``(p,)`` or a matrix ``(p, k)``."""
 
 
+# What numbers that are not finite say, of the loss or its gradient at some parameters.
+DIVERGED = (
+    "not finite at these parameters; if they were trained, the training has diverged: choose a "
+    "smaller learning rate"
+)
+
+
 class OperatorError(RuntimeError):
     """A curvature operator that does not multiply by the matrix it stands for."""
 

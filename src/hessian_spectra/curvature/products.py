@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.composition import Operator
-from hessian_spectra.curvature.interface import OperatorError
+from hessian_spectra.curvature.interface import DIVERGED, OperatorError
 from hessian_spectra.curvature.network import (
     first_derivatives,
     leaves,
@@ -233,6 +233,8 @@ def output_gradient(loss: Tensor, outputs: Tensor | None, parameters: Sequence[T
         )
     if not outputs.requires_grad:
         raise OperatorError("Gauss-Newton matrix: the outputs do not depend on the parameters")
+    if not bool(torch.isfinite(loss)):
+        raise OperatorError(f"Gauss-Newton matrix: the loss is {DIVERGED}")
     own = {id(parameter) for parameter in parameters}
     if any(id(leaf) in own for leaf in leaves(loss, behind=outputs)):
         raise OperatorError(
@@ -264,7 +266,8 @@ def require_curved_loss(problem: Problem) -> None:
     raise OperatorError(
         "Gauss-Newton matrix: the loss is linear in the outputs, so that it would be zero; for "
         "LogSoftmax and NLLLoss leave LogSoftmax out and take CrossEntropyLoss; for an absolute or "
-        "hinge loss no Gauss-Newton matrix says anything"
+        "hinge loss no Gauss-Newton matrix says anything; of a cross-entropy, each softmax is sure "
+        "of a class, as after a training that diverged: choose a smaller learning rate"
     )
 
 

@@ -10,7 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
 from hessian_spectra.curvature.batches import Batch
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.curvature.interface import DIVERGED, OperatorError, SymmetricOperator
 from hessian_spectra.curvature.network import (
     FixedNetwork,
     first_derivatives,
@@ -66,7 +66,7 @@ def check_repeatable(problem: Problem) -> None:
     with undisturbed(problem.device):
         gradient, again = problem.gradient(network), problem.gradient(network)
     if not all_finite(gradient):
-        raise OperatorError("the gradient of the loss is not finite at these parameters")
+        raise OperatorError(f"the gradient of the loss is {DIVERGED}")
     length = float(flatten(network.parameters).detach().norm())
     # At a minimum the gradient is rounding; what cancels there is as large as the loss over θ.
     size = float(gradient.norm()) + abs(problem.value(network)) / (length or 1.0)
@@ -160,7 +160,7 @@ def _check(
     length = float(flatten(own.parameters).detach().norm()) or 1.0
     del own
     if not all_finite(gradient):
-        raise OperatorError(f"{name}: the gradient of the loss is not finite at these parameters")
+        raise OperatorError(f"{name}: the gradient of the loss is {DIVERGED}")
     if not all(map(all_finite, products)):
         raise OperatorError(f"{name}: a product with a random vector is not finite")
     asymmetry = _asymmetry(directions, products)

@@ -91,6 +91,14 @@ def panels(
     return figure, figure.subplots(rows, columns, **options)
 
 
+def words(text: str) -> Figure:
+    """A figure that says why nothing is drawn."""
+    figure, axes = panels(height=0.8)
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, text, ha="center", va="center", wrap=True)
+    return figure
+
+
 def bands(heights: Mapping[str, float]) -> tuple[Figure, Any]:
     """A figure in parts, one below the other, each with its own heading.
 

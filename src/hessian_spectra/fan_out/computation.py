@@ -142,7 +142,7 @@ def run(
             f"{shown.computed} computed, {failed} failed attempts, {duration(shown.elapsed)} "
             f"({launcher.words})"
         )
-    return work.gather(config, [parts[key] for key in todo.order])
+    return work.collected(config, [parts[key] for key in todo.order])
 
 
 def train(

@@ -16,12 +16,13 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partialmethod
 from pathlib import PurePosixPath
 from typing import Any
 
 from hessian_spectra.ledger.bounds import Bound, Estimate, Kind
+from hessian_spectra.ledger.divergence import left_out
 from hessian_spectra.results import StudyArrays
 
 # The arguments of a claim that is made of several things: of a parametrisation, a row of a table.
@@ -307,14 +308,20 @@ class Claims:
     correlation = partialmethod(_decorator, "correlation")
 
     def entries(self, study: Study, reading: StudyArrays) -> Iterator[Entry]:
-        """The claims of one study, one for each case."""
+        """The claims of one study, one for each case.
+
+        Raises:
+            NothingToMeasure: all of its trainings diverged.
+        """
+        note = left_out(reading)
         for claim in self.all:
             if claim.is_about(study.config):
                 for case in [{}] if claim.each is None else claim.each(reading):
                     found = {**self._fields(reading), **case}
                     fields = {key: self._text(value) for key, value in found.items()}
                     fields = {"artifact": study.config["artifact"], **fields}
-                    yield claim.entry(study, reading, case, fields)
+                    entry = claim.entry(study, reading, case, fields)
+                    yield replace(entry, explanation=f"{entry.explanation} {note}".strip())
 
     def _text(self, value: Any) -> Any:
         """A value as texts say it."""

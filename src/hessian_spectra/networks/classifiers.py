@@ -30,6 +30,7 @@ from hessian_spectra.training import (
     Observer,
     train_classifier,
 )
+from hessian_spectra.training.divergence import has_diverged
 from hessian_spectra.training.ranks import join
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item, Run
@@ -223,7 +224,7 @@ def compute(
 
     Returns:
         ``parameters``; ``epoch_loss`` (epochs,), the mean over an epoch's batches; ``loss`` and
-        ``accuracy`` (k,) over all samples at the kept epochs.
+        ``accuracy`` (k,) over all samples at the kept epochs; ``diverged`` (), by the last of them.
     """
     chosen = Settings(**settings)
     samples = Samples(
@@ -259,6 +260,8 @@ def compute(
     loss, accuracy = np.array(pairs).reshape(-1, 2).T
     arrays = {"parameters": np.array(count), "epoch_loss": losses, "loss": loss}
     arrays["accuracy"] = accuracy
+    last = float(loss[-1] if found and len(loss) else losses[-1])
+    arrays["diverged"] = np.array(has_diverged(model, last, classes))
     data = {"images": images, "labels": labels, "largest": np.array(largest)}
     data["random_labels"] = np.array(random_labels)
     return arrays | (data if keeps_images else {})
@@ -271,8 +274,8 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         For A architectures, S seeds and k kept epochs ``network (A,)``, ``seed (S,)``,
         ``variation (S,)``, 0 for none and then their numbers, ``kept (k,)``; ``parameters (A,)``;
         ``epoch_loss (A, S, epochs)``; ``loss`` and ``accuracy`` ``(A, S, k)`` over the samples of
-        the training; ``images (n, H, W, C)``, ``labels (n,)``, ``inputs``, ``largest``,
-        ``held_out`` and ``random_labels`` as :class:`Samples` has them.
+        the training; ``diverged (A, S)``; ``images (n, H, W, C)``, ``labels (n,)``, ``inputs``,
+        ``largest``, ``held_out`` and ``random_labels`` as :class:`Samples` has them.
     """
     data = {name: parts[0][name] for name in ("images", "labels", "largest", "random_labels")}
     seeds = [training["seed"] for training in config.trainings]

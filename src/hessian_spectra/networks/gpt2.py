@@ -18,6 +18,7 @@ from hessian_spectra.networks.base import NetworksConfig, shared
 from hessian_spectra.networks.tools.kept_weights import weights_folder
 from hessian_spectra.networks.tools.language_model import Measurements, measured_steps
 from hessian_spectra.results import Arrays
+from hessian_spectra.training.divergence import has_diverged
 from hessian_spectra.training.language_model import pretrain
 from hessian_spectra.training.pretraining import Pretraining
 from hessian_spectra.training.ranks import join
@@ -149,7 +150,8 @@ def compute(
         shared: the :class:`Settings`.
 
     Returns:
-        ``parameters``; ``train_loss`` (t,); ``measured_tokens`` (n, T + 1); the arrays of
+        ``parameters``; ``train_loss`` (t,); ``measured_tokens`` (n, T + 1); ``diverged`` (); the
+        arrays of
         :class:`~hessian_spectra.networks.tools.language_model.Measurements`.
     """
     settings = Settings(**shared)  # type: ignore[arg-type]
@@ -182,7 +184,9 @@ def compute(
             identity=variant,
         )
     counted = {"parameters": np.array(parameter_count(shape)), "train_loss": losses}
-    return counted | {"measured_tokens": sequences.numpy()} | measurements.arrays
+    diverged = has_diverged(model, float(measurements.arrays["loss"][-1]), vocabulary)
+    facts = {"measured_tokens": sequences.numpy(), "diverged": np.array(diverged)}
+    return counted | facts | measurements.arrays
 
 
 def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
@@ -193,10 +197,10 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         ``parameters`` (V,); ``seed`` (S,); ``step`` (m,); ``train_step`` (t,); ``kept`` (k,);
         ``loss``, ``residual`` (the mean norm of the derivative of the loss of a position by its
         logits), ``hessian`` and ``ggn`` (largest eigenvalues), ``hessian_error`` and ``ggn_error``
-        (their relative residuals) (V, S, m), NaN after a divergence; ``mass`` (V, S, m, layers,
-        heads), the attention on the first token, NaN without attention; ``train_loss`` (V, S, t);
-        ``measured_tokens`` (S, n, T + 1), the sequences that were measured; ``tokens_seen`` in a
-        training.
+        (their relative residuals) (V, S, m), NaN after a divergence; ``diverged`` (V, S); ``mass``
+        (V, S, m, layers, heads), the attention on the first token, NaN without attention;
+        ``train_loss`` (V, S, t); ``measured_tokens`` (S, n, T + 1), the sequences that were
+        measured; ``tokens_seen`` in a training.
     """
     grid = (len(config.variants), config.seeds)
     arrays = {

@@ -158,7 +158,8 @@ def best_kronecker(
         if not bool(weighted.any()):
             raise OperatorError(
                 "best_kronecker: the Gauss-Newton matrix is zero: the loss is linear in the "
-                "outputs, or these do not depend on the layer"
+                "outputs, or so sure of them that nothing is left (as after a training that "
+                "diverged: choose a smaller learning rate), or these do not depend on the layer"
             )
         new = weighted / inputs.square().sum()
         other = _weighted(passes(), new, side="inputs") / new.square().sum()

@@ -224,7 +224,8 @@ def output_curvature(loss: Tensor, outputs: Tensor | None, network: FixedNetwork
     if float(difference.abs().max()) > tolerance * size:
         raise OperatorError(
             "layerwise: the loss couples samples, so that there is no second derivative for each; "
-            "expected a sum or mean over samples"
+            "expected a sum or mean over samples, and outputs that are not so sure that rounding "
+            "is left of it, as after a training that diverged: choose a smaller learning rate"
         )
     return matrices
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
+from hessian_spectra.networks.tools.divergence import surviving
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.base import EnsembleStudyConfig
@@ -57,12 +58,13 @@ def each_network(
 ) -> list[Item]:
     """An item for each architecture, or some, with each seed at some of the kept epochs.
 
+    Networks that diverged are left out, see :func:`surviving`.
+
     Returns:
         Of each its ``kept`` network, its ``labels``, and the ``settings``.
     """
     assert isinstance(networks, Networks)
-    architectures = list(names) or networks["network"].tolist()
-    values = architectures, networks["seed"].tolist(), epochs.tolist()
+    values = *surviving(networks, "network", names), epochs.tolist()
     return [
         {
             "kept": kept_classifier(networks, network, seed, epoch),

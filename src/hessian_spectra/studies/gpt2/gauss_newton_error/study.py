@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hessian_spectra.networks.tools.divergence import surviving
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.base import EnsembleStudyConfig
 from hessian_spectra.validation import require, require_at_least, require_different
@@ -22,6 +23,8 @@ from hessian_spectra.validation import require, require_at_least, require_differ
 # What runs are compared at, and which array of theirs has it.
 ALONG = {"residual": "residual", "loss": "loss", "step": "step", "sharpness": "hessian"}
 SHOWN = ("mean", "runs")
+# What each run has of its measurements.
+MEASURED = ("loss", "residual", "hessian", "ggn", "hessian_error", "ggn_error")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +102,8 @@ def at_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels
 def correlation(config: Config, networks: Arrays) -> Arrays:
     """The relative error of each run, as measured and at common levels.
 
+    Twins are compared by seed: of a network that diverged the seed is left out, or the variant.
+
     Args:
         config: the study's configuration.
         networks: the arrays of the language models, see :mod:`hessian_spectra.networks.gpt2`.
@@ -111,6 +116,15 @@ def correlation(config: Config, networks: Arrays) -> Arrays:
         be off; at the levels ``level (A, G)`` from the smallest to the largest x of all runs
         ``error``, ``first`` and ``uncertainty (A, V, S, G)``, NaN where a run never has the level.
     """
+    names, seeds = surviving(networks, "variant")
+    if not seeds:
+        return {}  # and no levels of theirs
+    chosen = np.isin(networks["variant"], names), np.isin(networks["seed"], seeds)
+    networks = networks | {
+        **{name: networks[name][chosen[0]][:, chosen[1]] for name in MEASURED},
+        **{name: networks[name][chosen[0]] for name in ("variant", "parameters")},
+        "seed": networks["seed"][chosen[1]],
+    }
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = networks["ggn"] / networks["hessian"]
         # An eigenvalue λ with residual r λ is at most r λ off.

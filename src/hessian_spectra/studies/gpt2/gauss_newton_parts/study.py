@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import gpt2
 from hessian_spectra.networks.base import shared
+from hessian_spectra.networks.tools.divergence import surviving
 from hessian_spectra.networks.tools.kept_models import KeptModel, kept_model
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
@@ -189,7 +190,7 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each variant with each seed at each step whose weights are kept."""
     assert isinstance(networks, Networks)
     settings = Settings(**shared(Settings, config))
-    labels = (networks[name].tolist() for name in ("variant", "seed", "kept"))
+    labels = *surviving(networks, "variant"), networks["kept"].tolist()
     return [
         {
             "kept": kept_model(networks, variant, seed, step),

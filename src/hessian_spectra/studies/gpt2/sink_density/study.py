@@ -21,6 +21,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.eigenpairs import Which
 from hessian_spectra.models import gpt2
 from hessian_spectra.networks.base import shared
+from hessian_spectra.networks.tools.divergence import surviving
 from hessian_spectra.networks.tools.kept_models import KeptModel, kept_model
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays, stacked
@@ -224,7 +225,10 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     assert isinstance(networks, Networks)
     variant = networks["variant"].tolist().index(ATTENTION)
     items: list[Item] = []
+    _, seeds = surviving(networks, "variant", [ATTENTION])
     for number, seed in enumerate(networks["seed"].tolist()):
+        if seed not in seeds:
+            continue
         kept = kept_model(networks, ATTENTION, seed, networks["kept"][-1].item())
         training = {
             "training_step": networks["step"],

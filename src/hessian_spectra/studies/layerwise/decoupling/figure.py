@@ -161,8 +161,14 @@ def _draw_shares(axes: Axes, shares: np.ndarray) -> Any:
 
 
 def draw(reading: Reading) -> Figure:
-    """Spectra, spaces, factors through training, errors, and the shown layers' eigenvectors."""
+    """Spectra, spaces, factors through training, errors, and the shown layers' eigenvectors.
+
+    Raises:
+        NothingToMeasure: no layer is shown.
+    """
     shown = [str(name) for name in reading["shown"]]
+    if not shown:
+        raise NothingToMeasure("the networks whose layers are to be shown diverged")
     figure, grid = style.panels(3 + len(shown), COLUMNS, height=1.75)
     letters = style.letters()
     for axes, name in zip(grid[0], shown, strict=False):

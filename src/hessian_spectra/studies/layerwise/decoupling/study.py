@@ -7,7 +7,7 @@ eigenvectors that are nearly products, an input autocorrelation of nearly rank o
 the Kronecker product that is nearest of all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,11 +135,16 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
 def _require_layers(config: Config, items: Sequence[Item]) -> None:
     """Refuse layers to be shown that their network lacks."""
     models = {item["labels"]["network"]: item["kept"] for item in items}
-    for name in config.shown:
+    for name in _left(config, models):
         there = dict(models[_network_of(name)].load().named_parameters())
         known = [key.removesuffix(".weight") for key in there if key.endswith(".weight")]
         fits = name.partition(":")[0] in known
         require(fits, "shown", f"layers {', '.join(known)} of {_network_of(name)}", name)
+
+
+def _left(config: Config, networks: Collection[str]) -> list[str]:
+    """The layers to be shown of networks that are there: those that diverged are not."""
+    return [name for name in config.shown if _network_of(name) in networks]
 
 
 def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
@@ -150,16 +155,17 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         ``epoch (E,)``; ``layer``, ``outputs`` and ``inputs (A, L)``; those of :data:`THROUGHOUT`
         ``(A, S, E, L, ...)``; of the last epoch all others ``(A, S, L, ...)``, but those of
         :data:`SHARES` for the layers of ``shown (H,)``, of the first seed, ``(H, t, t)``; and
-        ``random_labels ()``.
+        ``random_labels ()``. Of networks that diverged nothing is shown.
     """
     rows = [{name: row[name] for name in row if name not in SHARES} for row in parts]
     found = gathered(rows, LABELS)
     found["random_labels"] = found["random_labels"].flat[:1].reshape(())
     for name in found.keys() - {*LABELS, *THROUGHOUT, "random_labels"}:
         found[name] = found[name][:, 0, 0] if name in SIZES else found[name][:, :, -1]
+    shown = _left(config, found["network"].tolist())
     return found | {
-        **{name: np.stack([_of_layer(parts, name, at) for at in config.shown]) for name in SHARES},
-        "shown": np.array(config.shown),
+        **{name: np.array([_of_layer(parts, name, at) for at in shown]) for name in SHARES},
+        "shown": np.array(shown),
     }
 
 

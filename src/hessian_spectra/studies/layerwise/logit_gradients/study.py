@@ -205,7 +205,7 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     settings = Settings(**shared(Settings, config))
     ends = networks["kept"][[0, -1]] if len(networks["kept"]) > 1 else networks["kept"]
     items = each_network(networks, settings, np.sort(ends))
-    place = {name: items[0]["labels"][name] for name in ("network", "seed")}
+    place = {name: item["labels"][name] for item in items[:1] for name in ("network", "seed")}
     return [{**item, "drawn": place.items() <= item["labels"].items()} for item in items]
 
 

@@ -19,6 +19,7 @@ import torch
 from hessian_spectra.curvature.layerwise.layers import layers_of
 from hessian_spectra.networks.base import shared
 from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
+from hessian_spectra.networks.tools.divergence import surviving
 from hessian_spectra.networks.tools.result import Networks
 from hessian_spectra.results import Arrays
 from hessian_spectra.studies.layerwise.ensembles import (
@@ -168,13 +169,13 @@ def measure(
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
-    """Each layer of each architecture at each time, with all seeds."""
+    """Each layer of each architecture at each time, with all seeds but those that diverged."""
     assert isinstance(networks, Networks)
     settings = Settings(**shared(Settings, config))
-    names = list(config.networks) or networks["network"].tolist()
-    seeds, epochs = networks["seed"].tolist(), networks["kept"][list(config.times)].tolist()
+    names, seeds = surviving(networks, "network", config.networks, least=2)
+    epochs = networks["kept"][list(config.times)].tolist()
     items: list[Item] = []
-    facts = {"variation": networks["variation"].tolist()}
+    facts = {"variation": networks["variation"][np.isin(networks["seed"], seeds)].tolist()}
     for network, epoch in product(names, sorted(epochs)):
         kept = [kept_classifier(networks, network, seed, epoch) for seed in seeds]
         items += [

@@ -9,6 +9,7 @@ from hessian_spectra.ledger.bounds import Bound, Estimate, NothingToMeasure, at_
 from hessian_spectra.ledger.claims import Case, Claims
 from hessian_spectra.studies.pac_bayes.bounds.reading import (
     Reading,
+    Row,
     architecture,
     estimated,
     rows_of,
@@ -96,22 +97,28 @@ def _rows(reading: Reading) -> Iterator[Case]:
         return
     for row in rows_of(reading):
         network = architecture(row)
-        terms = {
-            name: float(np.mean(reading.of(name, network, row.method)))
-            for name in ("divergence", "error", "prior_variance", "test_error")
-        }
         yield {
             "row": row.network,
             "method": row.method,
             "network": network,
             "printed": row.bound,
-            "others": (
-                f"KL {terms['divergence']:.0f} ({row.divergence:g}), error of drawn networks "
-                f"{terms['error']:.4f} ({row.error:g}), half of ln λ "
-                f"{np.log(terms['prior_variance']) / 2:.4f} ({row.half_log_variance:g}), test "
-                f"error {terms['test_error']:.4f} ({row.test_error:g})"
-            ),
+            "others": _terms(reading, network, row),
         }
+
+
+def _terms(reading: Reading, network: str, row: Row) -> str:
+    """The terms of a bound beside those of a row, in words."""
+    names = ("divergence", "error", "prior_variance", "test_error")
+    try:
+        values = [estimated(reading.of(name, network, row.method)).value for name in names]
+    except NothingToMeasure as missing:
+        return str(missing)
+    divergence, error, variance, test_error = values
+    return (
+        f"KL {divergence:.0f} ({row.divergence:g}), error of drawn networks {error:.4f} "
+        f"({row.error:g}), half of ln λ {np.log(variance) / 2:.4f} ({row.half_log_variance:g}), "
+        f"test error {test_error:.4f} ({row.test_error:g})"
+    )
 
 
 def _as_printed(case: Mapping[str, Any]) -> Bound:

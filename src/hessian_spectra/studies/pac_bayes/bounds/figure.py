@@ -59,9 +59,12 @@ def _paths(axes: Axes, reading: Reading, network: str) -> None:
     """How the divergence falls while a posterior is trained."""
     epochs = reading["path_epoch"]
     for method in reading.methods:
-        values = reading.of("path_divergence", network, method).mean(axis=0)
-        axes.plot(epochs, values, color=LOOKS[method]["color"], linewidth=1.2)
-    axes.set_yscale("log")
+        values = reading.of("path_divergence", network, method)
+        values = values[np.isfinite(values).all(axis=1)]
+        if len(values):
+            color = LOOKS[method]["color"]
+            axes.plot(epochs, values.mean(axis=0), color=color, linewidth=1.2)
+            axes.set_yscale("log")
     axes.set_xlabel("epochs of the posterior")
     axes.set_ylabel(r"$\mathrm{KL}(Q \, \| \, P)$")
 
@@ -70,11 +73,13 @@ def _variances(axes: Axes, reading: Reading, network: str) -> None:
     """Variances of the first layer by the curvature in their directions."""
     for method in reading.methods:
         found = reading.of("variances", network, method)[0, 0]
+        if not np.isfinite(found).any():
+            continue
         places = (np.arange(len(found)) + 0.5) / len(found)
         color = LOOKS[method]["color"]
         axes.plot(places, found[:, MIDDLE], color=color, linewidth=1.2)
         axes.fill_between(places, found[:, LOW], found[:, HIGH], color=color, alpha=0.12, lw=0)
-    axes.set_yscale("log")
+        axes.set_yscale("log")
     axes.set_xlabel("directions by descending curvature, share")
     axes.set_ylabel("posterior variance")
 
@@ -100,7 +105,12 @@ def _repeated(reading: Reading) -> Figure:
 
 
 def draw(reading: Reading) -> Figure:
-    """Bounds and errors by method; paths and variances of the first network."""
+    """Bounds and errors by method; paths and variances of the first network.
+
+    Raises:
+        NothingToMeasure: the training of every posterior diverged.
+    """
+    assert reading.failures.size
     if len(reading.networks) == len(reading.methods) == 1:
         return _repeated(reading)
     figure, grid = style.panels(2, 2, height=2.3)

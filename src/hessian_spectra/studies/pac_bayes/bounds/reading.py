@@ -91,7 +91,14 @@ class Reading(StudyArrays):
 
 
 def estimated(values: np.ndarray) -> Estimate:
-    """The mean over seeds with its interval."""
+    """The mean over seeds with its interval; posteriors whose training diverged are left out.
+
+    Raises:
+        NothingToMeasure: none is left.
+    """
+    values = values[np.isfinite(values)]
+    if not values.size:
+        raise NothingToMeasure("no posterior here has that number: their training diverged")
     return Estimate(*map(float, student_mean(values)))
 
 

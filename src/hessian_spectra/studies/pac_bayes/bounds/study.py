@@ -19,8 +19,9 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.networks.base import shared
 from hessian_spectra.networks.classifiers import KeptClassifier, kept_classifier
+from hessian_spectra.networks.tools.divergence import surviving
 from hessian_spectra.networks.tools.result import Networks
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import DIVERGED, Arrays
 from hessian_spectra.studies.layerwise.ensembles import LABELS, ClassifierStudyConfig
 from hessian_spectra.studies.layerwise.gathering import gathered
 from hessian_spectra.training import (
@@ -168,7 +169,11 @@ def measure(
             posterior, others, left, draws=settings.draws, seed=seed + 1
         )
         model.load_state_dict(posterior.model_state())
-        of_curvature = deviations(posterior, model, inputs, classes)
+        try:
+            of_curvature = deviations(posterior, model, inputs, classes)
+        except cv.OperatorError:
+            # So sure of the classes that rounding is all that is left of the curvature.
+            of_curvature = _diverged(posterior, len(inputs))[1]
     else:
         found, of_curvature = _diverged(posterior, len(inputs))
     return {
@@ -295,6 +300,7 @@ def _error(model: nn.Module, inputs: Tensor, labels: Tensor) -> float:
 def _items(config: Config, networks: Arrays) -> list[Item]:
     assert isinstance(networks, Networks)
     settings, last = Settings(**shared(Settings, config)), int(networks["kept"][-1])
+    names, seeds = surviving(networks, "network")
     return [
         {
             "kept": kept_classifier(networks, network, seed, last),
@@ -303,9 +309,9 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
             "labels": dict(zip(LABELS, (network, seed, last), strict=True)),
             "settings": settings,
         }
-        for network in networks["network"].tolist()
+        for network in names
         for method in config.methods
-        for seed in networks["seed"].tolist()
+        for seed in seeds
     ]
 
 
@@ -315,14 +321,16 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
     Returns:
         For A architectures, m methods and S seeds: ``network (A,)``, ``method (m,)``, ``seed (S,)``
         ``epoch ()``, ``classes ()`` and ``random_labels ()``; those of :func:`measure`,
-        ``(A, m, S, ...)``; ``layer (A, L)``, ``path_epoch (k,)``; and of the settings ``delta`` and
-        ``draws_delta``.
+        ``(A, m, S, ...)``; ``layer (A, L)``, ``path_epoch (k,)``; of the settings ``delta`` and
+        ``draws_delta``; and ``diverged (A, m, S)``, which posteriors did, if there are any.
     """
     found = gathered(parts, ("network", "method", "seed"))
     found["layer"] = found["layer"][:, 0, 0]
     found["path_epoch"] = found["path_epoch"][0, 0, 0]
     for name in ("epoch", "classes", "random_labels"):
         found[name] = found[name].flat[:1].reshape(())
+    if (diverged := np.isnan(found["bound"])).any():
+        found[DIVERGED] = diverged
     names = ("delta", "draws_delta")
     return found | {name: np.array(getattr(config, name)) for name in names}
 
