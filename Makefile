@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # Small matrices: one thread is faster than two, and gives the same bytes everywhere.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: repro test test-portable lint types imports docs map readme durations pictures evidence-gpt2 benchmark requirements clean
+.PHONY: repro test test-portable lint types imports docs map readme durations pictures evidence-gpt2 faults benchmark requirements clean
 
 repro: $(VENV)/ready
 	@git rev-parse --git-dir > /dev/null 2>&1 || { dvc config --local core.no_scm true && \
@@ -66,6 +66,10 @@ GPT2 := cracking-fig5 cracking-fig6 cracking-fig23 cracking-fig24 cracking-fig25
 SCALE := paper
 evidence-gpt2: $(VENV)/ready
 	for study in $(GPT2); do python -m pipelines.evidence only=$$study scale=$(SCALE) $(SETTINGS) || exit 1; done
+
+# Runs that are killed, interrupted, doubled and starved, at random moments: half an hour.
+faults: $(VENV)/ready
+	python -m tests.pipelines.faults
 
 benchmark: $(VENV)/ready
 	python -m benchmarks.correctness
