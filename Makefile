@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # Small matrices: one thread is faster than two, and gives the same bytes everywhere.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: repro test test-portable lint types imports docs map readme durations pictures evidence-gpt2 faults benchmark requirements clean
+.PHONY: repro test test-portable lint types imports docs map readme durations pictures evidence-gpt2 faults mutations benchmark requirements clean
 
 repro: $(VENV)/ready
 	@git rev-parse --git-dir > /dev/null 2>&1 || { dvc config --local core.no_scm true && \
@@ -79,6 +79,13 @@ benchmark: $(VENV)/ready
 	python -m benchmarks.full_batch_training
 	python -m benchmarks.bootstrap
 	python -m benchmarks.posterior
+
+# Mistakes planted in copies of the library, and those that the tests next to them do not see:
+# make mutations ROOMS="closed_form studies/scalar" NUMBER=50
+ROOMS := closed_form statistics ledger pac_bayes studies
+NUMBER := 200
+mutations: $(VENV)/ready
+	python -m benchmarks.mutations --rooms $(ROOMS) --number $(NUMBER)
 
 # The environment: exactly the pinned packages, each with its hash.
 $(VENV)/ready: requirements.txt pyproject.toml

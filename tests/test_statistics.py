@@ -46,6 +46,18 @@ def test_a_resample_is_the_sample_with_its_members_repeated():
         np.testing.assert_allclose(found[row], expected, atol=1e-13)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_resample_in_which_one_side_is_constant_has_no_correlation(seed):
+    """Though round-off of the moments may leave it a variance of its own."""
+    target, quantities = sample(points=1, members=6, columns=1, seed=seed)
+    counts = np.array([[1.0, 2.0, 1.0, 0.0, 0.0, 0.0]])
+    one, other = target.copy(), quantities.copy()
+    one[0, :3], other[0, :3] = one[0, 0], other[0, 0]
+    assert np.isnan(correlations(one, quantities, counts)).all()
+    assert np.isnan(correlations(target, other, counts)).all()
+    assert np.isfinite(correlations(target, quantities, counts)).all()
+
+
 def test_large_offsets_lose_no_digits():
     target, quantities = sample()
     expected = correlations(target, quantities, alone(40))

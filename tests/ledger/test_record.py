@@ -32,6 +32,13 @@ def test_a_ledger_is_read_as_it_was_written(tmp_path):
     assert json.loads((tmp_path / "claims.json").read_text())[0]["beside"]["beside"] is None
 
 
+def test_the_ends_of_an_interval_are_the_lower_and_the_upper_one():
+    found = of(entry(interval=[-0.25, 0.5]))
+    assert (found.low, found.high) == (-0.25, 0.5)
+    found = of(entry(interval=None))
+    assert (found.low, found.high) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -103,6 +103,22 @@ def test_alone_each_has_all_of_delta_and_together_its_share(certificate):
     assert paper.at_once > paper.alone > finite.alone
 
 
+def test_each_alternative_has_the_best_prior_of_its_own(certificate):
+    """With few parameters ``2 ln j`` makes the paper's index smaller than that of the least KL."""
+    moments = Moments(
+        squared_distance=0.09,
+        variance_sum=0.2,
+        log_variance_sum=20 * math.log(0.01),
+        parameters=20,
+    )
+    narrow = replace(certificate, moments=moments)
+    paper, finite = pac_bayes.alternatives(narrow)
+    assert paper.prior == narrow.prior
+    assert finite.prior == narrow.of_grid()
+    assert paper.prior.index < finite.prior.index
+    assert paper.prior.kl > finite.prior.kl
+
+
 def test_the_draws_of_several_share_their_delta_too(certificate):
     other = replace(certificate, prior_saw="1000 of the 2000 samples", samples=1000)
     found = pac_bayes.alternatives(certificate, other)

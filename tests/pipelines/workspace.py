@@ -48,23 +48,23 @@ class Workspace:
         }
 
 
-def copy_files(target: Path) -> None:
-    """Copy the files of the repository, and nothing of Git."""
+def copy_files(target: Path, root: Path = ROOT) -> None:
+    """Copy the files of a repository, and nothing of Git."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
+        cwd=root,
         capture_output=True,
         text=True,
         check=True,
     ).stdout
     for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
+        if (root / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target / name)
+            shutil.copy2(root / name, target / name)
 
 
-def copy_repository(target: Path) -> Workspace:
-    copy_files(target)
+def copy_repository(target: Path, root: Path = ROOT) -> Workspace:
+    copy_files(target, root)
     workspace = Workspace(target)
     workspace.run("git", "init", "--quiet")
     workspace.run("git", "add", "--all")
