@@ -125,6 +125,32 @@ def test_a_gradient_that_is_not_finite_is_found():
         cv.hessian(at)
 
 
+DIVERGED = "finite.*; if they were trained, the training has diverged: choose a smaller"
+TORN = {"NaN": torch.nan, "infinity": torch.inf, "overflow": 1e38}
+
+
+@pytest.mark.parametrize("value", TORN.values(), ids=TORN)
+@pytest.mark.parametrize(
+    "build", [cv.hessian, cv.ggn, cv.layerwise, cv.full_output_hessian], ids=lambda f: f.__name__
+)
+def test_a_network_that_diverged_is_told_from_a_loss_without_curvature(build, value):
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 3))
+    for weight in model.parameters():
+        nn.init.constant_(weight, value)
+    data = [(torch.ones(5, 3), torch.tensor([0, 1, 2, 0, 1]))]
+    with pytest.raises((cv.OperatorError, ValueError), match=DIVERGED):
+        build(cv.Problem(model, nn.CrossEntropyLoss(), data))
+
+
+def test_a_softmax_that_is_sure_is_told_as_a_cause():
+    model = nn.Linear(3, 3)
+    nn.init.constant_(model.weight, 0.0)
+    model.bias.data.copy_(torch.tensor([0.0, 1e5, -1e5]))
+    at = cv.Problem(model, nn.CrossEntropyLoss(), [(torch.ones(2, 3), torch.tensor([0, 0]))])
+    with pytest.raises(cv.OperatorError, match=r"sure of a class, .* diverged"):
+        cv.ggn(at)
+
+
 class FunctionalDropout(nn.Linear):
     def forward(self, x):
         return functional.dropout(super().forward(x), 0.5)

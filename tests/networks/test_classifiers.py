@@ -118,11 +118,26 @@ def test_the_arrays_are_those_of_all_networks(trained):
         "parameters": (2,), "epoch_loss": (2, 2, 12), "loss": (2, 2, 2), "accuracy": (2, 2, 2),
         "network": (2,), "seed": (2,), "kept": (2,), "images": (30, 4, 4, 1), "labels": (30,),
         "inputs": (), "largest": (), "held_out": (), "variation": (2,), "random_labels": (),
+        "diverged": (2, 2),
     }  # fmt: skip
+    assert not trained["diverged"].any()
     assert trained["kept"].tolist() == [0, 12]
     assert trained["seed"].tolist() == [3, 4]
     assert trained["parameters"].tolist() == [4 * 17 + 3 * 5, 5 * 17 + 5 * 6 + 3 * 6]
     assert (trained["loss"][..., 1] < trained["loss"][..., 0]).all()
+
+
+def test_what_diverged_is_known(tmp_path):
+    """Without an overflow where the network is saved from it, and with one."""
+    found = train(config(variations=[{"learning_rate": 50.0}, {"learning_rate": 1e30}]), tmp_path)
+    assert np.isfinite(found["loss"][:, 2:4]).all()
+    assert np.isnan(found["loss"][:, 4:, -1]).all()
+    assert found["diverged"].tolist() == [[False, False, True, True, True, True]] * len(NAMES)
+
+
+def test_without_a_folder_the_last_epoch_says_whether_it_diverged():
+    assert not classifiers.train(config(), images())["diverged"].any()
+    assert classifiers.train(config(learning_rate=50.0), images())["diverged"].all()
 
 
 def test_variations_are_trained_as_networks_of_their_own(tmp_path):

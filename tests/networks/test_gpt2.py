@@ -43,7 +43,7 @@ def test_the_arrays_are_those_of_all_trainings(trained):
     )
     expected = {"variant": (2,), "parameters": (2,), "seed": (2,), "step": (3,), "kept": (2,)}
     expected |= {"train_step": (12,), "train_loss": (2, 2, 12), "tokens_seen": ()}
-    expected |= {"mass": (2, 2, 3, 1, 2), "measured_tokens": (2, 2, 7)}
+    expected |= {"mass": (2, 2, 3, 1, 2), "measured_tokens": (2, 2, 7), "diverged": (2, 2)}
     assert shapes == expected | measured
     assert trained["seed"].tolist() == [3, 4]
     assert int(trained["tokens_seen"]) == 12 * 4 * 6

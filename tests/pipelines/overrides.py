@@ -22,10 +22,11 @@ from matplotlib.text import Text
 from omegaconf import DictConfig, OmegaConf
 
 from hessian_spectra import fan_out
+from hessian_spectra.ledger import evaluation
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.ledger.claims import Entry, Study
 from hessian_spectra.networks.tools.divergence import noted
-from hessian_spectra.results import SIDES, digest
+from hessian_spectra.results import SIDES, digest, write_arrays
 from hessian_spectra.validation import require
 from pipelines import schema
 from pipelines.figures import painted
@@ -337,6 +338,25 @@ class Sampler:
             expected = str(error).partition("expected ")[2].rpartition(", got")[0]
             return re.split(r", | or ", expected.rpartition(" of ")[2])
         return []
+
+    def said(self, study: str, settings: Sequence[str]) -> tuple[str, list[str]]:
+        """The caption of the figure, and what the ledger says beside each statement."""
+        name, override = study, Override(study, tuple(settings))
+        entries = self._entries(override)
+        sides = self._sides(entries, self._module(entries, "study"))
+        for side, arrays in sides.items():
+            write_arrays(Path(self._folder.name) / "sides" / f"{side}.npz", arrays)
+        claims, config = self._module(entries, "claims").claims, entries["studies"][1]
+        run = evaluation.Measured(
+            claims=claims,
+            study=Study(name, dataclasses.asdict(config)),
+            folder=Path(self._folder.name) / "sides",
+            scale="demo",
+        )
+        reading = claims.reading.read(run.folder)
+        _, caption = painted(self._module(entries, "figure"), reading)
+        records = (evaluation.measure(entry, run) for entry in evaluation.collect(run))
+        return caption, [record.explanation for record in records]
 
     def run(self, study: str, settings: Sequence[str]) -> list[str]:
         """What is wrong with a study's way from training to the ledger under some overrides.

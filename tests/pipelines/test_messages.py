@@ -12,6 +12,7 @@ import torch
 import yaml
 from omegaconf import OmegaConf
 
+from hessian_spectra import curvature as cv
 from hessian_spectra.studies.scalar.data_scale import study as data_scale
 from hessian_spectra.studies.scalar.outlier_pair import study as outlier_pair
 from pipelines import configure, figures, inputs, messages, prepare, schema, side, stage, train
@@ -284,6 +285,20 @@ def test_too_little_memory_is_one_line(raised, line):
         raised()
     assert messages.is_mendable(caught.value)
     assert re.match(line, messages.one_line(caught.value))
+
+
+def test_a_network_without_curvature_is_one_line(fail):
+    model = torch.nn.Linear(2, 2)
+    torch.nn.init.constant_(model.weight, 1e38)
+    data = [(torch.ones(3, 2), torch.tensor([0, 1, 1]))]
+
+    def work(context):
+        cv.hessian(cv.Problem(model, torch.nn.CrossEntropyLoss(), data))
+
+    assert fail(work, "") == (
+        "error: the gradient of the loss is not finite at these parameters; if they were trained, "
+        "the training has diverged: choose a smaller learning rate"
+    )
 
 
 def test_an_error_of_ours_keeps_its_traceback(monkeypatch, tmp_path):

@@ -28,6 +28,40 @@ NAMED = [
     Override("cracking-fig4", ("studies.cracking-fig4.sizes=[1]",)),
     Override("cracking-fig12", ("studies.cracking-fig12.sizes=[4]",)),
 ]
+# Learning rates at which trainings diverge, of each kind of networks and of what trains for itself.
+RATES = {
+    "cracking-d33": "networks.two-layer-linear.learning_rates.mup",
+    "cracking-fig4": "networks.two-layer-linear.large_learning_rates.sp",
+    "cracking-fig16": "networks.two-layer-relu.large_learning_rates.sp",
+    "low-dimension": "networks.deep-linear.learning_rates.sp",
+    "cracking-fig5": "networks.gpt2.learning_rate",
+    "cracking-fig6": "networks.gpt2.learning_rate",
+    "gauss-newton-parts": "networks.gpt2.learning_rate",
+    "dissecting-fig2": "networks.digit-classifiers.learning_rate",
+    "dissecting-fig3": "networks.random-label-classifiers.learning_rate",
+    "dissecting-fig4": "networks.digit-classifiers.learning_rate",
+    "dissecting-fig5": "networks.digit-classifiers.learning_rate",
+    "dissecting-fig6-varied": "networks.varied-classifiers.learning_rate",
+    "dissecting-fig11": "networks.photograph-classifiers.learning_rate",
+    "dissecting-fig29": "networks.digit-classifiers.learning_rate",
+    "dissecting-fig31": "networks.ten-class-classifiers.learning_rate",
+    "dissecting-table8": "networks.digit-classifiers.learning_rate",
+    "dissecting-table10": "networks.two-class-classifiers.learning_rate",
+    "pac-bayes-bases": "studies.pac-bayes-bases.learning_rate",
+    "pac-bayes-coverage": "studies.pac-bayes-coverage.learning_rate",
+    "closed2024-fig3": "studies.closed2024-fig3.learning_rate",
+    "cracking-fig27": "studies.cracking-fig27.learning_rate",
+    "diabetes-multi-input": "studies.diabetes-multi-input.learning_rate",
+    "gd-subspace": "studies.gd-subspace.learning_rate",
+    "learning-phases": "studies.learning-phases.head_rate",
+    "data-courses": "studies.data-courses.learning_rate",
+    "data-fig1c": "studies.data-fig1c.learning_rate",
+    "data-fig3": "studies.data-fig3.learning_rate",
+    "data-fig4": "studies.data-fig4.learning_rate",
+}
+DIVERGING = [
+    Override(study, (f"{key}={rate}",)) for study, key in RATES.items() for rate in (50, 100)
+]
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +94,46 @@ def test_a_sampled_setting_reaches_the_ledger(sampler, kind):
 def test_a_setting_that_users_tried_reaches_the_ledger(sampler, override):
     found = sampler.run(*override)  # and is not refused
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("override", DIVERGING, ids=lambda override: override.settings[0])
+def test_a_rate_at_which_training_diverges_reaches_the_ledger(sampler, override):
+    found = sampler.run(*override)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("study", "setting", "count"),
+    [
+        ("dissecting-fig2", "networks.digit-classifiers.learning_rate=50", 6),
+        ("dissecting-fig5", "networks.digit-classifiers.learning_rate=50", 6),
+        ("cracking-fig5", "networks.gpt2.learning_rate=50", 6),
+        ("cracking-fig6", "networks.gpt2.learning_rate=50", 6),
+        ("dissecting-fig31", "networks.ten-class-classifiers.learning_rate=50", 6),
+    ],
+)
+def test_where_all_diverged_figure_and_ledger_say_so(sampler, study, setting, count):
+    caption, explanations = sampler.said(study, [setting])
+    words = f"nothing is left: all {count} trainings diverged; choose a smaller learning rate"
+    assert caption == f"{words}."
+    assert explanations == [words]
+
+
+@pytest.mark.parametrize(
+    ("study", "setting", "count"),
+    [
+        # One of three groups of networks has a rate and a momentum of its own.
+        ("dissecting-fig6-varied", "networks.varied-classifiers.learning_rate=50", 12),
+        ("dissecting-fig4", "networks.digit-classifiers.learning_rate=1", 1),
+        ("dissecting-fig31", "studies.dissecting-fig31.learning_rate=1", 6),
+    ],
+)
+def test_where_some_diverged_figure_and_ledger_say_how_many(sampler, study, setting, count):
+    caption, explanations = sampler.said(study, [setting])
+    words = "1 training diverged and is" if count == 1 else f"{count} trainings diverged and are"
+    assert caption.endswith(f" {words} left out.")
+    measured = [text for text in explanations if text.endswith(f"{words} left out.")]
+    assert len(measured) > len(explanations) / 2
 
 
 def composed(*overrides):

@@ -31,11 +31,8 @@ class SymmetricOperator(Protocol):
         """The product with a vector ``(p,)`` or a matrix ``(p, k)``."""
 
 
-# What numbers that are not finite say, of the loss or its gradient at some parameters.
-DIVERGED = (
-    "not finite at these parameters; if they were trained, the training has diverged: choose a "
-    "smaller learning rate"
-)
+# What parameters say that are not finite, or whose loss or gradient is not.
+DIVERGED = "if they were trained, the training has diverged: choose a smaller learning rate"
 
 
 class OperatorError(RuntimeError):

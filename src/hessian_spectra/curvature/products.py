@@ -234,7 +234,7 @@ def output_gradient(loss: Tensor, outputs: Tensor | None, parameters: Sequence[T
     if not outputs.requires_grad:
         raise OperatorError("Gauss-Newton matrix: the outputs do not depend on the parameters")
     if not bool(torch.isfinite(loss)):
-        raise OperatorError(f"Gauss-Newton matrix: the loss is {DIVERGED}")
+        raise OperatorError(f"Gauss-Newton matrix: the loss is not finite; {DIVERGED}")
     own = {id(parameter) for parameter in parameters}
     if any(id(leaf) in own for leaf in leaves(loss, behind=outputs)):
         raise OperatorError(

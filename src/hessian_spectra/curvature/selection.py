@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
+from hessian_spectra.curvature.interface import DIVERGED
+
 # Names or patterns, a module (or several) of the model, or a choice by name and parameter.
 Selection = str | nn.Module | Callable[[str, nn.Parameter], bool] | Iterable[Any]
 
@@ -120,4 +122,5 @@ def require_parameter(name: str, parameter: Tensor, first: Tensor) -> None:
             f"{name!r} of {parameter.dtype} on {parameter.device}"
         )
     if not torch.isfinite(parameter).all():
-        raise ValueError(f"parameters: expected finite numbers, got NaN or infinity in {name!r}")
+        got = f"NaN or infinity in {name!r}; {DIVERGED}"
+        raise ValueError(f"parameters: expected finite numbers, got {got}")

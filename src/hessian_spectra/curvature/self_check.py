@@ -51,6 +51,7 @@ _AUTOCAST = _Tolerances(repeat=1e-4, symmetry=5e-2, difference=5e-2)
 # smaller steps follow for the case that one does, and large ones for a model that rounds to a
 # shorter type inside.
 _STEPS = (1e-7, 1e-8, 1e-9, 1e-5, 1e-3)
+_ENDLESS = "the gradient of the loss is not finite at these parameters"
 # Where a model runs in float32 only, differences are a coarse check.
 _COARSE_STEPS = (3e-3, 1e-2, 1e-3)
 _COARSE_TOLERANCE = 5e-2
@@ -66,7 +67,7 @@ def check_repeatable(problem: Problem) -> None:
     with undisturbed(problem.device):
         gradient, again = problem.gradient(network), problem.gradient(network)
     if not all_finite(gradient):
-        raise OperatorError(f"the gradient of the loss is {DIVERGED}")
+        raise OperatorError(f"{_ENDLESS}; {DIVERGED}")
     length = float(flatten(network.parameters).detach().norm())
     # At a minimum the gradient is rounding; what cancels there is as large as the loss over θ.
     size = float(gradient.norm()) + abs(problem.value(network)) / (length or 1.0)
@@ -160,7 +161,7 @@ def _check(
     length = float(flatten(own.parameters).detach().norm()) or 1.0
     del own
     if not all_finite(gradient):
-        raise OperatorError(f"{name}: the gradient of the loss is {DIVERGED}")
+        raise OperatorError(f"{name}: {_ENDLESS}; {DIVERGED}")
     if not all(map(all_finite, products)):
         raise OperatorError(f"{name}: a product with a random vector is not finite")
     asymmetry = _asymmetry(directions, products)

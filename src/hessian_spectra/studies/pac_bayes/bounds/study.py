@@ -6,6 +6,7 @@ posterior's covariance is diagonal, and when these are found.
 """
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -268,7 +269,10 @@ def deviations(
         parts = np.array_split(variances[order], PARTS)
         rows.append([np.quantile(part, QUANTILES) if len(part) else np.full(3, np.nan)
                      for part in parts])  # fmt: skip
-        correlations.append(stats.spearmanr(variances, curvature).statistic)
+        with warnings.catch_warnings():
+            # Of a curvature that is zero, behind units that are all silent, there is none: NaN.
+            warnings.simplefilter("ignore", stats.ConstantInputWarning)
+            correlations.append(stats.spearmanr(variances, curvature).statistic)
     return {
         "layer": np.array(posterior.names),
         "variances": np.array(rows),
