@@ -125,7 +125,6 @@ def test_where_all_diverged_figure_and_ledger_say_so(sampler, study, setting, co
         # One of three groups of networks has a rate and a momentum of its own.
         ("dissecting-fig6-varied", "networks.varied-classifiers.learning_rate=50", 12),
         ("dissecting-fig4", "networks.digit-classifiers.learning_rate=1", 1),
-        ("dissecting-fig31", "studies.dissecting-fig31.learning_rate=1", 6),
     ],
 )
 def test_where_some_diverged_figure_and_ledger_say_how_many(sampler, study, setting, count):
@@ -134,6 +133,19 @@ def test_where_some_diverged_figure_and_ledger_say_how_many(sampler, study, sett
     assert caption.endswith(f" {words} left out.")
     measured = [text for text in explanations if text.endswith(f"{words} left out.")]
     assert len(measured) > len(explanations) / 2
+
+
+def test_where_every_posterior_diverged_figure_and_ledger_say_so(sampler):
+    setting = "studies.dissecting-fig31.learning_rate=50"
+    caption, explanations = sampler.said("dissecting-fig31", [setting])
+    assert caption == "the training of every posterior diverged."
+    assert len(explanations) > 1
+    assert all("diverged" in text for text in explanations)
+
+
+def test_a_posterior_that_is_sure_of_its_classes_reaches_the_ledger(sampler):
+    found = sampler.run("dissecting-fig31", ["studies.dissecting-fig31.learning_rate=1.5"])
+    assert not found, "\n".join(found)
 
 
 def composed(*overrides):

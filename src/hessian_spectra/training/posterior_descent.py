@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hessian_spectra import curvature as cv
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.training.classification import Order, Passes
@@ -213,8 +214,13 @@ class _Bases(Observer):
         epoch = step // self._plan.updates
         if epoch in self._refreshes and self._plan.basis != STANDARD:
             self._model.load_state_dict(self._posterior.model_state())
-            found = layer_bases(self._model, self._inputs, self._labels, self._plan.basis)
-            self._use(found)
+            try:
+                found = layer_bases(self._model, self._inputs, self._labels, self._plan.basis)
+                self._use(found)
+            except (cv.OperatorError, torch.linalg.LinAlgError, ValueError):
+                # A mean that diverged on the way has no curvature, and keeps its bases to the end.
+                if epoch == 0:
+                    raise
         self._terms[epoch] = self._plan.terms(self._posterior)
 
     def _use(self, bases: Any) -> None:

@@ -132,8 +132,8 @@ def law_of_imbalance(reading: Reading, labels: str, treated: str, **_: str) -> f
     Statistic: largest relative deviation at any recorded epoch of all networks
     """
     run = f"{labels}-{treated}"
-    found, law = reading.kept(run), reading.predicted(run)
-    return worst(np.ravel(np.abs(found / law - 1)[reading.clean(run)]))
+    found, law = (kept[reading.clean(run)] for kept in (reading.kept(run), reading.predicted(run)))
+    return worst(np.ravel(np.abs(found / law - 1)))
 
 
 @courses.trend(

@@ -17,14 +17,16 @@ TREATED = {
     "edge": ("edge of stability", style.ORANGE, "-"),
 }
 LAW: dict[str, Any] = {"color": style.GREY, "linestyle": ":", "linewidth": 1.4}
-# Shares of the loss and of imbalance below this are drawn at it.
-FOOT = 1e-6
+# Shares of the loss and of imbalance below the first or above the second are drawn at it.
+FOOT, HEAD = 1e-6, 1e12
 
 
 def _band(axes: Axes, reading: Reading, values: np.ndarray, **look: Any) -> None:
     """The range of the replicates as a band, and their median."""
-    epoch = np.maximum(reading["epoch"], 0.5)
-    low, middle, high = np.nanquantile(np.maximum(values, FOOT), [0, 0.5, 1], axis=0)
+    # After all of them diverged there is nothing to draw.
+    there = ~np.isnan(values).all(axis=0)
+    epoch, values = np.maximum(reading["epoch"], 0.5)[there], values[:, there]
+    low, middle, high = np.nanquantile(np.clip(values, FOOT, HEAD), [0, 0.5, 1], axis=0)
     axes.fill_between(epoch, low, high, color=look["color"], alpha=0.2, linewidth=0)
     axes.plot(epoch, middle, **look)
 

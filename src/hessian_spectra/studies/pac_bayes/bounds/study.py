@@ -172,7 +172,7 @@ def measure(
         model.load_state_dict(posterior.model_state())
         try:
             of_curvature = deviations(posterior, model, inputs, classes)
-        except cv.OperatorError:
+        except (cv.OperatorError, torch.linalg.LinAlgError):
             # So sure of the classes that rounding is all that is left of the curvature.
             of_curvature = _diverged(posterior, len(inputs))[1]
     else:
