@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra import models
+from hessian_spectra.closed_form.recognition.objective import Objective
 from hessian_spectra.spectrum import Spectrum
 
 from .deep_networks import normal
@@ -87,6 +88,22 @@ def test_a_float32_network_is_taken_as_it_is(family):
     assert found.eigenvalues.dtype == torch.float64
     if not loose:
         check(found, single.hessian())
+
+
+@pytest.mark.parametrize(
+    ("of_data", "of_weights", "tolerance"),
+    [
+        (torch.float64, torch.float64, 1e-8),
+        (torch.float32, torch.float64, 1e-4),
+        (torch.float64, torch.float32, 1e-4),
+        (torch.float32, torch.float32, 1e-4),
+    ],
+)
+def test_assumptions_have_room_for_what_came_in_single_precision(of_data, of_weights, tolerance):
+    made = example("sequential_linear")
+    data = made.x.to(of_data), made.y.to(of_data)
+    found = Objective(made.model.to(of_weights), data, nn.MSELoss())
+    assert found.tolerance == tolerance
 
 
 def test_method_names_the_theorem_and_the_factor():

@@ -16,6 +16,7 @@ from hessian_spectra.ledger.evaluation import (
     broken,
     collect,
     evaluate,
+    measure,
     not_run,
     rounded,
     verdict,
@@ -483,6 +484,13 @@ class TestCollect:
         assert entry.problems() == []
         assert entry.measure is None
         assert entry.explanation == "It takes a year."
+
+    def test_what_was_not_run_is_compared_with_nothing(self, left):
+        (entry,) = not_run()
+        record = measure(entry, None)
+        assert record.verdict == "not run at this scale"
+        assert (record.expected, record.measured, record.interval) == (None, None, None)
+        assert (record.relation, record.tolerance, record.reason) == ("<=", 0.0, "")
 
     def test_what_no_study_measures_is_told_in_full(self):
         assert [problem for entry in not_run() for problem in entry.problems()] == []

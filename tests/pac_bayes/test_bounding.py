@@ -159,6 +159,7 @@ def test_bad_samples_are_refused(case):
         ((x, y.float()), "^labels: expected integers"),
         ((x, y + 1), "^labels: expected 0 to 1, got 2$"),
         ((x[:5], y), r"^data: expected inputs \(n, ...\) and labels \(n,\), got"),
+        ((x[:0], y[:0]), r"^data: expected inputs \(n, ...\) and labels \(n,\), got \(\(0, 5\), "),
         ((x[:, :3], y), "^data: expected inputs that the model takes, got: .*mat1 and mat2"),
         ((x * math.nan, y), "^inputs: expected finite numbers"),
     ):

@@ -6,6 +6,7 @@ from claims_contract import Planted, changed, contract
 from paired_arrays import CASES, flattened, four_relu_layers, sides
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.ledger.claims import Study
 from hessian_spectra.studies.correlations.paired_eigenvalues import claims as functions
 from hessian_spectra.studies.correlations.paired_eigenvalues.claims import claims
 from hessian_spectra.studies.correlations.paired_eigenvalues.reading import (
@@ -273,3 +274,12 @@ def test_two_layers_alone_have_a_pair_by_the_theorem():
     for number, found in ((12, sides(activation="relu", sizes=[2, 5])), (11, four_linear_layers())):
         for name in ("pair", "second_distance"):
             assert list(about(number, found, []).entries(claims, name, found)) == []
+
+
+@pytest.mark.parametrize(
+    ("figure", "place"),
+    [("Figure 3", "section 4.1, {artifact}"), ("Figure 10", "appendix D.3.2, {artifact}")],
+)
+def test_the_first_figure_is_in_the_paper_and_the_others_in_its_appendix(figure, place):
+    study = Study("named", {"artifact": figure})
+    assert {claim.place(study) for claim in claims.all if callable(claim.place)} == {place}

@@ -10,7 +10,7 @@ from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.correlations.sharpness_bounds import claims as functions
 from hessian_spectra.studies.correlations.sharpness_bounds import study
 from hessian_spectra.studies.correlations.sharpness_bounds.claims import claims
-from hessian_spectra.studies.correlations.sharpness_bounds.reading import Reading
+from hessian_spectra.studies.correlations.sharpness_bounds.reading import MEDIAN_ERROR, Reading
 
 PARAMETRISATIONS = ("sp", "mup", "ntp")
 
@@ -120,3 +120,10 @@ def test_what_a_configuration_leaves_out_is_named():
     ):
         with pytest.raises(NothingToMeasure, match=r"has no network whose ratio is finite$"):
             measure()
+
+
+def test_the_error_of_a_median_is_that_of_normal_samples():
+    """1/(2 f(0)) over the root of their number, for quartiles as far apart as the normal ones."""
+    normal = scipy.stats.norm
+    expected = 1 / (2 * normal.pdf(0)) / (normal.ppf(0.75) - normal.ppf(0.25))
+    assert pytest.approx(expected, rel=1e-6) == MEDIAN_ERROR

@@ -94,6 +94,19 @@ def test_sharpness_is_that_of_the_dense_hessian(data, sides):
         assert found == pytest.approx(float(torch.linalg.eigvalsh(dense)[-1]), rel=1e-6)
 
 
+@pytest.mark.parametrize("name", ["one-whitened", "uniform-raw"])
+def test_moments_are_those_of_the_samples(data, name):
+    """One-hot labels, whose mean square is 1; what no linear map removes included."""
+    run = next(study.courses(config(), data))[study.RUNS.index(name)]
+    assert run.problem.floor > 1e-4
+    found = study._moments(run.problem)
+    inputs, targets = run.problem.samples()
+    count = len(inputs)
+    torch.testing.assert_close(found.sxx, inputs.mT @ inputs / count)
+    torch.testing.assert_close(found.syx, targets.mT @ inputs / count)
+    assert float(found.syy) == pytest.approx(1.0, rel=1e-12)
+
+
 def test_imbalance_follows_the_law_of_gradient_flow(data):
     slow = config(learning_rate=1e-3, epochs=300, weight_decay=0.5)
     reading = Reading(
