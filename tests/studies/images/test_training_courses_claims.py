@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from claims_contract import Planted, changed, contract
 
-from hessian_spectra.studies.images.training_courses.claims import claims
+from hessian_spectra.studies.images.training_courses.claims import claims, easier
 from hessian_spectra.studies.images.training_courses.reading import MEASURED, Reading
 
 RUNS = [
@@ -90,6 +90,11 @@ def test_never_is_later_than_any_epoch():
     assert np.isinf(reading.epochs_until("half", "one-whitened")).all()
     first, second = (reading.epochs_until("half", f"{x}-raw") for x in ("one", "uniform"))
     assert reading.share(first < second, "one-raw", "uniform-raw").value == 0
+
+
+def test_as_many_epochs_are_not_fewer():
+    as_many = of_one(planted_runs(), "half", 2.0)
+    assert easier(Reading(as_many), "half", "raw").value == 0
 
 
 def test_replicates_that_diverge_are_left_out():
