@@ -14,6 +14,7 @@ from hessian_spectra.statistics import (
     rank_correlation,
     resample_counts,
     student_interval,
+    student_mean,
 )
 
 
@@ -257,3 +258,14 @@ def test_the_skewness_of_a_mean():
 def test_a_level_is_a_share(level):
     with pytest.raises(ValueError, match=r"level: expected a share in \(0, 1\)"):
         student_interval(0.0, 1.0, 9, 0.0, level)
+
+
+@pytest.mark.parametrize("count", [2, 3, 12])
+@pytest.mark.parametrize("level", [0.9, 0.99])
+def test_the_mean_has_students_interval_as_scipy_has_it(count, level):
+    samples = np.random.default_rng(count).normal(size=(count, 3)) + 5
+    mean, low, high = student_mean(samples, level=level)
+    error = scipy.stats.sem(samples, axis=0)
+    expected = scipy.stats.t.interval(level, count - 1, loc=samples.mean(axis=0), scale=error)
+    np.testing.assert_allclose(mean, samples.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose([low, high], expected, rtol=1e-10)

@@ -130,6 +130,20 @@ def test_what_is_settled_never_comes_back():
     assert heads._settled(bad).tolist() == [1, 2, -1]
 
 
+def test_targets_of_heads_have_both_signs_and_sizes_in_the_range(monkeypatch):
+    seen = []
+    monkeypatch.setattr(study, "train_heads", lambda *given: seen.append(given) or {})
+    settings = config(head_draws=200)
+    study.heads(settings, 2.0)
+    low, high = settings.solution
+    for _, second_moment, moment, *_ in seen:
+        assert second_moment == 2.0
+        size = np.abs(moment) / second_moment
+        assert low <= size.min() < size.max() <= high
+        assert 0.4 < (moment > 0).mean() < 0.6
+    assert len(seen) == len(settings.head_scales)
+
+
 def test_heads_that_never_learn_are_left_out():
     found = Reading(both(head_steps=1))
     with pytest.raises(NothingToMeasure, match="no network learns"):
