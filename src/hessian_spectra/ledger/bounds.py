@@ -5,6 +5,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
+import numpy as np
+
+from hessian_spectra.statistics import student_mean
+
 Kind = Literal["identity", "value", "trend", "correlation"]
 Relation = Literal["<=", ">=", "="]
 Verdict = Literal["reproduced", "corrected", "differs", "undecided", "not run at this scale"]
@@ -47,6 +51,16 @@ def wilson(share: float, number: int, deviations: float) -> Estimate:
     variance = share * (1 - share) / number + (deviations / (2 * number)) ** 2
     half = deviations * math.sqrt(variance) / scale
     return Estimate(share, max(centre - half, 0.0), min(centre + half, 1.0))
+
+
+def mean_of(replicates: Any) -> Estimate:
+    """The mean of replicates ``(S,)``, as of seeds, with Student's 95 % interval.
+
+    Example:
+        >>> mean_of([0.0, 1.0, 2.0]).value
+        1.0
+    """
+    return Estimate(*map(float, student_mean(np.asarray(replicates, dtype=np.float64))))
 
 
 def share_of(holds: Collection[Any]) -> Estimate:

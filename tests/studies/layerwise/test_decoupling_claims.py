@@ -10,11 +10,11 @@ from claims_contract import Planted, contract
 from decoupling_arrays import LAYERS, TABLES, sides
 from matplotlib.text import Text
 
-from hessian_spectra.ledger.bounds import NothingToMeasure
+from hessian_spectra.ledger.bounds import NothingToMeasure, mean_of
 from hessian_spectra.studies.layerwise.decoupling import architectures
 from hessian_spectra.studies.layerwise.decoupling.claims import claims
 from hessian_spectra.studies.layerwise.decoupling.figure import caption, draw
-from hessian_spectra.studies.layerwise.decoupling.reading import Reading, estimated
+from hessian_spectra.studies.layerwise.decoupling.reading import Reading
 from hessian_spectra.studies.layerwise.decoupling.tables import printed_rows, rows_of
 
 # The other side of every bound.
@@ -147,7 +147,7 @@ def test_errors_are_of_the_worst_layer_of_each_seed():
     missed = reading["missed"][0, :, -1, :3].mean(axis=-1)
     squares = reading["squares"][0, :, -1, :3].mean(axis=-1)
     np.testing.assert_allclose(reading.frobenius("F-200^2"), np.sqrt(missed / squares))
-    found = estimated(reading.of("spectral", "F-200^2").max(axis=1))
+    found = mean_of(reading.of("spectral", "F-200^2").max(axis=1))
     assert found.value == pytest.approx(reading["spectral"][0, :, :3].max(axis=1).mean())
 
 

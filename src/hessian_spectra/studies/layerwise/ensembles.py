@@ -1,7 +1,7 @@
 """What studies of trained classifiers share: their networks, each an item, and top eigenpairs."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
@@ -45,6 +45,16 @@ def chosen_networks(config: Any, networks: Any) -> list[str]:
     expected = f"some of {config.ensemble}'s, {', '.join(names)}"
     require({*config.networks} <= {*names}, "networks", expected, list(config.networks))
     return list(config.networks) or names
+
+
+def network_of(layer: str) -> str:
+    """The architecture of a layer that is called as in ``fc1:LeNet5``."""
+    return layer.partition(":")[2]
+
+
+def layers_of(layers: Sequence[str], networks: Collection[str]) -> list[str]:
+    """Those of some layers whose networks are there: networks that diverged are not."""
+    return [name for name in layers if network_of(name) in networks]
 
 
 def require_residual(config: Any) -> None:

@@ -4,9 +4,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, share_of
+from hessian_spectra.ledger.bounds import Estimate, mean_of, share_of
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.statistics import student_mean
 
 # A smaller part of its first value is a convergence that one can see along a single draw.
 FALLEN = 0.1
@@ -45,7 +44,7 @@ class Reading(StudyArrays):
         """
         centred = np.log(self.dimensions) - np.log(self.dimensions).mean()
         slopes = centred @ np.log(self.of(name, initialisation)) / (centred @ centred)
-        return Estimate(*(float(end) for end in student_mean(slopes)))
+        return mean_of(slopes)
 
     def share_fallen(self, initialisation: str) -> Estimate:
         """The share of draws whose distance falls to ``FALLEN`` of the first or less."""

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, mean_of
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.statistics import student_mean
 
 # The maximal-update parametrisation with the variance that is printed.
 PRINTED = "mup_printed"
@@ -39,7 +38,7 @@ class Reading(StudyArrays):
             raise NothingToMeasure("a single width has no exponent")
         centred = width - width.mean()
         slopes = centred @ np.log(self.size(scale, activation, depth)) / (centred @ centred)
-        return Estimate(*(float(end) for end in student_mean(slopes)))
+        return mean_of(slopes)
 
     def largest_exponent(self, scale: str, activation: str) -> Estimate:
         """The largest one over the depths."""

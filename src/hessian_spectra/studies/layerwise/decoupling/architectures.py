@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import permutations
+from itertools import permutations, product
 
 from hessian_spectra.ledger.claims import Case
 from hessian_spectra.studies.layerwise.decoupling.reading import NORMALISED, Reading
@@ -31,24 +31,22 @@ def pairs(reading: Reading) -> list[Case]:
     return [{"network": name} for name in names if name in reading.plain]
 
 
-def matrices(random: bool) -> Callable[[Reading], list[Case]]:
-    """The two matrices of each architecture, if the labels are random, or if they are true.
+def matrices(random: bool) -> Callable[[Reading], Iterator[Case]]:
+    """The two matrices of each architecture, if the labels are random, or if they are true."""
 
-    A run that was recorded before it was kept which they are has those of its artifact.
-    """
-
-    def cases(reading: Reading) -> list[Case]:
-        fits = "random_labels" not in reading or bool(reading["random_labels"]) == random
-        names = reading.plain if fits else []
-        return [{"network": one, "matrix": name} for one in names for name in ("output", "hessian")]
+    def cases(reading: Reading) -> Iterator[Case]:
+        # Runs that were recorded before that was kept have the labels of their artifact.
+        if "random_labels" not in reading or reading["random_labels"].any() == random:
+            for network, matrix in product(reading.plain, ("output", "hessian")):
+                yield {"network": network, "matrix": matrix}
 
     return cases
 
 
 def others(reading: Reading) -> list[Case]:
     """What may be nearer to the Hessian: the best product, and EKFAC's eigenvalues."""
-    names = ("nearest", "corrected")
-    return [{"network": name, "other": other} for name in reading.networks for other in names]
+    each = product(reading.networks, ("nearest", "corrected"))
+    return [{"network": name, "other": other} for name, other in each]
 
 
 def sizes(reading: Reading) -> Iterator[Case]:

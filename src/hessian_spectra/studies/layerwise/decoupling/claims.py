@@ -1,9 +1,9 @@
 """What wu2022dissecting says of layer-wise Hessians and the decoupling conjecture."""
 
-from hessian_spectra.ledger.bounds import Estimate, at_least, at_most
+from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, mean_of
 from hessian_spectra.ledger.claims import Claims
 from hessian_spectra.studies.layerwise.decoupling import architectures
-from hessian_spectra.studies.layerwise.decoupling.reading import NORMALISED, Reading, estimated
+from hessian_spectra.studies.layerwise.decoupling.reading import NORMALISED, Reading
 from hessian_spectra.studies.layerwise.decoupling.tables import QUANTITIES, cases, printed_range
 from hessian_spectra.studies.layerwise.decoupling.texts import OPEN, SMALL
 
@@ -31,7 +31,7 @@ def conjecture(reading: Reading, network: str) -> Estimate:
     (statistic: norm of the difference over that of the Hessian, both spectral, in the layer where
     it is largest, mean over {seeds} seeds; interval: Student's t).
     """
-    return estimated(reading.of("spectral", network).max(axis=1))
+    return mean_of(reading.of("spectral", network).max(axis=1))
 
 
 @claims.trend(
@@ -46,7 +46,7 @@ def error_by_size(reading: Reading, larger: str, smaller: str, what: str) -> Est
     former's less the latter's; mean over {seeds} seeds; interval: Student's t).
     """
     worst = [reading.of("spectral", name).max(axis=1) for name in (larger, smaller)]
-    return estimated(worst[0] - worst[1])
+    return mean_of(worst[0] - worst[1])
 
 
 @claims.trend(
@@ -60,7 +60,7 @@ def error_before_training(reading: Reading, network: str) -> Estimate:
     latter's; mean over {seeds} seeds; interval: Student's t).
     """
     before, after = (reading.frobenius(network, epoch=epoch) for epoch in (0, -1))
-    return estimated((before - after).mean(axis=1))
+    return mean_of((before - after).mean(axis=1))
 
 
 @true_labels.value("section 5.1, Figure 2", at_most(0.25, OPEN), each=architectures.PLAIN)
@@ -78,7 +78,7 @@ def top_space(reading: Reading, network: str) -> Estimate:
     spaces of as many eigenvectors as there are classes, less one, in the layer where it is
     smallest, mean over {seeds} seeds; interval: Student's t).
     """
-    return estimated(reading.top_overlap(network).min(axis=1))
+    return mean_of(reading.top_overlap(network).min(axis=1))
 
 
 @true_labels.value(
@@ -92,7 +92,7 @@ def top_space_is_no_chance(reading: Reading, network: str) -> Estimate:
     classes, less one, over that of random spaces, in the layer where it is smallest, mean over
     {seeds} seeds; interval: Student's t).
     """
-    return estimated((reading.top_overlap(network) / reading.chance(network)).min(axis=1))
+    return mean_of((reading.top_overlap(network) / reading.chance(network)).min(axis=1))
 
 
 @true_labels.value("appendix G.4, Figure 28", at_least(0.0, "a sign"), each=architectures.pairs)
@@ -102,7 +102,7 @@ def worse_with_normalisation(reading: Reading, network: str) -> Estimate:
     over layers, without less with it; mean over {seeds} seeds; interval: Student's t).
     """
     without, with_ = (reading.top_overlap(name) for name in (network, network + NORMALISED))
-    return estimated(without.mean(axis=1) - with_.mean(axis=1))
+    return mean_of(without.mean(axis=1) - with_.mean(axis=1))
 
 
 @claims.value("section 5.2", at_most(0.25, OPEN), each=architectures.PLAIN)
@@ -174,7 +174,7 @@ def along_the_mean(reading: Reading, network: str) -> Estimate:
     correspondence with it, mean over as many as there are classes, less one, in the layer where it
     is smallest, mean over {seeds} seeds; interval: Student's t).
     """
-    return estimated(reading.top("along_first", network).mean(axis=-1).min(axis=1))
+    return mean_of(reading.top("along_first", network).mean(axis=-1).min(axis=1))
 
 
 @true_labels.value(
@@ -187,7 +187,7 @@ def first_input_is_the_mean(reading: Reading, network: str) -> Estimate:
     of both, in the layer but the first where it is smallest, mean over {seeds} seeds; interval:
     Student's t).
     """
-    return estimated(reading.of("mean_aligned", network)[:, 1:].min(axis=1))
+    return mean_of(reading.of("mean_aligned", network)[:, 1:].min(axis=1))
 
 
 @true_labels.value(
@@ -200,7 +200,7 @@ def input_is_of_rank_one(reading: Reading, network: str) -> Estimate:
     over the second, in the layer but the first and at the kept epoch where it is smallest, mean
     over {seeds} seeds; interval: Student's t).
     """
-    return estimated(reading.ratios(network).min(axis=(1, 2)))
+    return mean_of(reading.ratios(network).min(axis=(1, 2)))
 
 
 @true_labels.value(
@@ -226,7 +226,7 @@ def mean_is_gone(reading: Reading, network: str) -> Estimate:
     (statistic: squared dot product of both, in the fully connected layer but the first where it is
     largest, mean over {seeds} seeds; interval: Student's t).
     """
-    return estimated(reading.of_kind("mean_aligned", network, "fc").max(axis=1))
+    return mean_of(reading.of_kind("mean_aligned", network, "fc").max(axis=1))
 
 
 @true_labels.value(
@@ -239,7 +239,7 @@ def rank_one_is_gone(reading: Reading, network: str) -> Estimate:
     eigenvalue over the second, in the fully connected layer but the first where it is largest, mean
     over {seeds} seeds; interval: Student's t).
     """
-    return estimated(reading.of_kind("spectral_ratio", network, "fc").max(axis=1))
+    return mean_of(reading.of_kind("spectral_ratio", network, "fc").max(axis=1))
 
 
 @true_labels.value(
@@ -255,7 +255,7 @@ def row_of_a_table(
     mean over layers and {seeds} seeds, of which single ones are {measured}; interval: Student's t
     over seeds).
     """
-    return estimated(reading.of_kind(QUANTITIES[quantity], network, kind).mean(axis=1))
+    return mean_of(reading.of_kind(QUANTITIES[quantity], network, kind).mean(axis=1))
 
 
 @claims.value(
@@ -269,7 +269,7 @@ def nearly_the_nearest(reading: Reading, network: str) -> Estimate:
     largest, mean over {seeds} seeds; interval: Student's t).
     """
     errors = [reading.frobenius(network, name) for name in ("missed", "nearest_missed")]
-    return estimated((errors[0] / errors[1]).max(axis=1))
+    return mean_of((errors[0] / errors[1]).max(axis=1))
 
 
 @claims.value(
@@ -283,4 +283,4 @@ def has_no_more_of_the_top(reading: Reading, network: str, other: str) -> Estima
     there are classes, less one, mean over layers and {seeds} seeds; interval: Student's t).
     """
     gained = reading.top_overlap(network, f"{other}_overlap") - reading.top_overlap(network)
-    return estimated(gained.mean(axis=1))
+    return mean_of(gained.mean(axis=1))

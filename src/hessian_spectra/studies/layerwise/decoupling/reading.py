@@ -2,17 +2,11 @@
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, mean_of
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.statistics import student_mean
 
 # How a network with batch normalisation is called, beside the one without.
 NORMALISED = "-BN"
-
-
-def estimated(samples: np.ndarray) -> Estimate:
-    """The mean over seeds of a number ``(S,)``, with Student's interval."""
-    return Estimate(*map(float, student_mean(np.asarray(samples, dtype=np.float64))))
 
 
 class Reading(StudyArrays):
@@ -99,7 +93,7 @@ class Reading(StudyArrays):
         """
         wide = self.sizes(network)[:, 0] >= self.outliers(network)
         errors = np.abs(predicted / self.top("hessian", network) - 1)[:, wide]
-        return estimated(_known(errors.mean(axis=-1)).max(axis=1))
+        return mean_of(_known(errors.mean(axis=-1)).max(axis=1))
 
     def gaps(self, network: str, values: np.ndarray) -> np.ndarray:
         """After how many eigenvalues the largest gap among the first ``2 (c − 1)`` is.
@@ -136,7 +130,7 @@ class Reading(StudyArrays):
             values: ``(S, layers, t)`` by descending value.
         """
         places = self.gaps(network, values)
-        return estimated((places == self.outliers(network)).mean(axis=1))
+        return mean_of((places == self.outliers(network)).mean(axis=1))
 
     def about_as_many(self, network: str) -> Estimate:
         """The share of epochs and layers in which E[M]'s gap is near ``c − 1``.
@@ -146,7 +140,7 @@ class Reading(StudyArrays):
         count = self.outliers(network)
         places = self.gaps(network, self.throughout("output", network))
         near = (places >= count - 1) & (places <= count + 2)
-        return estimated(near.mean(axis=(1, 2)))
+        return mean_of(near.mean(axis=(1, 2)))
 
     def ratios(self, network: str) -> np.ndarray:
         """``λ₁/λ₂`` of E[x xᵀ] at each kept epoch in layers but the first, ``(S, E, layers)``."""
@@ -164,7 +158,7 @@ class Reading(StudyArrays):
         """The share of top eigenvectors whose matrix has half of its norm in one singular value."""
         ratios = self.of("rank_one", network)
         known = np.isfinite(ratios)
-        return estimated((ratios > 0.5).sum(axis=(1, 2)) / known.sum(axis=(1, 2)))
+        return mean_of((ratios > 0.5).sum(axis=(1, 2)) / known.sum(axis=(1, 2)))
 
     def of_kind(self, name: str, network: str, kind: str) -> np.ndarray:
         """A number of the layers of a kind, ``fc`` or ``conv``, but the first, ``(S, layers)``.

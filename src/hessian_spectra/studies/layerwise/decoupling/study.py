@@ -7,7 +7,7 @@ eigenvectors that are nearly products, an input autocorrelation of nearly rank o
 the Kronecker product that is nearest of all.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,8 @@ from hessian_spectra.studies.layerwise.ensembles import (
     batches_of,
     chosen_networks,
     each_network,
+    layers_of,
+    network_of,
     require_residual,
 )
 from hessian_spectra.studies.layerwise.gathering import gathered
@@ -40,7 +42,7 @@ from hessian_spectra.work import FanOut, Item
 
 # What is measured at every epoch whose weights are kept; all else is of the last.
 THROUGHOUT = ("output", "input", "squares", "missed")
-SIZES = ("layer", "outputs", "inputs")
+SIZES = ("layer", "outputs", "inputs", "random_labels")
 # Of the first seed alone, of the layers that are shown.
 SHARES = ("output_share", "input_share")
 
@@ -70,13 +72,9 @@ class Config(Settings, ClassifierStudyConfig):
         """Refuse networks that are no classifiers, are not kept, or lack what is shown."""
         super().require_networks(networks)
         names = chosen_networks(self, networks)
-        fits = {_network_of(name) for name in self.shown} <= {*names}
+        fits = {network_of(name) for name in self.shown} <= {*names}
         expected = f"layers of {', '.join(names)}, such as fc1:{names[0]}"
         require(fits, "shown", expected, list(self.shown))
-
-
-def _network_of(layer: str) -> str:
-    return layer.partition(":")[2]
 
 
 def measure(
@@ -135,16 +133,11 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
 def _require_layers(config: Config, items: Sequence[Item]) -> None:
     """Refuse layers to be shown that their network lacks."""
     models = {item["labels"]["network"]: item["kept"] for item in items}
-    for name in _left(config, models):
-        there = dict(models[_network_of(name)].load().named_parameters())
+    for name in layers_of(config.shown, models):
+        there = dict(models[network_of(name)].load().named_parameters())
         known = [key.removesuffix(".weight") for key in there if key.endswith(".weight")]
         fits = name.partition(":")[0] in known
-        require(fits, "shown", f"layers {', '.join(known)} of {_network_of(name)}", name)
-
-
-def _left(config: Config, networks: Collection[str]) -> list[str]:
-    """The layers to be shown of networks that are there: those that diverged are not."""
-    return [name for name in config.shown if _network_of(name) in networks]
+        require(fits, "shown", f"layers {', '.join(known)} of {network_of(name)}", name)
 
 
 def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
@@ -155,14 +148,13 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         ``epoch (E,)``; ``layer``, ``outputs`` and ``inputs (A, L)``; those of :data:`THROUGHOUT`
         ``(A, S, E, L, ...)``; of the last epoch all others ``(A, S, L, ...)``, but those of
         :data:`SHARES` for the layers of ``shown (H,)``, of the first seed, ``(H, t, t)``; and
-        ``random_labels ()``. Of networks that diverged nothing is shown.
+        ``random_labels (A,)``. Of networks that diverged nothing is shown.
     """
     rows = [{name: row[name] for name in row if name not in SHARES} for row in parts]
     found = gathered(rows, LABELS)
-    found["random_labels"] = found["random_labels"].flat[:1].reshape(())
-    for name in found.keys() - {*LABELS, *THROUGHOUT, "random_labels"}:
+    for name in found.keys() - {*LABELS, *THROUGHOUT}:
         found[name] = found[name][:, 0, 0] if name in SIZES else found[name][:, :, -1]
-    shown = _left(config, found["network"].tolist())
+    shown = layers_of(config.shown, found["network"].tolist())
     return found | {
         **{name: np.array([_of_layer(parts, name, at) for at in shown]) for name in SHARES},
         "shown": np.array(shown),

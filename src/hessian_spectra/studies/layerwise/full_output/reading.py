@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, mean_of
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.statistics import student_mean
 
 CORRECTED, PRINTED = "corrected", "printed"
 
@@ -39,16 +38,16 @@ class Reading(StudyArrays):
         top = slice(self.outliers)
         exact = self.of("hessian", network)[:, top]
         errors = np.abs(self.of("forms", network, form)[:, top] / exact - 1)
-        return Estimate(*map(float, student_mean(errors.mean(axis=1))))
+        return mean_of(errors.mean(axis=1))
 
     def space(self, network: str, form: str) -> Estimate:
         """The overlap of the top ``c − 1`` spaces, mean over seeds."""
         overlaps = self.of("overlap", network, form)[:, self.outliers - 1]
-        return Estimate(*map(float, student_mean(overlaps)))
+        return mean_of(overlaps)
 
     def gained(self, network: str) -> Estimate:
         """By how much the overlap of the corrected form is larger, mean over seeds."""
         one, other = (
             self.of("overlap", network, form)[:, self.outliers - 1] for form in (CORRECTED, PRINTED)
         )
-        return Estimate(*map(float, student_mean(one - other)))
+        return mean_of(one - other)

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, mean_of
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.statistics import student_mean
 
 FIRST, LAST = 0, -1
 
@@ -54,4 +53,4 @@ class Reading(StudyArrays):
 
 def over_seeds(values: np.ndarray) -> Estimate:
     """The mean over seeds ``(S,)`` with Student's interval."""
-    return Estimate(*map(float, student_mean(values)))
+    return mean_of(values)

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, mean_of
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.statistics import student_mean
 
 # Of which epochs figure and claims speak.
 FIRST, LAST = 0, -1
@@ -79,4 +78,4 @@ def smallest(values: np.ndarray) -> Estimate:
 
 
 def _of_layer(values: np.ndarray, layer: int) -> Estimate:
-    return Estimate(*map(float, student_mean(values[:, layer])))
+    return mean_of(values[:, layer])

@@ -105,12 +105,8 @@ def _repeated(reading: Reading) -> Figure:
 
 
 def draw(reading: Reading) -> Figure:
-    """Bounds and errors by method; paths and variances of the first network.
-
-    Raises:
-        NothingToMeasure: the training of every posterior diverged.
-    """
-    assert reading.failures.size
+    """Bounds and errors by method; paths and variances of the first network."""
+    assert reading.failures.size, "raises where every posterior diverged"
     if len(reading.networks) == len(reading.methods) == 1:
         return _repeated(reading)
     figure, grid = style.panels(2, 2, height=2.3)

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, mean_of
 from hessian_spectra.results import StudyArrays
-from hessian_spectra.statistics import student_mean
 
 # What Table 10 calls the methods.
 PRINTED = {
@@ -99,7 +98,7 @@ def estimated(values: np.ndarray) -> Estimate:
     values = values[np.isfinite(values)]
     if not values.size:
         raise NothingToMeasure("no posterior here has that number: their training diverged")
-    return Estimate(*map(float, student_mean(values)))
+    return mean_of(values)
 
 
 def share(failed: np.ndarray) -> Estimate:

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, share_of
+from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, mean_of, share_of
 from hessian_spectra.results import KINDS
-from hessian_spectra.statistics import student_mean
 from hessian_spectra.studies.scalar.spectra import SpectraReading
 
 # The numerical eigenvalues carry an error of about 1e-15 of the largest one.
@@ -116,7 +115,7 @@ class Reading(SpectraReading):
         if not kept.any():
             raise NothingToMeasure("no network learns with all heads, and not in the same step")
         agree = ((order == outliers) & pairs)[kept].sum(axis=1) / pairs[kept].sum(axis=1)
-        return Estimate(*(float(end) for end in student_mean(agree)))
+        return mean_of(agree)
 
     def retarded_below_zero(self, place: int) -> Estimate:
         """Of how many networks λ₂ < 0 for the last head to learn when the first has learned.
