@@ -97,13 +97,8 @@ def _rows(reading: Reading) -> Iterator[Case]:
         return
     for row in rows_of(reading):
         network = architecture(row)
-        yield {
-            "row": row.network,
-            "method": row.method,
-            "network": network,
-            "printed": row.bound,
-            "others": _terms(reading, network, row),
-        }
+        case = {"row": row.network, "method": row.method, "network": network}
+        yield case | {"printed": row.bound, "others": _terms(reading, network, row)}
 
 
 def _terms(reading: Reading, network: str, row: Row) -> str:
