@@ -24,9 +24,9 @@ PARTS = ("study", "reading", "figure", "claims")
 LINES_OF_A_FUNCTION = 60  # its docstring does not count
 LINES_OF_A_KIND = 900  # of its four files together
 LINES_OF_THE_SOURCE = 60180  # src and pipelines, without what stands in the next table
-# What came on top of them for what the house had not noticed, in lines, net of what left for it: the
-# mean with Student's interval in eight readings, a study's own word on its labels, a second kind of
-# damaged record. There is no room here for the next thing.
+# What came on top for what the house had not noticed, in lines, net of what left for it: the mean
+# with an interval in eight readings, what a study said of its labels, a second kind of damaged
+# record. There is no room here for the next thing.
 ON_TOP = {
     "packages and own files, looked at before each run": 205,
     "processes that end with their parent, and runs that wait": 130,
