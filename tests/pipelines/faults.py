@@ -125,13 +125,16 @@ def _small_disk(workspace: Workspace) -> Iterator[Callable[[], None]]:
 
 
 def _on_a_full_disk(workspace: Workspace, expected: dict[str, bytes]) -> Iterator[str]:
+    before = made(workspace)
     with _small_disk(workspace) as enlarge:
         driver = started(workspace)
         said, _ = driver.communicate(timeout=LONGEST)
         if driver.returncode == 0 or "No space left on device; free some space" not in said:
             yield f"the disk was not full, or nobody said so: {said[-500:]}"
         whole = made(workspace)
-        yield from (f"{name}: half" for name in whole if whole[name] != expected.get(name))
+        for name, content in whole.items():
+            if content not in (before.get(name), expected.get(name)):
+                yield f"{name}: half"
         enlarge()
         yield from problems(workspace, expected)
 
