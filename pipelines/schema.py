@@ -317,11 +317,11 @@ def validate(
             )
     for name, networks in groups["ensemble"].items():
         _suits(networks, f"networks.{name}", groups)
-    _require_artifacts(config.studies)
     for name in config.studies:
         study = entry(config, "studies", name)
         if read is None or name in read:
             _suits(study, f"studies.{name}", groups)
+    _require_artifacts(config.studies)
     resolved = plain(config)
     # They say what one process works on, and where: not what the experiment is.
     del resolved["only"], resolved["side"], resolved["launcher"]

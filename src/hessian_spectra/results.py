@@ -278,7 +278,7 @@ class StudyArrays:
         return self.side("correlation")
 
     @property
-    def diverged(self) -> int:
+    def left_out(self) -> int:
         """How many trainings diverged and are left out."""
         counts = (side[DIVERGED] for side in self._sides.values() if DIVERGED in side)
         return max((int(np.sum(count)) for count in counts), default=0)

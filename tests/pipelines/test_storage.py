@@ -130,7 +130,7 @@ def test_a_stage_without_dvc_makes_its_images_from_the_root(ends, tmp_path):
 
     overrides = ["data.sets.images.sources=[own.npz]", f"data.root={tmp_path}"]
     assert ends(work, [], *overrides) == 0
-    assert sorted(found) == ["own/images", "own/labels", "sources"]
+    assert sorted(found) == ["own/images", "own/labels", "random_labels", "sources"]
 
 
 def test_a_home_folder_is_found_and_no_root_is_the_default(composed):

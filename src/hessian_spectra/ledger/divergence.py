@@ -16,7 +16,7 @@ def left_out(arrays: StudyArrays) -> str:
         >>> left_out(StudyArrays({"correlation": rows}))
         '1 training diverged and is left out.'
     """
-    count = arrays.diverged
+    count = arrays.left_out
     names = {name for side in arrays.sides.values() for name in side}
     if names == {DIVERGED}:
         raise NothingToMeasure(
