@@ -6,6 +6,7 @@ import numpy as np
 
 from hessian_spectra.agreement import spectrum_error
 from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.stored import Stored
 
 
 class Trajectory(StudyArrays):
@@ -14,15 +15,9 @@ class Trajectory(StudyArrays):
     The closed form has ``r`` recorded steps, and the numerics ``s`` of these.
     """
 
-    @property
-    def steps(self) -> np.ndarray:
-        """The recorded steps, ``(r,)``."""
-        return self.closed_form["step"]
-
-    @property
-    def numeric_steps(self) -> np.ndarray:
-        """The steps with a numerical spectrum, ``(s,)``."""
-        return self.numerics["step"]
+    steps = Stored("step", np.asarray, side="closed_form")  # the recorded steps, ``(r,)``
+    # The steps with a numerical spectrum, ``(s,)``.
+    numeric_steps = Stored("step", np.asarray, side="numerics")
 
     @property
     def diverged_at(self) -> int | None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
-from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.stored import NamedArrays, Stored, texts
 
 # How texts say the names on the arrays' axes.
 PARAMETRISATIONS = {"sp": "SP", "mup": "μP", "ntp": "NTP"}
@@ -12,48 +12,21 @@ NORMS = {"spectral": "spectral", "frobenius": "Frobenius", "nuclear": "nuclear"}
 ACTIVATIONS = {"linear": "linear", "relu": "ReLU"}
 
 
-class EnsembleReading(StudyArrays):
+class EnsembleReading(NamedArrays):
     """The arrays of a study of an ensemble, addressed by names instead of indices.
 
     Their axes are ``p`` parametrisations, ``x`` positions (sizes or depths) and 2 times.
     """
 
-    @property
-    def parametrisations(self) -> list[str]:
-        """The names on the first axis."""
-        return [str(name) for name in self["parametrisation"]]
+    parametrisations = Stored("parametrisation", texts)  # the names on the first axis
+    times = Stored("time", texts)  # ``initialisation`` and ``trained``
+    along = Stored("along", str)  # what varies, ``size`` or ``depth``
+    activation = Stored("activation", str)  # ``linear`` or ``relu``
+    fixed = Stored("fixed", int)  # the depth along size, the size along depth
 
-    @property
-    def times(self) -> list[str]:
-        """``initialisation`` and ``trained``."""
-        return [str(name) for name in self["time"]]
-
-    @property
-    def along(self) -> str:
-        """What varies, ``size`` or ``depth``."""
-        return str(self["along"])
-
-    @property
-    def activation(self) -> str:
-        """``linear`` or ``relu``."""
-        return str(self["activation"])
-
-    @property
-    def fixed(self) -> int:
-        """The depth along size, the size along depth."""
-        return int(self["fixed"])
-
-    def place(self, axis: str, name: str | int) -> int:
-        """Where a name stands on an axis.
-
-        Raises:
-            NothingToMeasure: it does not; the study leaves it out.
-        """
-        names = self[axis].tolist()
-        if name not in names:
-            what = self.along if axis == "position" else axis
-            raise NothingToMeasure(f"this configuration leaves out {what} {name}")
-        return int(names.index(name))
+    def place(self, axis: str, name: str | int, what: str = "") -> int:
+        """Where a name stands on an axis; positions are called sizes or depths."""
+        return super().place(axis, name, self.along if axis == "position" else what)
 
     def of(self, parametrisation: str, name: str) -> np.ndarray:
         """One parametrisation's part of an array."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import Arrays, StudyArrays
+from hessian_spectra.studies.stored import Stored
 
 # Which epochs are early: those with more than this part of the loss that training can remove.
 EARLY = 0.5
@@ -22,15 +23,9 @@ GROWTH = (
 class TrainedNetwork(StudyArrays):
     """The arrays of one network, with its ``t`` recorded epochs first."""
 
-    @property
-    def epoch(self) -> np.ndarray:
-        """The recorded epochs ``(t,)``, the same on both sides."""
-        return self.closed_form["epoch"]
-
-    @property
-    def source(self) -> str:
-        """The image set on which it was trained."""
-        return str(self["source"])
+    # The recorded epochs ``(t,)``, the same on both sides.
+    epoch = Stored("epoch", np.asarray, side="closed_form")
+    source = Stored("source", str)  # the image set on which it was trained
 
     @property
     def excess_loss(self) -> np.ndarray:

@@ -10,6 +10,7 @@ from hessian_spectra.agreement import distinct_error, spectrum_error
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.statistics import rank_correlation
+from hessian_spectra.studies.stored import Stored
 
 # Eigenvalues that are closer than this share of the largest are not told apart numerically; the
 # search for those that repeat ends at 1e-12.
@@ -40,10 +41,8 @@ class Sweep(StudyArrays):
         """The largest eigenvalue, ``(s,)``."""
         return np.asarray(self["eigenvalues"].max(axis=-1))
 
-    @property
-    def condition_number(self) -> np.ndarray:
-        """The closed form's condition number, ``(s,)``."""
-        return self.closed_form["condition_number"]
+    # The closed form's condition number, ``(s,)``.
+    condition_number = Stored("condition_number", np.asarray, side="closed_form")
 
     def numerical(self, kind: str) -> list[np.ndarray]:
         """The distinct numerical eigenvalues of one kind, ``n`` arrays: the bulk repeats."""

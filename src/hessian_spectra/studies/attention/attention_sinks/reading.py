@@ -5,6 +5,7 @@ import numpy as np
 from hessian_spectra.agreement import distinct_error
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, share_of
 from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.stored import Stored
 
 # Shares of the largest eigenvalue: two that are closer than the first are equal but for rounding,
 # two that are further apart than the second are not, and a bulk below the third is too small to be
@@ -15,10 +16,8 @@ EQUAL, APART, FAINT = 1e-13, 1e-9, 1e-6
 class Reading(StudyArrays):
     """``n`` sinks with a numerical spectrum each, whose bulk are the eigenvalues that repeat."""
 
-    @property
-    def attention(self) -> np.ndarray:
-        """The strength of the sinks: the mean attention on the first token, ``(n,)``."""
-        return self.numerics["attention"]
+    # The strength of the sinks: the mean attention on the first token, ``(n,)``.
+    attention = Stored("attention", np.asarray, side="numerics")
 
     def _chosen(self, mask: np.ndarray) -> list[np.ndarray]:
         """Some eigenvalues of each numerical spectrum, ascending."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, mean_of, share_of
 from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.stored import Stored, texts
 
 # A smaller part of its first value is a convergence that one can see along a single draw.
 FALLEN = 0.1
@@ -26,10 +27,7 @@ class Reading(StudyArrays):
         """d_K, ascending, ``(k,)``."""
         return np.asarray(self.closed_form["key_dimension"][self.order])
 
-    @property
-    def initialisations(self) -> list[str]:
-        """How w_Q and w_K are drawn."""
-        return [str(name) for name in self["initialisation"]]
+    initialisations = Stored("initialisation", texts)  # how w_Q and w_K are drawn
 
     def of(self, name: str, initialisation: str) -> np.ndarray:
         """A quantity of one initialisation, by ascending d_K, ``(k, ..., N)``."""

@@ -4,15 +4,13 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.studies.correlations.reading import EnsembleReading
+from hessian_spectra.studies.stored import Stored, integers
 
 
 class Reading(EnsembleReading):
     """Leads of the product without the last matrix over the other products."""
 
-    @property
-    def sizes(self) -> list[int]:
-        """The smaller D and the larger one."""
-        return [int(size) for size in self["size"]]
+    sizes = Stored("size", integers)  # the smaller D and the larger one
 
     def lead(self, parametrisation: str, size: int, time: str) -> tuple[np.ndarray, ...]:
         """The lead at each depth and the ends of its interval, three of ``(x,)``."""

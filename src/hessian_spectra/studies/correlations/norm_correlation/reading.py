@@ -7,6 +7,7 @@ import numpy as np
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.studies.correlations.norm_correlation.regions import SIMILAR
 from hessian_spectra.studies.correlations.reading import EnsembleReading
+from hessian_spectra.studies.stored import Stored, texts
 
 # Stands for the last layer of each depth.
 LAST = -1
@@ -29,20 +30,10 @@ class Reading(EnsembleReading):
     or what is not defined in it, raises ``NothingToMeasure``.
     """
 
-    @property
-    def groups(self) -> list[str]:
-        """``matrices``, ``products`` or ``alignments``: the first is held against the second."""
-        return [str(name) for name in self["quantities"]]
-
-    @property
-    def norms(self) -> list[str]:
-        """The norms that the study takes."""
-        return [str(name) for name in self["norm"]]
-
-    @property
-    def highlighted(self) -> str:
-        """The norm that the paper singles out."""
-        return str(self["highlighted"])
+    # ``matrices``, ``products`` or ``alignments``: the first is held against the second.
+    groups = Stored("quantities", texts)
+    norms = Stored("norm", texts)  # the norms that the study takes
+    highlighted = Stored("highlighted", str)  # the norm that the paper singles out
 
     @property
     def layers(self) -> list[int]:

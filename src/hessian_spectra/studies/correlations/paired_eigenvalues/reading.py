@@ -7,6 +7,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, wilson
 from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.stored import Stored
 
 ASSUMED = "orthogonal-decorrelated"  # the theorem's case
 # Jittered spectra that come at least as close, in at most this share of them: hardly chance.
@@ -38,15 +39,8 @@ class Reading(StudyArrays):
     distances.
     """
 
-    @property
-    def depth(self) -> int:
-        """The networks' number of layers."""
-        return int(self["depth"])
-
-    @property
-    def activation(self) -> str:
-        """``linear`` or ``relu``."""
-        return str(self["activation"])
+    depth = Stored("depth", int)  # the networks' number of layers
+    activation = Stored("activation", str)  # ``linear`` or ``relu``
 
     @cached_property
     def case(self) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from hessian_spectra.agreement import spectrum_error
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.stored import Stored, integers
 
 # Relative to the largest eigenvalue: rounding leaves less where an eigenvalue is zero.
 ZERO = 1e-13
@@ -25,25 +26,16 @@ LABELS = ("exact", "least_squares", "unfitted")
 class Network(StudyArrays):
     """One network with its ``p`` eigenvalues, ascending, from theory and from numbers."""
 
-    @property
-    def sizes(self) -> list[int]:
-        """The widths d_0, ..., d_L."""
-        return [int(size) for size in self["sizes"]]
+    sizes = Stored("sizes", integers)  # the widths d_0, ..., d_L
 
     @property
     def ends_are_narrowest(self) -> bool:
         """Whether no layer is narrower than the first and the last: then the print is right."""
         return max(self.sizes[0], self.sizes[-1]) == min(self.sizes)
 
-    @property
-    def count(self) -> int:
-        """How many eigenvalues are not zero, r d_0 + r d_L − r² with r = min(d_0, ..., d_L)."""
-        return int(self["count"])
-
-    @property
-    def printed_count(self) -> int:
-        """How many these are in print, r²."""
-        return int(self["printed_count"])
+    # How many eigenvalues are not zero, r d_0 + r d_L − r² with r = min(d_0, ..., d_L).
+    count = Stored("count", int)
+    printed_count = Stored("printed_count", int)  # how many these are in print, r²
 
     @property
     def _nonzero(self) -> int:

@@ -4,6 +4,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.stored import Stored
 
 # A step that changes the sharpness by less neither raises nor lowers it.
 STEADY = 1e-9
@@ -12,25 +13,10 @@ STEADY = 1e-9
 class Reading(StudyArrays):
     """The sharpness at ``d`` depths 1, 2, ... and ``s`` norms, in theory and in numbers."""
 
-    @property
-    def depths(self) -> np.ndarray:
-        """The numbers of layers L, ``(d,)``."""
-        return self["depths"]
-
-    @property
-    def norms(self) -> np.ndarray:
-        """The values of ‖Y‖₂/√n, ``(s,)``."""
-        return self["norms"]
-
-    @property
-    def predicted(self) -> np.ndarray:
-        """The largest eigenvalue by eq. (14), ``(d, s)``."""
-        return self["predicted"]
-
-    @property
-    def sharpness(self) -> np.ndarray:
-        """The numerical largest eigenvalue, ``(d, s)``."""
-        return self["sharpness"]
+    depths = Stored("depths", np.asarray)  # the numbers of layers L, ``(d,)``
+    norms = Stored("norms", np.asarray)  # the values of ‖Y‖₂/√n, ``(s,)``
+    predicted = Stored("predicted", np.asarray)  # the largest eigenvalue by eq. (14), ``(d, s)``
+    sharpness = Stored("sharpness", np.asarray)  # the numerical largest eigenvalue, ``(d, s)``
 
     @property
     def error(self) -> np.ndarray:

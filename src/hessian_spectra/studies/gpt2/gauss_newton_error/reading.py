@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
-from hessian_spectra.results import StudyArrays
 from hessian_spectra.statistics import MeanInterval, rank_correlation
 from hessian_spectra.studies.gpt2.seeds import (
     ATTENTION,
@@ -18,6 +17,7 @@ from hessian_spectra.studies.gpt2.seeds import (
     exactly,
     over_seeds,
 )
+from hessian_spectra.studies.stored import NamedArrays, Stored, texts
 
 
 class Contrast(NamedTuple):
@@ -49,38 +49,16 @@ class Pairs(NamedTuple):
 BY_ATTENTION = Pairs()
 
 
-class Reading(StudyArrays):
+class Reading(NamedArrays):
     """Relative errors of language models with and without attention, at common levels.
 
     What compares two architectures raises ``NothingToMeasure`` where the study lacks one of them,
     or where no level is common to all their runs.
     """
 
-    @property
-    def variants(self) -> list[str]:
-        """The architectures."""
-        return [str(name) for name in self["variant"]]
-
-    @property
-    def along(self) -> list[str]:
-        """At what the runs are compared."""
-        return [str(name) for name in self["along"]]
-
-    @property
-    def shown(self) -> str:
-        """``mean`` or ``runs``."""
-        return str(self["shown"])
-
-    def place(self, axis: str, name: str) -> int:
-        """Where a name stands on an axis.
-
-        Raises:
-            NothingToMeasure: it does not; the study leaves it out.
-        """
-        names = self[axis].tolist()
-        if name not in names:
-            raise NothingToMeasure(f"this configuration leaves out {axis} {name}")
-        return int(names.index(name))
+    variants = Stored("variant", texts)  # the architectures
+    along = Stored("along", texts)  # at what the runs are compared
+    shown = Stored("shown", str)  # ``mean`` or ``runs``
 
     def level(self, along: str) -> np.ndarray:
         """The levels at which the runs are compared, ``(G,)``."""

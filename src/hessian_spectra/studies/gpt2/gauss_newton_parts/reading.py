@@ -3,8 +3,8 @@
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
-from hessian_spectra.results import StudyArrays
 from hessian_spectra.studies.gpt2.seeds import ATTENTION, TWIN, Errors, compare, estimate, exactly
+from hessian_spectra.studies.stored import NamedArrays, Stored, texts
 
 # The errors that stand side by side: which arrays the Hessian's and the GGN's eigenvalue are.
 HELD_TO = {
@@ -15,27 +15,14 @@ HELD_TO = {
 RIGHT, RELEASED = "right", "released"
 
 
-class Reading(StudyArrays):
+class Reading(NamedArrays):
     """Eigenvalues and norms at kept weights of V variants, S seeds and k steps.
 
     What is about an architecture raises ``NothingToMeasure`` where the study lacks it.
     """
 
-    @property
-    def variants(self) -> list[str]:
-        """The architectures."""
-        return [str(name) for name in self["variant"]]
-
-    @property
-    def groups(self) -> list[str]:
-        """The groups of weights."""
-        return [str(name) for name in self["group"]]
-
-    def place(self, variant: str) -> int:
-        """Where an architecture stands on the first axis."""
-        if variant not in self.variants:
-            raise NothingToMeasure(f"this configuration leaves out variant {variant}")
-        return self.variants.index(variant)
+    variants = Stored("variant", texts)  # the architectures
+    groups = Stored("group", texts)  # the groups of weights
 
     def error(self, held_to: str) -> Errors:
         """``|1 − λ_max(GGN) / λ_max(H)|``, held to one of :data:`HELD_TO`, ``(V, S, k)``."""
@@ -49,7 +36,7 @@ class Reading(StudyArrays):
         """What attention adds to the error at the last step, its mean over seeds."""
         found = self.error(held_to)
         one, other = (
-            Errors(*(part[self.place(variant), :, -1] for part in found))
+            Errors(*(part[self.place("variant", variant), :, -1] for part in found))
             for variant in (ATTENTION, TWIN)
         )
         samples = compare(one, other, compared)
@@ -77,7 +64,7 @@ class Reading(StudyArrays):
 
     def missing_difference(self, variant: str, first: str, second: str) -> Estimate:
         """By how much the share of one group is above that of another, at the last step."""
-        shares = self.missing()[self.place(variant), :, -1]
+        shares = self.missing()[self.place("variant", variant), :, -1]
         samples = shares[:, self.groups.index(first)] - shares[:, self.groups.index(second)]
         if not np.isfinite(samples).all():
             raise NothingToMeasure(f"in this configuration a run has no {first} or no {second}")
@@ -85,7 +72,7 @@ class Reading(StudyArrays):
 
     def part_of_the_gap(self, variant: str, group: str) -> Estimate:
         """A group's part ``v_gᵀ (F v)_g / vᵀFv`` at the Hessian's top eigenvector v, last step."""
-        parts = self["missed"][self.place(variant), :, -1]
+        parts = self["missed"][self.place("variant", variant), :, -1]
         gap = parts.sum(axis=-1)
         if not (gap > 0).all():
             raise NothingToMeasure("in this configuration a run's GGN misses nothing at the top")

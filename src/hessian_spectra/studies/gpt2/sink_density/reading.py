@@ -6,6 +6,7 @@ import scipy.stats
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.statistics import rank_correlation
+from hessian_spectra.studies.stored import Stored, texts
 
 SINK = "first-token"
 ENDS = ("largest", "smallest")
@@ -19,10 +20,7 @@ class Reading(StudyArrays):
     What is asked for of a control is ``(s, 2)``: without an edit, and as strong as the last sink.
     """
 
-    @property
-    def controls(self) -> list[str]:
-        """The edits that stand beside the sink on the first token."""
-        return [str(name) for name in self["control"]]
+    controls = Stored("control", texts)  # the edits that stand beside the sink on the first token
 
     @property
     def edits(self) -> list[str]:
@@ -44,10 +42,8 @@ class Reading(StudyArrays):
         """The attention on the first token by the sink that an edit stands beside, as ``of``."""
         return self.mass if edit == SINK else self.mass[:, [0, -1]]
 
-    @property
-    def mass(self) -> np.ndarray:
-        """The mean attention on the first token in the edited heads, ``(s, r)``."""
-        return self["mass"]
+    # The mean attention on the first token in the edited heads, ``(s, r)``.
+    mass = Stored("mass", np.asarray)
 
     def relative(self, end: str, edit: str = SINK) -> np.ndarray:
         """An extreme eigenvalue's magnitude over that without an edit, as ``of``.

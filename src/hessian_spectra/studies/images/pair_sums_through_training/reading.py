@@ -6,6 +6,7 @@ import numpy as np
 
 from hessian_spectra.agreement import spectrum_error
 from hessian_spectra.studies.images.reading import ThroughTraining, TrainedNetwork, quotient
+from hessian_spectra.studies.stored import Stored
 
 # Relative to the largest eigenvalue: an eigenvalue below is zero but for rounding.
 ZERO = 1e-12
@@ -18,10 +19,7 @@ Matrix = Literal["hessian", "ggn"]
 class Network(TrainedNetwork):
     """The ``k`` top eigenvalues of one network at its ``t`` recorded epochs, ascending."""
 
-    @property
-    def width(self) -> int:
-        """Its number of hidden units."""
-        return int(self["width"])
+    width = Stored("width", int)  # its number of hidden units
 
     @property
     def sharpness(self) -> np.ndarray:

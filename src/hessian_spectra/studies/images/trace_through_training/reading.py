@@ -4,20 +4,14 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.images.reading import ThroughTraining, TrainedNetwork, quotient
+from hessian_spectra.studies.stored import Stored
 
 
 class Network(TrainedNetwork):
     """The trace of one network's Hessian at its recorded epochs."""
 
-    @property
-    def trace(self) -> np.ndarray:
-        """By equation (7), ``(t,)``."""
-        return self.closed_form["trace"]
-
-    @property
-    def estimate(self) -> np.ndarray:
-        """By Hutchinson's method, ``(t,)``."""
-        return self.numerics["trace"]
+    trace = Stored("trace", np.asarray, side="closed_form")  # by equation (7), ``(t,)``
+    estimate = Stored("trace", np.asarray, side="numerics")  # by Hutchinson's method, ``(t,)``
 
     @property
     def standardised(self) -> np.ndarray:

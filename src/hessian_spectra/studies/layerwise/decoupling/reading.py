@@ -4,6 +4,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, mean_of
 from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.stored import Stored, texts
 
 # How a network with batch normalisation is called, beside the one without.
 NORMALISED = "-BN"
@@ -15,10 +16,7 @@ class Reading(StudyArrays):
     What is asked for of an architecture is that of its own layers, ``(S, layers, ...)``.
     """
 
-    @property
-    def networks(self) -> list[str]:
-        """The architectures."""
-        return [str(name) for name in self["network"]]
+    networks = Stored("network", texts)  # the architectures
 
     @property
     def plain(self) -> list[str]:

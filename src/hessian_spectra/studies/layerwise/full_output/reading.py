@@ -4,6 +4,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, mean_of
 from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.stored import Stored, texts
 
 CORRECTED, PRINTED = "corrected", "printed"
 
@@ -11,10 +12,7 @@ CORRECTED, PRINTED = "corrected", "printed"
 class Reading(StudyArrays):
     """Quantities of A architectures and S seeds after training, t eigenpairs of each."""
 
-    @property
-    def networks(self) -> list[str]:
-        """The architectures."""
-        return [str(name) for name in self["network"]]
+    networks = Stored("network", texts)  # the architectures
 
     @property
     def outliers(self) -> int:

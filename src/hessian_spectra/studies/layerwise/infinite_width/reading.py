@@ -11,6 +11,7 @@ from hessian_spectra.statistics import (
     resample_counts,
     student_mean,
 )
+from hessian_spectra.studies.stored import Stored, texts
 
 RECTIFIED, GAUSSIAN = "rectified", "gaussian"
 LEVEL = 0.95
@@ -28,10 +29,7 @@ class Reading(StudyArrays):
     A law that the study leaves out raises ``NothingToMeasure``.
     """
 
-    @property
-    def laws(self) -> list[str]:
-        """How the inputs are distributed."""
-        return [str(law) for law in self["law"]]
+    laws = Stored("law", texts)  # how the inputs are distributed
 
     @property
     def widths(self) -> np.ndarray:

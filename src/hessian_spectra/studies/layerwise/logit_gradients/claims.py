@@ -1,13 +1,9 @@
 """What appendix G.5 of wu2022dissecting says of gradients by class and score."""
 
-from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, within
+from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, mean_of, within
 from hessian_spectra.ledger.claims import Case, Claims, Print
-from hessian_spectra.studies.layerwise.logit_gradients.reading import (
-    FIRST,
-    LAST,
-    Reading,
-    over_seeds,
-)
+from hessian_spectra.studies.layerwise.logit_gradients.reading import Reading
+from hessian_spectra.studies.layerwise.reading import FIRST, LAST, each_network
 
 OPEN = "the paper has pictures alone; half is ours, set before anything was measured"
 
@@ -21,22 +17,18 @@ claims = Claims(
 )
 
 
-def _networks(reading: Reading) -> list[Case]:
-    return [{"network": name} for name in reading.networks]
-
-
-@claims.value("appendix G.5", at_least(0.5, OPEN), each=_networks)
+@claims.value("appendix G.5", at_least(0.5, OPEN), each=each_network)
 def by_score_at_first(reading: Reading, network: str) -> Estimate:
     """{network}: before training the mean gradients of each class and score lie together by the
     score (statistic: share of them whose nearest neighbour is of the same score, {chance} by
     chance, mean over layers but the last and {seeds} networks; interval: Student's t).
     """
-    return over_seeds(reading.hidden("by_score", network, FIRST).mean(axis=1))
+    return mean_of(reading.hidden("by_score", network, FIRST).mean(axis=1))
 
 
 def _plain(reading: Reading) -> list[Case]:
     """Those without batch normalisation, of which Figure 30 shows one."""
-    return [case for case in _networks(reading) if not case["network"].endswith("-BN")]
+    return [case for case in each_network(reading) if not case["network"].endswith("-BN")]
 
 
 @claims.value("appendix G.5", at_most(0.5, OPEN), each=_plain)
@@ -45,20 +37,20 @@ def weakly_by_class_at_last(reading: Reading, network: str) -> Estimate:
     them whose nearest neighbour is of the same class, {chance} by chance, mean over layers but the
     last and {seeds} networks; interval: Student's t).
     """
-    return over_seeds(reading.hidden("by_class", network, LAST).mean(axis=1))
+    return mean_of(reading.hidden("by_class", network, LAST).mean(axis=1))
 
 
 @claims.value(
     "appendix G.5",
     at_least(0.0, "more than by chance", source="ours"),
-    each=_networks,
+    each=each_network,
 )
 def more_by_class_than_chance(reading: Reading, network: str) -> Estimate:
     """{network}: after training they lie together by the class more than by chance (statistic:
     share of them whose nearest neighbour is of the same class, less {chance}, mean over layers but
     the last and {seeds} networks; interval: Student's t).
     """
-    return over_seeds(reading.hidden("by_class", network, LAST).mean(axis=1) - reading.chance)
+    return mean_of(reading.hidden("by_class", network, LAST).mean(axis=1) - reading.chance)
 
 
 @claims.identity(

@@ -8,14 +8,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.layerwise.logit_gradients.reading import FIRST, LAST, Reading
+from hessian_spectra.studies.layerwise.drawing import draw_layers
+from hessian_spectra.studies.layerwise.logit_gradients.reading import Reading
+from hessian_spectra.studies.layerwise.reading import FIRST, LAST
 
 LOOKS: dict[str, dict[str, Any]] = {
     "by_score": {"color": style.VERMILION, "marker": "o", "label": "same score"},
     "by_class": {"color": style.BLUE, "marker": "s", "label": "same class"},
 }
-# How far the two stand apart beside a layer.
-ASIDE = 0.14
 
 
 def _draw_plane(axes: Axes, points: np.ndarray, by: str) -> None:
@@ -32,26 +32,9 @@ def _draw_plane(axes: Axes, points: np.ndarray, by: str) -> None:
 
 def _draw_shares(axes: Axes, reading: Reading, epoch: int) -> None:
     """Shares by layer of each architecture, one point a network."""
-    ticks: list[str] = []
-    for network in reading.networks:
-        layers = reading.layers(network)
-        for sign, (name, look) in zip((-1, 1), LOOKS.items(), strict=True):
-            values = reading.of(name, network, epoch)
-            x = len(ticks) + np.arange(len(layers)) + ASIDE * sign
-            points = {**look, "label": None, "linestyle": "none", "markersize": 3, "alpha": 0.6}
-            axes.plot(x, values.T, **points)
-        if ticks:
-            axes.axvline(len(ticks) - 0.5, color=style.GREY, linewidth=0.6)
-        ticks += [f"{layers[0]}\n{network}", *layers[1:]]
+    draw_layers(axes, reading, epoch, LOOKS, fontsize=6)
     axes.axhline(reading.chance, color=style.BLACK, linewidth=0.6, linestyle=":")
-    axes.set_xticks(range(len(ticks)), ticks, fontsize=6)
-    axes.set_xlim(-0.6, len(ticks) - 0.4)
     axes.set_ylim(0, 1.04)
-
-
-def _when(reading: Reading, epoch: int) -> str:
-    number = int(reading["epoch"][epoch])
-    return f"after {number} epochs" if number else "before training"
 
 
 def draw(reading: Reading) -> Figure:
@@ -60,10 +43,10 @@ def draw(reading: Reading) -> Figure:
     letters = style.letters()
     for axes, epoch, by in zip(grid[0], (FIRST, LAST), ("score", "class"), strict=True):
         _draw_plane(axes, reading["embedding"][epoch], by)
-        style.letter(axes, f"({next(letters)}) {_when(reading, epoch)}, by {by}")
+        style.letter(axes, f"({next(letters)}) {reading.when(epoch)}, by {by}")
     for axes, epoch in zip(grid[1], (FIRST, LAST), strict=True):
         _draw_shares(axes, reading, epoch)
-        style.letter(axes, f"({next(letters)}) {_when(reading, epoch)}")
+        style.letter(axes, f"({next(letters)}) {reading.when(epoch)}")
     grid[1, 0].set_ylabel("share of nearest neighbours")
     handles = [Line2D([], [], linestyle="none", markersize=3, **look) for look in LOOKS.values()]
     handles += [Line2D([], [], color=style.BLACK, linewidth=0.6, linestyle=":", label="chance")]

@@ -10,6 +10,7 @@ import numpy as np
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.statistics import student_interval
+from hessian_spectra.studies.stored import Stored, texts
 
 LEVEL = 0.95
 # Of Hessians, of their Kronecker approximations, and what is expected of these.
@@ -96,10 +97,7 @@ class Layer:
 class Reading(StudyArrays):
     """Overlaps of S networks of each of A architectures."""
 
-    @property
-    def networks(self) -> list[str]:
-        """The architectures."""
-        return [str(name) for name in self["network"]]
+    networks = Stored("network", texts)  # the architectures
 
     @property
     def seeds(self) -> int:

@@ -1,13 +1,9 @@
 """What appendix G.1 of wu2022dissecting says of output Hessians, and what is nearer."""
 
 from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, equal_to
-from hessian_spectra.ledger.claims import Case, Claims, Print
-from hessian_spectra.studies.layerwise.output_spaces.reading import (
-    LAST,
-    Reading,
-    largest,
-    smallest,
-)
+from hessian_spectra.ledger.claims import Claims, Print
+from hessian_spectra.studies.layerwise.output_spaces.reading import Reading, largest, smallest
+from hessian_spectra.studies.layerwise.reading import LAST, each_network
 
 OPEN = "the paper leaves open how near; half is ours, set after a first look at small networks"
 HALVED = (
@@ -21,14 +17,10 @@ claims = Claims(
 ).having(otherwise=HALVED)
 
 
-def _networks(reading: Reading) -> list[Case]:
-    return [{"network": name} for name in reading.networks]
-
-
 @claims.value(
     "appendix G.1, Table 8",
     at_least(0.602, "the smallest overlap with true labels in Table 8", source="Table 8"),
-    each=_networks,
+    each=each_network,
 )
 def rows_of_the_product(reading: Reading, network: str) -> Estimate:
     """{network}: after training the top c − 1 eigenvectors of E[M] span nearly the rows of S
@@ -42,7 +34,7 @@ def rows_of_the_product(reading: Reading, network: str) -> Estimate:
 @claims.value(
     "appendix G.1, beyond the paper",
     at_least(0.0, "no worse", source="ours"),
-    each=_networks,
+    each=each_network,
 )
 def the_mean_jacobian_is_nearer(reading: Reading, network: str) -> Estimate:
     """{network}: after training the span of E[G]ᵀa, Σa = 0, is nearer to it, with the mean Jacobian
@@ -57,7 +49,7 @@ def the_mean_jacobian_is_nearer(reading: Reading, network: str) -> Estimate:
 @claims.value(
     "equation (272)",
     at_most(0.5, OPEN),
-    each=_networks,
+    each=each_network,
     printed=Print(
         "E[M] ≈ Sᵀ A S / 4^(L−p): each ReLU behind the layer halves every path, whatever the "
         "others do",

@@ -3,32 +3,11 @@
 import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, mean_of
-from hessian_spectra.results import StudyArrays
-
-# Of which epochs figure and claims speak.
-FIRST, LAST = 0, -1
+from hessian_spectra.studies.layerwise.reading import FIRST, LayersReading
 
 
-class Reading(StudyArrays):
+class Reading(LayersReading):
     """Quantities of A architectures, S seeds, E epochs and at most L layers."""
-
-    @property
-    def networks(self) -> list[str]:
-        """The architectures that have a layer before the last which is spoken of."""
-        names = self["network"].tolist()
-        return [
-            name for name, layers in zip(names, self["layer"], strict=True) if layers[1:2].any()
-        ]
-
-    def layers(self, network: str) -> list[str]:
-        """The layers of an architecture, the last one last."""
-        row = self["layer"][self["network"].tolist().index(network)]
-        return [str(name) for name in row if name]
-
-    def of(self, name: str, network: str, epoch: int) -> np.ndarray:
-        """A quantity of the layers of an architecture, ``(S, layers)``."""
-        place, count = self["network"].tolist().index(network), len(self.layers(network))
-        return np.asarray(self[name][place, :, epoch, :count])
 
     def hidden(self, name: str, network: str, epoch: int) -> np.ndarray:
         """The same of all layers but the last, of which everything is exact.
@@ -52,8 +31,7 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: those weights are not kept.
         """
-        if int(self["epoch"][FIRST]) != 0:
-            raise NothingToMeasure("this configuration keeps no weights from before training")
+        self.require_start()
         return self.hidden(name, network, FIRST)
 
     def last_layer(self) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.studies.scalar.spectra import SpectraReading
+from hessian_spectra.studies.stored import Stored, integers
 
 NETWORKS = ("first", "second")
 TARGETS = ("fixed", "scaled")
@@ -40,15 +41,8 @@ class Spectra(SpectraReading):
 class Reading(StudyArrays):
     """Both networks, with the targets left alone (``fixed``) or scaled along with the inputs."""
 
-    @property
-    def moments(self) -> np.ndarray:
-        """The values of σ_x², ``(s,)``, ascending."""
-        return self["second_moments"]
-
-    @property
-    def widths(self) -> list[int]:
-        """Hidden units of both networks."""
-        return [int(width) for width in self["widths"]]
+    moments = Stored("second_moments", np.asarray)  # the values of σ_x², ``(s,)``, ascending
+    widths = Stored("widths", integers)  # hidden units of both networks
 
     @cached_property
     def _spectra(self) -> dict[tuple[str, str], Spectra]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure, share_of
 from hessian_spectra.results import StudyArrays
+from hessian_spectra.studies.stored import Stored
 from hessian_spectra.studies.trajectory import Trajectory
 
 # Below this share of the large outlier the small one is round-off, and its sign means nothing.
@@ -34,9 +35,7 @@ LINEAR, HIGH = "linear", "linear_high"
 class Training(Trajectory):
     """One training run: the pair, for a ReLU network that of the positive cell."""
 
-    @property
-    def _cell(self) -> str:
-        return str(self["pair_cell"])
+    _cell = Stored("pair_cell", str)
 
     @cached_property
     def pair(self) -> np.ndarray:

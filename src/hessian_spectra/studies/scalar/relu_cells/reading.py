@@ -4,6 +4,7 @@ import numpy as np
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.studies.scalar.spectra import SpectraReading
+from hessian_spectra.studies.stored import Stored
 
 CELLS = ("+", "-")
 
@@ -11,15 +12,9 @@ CELLS = ("+", "-")
 class Reading(SpectraReading):
     """All ``2m`` eigenvalues of both sides, and where the numerical eigenvectors live."""
 
-    @property
-    def width(self) -> int:
-        """Hidden units ``m``."""
-        return int(self["width"])
-
-    @property
-    def positive_units(self) -> int:
-        """How many of them belong to the positive cell, ``q``."""
-        return int(self["positive_units"])
+    width = Stored("width", int)  # hidden units ``m``
+    # How many of them belong to the positive cell, ``q``.
+    positive_units = Stored("positive_units", int)
 
     def units(self, cell: str) -> int:
         """The hidden units of a cell."""
