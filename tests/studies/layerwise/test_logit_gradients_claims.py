@@ -11,7 +11,8 @@ from hessian_spectra.networks.classifiers import kept_classifier
 from hessian_spectra.studies.layerwise.logit_gradients import study
 from hessian_spectra.studies.layerwise.logit_gradients.claims import claims
 from hessian_spectra.studies.layerwise.logit_gradients.figure import caption, draw
-from hessian_spectra.studies.layerwise.logit_gradients.reading import FIRST, LAST, Reading
+from hessian_spectra.studies.layerwise.logit_gradients.reading import Reading
+from hessian_spectra.studies.layerwise.reading import FIRST, LAST
 from tests.studies.layerwise import small_classifiers
 
 NETWORKS = ["F-5^2", "F-6-BN"]

@@ -8,7 +8,8 @@ from output_spaces_arrays import sides
 from hessian_spectra.ledger.bounds import NothingToMeasure
 from hessian_spectra.studies.layerwise.output_spaces.claims import claims
 from hessian_spectra.studies.layerwise.output_spaces.figure import caption, draw
-from hessian_spectra.studies.layerwise.output_spaces.reading import LAST, Reading, largest, smallest
+from hessian_spectra.studies.layerwise.output_spaces.reading import Reading, largest, smallest
+from hessian_spectra.studies.layerwise.reading import LAST
 
 
 def unknown(**of):
