@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 # Okabe and Ito's palette: distinguishable with every common form of colour blindness, and by
@@ -133,6 +134,11 @@ def letters() -> Iterator[str]:
 def letter(axes: Axes, text: str) -> None:
     """Write a panel's title, such as ``(a) scale of the query and key weights``."""
     axes.set_title(text, loc="left")
+
+
+def entry(label: str, **look: Any) -> Line2D:
+    """A line or marker of a legend."""
+    return Line2D([], [], label=label, **look)
 
 
 def logarithmic(axes: Axes) -> None:

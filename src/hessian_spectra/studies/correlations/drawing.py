@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
@@ -108,7 +107,7 @@ def unfinished_handles(reading: EnsembleReading) -> list[Any]:
     if not any(len(reading.unfinished(name)) for name in reading.parametrisations):
         return []
     label = "most networks stopped by the epoch limit"
-    return [Line2D([], [], color=style.GREY, marker="o", label=label, **HOLLOW)]
+    return [style.entry(label, color=style.GREY, marker="o", **HOLLOW)]
 
 
 def foot(reading: EnsembleReading, lowest: float, top: float, room: float = 0.0) -> float:

@@ -56,14 +56,9 @@ def plain_logarithm(axes: Axes) -> None:
     mark(axes.yaxis, [tick for tick in ticks if low <= tick <= high])
 
 
-def entry(label: str, **look: Any) -> Line2D:
-    """A line or marker of a legend."""
-    return Line2D([], [], **look, label=label)
-
-
 def by_columns(*columns: Sequence[Line2D]) -> list[Line2D]:
     """The entries of a legend whose columns have different lengths."""
-    length, empty = max(map(len, columns)), entry(" ", linestyle="none")
+    length, empty = max(map(len, columns)), style.entry(" ", linestyle="none")
     return [handle for one in columns for handle in [*one, *[empty] * (length - len(one))]]
 
 

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from hessian_spectra.agreement import EXACT
@@ -122,23 +121,22 @@ def _draw_condition(column: Any, reading: Reading, *names: str) -> None:
             points, visible(np.abs(numeric / number - 1)), linestyle="none",
             marker=marker, markersize=2.5, color=colour,
         )  # fmt: skip
-        handles.append(Line2D([], [], color=colour, label=PANELS[name].condition))
+        handles.append(style.entry(PANELS[name].condition, color=colour))
     _error_axis(error)
-    handles.append(Line2D([], [], color=style.BLACK, linestyle=":", label="lower bound"))
+    handles.append(style.entry("lower bound", color=style.BLACK, linestyle=":"))
     main.legend(handles=handles, loc="best", handlelength=1.4)
 
 
 def _legend(figure: Figure) -> None:
-    def line(label: str, **options: Any) -> Line2D:
-        return Line2D([], [], label=label, **options)
-
     numeric = style.NUMERIC | SMALL | {"color": style.BLACK}
     handles = [
-        *(line(f"outlier {k}", color=colour) for k, colour in enumerate(OUTLIERS, start=1)),
-        line(r"bulk $\pm\gamma$", color=style.COLOURS["bulk"], linestyle="--"),
-        line("numerical, single", **numeric),
-        line("numerical, repeated", **(numeric | {"marker": "s"})),
-        line(r"$\frac{1}{3}\mathrm{tr} \pm \xi$", color=style.BLACK, linestyle=":", linewidth=0.8),
+        *(style.entry(f"outlier {k}", color=colour) for k, colour in enumerate(OUTLIERS, start=1)),
+        style.entry(r"bulk $\pm\gamma$", color=style.COLOURS["bulk"], linestyle="--"),
+        style.entry("numerical, single", **numeric),
+        style.entry("numerical, repeated", **(numeric | {"marker": "s"})),
+        style.entry(
+            r"$\frac{1}{3}\mathrm{tr} \pm \xi$", color=style.BLACK, linestyle=":", linewidth=0.8
+        ),
         Patch(color=OUTLIERS[0], alpha=0.18, linewidth=0, label=r"bounds on $\lambda_{\max}$"),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)

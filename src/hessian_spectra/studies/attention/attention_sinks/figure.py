@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
@@ -29,8 +28,8 @@ def _draw_bulk(axes: Axes, reading: Reading) -> None:
     axes.axhline(0, color=style.BLACK, linewidth=0.5)
     axes.set_ylabel(r"bulk eigenvalues ($\times 10^{-3}$)")
     handles = [
-        Line2D([], [], color=style.COLOURS["bulk"], label=r"closed form $\pm\sigma_i$"),
-        Line2D([], [], label="numerical, repeated", **look),
+        style.entry(r"closed form $\pm\sigma_i$", color=style.COLOURS["bulk"]),
+        style.entry("numerical, repeated", **look),
     ]
     axes.legend(handles=handles, loc="upper right", handlelength=1.2, borderaxespad=0.2)
     top = 1e3 * np.abs(reading["bulk"]).max() or 1.0

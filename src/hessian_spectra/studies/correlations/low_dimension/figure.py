@@ -4,7 +4,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.correlations import drawing
@@ -49,7 +48,7 @@ def draw(reading: Reading) -> Figure:
         style.letter(axes, f"({letter}) {PARAMETRISATIONS[name]}")
     grid[0, 0].set_ylabel(r"$r$ of $\widehat{W}_{B}$ − best other $\widehat{W}_{b}$")
     handles = [
-        Line2D([], [], label=f"$D = K = {size}$, {TIMES[time]}", **look)
+        style.entry(f"$D = K = {size}$, {TIMES[time]}", **look)
         for (size, time), look in _looks(reading).items()
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=4, columnspacing=1.2)

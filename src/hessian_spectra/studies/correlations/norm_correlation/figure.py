@@ -7,7 +7,6 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
 from hessian_spectra.drawing import curves, style
@@ -163,7 +162,7 @@ def draw(reading: Reading) -> Figure:
         axes.set_xlabel("")
     looks = {series.label: {"markersize": 4.0} | series.look for series in _series(reading)}
     looks |= {f"difference {TIMES[t]}": {"markersize": 4} | TIME_LOOKS[t] for t in reading.times}
-    handles: list[Any] = [Line2D([], [], label=label, **look) for label, look in looks.items()]
+    handles: list[Any] = [style.entry(label, **look) for label, look in looks.items()]
     handles += drawing.unfinished_handles(reading) + drawing.outcome_handles(reading)
     figure.legend(handles=handles, loc="outside upper center", ncols=4, columnspacing=1.2)
     return figure

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
@@ -79,19 +78,18 @@ def _draw_panel(axes: Axes, panel: Reading) -> None:
 
 
 def _legend(figure: Figure, with_prediction: bool) -> None:
-    def line(label: str, colour: str, **options: Any) -> Line2D:
-        return Line2D([], [], label=label, color=colour, **options)
-
     handles: list[Any] = [
-        line("smallest distance", SMALLEST, marker="o", markersize=2.5),
-        line("second smallest", SECOND, marker="s", markersize=2.5),
-        line("smallest in jittered spectra", CHANCE, linestyle=":"),
-        line("mean eigenvalue", style.BLACK, linestyle="--", linewidth=0.9),
+        style.entry("smallest distance", color=SMALLEST, marker="o", markersize=2.5),
+        style.entry("second smallest", color=SECOND, marker="s", markersize=2.5),
+        style.entry("smallest in jittered spectra", color=CHANCE, linestyle=":"),
+        style.entry("mean eigenvalue", color=style.BLACK, linestyle="--", linewidth=0.9),
         Patch(color=style.BLACK, alpha=0.25, linewidth=0, label=f"{BAND:.0%} of the networks"),
     ]
     if with_prediction:
         handles.append(
-            line("exact (0: at rounding, or the foot)", style.VERMILION, **style.EXACT_RING)
+            style.entry(
+                "exact (0: at rounding, or the foot)", color=style.VERMILION, **style.EXACT_RING
+            )
         )
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
 

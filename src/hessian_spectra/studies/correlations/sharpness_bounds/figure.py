@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
@@ -67,12 +66,12 @@ def draw(reading: Reading) -> Figure:
     for axes, name in zip(grid[1], names, strict=True):
         drawing.outcome_strip(axes, reading, name)
     handles: list[Any] = [
-        Line2D([], [], color=colour, marker=marker, markersize=4, label=f"sharpness {label}")
+        style.entry(f"sharpness {label}", color=colour, marker=marker, markersize=4)
         for colour, marker, label in LOOKS.values()
     ]
     handles += [
         Patch(color=style.GREY, alpha=0.4, label="central 95 % of the networks"),
-        Line2D([], [], color=style.GREY, linestyle=":", label="smallest and largest"),
+        style.entry("smallest and largest", color=style.GREY, linestyle=":"),
         *drawing.outcome_handles(reading),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, columnspacing=1.6)

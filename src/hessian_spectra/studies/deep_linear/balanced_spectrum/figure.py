@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
 from hessian_spectra.drawing.errors import BOTTOM, FLOOR, rounding_band, visible
@@ -96,11 +95,11 @@ def _legend(figure: Figure) -> None:
     points = style.NUMERIC | {"markersize": 4, "color": style.GREY, "markeredgewidth": 0}
     dots: dict[str, Any] = {"linestyle": "none", "markersize": 3}
     handles = [
-        Line2D([], [], **points, label="dense Hessian"),
-        Line2D([], [], **dots, **LOOKS["Lanczos"], label="Lanczos (top)"),
-        Line2D([], [], **CORRECTED, marker="o", markersize=3, label="from the labels, corrected"),
-        Line2D([], [], **PRINTED, marker="s", markersize=3, label="from the labels, in print"),
-        Line2D([], [], **dots, **LOOKS["weights"], label="from the weights"),
+        style.entry("dense Hessian", **points),
+        style.entry("Lanczos (top)", **dots, **LOOKS["Lanczos"]),
+        style.entry("from the labels, corrected", **CORRECTED, marker="o", markersize=3),
+        style.entry("from the labels, in print", **PRINTED, marker="s", markersize=3),
+        style.entry("from the weights", **dots, **LOOKS["weights"]),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.2)
 

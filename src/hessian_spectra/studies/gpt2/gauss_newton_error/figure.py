@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
@@ -128,14 +127,14 @@ def draw(reading: Reading) -> Figure:
 def _handles(reading: Reading) -> list[Any]:
     single = reading.shown == "runs"
     found: list[Any] = [
-        Line2D([], [], color=colour, marker=marker if single else "", markersize=3, label=label)
+        style.entry(label, color=colour, marker=marker if single else "", markersize=3)
         for colour, marker, label in (LOOKS[variant] for variant in reading.variants)
     ]
     if single:
-        return [*found, Line2D([], [], color=style.BLACK, linewidth=0.8, label="a pair of runs")]
+        return [*found, style.entry("a pair of runs", color=style.BLACK, linewidth=0.8)]
     return [
         *found,
-        Line2D([], [], color=style.GREY, linewidth=0.6, label="a run, as measured"),
+        style.entry("a run, as measured", color=style.GREY, linewidth=0.6),
         Patch(color=style.GREY, alpha=0.4, label="standard error; below: 95 % interval"),
     ]
 

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.gpt2.drawing import LOOKS
@@ -83,9 +82,9 @@ def draw(reading: Reading) -> Figure:
 def _handles(reading: Reading) -> list[Any]:
     grey: dict[str, Any] = {"linewidth": 0.8, "color": style.GREY, "marker": "o"}
     return [
-        Line2D([], [], color=colour, marker=marker, markersize=3.5, linestyle="none", label=label)
+        style.entry(label, color=colour, marker=marker, markersize=3.5, linestyle="none")
         for colour, marker, label in (LOOKS[variant] for variant in reading.variants)
-    ] + [Line2D([], [], label=NAMES[held], **grey, **look) for held, look in LINES.items()]
+    ] + [style.entry(NAMES[held], **grey, **look) for held, look in LINES.items()]
 
 
 def caption(reading: Reading) -> str:

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.gpt2.sink_density.reading import SINK, Reading
@@ -103,10 +102,10 @@ def _draw_training(axes: Axes, reading: Reading) -> None:
     axes.set_xlabel("training step")
     axes.set_ylabel("attention on token 1")
     handles = [
-        Line2D([], [], color=style.BLACK, label="mean of all heads"),
-        Line2D([], [], color=style.VERMILION, linewidth=0.8, label="head 1 of a block"),
-        Line2D([], [], color=style.SKY, linewidth=0.8, label="another head"),
-        Line2D([], [], color=style.BLACK, linewidth=0.8, linestyle="--", label="uniform"),
+        style.entry("mean of all heads", color=style.BLACK),
+        style.entry("head 1 of a block", color=style.VERMILION, linewidth=0.8),
+        style.entry("another head", color=style.SKY, linewidth=0.8),
+        style.entry("uniform", color=style.BLACK, linewidth=0.8, linestyle="--"),
     ]
     axes.legend(handles=handles, loc="upper left", borderaxespad=0.2, handlelength=1.4)
 
@@ -131,12 +130,8 @@ def draw(reading: Reading) -> Figure:
     _draw_loss(grid[1, 2], reading)
     style.letter(grid[1, 2], "(e) rise of the loss")
     grid[1, 2].set_ylabel("loss less that without edit")
-    handles = [
-        Line2D([], [], label=NAMES[edit], markersize=3.5, **LOOKS[edit]) for edit in reading.edits
-    ]
-    handles.append(
-        Line2D([], [], label="sink, curvlinops as released", **RELEASED | {"markersize": 5})
-    )
+    handles = [style.entry(NAMES[edit], markersize=3.5, **LOOKS[edit]) for edit in reading.edits]
+    handles.append(style.entry("sink, curvlinops as released", **RELEASED | {"markersize": 5}))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 

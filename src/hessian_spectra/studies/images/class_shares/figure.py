@@ -19,7 +19,6 @@ from hessian_spectra.studies.images.class_shares.reading import Reading
 from hessian_spectra.studies.images.drawing import (
     by_columns,
     case_name,
-    entry,
     image_set,
     mark,
     plain_logarithm,
@@ -97,9 +96,9 @@ def _by_samples(axes: Axes, reading: Reading) -> None:
     axes.set_xlabel("samples $n$")
     axes.set_ylabel(RATIO)
     handles = [
-        entry("inputs fit all labels", **GREY),
-        entry("they do not", **GREY | OPEN),
-        entry("lowest mean of a share", color=style.GREY, linewidth=1),
+        style.entry("inputs fit all labels", **GREY),
+        style.entry("they do not", **GREY | OPEN),
+        style.entry("lowest mean of a share", color=style.GREY, linewidth=1),
     ]
     axes.legend(handles=handles, loc="lower left", handletextpad=0.4)
 
@@ -113,9 +112,9 @@ def _errors(axes: Axes, reading: Reading) -> None:
     axes.set_ylim(low / 2, high * 40)
     axes.set_ylabel("relative error of the formula")
     handles = [
-        entry("labels alone, eq. (14)", **GREY | OPEN),
-        entry("least squares", **GREY),
-        entry("solver's residual", **RESIDUAL),
+        style.entry("labels alone, eq. (14)", **GREY | OPEN),
+        style.entry("least squares", **GREY),
+        style.entry("solver's residual", **RESIDUAL),
     ]
     axes.legend(handles=handles, loc="upper center", ncols=2, columnspacing=1, handletextpad=0.4)
 
@@ -139,9 +138,12 @@ def _one_case(reading: Reading) -> Figure:
     style.letter(by_samples, "(c) all shares, each number of samples")
     style.letter(errors, "(d) both formulas, all n")
     handles = [
-        entry("labels alone, eq. (14)", **EQUATION),
-        entry("least squares (mean)", color=style.GREY, linewidth=1),
-        *(entry(name, **MARKERS, color=c, marker=m) for name, _, c, m in _image_sets(reading)),
+        style.entry("labels alone, eq. (14)", **EQUATION),
+        style.entry("least squares (mean)", color=style.GREY, linewidth=1),
+        *(
+            style.entry(name, **MARKERS, color=c, marker=m)
+            for name, _, c, m in _image_sets(reading)
+        ),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.4)
     return figure
@@ -203,16 +205,16 @@ def _several_cases(reading: Reading) -> Figure:
 def _several_handles(reading: Reading) -> list[Line2D]:
     """A column each of formulas, of image sets by colour and of cases by marker."""
     formulas = [
-        entry("labels alone, eq. (14)", **EQUATION),
-        entry("least squares, balanced layers", color=style.GREY, linewidth=0.9),
-        entry("bound at the weights, eq. (6)", color=style.GREY, linestyle=":"),
-        entry("first layer (raw inputs)", color=style.GREY, linestyle="--"),
+        style.entry("labels alone, eq. (14)", **EQUATION),
+        style.entry("least squares, balanced layers", color=style.GREY, linewidth=0.9),
+        style.entry("bound at the weights, eq. (6)", color=style.GREY, linestyle=":"),
+        style.entry("first layer (raw inputs)", color=style.GREY, linestyle="--"),
     ]
     if reading.edge is not None:
-        formulas.append(entry(r"$2/\eta$ at the start (raw inputs)", **EDGE))
-    sets = [entry(name, color=colour, lw=5) for name, _, colour, _ in _image_sets(reading)]
+        formulas.append(style.entry(r"$2/\eta$ at the start (raw inputs)", **EDGE))
+    sets = [style.entry(name, color=colour, lw=5) for name, _, colour, _ in _image_sets(reading)]
     cases = [
-        entry(case_name(case), **GREY | {"marker": marker})
+        style.entry(case_name(case), **GREY | {"marker": marker})
         for case, marker in zip(reading.by("case"), CASES, strict=False)
     ]
     return by_columns(formulas, sets, cases)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.images.drawing import columns, entry, finish, mark
+from hessian_spectra.studies.images.drawing import columns, finish, mark
 from hessian_spectra.studies.images.pair_sums_through_training.reading import (
     Indices,
     Matrix,
@@ -98,9 +98,9 @@ def draw(reading: Reading) -> Figure:
     hessian = [f"width {width}\nerror of top {reading.top}" for width in widths]
     rows = [text for one in hessian for text in (one, "Gauss-\nNewton")]
     handles = [
-        *(entry(WORDS[n], linewidth=1.2, **look) for n, look in LOOKS.items()),
+        *(style.entry(WORDS[n], linewidth=1.2, **look) for n, look in LOOKS.items()),
         Patch(color=style.GREY, alpha=0.3, linewidth=0, label="range over the eigenvalues"),
-        entry("bound by the residual", **BOUND),
+        style.entry("bound by the residual", **BOUND),
     ]
     return finish(figure, grid, rows, handles)
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.images.drawing import columns, entry, finish, titles
+from hessian_spectra.studies.images.drawing import columns, finish, titles
 from hessian_spectra.studies.images.trace_through_training.reading import (
     Network,
     Reading,
@@ -71,9 +71,9 @@ def draw(reading: Reading) -> Figure:
             _draw_loss(loss, network)
         _draw_differences(difference, networks)
     handles = [
-        entry("Hutchinson ± standard error", **POINT),
-        entry("equation (7)", **EQUATION),
-        entry("loss of least squares", **FLOOR),
+        style.entry("Hutchinson ± standard error", **POINT),
+        style.entry("equation (7)", **EQUATION),
+        style.entry("loss of least squares", **FLOOR),
         Patch(color=style.GREY, alpha=0.2, linewidth=0, label="±2 standard errors"),
     ]
     rows = ("trace of the Hessian", "loss", "difference /\nstandard error")

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_spectra.drawing import curves, style
-from hessian_spectra.studies.images.drawing import entry, plain_logarithm
+from hessian_spectra.studies.images.drawing import plain_logarithm
 from hessian_spectra.studies.images.training_courses.reading import LABELS, Reading
 
 COLOURS = {"one": style.VERMILION, "uniform": style.BLUE}
@@ -52,9 +52,9 @@ def _sharpness(axes: Axes, reading: Reading, inputs: str) -> None:
     axes.set_ylim(top=3 * axes.get_ylim()[1])
     plain_logarithm(axes)
     axes.set_ylabel(r"sharpness $\lambda_{\max}$")
-    handles = [entry(words, color=COLOURS[labels]) for labels, words in LABELS.items()]
+    handles = [style.entry(words, color=COLOURS[labels]) for labels, words in LABELS.items()]
     if inputs == "whitened":
-        handles.append(entry("balanced solution, eq. (14)", **LAW))
+        handles.append(style.entry("balanced solution, eq. (14)", **LAW))
     axes.legend(handles=handles, loc="upper left", handlelength=1.6)
 
 
@@ -66,8 +66,8 @@ def _imbalance(axes: Axes, reading: Reading) -> None:
     axes.plot(epoch, np.median(reading.predicted("one-decay"), axis=0), **LAW)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("imbalance, relative to the start")
-    handles = [entry(words, color=colour) for words, colour, _ in TREATED.values()]
-    handles.append(entry(r"$e^{-2\lambda t}$", **LAW))
+    handles = [style.entry(words, color=colour) for words, colour, _ in TREATED.values()]
+    handles.append(style.entry(r"$e^{-2\lambda t}$", **LAW))
     axes.legend(handles=handles, loc="lower left", handlelength=1.6)
 
 

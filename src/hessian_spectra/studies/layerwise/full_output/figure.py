@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
 from hessian_spectra.ledger.bounds import NothingToMeasure
@@ -67,8 +66,8 @@ def draw(reading: Reading) -> Figure:
             _mark_classes(axes, reading)
             style.letter(axes, f"({next(letters)}) {network}")
         row[0].set_ylabel(label)
-    handles = [Line2D([], [], label=NAMES[form], **look) for form, look in LOOKS.items()]
-    handles.append(Line2D([], [], label="full Hessian", **EXACT))
+    handles = [style.entry(NAMES[form], **look) for form, look in LOOKS.items()]
+    handles.append(style.entry("full Hessian", **EXACT))
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
     return figure
 

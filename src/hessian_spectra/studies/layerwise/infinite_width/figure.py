@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
 from hessian_spectra.drawing import style
@@ -143,9 +142,9 @@ def draw(reading: Reading) -> Figure:
 
 
 def _handles(reading: Reading) -> list[Any]:
-    lines = [Line2D([], [], color=colour, label=label) for colour, label in NAMES.items()]
+    lines = [style.entry(label, color=colour) for colour, label in NAMES.items()]
     black: dict[str, Any] = {"color": style.BLACK, "markersize": 3}
-    return lines + [Line2D([], [], label=LAWS[law], **black, **LOOKS[law]) for law in reading.laws]
+    return lines + [style.entry(LAWS[law], **black, **LOOKS[law]) for law in reading.laws]
 
 
 def caption(reading: Reading) -> str:

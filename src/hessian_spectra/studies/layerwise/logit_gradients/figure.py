@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.layerwise.drawing import draw_layers
@@ -48,8 +47,8 @@ def draw(reading: Reading) -> Figure:
         _draw_shares(axes, reading, epoch)
         style.letter(axes, f"({next(letters)}) {reading.when(epoch)}")
     grid[1, 0].set_ylabel("share of nearest neighbours")
-    handles = [Line2D([], [], linestyle="none", markersize=3, **look) for look in LOOKS.values()]
-    handles += [Line2D([], [], color=style.BLACK, linewidth=0.6, linestyle=":", label="chance")]
+    handles = [style.entry(linestyle="none", markersize=3, **look) for look in LOOKS.values()]
+    handles += [style.entry("chance", color=style.BLACK, linewidth=0.6, linestyle=":")]
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
     return figure
 

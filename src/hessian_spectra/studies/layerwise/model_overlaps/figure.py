@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from hessian_spectra.drawing import style
@@ -85,7 +84,7 @@ def draw(reading: Reading) -> Figure:
     for axes in grid[-1]:
         axes.set_xlabel("dimension k")
     looks = [*LOOKS.values(), *([ALIKE] if reading.differing.any() else [])]
-    handles = [Line2D([], [], **look) for look in looks]
+    handles = [style.entry(**look) for look in looks]
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
     return figure
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.layerwise.drawing import draw_layers
@@ -40,7 +39,7 @@ def draw(reading: Reading) -> Figure:
             style.letter(axes, f"({next(letters)}) {reading.when(epoch)}")
         row[0].set_ylabel(label)
     handles = [
-        Line2D([], [], markersize=3, linewidth=0.8, label=NAMES[held], **look)
+        style.entry(NAMES[held], markersize=3, linewidth=0.8, **look)
         for held, look in LOOKS.items()
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)

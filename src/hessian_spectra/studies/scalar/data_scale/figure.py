@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from hessian_spectra.drawing import style
@@ -107,10 +106,10 @@ def _departures(axes: Axes, reading: Reading) -> None:
         axes.semilogy(moments, numeric, color=colour, **points)
         axes.semilogy(moments, exact, color=colour, linestyle=line, **style.EXACT)
     handles = [
-        Line2D([], [], color=style.COLOURS["outlier 1"], label=r"$\lambda_1$"),
-        Line2D([], [], color=style.COLOURS["bulk"], label="bulk"),
-        Line2D([], [], color=style.BLACK, linestyle="-", label="y fixed"),
-        Line2D([], [], color=style.BLACK, linestyle="--", label="y scaled with x"),
+        style.entry(r"$\lambda_1$", color=style.COLOURS["outlier 1"]),
+        style.entry("bulk", color=style.COLOURS["bulk"]),
+        style.entry("y fixed", color=style.BLACK, linestyle="-"),
+        style.entry("y scaled with x", color=style.BLACK, linestyle="--"),
     ]
     # Between the departures in print and those at round-off, wherever the former are.
     axes.legend(handles=handles, ncols=2, loc="center", bbox_to_anchor=(0.5, 0.36))
@@ -125,17 +124,15 @@ def _legend(figure: Figure, widths: list[int]) -> None:
         "outlier 2": r"outlier $\lambda_2$",
         "bulk": r"bulk $\pm\,\overline{\delta x}$",
     }
-    handles = [
-        Line2D([], [], color=style.COLOURS[group], label=label) for group, label in labels.items()
-    ]
+    handles = [style.entry(label, color=style.COLOURS[group]) for group, label in labels.items()]
     for (line, marker), width in zip(LOOKS.values(), widths, strict=True):
         points = style.NUMERIC | {"marker": marker, "color": style.BLACK}
         handles += [
-            Line2D([], [], color=style.BLACK, linestyle=line, label=f"closed form, m = {width}"),
-            Line2D([], [], **points, label=f"numerical, m = {width}"),
+            style.entry(f"closed form, m = {width}", color=style.BLACK, linestyle=line),
+            style.entry(f"numerical, m = {width}", **points),
         ]
     ring = {"color": style.BLACK, "markeredgewidth": 0.8, **style.EXACT_RING}
-    handles.append(Line2D([], [], **ring, label="closed form in (a), (b)"))
+    handles.append(style.entry("closed form in (a), (b)", **ring))
     figure.legend(handles=handles, loc="outside upper center", ncols=4, columnspacing=1.6)
 
 

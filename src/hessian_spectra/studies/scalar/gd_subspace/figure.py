@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
 from hessian_spectra.drawing.errors import BOTTOM, error_axis, rounding_band, visible
@@ -71,10 +70,10 @@ def _legend(figure: Figure, names: list[str]) -> None:
     handles = []
     for name in names:
         label, colour, marker = LOOKS[name]
-        handles.append(Line2D([], [], color=colour, marker=marker, markersize=4, label=label))
+        handles.append(style.entry(label, color=colour, marker=marker, markersize=4))
     numeric: Any = style.NUMERIC
-    handles.append(Line2D([], [], color=style.GREY, label="line: closed form"))
-    handles.append(Line2D([], [], color=style.GREY, label="points: numerical", **numeric))
+    handles.append(style.entry("line: closed form", color=style.GREY))
+    handles.append(style.entry("points: numerical", color=style.GREY, **numeric))
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
 
 

@@ -109,14 +109,13 @@ def _draw_printed(axes: Any, reading: Reading) -> None:
 
 def _legend(figure: Figure) -> None:
     def points(label: str, colour: str, marker: str) -> Line2D:
-        options: dict[str, Any] = {"linestyle": "none", "markersize": 4}
-        return Line2D([], [], label=label, color=colour, marker=marker, **options)
+        return style.entry(label, color=colour, marker=marker, linestyle="none", markersize=4)
 
     rings: Any = style.EXACT_RING
     handles = [
         points("numerical, $\\theta^*>0$", *SIGNS[1]),
         points("numerical, $\\theta^*<0$", *SIGNS[-1]),
-        Line2D([], [], color=style.BLACK, label="closed form", **rings),
+        style.entry("closed form", color=style.BLACK, **rings),
         points("contradicts the print", style.BLACK, "x"),
         *patches(),
     ]

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.drawing import style
 from hessian_spectra.drawing.errors import error_axis, visible
@@ -65,8 +64,8 @@ def draw(reading: Reading) -> Figure:
 
     points: Any = style.NUMERIC
     handles = [
-        Line2D([], [], color=style.BLACK, label="closed form"),
-        Line2D([], [], color=style.BLACK, label="numerical", **points),
+        style.entry("closed form", color=style.BLACK),
+        style.entry("numerical", color=style.BLACK, **points),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.drawing import style
@@ -94,21 +93,25 @@ def _draw_run(column: Any, run: Training) -> None:
 
 
 def _legend(figure: Figure, with_limit: bool) -> None:
-    def line(label: str, colour: str, **options: Any) -> Line2D:
-        return Line2D([], [], label=label, color=colour, **options)
-
     handles = [
-        line("outlier $\\lambda_1$", style.COLOURS["outlier 1"]),
-        line("outlier $\\lambda_2$", style.COLOURS["outlier 2"]),
-        line("trace", style.COLOURS["trace"], linestyle="--"),
-        line("bulk $\\pm\\,\\overline{\\delta x}$", style.COLOURS["bulk"], linestyle=":"),
-        line("closed form", style.BLACK),
-        line("numerical", style.BLACK, **style.NUMERIC),
+        style.entry("outlier $\\lambda_1$", color=style.COLOURS["outlier 1"]),
+        style.entry("outlier $\\lambda_2$", color=style.COLOURS["outlier 2"]),
+        style.entry("trace", color=style.COLOURS["trace"], linestyle="--"),
+        style.entry(
+            "bulk $\\pm\\,\\overline{\\delta x}$", color=style.COLOURS["bulk"], linestyle=":"
+        ),
+        style.entry("closed form", color=style.BLACK),
+        style.entry("numerical", color=style.BLACK, **style.NUMERIC),
         *patches(alpha=1.0),
     ]
     if with_limit:
         handles.append(
-            line("stability limit $2(1+\\mu)/\\eta$", style.BLACK, linestyle="-.", linewidth=0.8)
+            style.entry(
+                "stability limit $2(1+\\mu)/\\eta$",
+                color=style.BLACK,
+                linestyle="-.",
+                linewidth=0.8,
+            )
         )
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
 

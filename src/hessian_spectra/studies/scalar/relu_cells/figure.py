@@ -3,7 +3,6 @@
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from hessian_spectra.drawing import style
@@ -78,15 +77,13 @@ def _errors(axes: Axes, error: np.ndarray, label: str, marker: str) -> None:
 
 
 def _legend(figure: Figure) -> None:
-    handles = [
-        Line2D([], [], color=COLOURS[cell], linewidth=4, label=NAMES[cell]) for cell in CELLS
-    ]
+    handles = [style.entry(NAMES[cell], color=COLOURS[cell], linewidth=4) for cell in CELLS]
     ring = {"color": style.BLACK, **style.EXACT_RING}
     handles += [
-        Line2D([], [], **ring, label="closed form, bulk"),
-        Line2D([], [], **(ring | {"marker": "D"}), label="closed form, outlier"),
-        Line2D([], [], color=style.BLACK, **style.NUMERIC, label="numerical"),
-        Line2D([], [], color=style.GREY, linestyle=":", label="negative / positive"),
+        style.entry("closed form, bulk", **ring),
+        style.entry("closed form, outlier", **ring | {"marker": "D"}),
+        style.entry("numerical", color=style.BLACK, **style.NUMERIC),
+        style.entry("negative / positive", color=style.GREY, linestyle=":"),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=6, columnspacing=1.2)
 
