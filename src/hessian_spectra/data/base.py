@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require_at_least
 
 ONE_FEATURE = "one feature per sample"
 SEVERAL_FEATURES = "several features per sample"
@@ -75,7 +75,7 @@ class SizedConfig(DataConfig):
     size: int
 
     def __post_init__(self) -> None:
-        require(self.size >= 1, "size", "at least 1", self.size)
+        require_at_least(1, self, "size")
 
     @property
     def form(self) -> Form | None:

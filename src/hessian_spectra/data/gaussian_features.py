@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hessian_spectra.data.base import OFFLINE, SEVERAL_FEATURES, Form, SizedConfig, Storage
 from hessian_spectra.data.tools.draws import gaussian
 from hessian_spectra.results import Arrays
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require_at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class Config(SizedConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.features >= 1, "features", "at least 1", self.features)
+        require_at_least(1, self, "features")
 
     @property
     def form(self) -> Form:

@@ -66,12 +66,8 @@ class Config(DataConfig):
         there = self.split == "train" or "digits" not in self.sources
         require(there, "split", "train, as digits come without a test split", self.split)
         kept = {label for label in self.classes if label != -1}
-        require(
-            kept == set(range(len(kept))) and (len(kept) > 0 or not self.classes),
-            "classes",
-            "classes 0 to K - 1, all of them, or -1",
-            self.classes,
-        )
+        fits = kept == set(range(len(kept))) and (len(kept) > 0 or not self.classes)
+        require(fits, "classes", "classes 0 to K - 1, all of them, or -1", self.classes)
         fits = not self.classes or len(self.classes) >= LABELS or not {*self.sources} & {*NAMES}
         require(fits, "classes", f"one for each of {LABELS} labels, or none", self.classes)
         require(self.per_class >= 0, "per_class", "0 (all) or more", self.per_class)

@@ -23,25 +23,13 @@ class Config(DataConfig):
     sequences: list[Any]
 
     def __post_init__(self) -> None:
-        require(
-            all(isinstance(sequence, list) for sequence in self.sequences),
-            "sequences",
-            "a list of lists of numbers",
-            self.sequences,
-        )
+        fits = all(isinstance(sequence, list) for sequence in self.sequences)
+        require(fits, "sequences", "a list of lists of numbers", self.sequences)
         lengths = {len(sequence) for sequence in self.sequences}
-        require(
-            len(lengths) == 1 and 0 not in lengths,
-            "sequences",
-            "at least one sequence, all of one length that is not 0",
-            self.sequences,
-        )
-        require(
-            all(_is_number(token) for sequence in self.sequences for token in sequence),
-            "sequences",
-            "finite numbers as tokens",
-            self.sequences,
-        )
+        expected = "at least one sequence, all of one length that is not 0"
+        require(len(lengths) == 1 and 0 not in lengths, "sequences", expected, self.sequences)
+        fits = all(_is_number(token) for sequence in self.sequences for token in sequence)
+        require(fits, "sequences", "finite numbers as tokens", self.sequences)
         largest = max(abs(token) for sequence in self.sequences for token in sequence)
         expected = f"a largest token from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g} in size"
         fits = SMALLEST_SCALE <= largest <= LARGEST_SCALE

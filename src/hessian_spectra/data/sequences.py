@@ -12,7 +12,7 @@ from hessian_spectra.data.base import (
 )
 from hessian_spectra.data.tools.draws import gaussian
 from hessian_spectra.results import Arrays
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_at_least
 
 TARGETS = ("gaussian", "reversal")
 
@@ -34,8 +34,7 @@ class Config(DataConfig):
     target: str
 
     def __post_init__(self) -> None:
-        for field in ("batch", "length", "embedding_dimension"):
-            require(getattr(self, field) >= 1, field, "at least 1", getattr(self, field))
+        require_at_least(1, self, "batch", "length", "embedding_dimension")
         require(self.target in TARGETS, "target", f"one of {', '.join(TARGETS)}", self.target)
 
     @property

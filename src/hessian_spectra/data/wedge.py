@@ -35,12 +35,8 @@ class Config(SizedConfig):
             slope = getattr(self, field)
             require(abs(slope) <= LARGEST_SCALE, field, f"a number, {largest}", slope)
         # With opposite slopes E[yx] = 0 and a linear network would have nothing to learn.
-        require(
-            self.slope_plus + self.slope_minus != 0,
-            "slope_minus",
-            "a slope other than -slope_plus",
-            self.slope_minus,
-        )
+        fits = self.slope_plus + self.slope_minus != 0
+        require(fits, "slope_minus", "a slope other than -slope_plus", self.slope_minus)
         require(0 <= self.noise <= LARGEST_SCALE, "noise", f"at least 0, {largest}", self.noise)
 
 

@@ -32,6 +32,7 @@ from hessian_spectra.validation import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
     require,
+    require_at_least,
     require_positive,
     require_scale,
 )
@@ -94,10 +95,8 @@ class ImageNetworksConfig(Settings):
     width: int
 
     def __post_init__(self) -> None:
-        require(self.samples >= 1, "samples", "at least 1", self.samples)
-        require(self.replicates >= 1, "replicates", "at least 1", self.replicates)
+        require_at_least(1, self, "samples", "replicates", "width", "epochs")
         require(self.depth >= 2, "depth", "at least 2 layers", self.depth)
-        require(self.width >= 1, "width", "at least 1", self.width)
         require_scale(self, "input_scale")
         ends = list(self.initial_range)
         ordered = len(ends) == 2 and 0 <= ends[0] <= ends[-1]
@@ -107,7 +106,6 @@ class ImageNetworksConfig(Settings):
         expected = f"a largest number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
         require(fits, "initial_range", expected, ends)
         require_positive(self, "learning_rate")
-        require(self.epochs >= 1, "epochs", "at least 1", self.epochs)
         known = self.precision in PRECISIONS
         require(known, "precision", " or ".join(PRECISIONS), self.precision)
 

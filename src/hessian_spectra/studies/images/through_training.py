@@ -16,7 +16,7 @@ from hessian_spectra.networks.tools.images import (
     sources,
     split,
 )
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.studies.images.curvature import at_epoch
@@ -67,9 +67,8 @@ def training_items(
     """
     for source in sources(data):
         count = len(data[f"{source}/labels"])
-        require(
-            config.samples <= count, "samples", f"at most {count}, all of {source}", config.samples
-        )
+        fits = config.samples <= count
+        require(fits, "samples", f"at most {count}, all of {source}", config.samples)
         for width in widths:
             for replicate in range(config.replicates):
                 draws = generator(config.seed, f"subset {source} {replicate}")
@@ -130,4 +129,4 @@ def gather_epochs(config: ThroughTrainingConfig, parts: Sequence[Arrays]) -> Arr
         if not networks or part["epoch"] <= networks[-1][-1]["epoch"]:
             networks.append([])
         networks[-1].append(part)
-    return joined([{name: np.stack([p[name] for p in one]) for name in one[0]} for one in networks])
+    return joined([*map(stacked, networks)])

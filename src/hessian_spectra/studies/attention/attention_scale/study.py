@@ -64,24 +64,15 @@ class Config(DataStudyConfig):
         require_scale(self, "massive_activation", "largest_sink_bias", "small_norm")
         require_at_least(2, self, "points", "draw_points")
         require_at_least(1, self, "draws")
-        require(
-            self.largest_norm > self.smallest_norm,
-            "largest_norm",
-            f"more than smallest_norm = {self.smallest_norm}",
-            self.largest_norm,
-        )
-        require(
-            2 <= self.numeric_points <= self.points,
-            "numeric_points",
-            f"from 2 to points = {self.points}",
-            self.numeric_points,
-        )
-        require(
-            0 <= self.dense_points <= self.numeric_points,
-            "dense_points",
-            f"from 0 to numeric_points = {self.numeric_points}",
-            self.dense_points,
-        )
+        expected = f"more than smallest_norm = {self.smallest_norm}"
+        fits = self.largest_norm > self.smallest_norm
+        require(fits, "largest_norm", expected, self.largest_norm)
+        for field, least, limit in (
+            ("numeric_points", 2, "points"),
+            ("dense_points", 0, "numeric_points"),
+        ):
+            value, most = getattr(self, field), getattr(self, limit)
+            require(least <= value <= most, field, f"from {least} to {limit} = {most}", value)
         if self.dense_points:
             require_dense(2 * self.key_dimension + 1, "key_dimension")
 

@@ -73,17 +73,11 @@ class Config(DataStudyConfig):
             for norm, field, most in zip(norms, fields, (100, 20), strict=True):
                 require(0.01 <= norm <= most, field, f"a number from 0.01 to {most}", norm)
         biases = list(self.sink_biases)
-        require(
-            len(biases) >= 2
-            and all(math.isfinite(bias) for bias in biases)
-            and all(a < b for a, b in pairwise(biases)),
-            "sink_biases",
-            "at least two finite numbers, ascending",
-            biases,
-        )
-        require(
-            0 < self.outlier_share <= 1, "outlier_share", "a share in (0, 1]", self.outlier_share
-        )
+        ascending = len(biases) >= 2 and all(a < b for a, b in pairwise(biases))
+        fits = ascending and all(map(math.isfinite, biases))
+        require(fits, "sink_biases", "at least two finite numbers, ascending", biases)
+        fits = 0 < self.outlier_share <= 1
+        require(fits, "outlier_share", "a share in (0, 1]", self.outlier_share)
 
     def require_data(self, form: Form) -> None:
         """Refuse other data than vectors, and those with which no eigenvalue would repeat."""

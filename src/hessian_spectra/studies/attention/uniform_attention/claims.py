@@ -1,12 +1,10 @@
 """What the paper says about attention at initialisation as d_K grows, and how it is measured."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, equal_to, within
-from hessian_spectra.ledger.claims import Case, Claims
+from hessian_spectra.ledger.claims import Case, Claims, over
 from hessian_spectra.studies.attention.uniform_attention.reading import Reading
 
 SECTION = "section 3.3, on large query and key weights"
@@ -38,13 +36,8 @@ def _words(reading: Reading) -> Case:
     }
 
 
-def _each(reading: Reading) -> Iterator[Case]:
-    for name in reading.initialisations:
-        yield {"initialisation": name}
-
-
 claims = Claims(Reading, values=NAMES, fields=_words).having(paper="singh2026cracking")
-each = claims.having(each=_each, otherwise=OPEN)
+each = claims.having(each=over("initialisation"), otherwise=OPEN)
 
 
 @claims.identity("Theorem 3.5", within(EXACT, "round-off of float64 eigenvalues", source="theorem"))

@@ -47,7 +47,7 @@ class Reading(StudyArrays):
     def share_fallen(self, initialisation: str) -> Estimate:
         """The share of draws whose distance falls to ``FALLEN`` of the first or less."""
         distance = self.of("distance", initialisation)
-        return self._share(distance[-1] <= FALLEN * distance[0])
+        return share_of(distance[-1] <= FALLEN * distance[0])
 
     def bulk_range(self, initialisation: str) -> np.ndarray:
         """Largest over smallest |γ| of all factors, less 1, ``(k, N)``."""
@@ -56,11 +56,7 @@ class Reading(StudyArrays):
 
     def share_constant(self, initialisation: str) -> Estimate:
         """The share of draws whose bulk, at the largest d_K, is constant over the factors."""
-        return self._share(self.bulk_range(initialisation)[-1] <= CONSTANT)
-
-    @staticmethod
-    def _share(holds: np.ndarray) -> Estimate:
-        return share_of(holds)
+        return share_of(self.bulk_range(initialisation)[-1] <= CONSTANT)
 
     def checked(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity of the draws that are checked, closed form and numerical, (i, s, n) each."""

@@ -62,14 +62,9 @@ class Config(StudyConfig):
         require(self.checked <= self.draws, "checked", f"at most {self.draws}", self.checked)
         positive = len(self.factors) > 1 and min(self.factors) > 0
         require(positive, "factors", "two positive numbers or more", self.factors)
-        smallest = min(self.key_dimensions)
+        smallest, own = min(self.key_dimensions), self.checked_dimension
         expected = f"at least the smallest key dimension, {smallest}"
-        require(
-            self.checked_dimension >= smallest,
-            "checked_dimension",
-            expected,
-            self.checked_dimension,
-        )
+        require(own >= smallest, "checked_dimension", expected, own)
 
 
 @dataclass(frozen=True)

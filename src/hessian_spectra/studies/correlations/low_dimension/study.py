@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.correlations.points import PointsConfig, outcomes, select
 from hessian_spectra.studies.correlations.resampling import (
     leads,
@@ -87,7 +87,7 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
         rows.append(with_intervals(found, config.resamples, config.confidence))
     ends = outcomes(ensembles, points)
     return (
-        {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+        stacked(rows)
         | ends
         | {name: ends[name].max(axis=-1) for name in ("diverged", "epoch_limit")}
         | {name: ensembles[name] for name in ("time", "width", "activation")}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hessian_spectra import statistics
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.correlations.norm_correlation.regions import (
     REGIONS,
     magnitude_ratio,
@@ -127,7 +127,7 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
         )
         each_leads.append(_statistics(each, group, layer, depths))
     return (
-        {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+        stacked(rows)
         | {
             f"each_{name}": np.round(np.stack([row[name] for row in each_leads], axis=1), 12)
             for name in each_leads[0]

@@ -22,7 +22,7 @@ from hessian_spectra.data.base import SEVERAL_FEATURES, Form
 from hessian_spectra.models import Ensemble
 from hessian_spectra.models.ensemble import require_piecewise_linear
 from hessian_spectra.models.parametrisation import draw
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
 from hessian_spectra.validation import (
@@ -225,7 +225,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     return (
         {"activation": np.array(config.activation), "depth": np.array(config.depth)}
         | {name: np.array([getattr(point, name) for point in points]) for name in labels}
-        | {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+        | stacked(rows)
     )
 
 

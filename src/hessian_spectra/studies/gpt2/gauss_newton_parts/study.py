@@ -13,7 +13,6 @@ here:
   belong to a group: the mean of ``|(A z)_g|²`` over vectors ``z`` of random signs.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -33,6 +32,8 @@ from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import EnsembleStudyConfig
 from hessian_spectra.studies.gpt2.arnoldi import extreme_eigenvalue
+from hessian_spectra.studies.layerwise.ensembles import top_of
+from hessian_spectra.studies.layerwise.gathering import gathered
 from hessian_spectra.validation import require, require_at_least
 from hessian_spectra.work import FanOut, Item
 
@@ -106,20 +107,11 @@ class _Top:
         self, name: str, operator: cv.SymmetricOperator, start: Tensor | None = None
     ) -> Tensor:
         """Keep ``<name>`` and ``<name>_error``, its relative residual; the eigenvector ``(p,)``."""
-        with warnings.catch_warnings():
-            # Its residual stands beside each eigenvalue.
-            warnings.simplefilter("ignore", cv.ConvergenceWarning)
-            found = cv.top_eigenpairs(
-                operator,
-                k=1,
-                tol=self._settings.tolerance,
-                start=start,
-                seed=self._settings.seed,
-            )
-        assert found.residuals is not None
-        self.arrays[name] = np.array(float(found.eigenvalues[0]))
-        self.arrays[f"{name}_error"] = np.array(float(found.residuals[0]))
-        return found.eigenvectors()[:, 0]
+        settings = self._settings
+        top = top_of(operator, 1, tol=settings.tolerance, start=start, seed=settings.seed)
+        self.arrays[name] = np.array(float(top.values[0]))
+        self.arrays[f"{name}_error"] = np.array(float(top.residuals[0]))
+        return top.vectors[:, 0]
 
     def released(self, operator: cv.SymmetricOperator, start: Tensor) -> None:
         """Keep ``released`` and its residual, searched from the right matrix's eigenvector."""
@@ -207,16 +199,7 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
     Returns:
         Those of :func:`measure`; ``variant (V,)``, ``seed (S,)``, ``step (k,)``, ``group (g,)``.
     """
-    labels = {
-        name: np.array(list(dict.fromkeys(part[name].item() for part in parts)))
-        for name in ("variant", "seed", "step")
-    }
-    shape = tuple(map(len, labels.values()))
-    arrays = {
-        name: np.stack([part[name] for part in parts]).reshape(*shape, *parts[0][name].shape)
-        for name in parts[0].keys() - labels.keys()
-    }
-    return arrays | labels | {"group": np.array(list(GROUPS))}
+    return gathered(parts, ("variant", "seed", "step")) | {"group": np.array(list(GROUPS))}
 
 
 correlation = FanOut(items=_items, compute=measure, gather=_gather)

@@ -6,7 +6,6 @@ sizes show how far the sharpness depends on the number of samples.
 """
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ import torch
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.networks.tools.images import split, training
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.images.class_subsets import ClassSubsetsConfig, training_items
 from hessian_spectra.studies.images.curvature import at_epoch, measure_sharpness, weights_at
 from hessian_spectra.work import FanOut, Item
@@ -44,7 +43,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         ``bound`` of nonlinear networks or raw inputs, the two of the first layer of nonlinear ones.
     """
     rows = [_theory(config, network) for network in split(networks)]
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return stacked(rows)
 
 
 def _theory(config: Config, network: Arrays) -> dict[str, object]:
@@ -93,10 +92,9 @@ def _numerics_cost(item: Item) -> float:
     return 1e6 + float(signals * parameters)
 
 
-def _gather_numerics(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
-
-
 numerics = FanOut(
-    items=_numerics_items, compute=measure_sharpness, gather=_gather_numerics, cost=_numerics_cost
+    items=_numerics_items,
+    compute=measure_sharpness,
+    gather=lambda config, parts: stacked(parts),
+    cost=_numerics_cost,
 )

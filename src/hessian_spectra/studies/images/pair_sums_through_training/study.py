@@ -13,7 +13,7 @@ import torch
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.networks.tools.images import joined, split, training
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.images.curvature import measure_top, weights_at
 from hessian_spectra.studies.images.through_training import (
     ThroughTrainingConfig,
@@ -71,7 +71,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
 
 
 def _theory(config: Config, network: Arrays) -> Arrays:
-    rows: dict[str, list[np.ndarray]] = {}
+    rows: list[Arrays] = []
     for at in range(len(network["epoch"])):
         first, last = weights_at(network, at)
         moments = config.input_scale**2 * torch.eye(first.shape[1], dtype=torch.float64)
@@ -97,10 +97,8 @@ def _theory(config: Config, network: Arrays) -> Arrays:
             row[indices] = np.pad(eigenvalues, (missing, 0))[-top:]
             row[f"{indices}_sum"] = eigenvalues.sum()
             row[f"{indices}_count"] = np.array((eigenvalues > 0).sum())
-        for name, value in row.items():
-            rows.setdefault(name, []).append(value)
-    found = facts(network) | {name: np.stack(values) for name, values in rows.items()}
-    return found | {"width": np.array(len(first))}
+        rows.append(row)
+    return facts(network) | stacked(rows) | {"width": np.array(len(first))}
 
 
 numerics = at_each_epoch(

@@ -1,9 +1,8 @@
 """What appendix C of wu2022dissecting says of the full Hessian."""
 
 from hessian_spectra.ledger.bounds import Estimate, at_least, at_most
-from hessian_spectra.ledger.claims import Claims
+from hessian_spectra.ledger.claims import Claims, over
 from hessian_spectra.studies.layerwise.full_output.reading import PRINTED, Reading
-from hessian_spectra.studies.layerwise.reading import each_network
 
 OPEN = "'reasonably accurate' has no number; set after a first look at small networks on digits"
 VARIANCE = (
@@ -25,7 +24,7 @@ claims = Claims(
 ).having(otherwise=VARIANCE)
 
 
-@claims.value("appendix C", at_most(0.25, OPEN), each=each_network)
+@claims.value("appendix C", at_most(0.25, OPEN), each=over("network"))
 def top_values(reading: Reading, network: str) -> Estimate:
     """{network}: the full Hessian's top eigenvalues are nearly σ_i ‖w_i‖², of the eigenpairs of the
     second derivative by the outputs of all layers with the mean inputs attached (statistic: mean
@@ -35,7 +34,7 @@ def top_values(reading: Reading, network: str) -> Estimate:
     return reading.value_error(network, PRINTED)
 
 
-@claims.value("appendix C", at_least(0.5, OPEN), each=each_network)
+@claims.value("appendix C", at_least(0.5, OPEN), each=over("network"))
 def top_space(reading: Reading, network: str) -> Estimate:
     """{network}: its top eigenspace is nearly that of the w_i (statistic: overlap of the spaces of
     as many eigenvectors as there are classes, less one, mean over {seeds} networks after {epochs}
@@ -47,7 +46,7 @@ def top_space(reading: Reading, network: str) -> Estimate:
 @claims.value(
     "appendix C, beyond the paper",
     at_least(0.0, "no worse", source="ours"),
-    each=each_network,
+    each=over("network"),
     otherwise=NO_MATTER,
 )
 def lengths_first(reading: Reading, network: str) -> Estimate:

@@ -19,7 +19,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.layerwise.layers import Captured, layers_of
 from hessian_spectra.networks.base import shared
 from hessian_spectra.networks.classifiers import KeptClassifier
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.layerwise.ensembles import (
     LABELS,
     ClassifierStudyConfig,
@@ -177,7 +177,7 @@ def measure(
     rows = [_numbers(found[name], layers[name].output_hessian) for name in names]
     first = found[names[0]].means
     return {
-        **{name: np.array([row[name] for row in rows]) for name in rows[0]},
+        **stacked(rows),
         **({"embedding": embedded(first, settings.seed)} if drawn else {}),
         "layer": np.array(names),
         "classes": np.array(len(first)),

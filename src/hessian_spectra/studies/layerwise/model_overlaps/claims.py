@@ -13,7 +13,7 @@ from hessian_spectra.ledger.bounds import (
     equal_to,
     within,
 )
-from hessian_spectra.ledger.claims import Case, Claims, Print
+from hessian_spectra.ledger.claims import Case, Claims, Print, over
 from hessian_spectra.studies.layerwise.model_overlaps.reading import Layer, Reading
 
 PEAK = "it peaks there if this is above 1; 'around' is taken as a fifth of m either side"
@@ -33,10 +33,6 @@ claims = Claims(
         "interval": f"jackknife over the {reading.seeds} networks of which pairs are made",
     },
 ).having(otherwise=SETTING)
-
-
-def _all(reading: Reading) -> Iterator[Case]:
-    yield from ({"network": network} for network in reading.networks)
 
 
 def _plain(reading: Reading) -> Iterator[Case]:
@@ -59,7 +55,7 @@ def _later(reading: Reading) -> Iterator[Case]:
             yield {"network": network, "layer": layer.name}
 
 
-@claims.value("section 5.3 and appendix G.3", at_least(1.0, PEAK), each=_all)
+@claims.value("section 5.3 and appendix G.3", at_least(1.0, PEAK), each=over("network"))
 def first_layer_peaks(reading: Reading, network: str) -> Estimate:
     """The overlap of the first layer of independently trained {network} peaks at its output
     dimension m. Statistic: the largest mean overlap around m over the largest elsewhere; interval:
@@ -69,7 +65,9 @@ def first_layer_peaks(reading: Reading, network: str) -> Estimate:
 
 
 @claims.value(
-    "appendix G.3, after (268)", at_least(0.5, "'very high' is more than half"), each=_all
+    "appendix G.3, after (268)",
+    at_least(0.5, "'very high' is more than half"),
+    each=over("network"),
 )
 def first_layer_is_high(reading: Reading, network: str) -> Estimate:
     """In the first layer of {network}, whose inputs are the same in all networks, the overlap at m
@@ -216,7 +214,7 @@ def _smallest(layer: Layer) -> np.ndarray:
 @claims.identity(
     "appendix G.3.2",
     within(1e-5, "round-off of E[M] in float32"),
-    each=_all,
+    each=over("network"),
     printed=Print(
         "the last layer may satisfy the assumptions of Theorem G.1, τ_m γ_1 > τ_1 γ_2",
         lambda reading, network: _shortfall(reading.layers(network)[-1]),

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from hessian_spectra import curvature as cv
 from hessian_spectra.networks.base import shared
 from hessian_spectra.networks.classifiers import KeptClassifier
-from hessian_spectra.results import Arrays
+from hessian_spectra.results import Arrays, stacked
 from hessian_spectra.studies.layerwise.ensembles import (
     LABELS,
     ClassifierStudyConfig,
@@ -152,7 +152,7 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
         for place, name in enumerate(behind)
     ]
     return {
-        **{name: np.array([row[name] for row in rows]) for name in rows[0]},
+        **stacked(rows),
         "layer": np.array(list(behind)),
         "outputs": np.array([layers[name].shape[0] for name in behind]),
         "classes": np.array(len(softmax)),

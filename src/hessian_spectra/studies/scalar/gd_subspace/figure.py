@@ -1,7 +1,5 @@
 """Which optimizers keep the bulk eigenspace: iterates, rotation of the bulk, invariance, error."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,7 +27,7 @@ def _line(axes: Axes, training: Training, array: str, name: str) -> None:
 
 def _points(axes: Axes, steps: np.ndarray, values: np.ndarray, name: str) -> None:
     _, colour, marker = LOOKS[name]
-    points: Any = style.NUMERIC | {"marker": marker}
+    points = style.NUMERIC | {"marker": marker}
     axes.plot(steps, visible(values), color=colour, **points)
 
 
@@ -71,9 +69,8 @@ def _legend(figure: Figure, names: list[str]) -> None:
     for name in names:
         label, colour, marker = LOOKS[name]
         handles.append(style.entry(label, color=colour, marker=marker, markersize=4))
-    numeric: Any = style.NUMERIC
     handles.append(style.entry("line: closed form", color=style.GREY))
-    handles.append(style.entry("points: numerical", color=style.GREY, **numeric))
+    handles.append(style.entry("points: numerical", color=style.GREY, **style.NUMERIC))
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
 
 

@@ -111,11 +111,10 @@ def _legend(figure: Figure) -> None:
     def points(label: str, colour: str, marker: str) -> Line2D:
         return style.entry(label, color=colour, marker=marker, linestyle="none", markersize=4)
 
-    rings: Any = style.EXACT_RING
     handles = [
         points("numerical, $\\theta^*>0$", *SIGNS[1]),
         points("numerical, $\\theta^*<0$", *SIGNS[-1]),
-        style.entry("closed form", color=style.BLACK, **rings),
+        style.entry("closed form", color=style.BLACK, **style.EXACT_RING),
         points("contradicts the print", style.BLACK, "x"),
         *patches(),
     ]

@@ -1,7 +1,5 @@
 """The spectrum of a multi-input network in training, and both closed forms' errors."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,8 +17,7 @@ def _draw_group(
     axes: Axes, reading: Reading, exact: np.ndarray, numeric: np.ndarray, colour: str
 ) -> None:
     """One group of eigenvalues against the step: points below, the closed form on top."""
-    points: Any = style.NUMERIC
-    axes.plot(reading.numeric_steps, numeric, color=colour, **points)
+    axes.plot(reading.numeric_steps, numeric, color=colour, **style.NUMERIC)
     axes.plot(reading.steps, exact, color=colour, linewidth=0.8)
     axes.axhline(0, color=style.BLACK, linewidth=0.6)
     axes.set_ylabel("eigenvalue")
@@ -62,10 +59,9 @@ def draw(reading: Reading) -> Figure:
         axes.set_xlabel("step of gradient descent")
         axes.set_xlim(reading.steps[0], max(reading.steps[-1], 1))
 
-    points: Any = style.NUMERIC
     handles = [
         style.entry("closed form", color=style.BLACK),
-        style.entry("numerical", color=style.BLACK, **points),
+        style.entry("numerical", color=style.BLACK, **style.NUMERIC),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure

@@ -38,13 +38,12 @@ def _show_phases(axes: Axes, run: Training, last: float) -> None:
 
 def _draw_pair(large: Axes, small: Axes, run: Training) -> None:
     """The large outlier with the trace, and the small outlier with the bulk."""
-    points: Any = style.NUMERIC
     for axes, name, exact, numeric in (
         (large, "outlier 1", run.large, run.numeric_pair[:, 0]),
         (small, "outlier 2", run.small, run.numeric_pair[:, 1]),
     ):
         colour = style.COLOURS[name]
-        axes.plot(run.numeric_steps, numeric, color=colour, **points)
+        axes.plot(run.numeric_steps, numeric, color=colour, **style.NUMERIC)
         axes.plot(run.steps, exact, color=colour, **style.EXACT)
     large.plot(run.steps, run["trace"], color=style.COLOURS["trace"], linestyle="--")
     if run.exceeds_limit:

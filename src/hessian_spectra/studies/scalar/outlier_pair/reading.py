@@ -166,9 +166,6 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: there is none.
         """
-        return self._run(LINEAR, "linear network (networks)")
-
-    def _run(self, name: str, words: str) -> Training:
-        if name not in self.runs:
-            raise NothingToMeasure(f"this configuration has no {words}")
-        return self.runs[name]
+        if LINEAR not in self.runs:
+            raise NothingToMeasure("this configuration has no linear network (networks)")
+        return self.runs[LINEAR]

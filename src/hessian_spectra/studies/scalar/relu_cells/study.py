@@ -41,12 +41,8 @@ class Config(DataStudyConfig):
         require_at_least(1, self, "width")
         require_dense(2 * self.width, "width")
         require_scale(self, "variance_times_fan_in")
-        require(
-            0 <= self.positive_units <= self.width,
-            "positive_units",
-            f"0 to {self.width} (width)",
-            self.positive_units,
-        )
+        fits = 0 <= self.positive_units <= self.width
+        require(fits, "positive_units", f"0 to {self.width} (width)", self.positive_units)
 
 
 def _weights(config: Config) -> tuple[Tensor, Tensor]:
