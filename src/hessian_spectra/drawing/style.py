@@ -1,17 +1,18 @@
 """The look that all figures share."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import ascii_lowercase
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 # Okabe and Ito's palette: distinguishable with every common form of colour blindness, and by
 # lightness in print.
@@ -139,6 +140,15 @@ def letter(axes: Axes, text: str) -> None:
 def entry(label: str, **look: Any) -> Line2D:
     """A line or marker of a legend."""
     return Line2D([], [], label=label, **look)
+
+
+def mark(
+    axis: Axis, ticks: Iterable[float | int], text: Callable[[float], str] = "{:g}".format
+) -> None:
+    """Ticks at fixed places alone, with a text each."""
+    axis.set_major_locator(FixedLocator([*ticks]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda place, _: text(float(place))))
 
 
 def logarithmic(axes: Axes) -> None:

@@ -1,15 +1,13 @@
 """What figures of image networks share: names of image sets, and columns of epochs."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.images.reading import TrainedNetwork
@@ -39,21 +37,12 @@ def case_name(case: str) -> str:
     return ", ".join(changed) or "whitened, balanced, linear"
 
 
-def mark(
-    axis: Axis, ticks: Iterable[float | int], text: Callable[[float], str] = "{:g}".format
-) -> None:
-    """Ticks at fixed places alone, with a text each."""
-    axis.set_major_locator(FixedLocator([*ticks]))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda place, _: text(float(place))))
-
-
 def plain_logarithm(axes: Axes) -> None:
     """A logarithmic vertical axis with numbers as one writes them: 0.5, 1, 2, 5, 10."""
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     ticks = [float(f"{digit}e{power}") for power in range(-3, 6) for digit in (1, 2, 5)]
-    mark(axes.yaxis, [tick for tick in ticks if low <= tick <= high])
+    style.mark(axes.yaxis, [tick for tick in ticks if low <= tick <= high])
 
 
 def by_columns(*columns: Sequence[Line2D]) -> list[Line2D]:
@@ -119,7 +108,7 @@ def _epoch_axis(axes: Axes, last: int, *, narrow: bool) -> None:
     axes.set_xscale("symlog", linthresh=1, linscale=0.4)
     decades = int(np.ceil(np.log10(max(last, 10))))
     step = 2 if narrow else 1
-    mark(axes.xaxis, [0, *(10**d for d in range(0, decades + 1, step))], _power)
+    style.mark(axes.xaxis, [0, *(10**d for d in range(0, decades + 1, step))], _power)
     axes.set_xlim(-0.3, last * 1.6)
 
 

@@ -4,12 +4,10 @@ from functools import cached_property
 
 import numpy as np
 
-from hessian_spectra.ledger.bounds import Estimate, mean_of, share_of
+from hessian_spectra.ledger.bounds import Estimate, mean_of
 from hessian_spectra.results import StudyArrays
 from hessian_spectra.studies.stored import Stored, texts
 
-# A smaller part of its first value is a convergence that one can see along a single draw.
-FALLEN = 0.1
 # The bulk counts as constant where its range is no more than this share of it.
 CONSTANT = 0.1
 
@@ -44,19 +42,10 @@ class Reading(StudyArrays):
         slopes = centred @ np.log(self.of(name, initialisation)) / (centred @ centred)
         return mean_of(slopes)
 
-    def share_fallen(self, initialisation: str) -> Estimate:
-        """The share of draws whose distance falls to ``FALLEN`` of the first or less."""
-        distance = self.of("distance", initialisation)
-        return share_of(distance[-1] <= FALLEN * distance[0])
-
     def bulk_range(self, initialisation: str) -> np.ndarray:
         """Largest over smallest |γ| of all factors, less 1, ``(k, N)``."""
         bulk = self.of("scaled_bulk", initialisation)
         return np.asarray(bulk.max(axis=1) / bulk.min(axis=1) - 1)
-
-    def share_constant(self, initialisation: str) -> Estimate:
-        """The share of draws whose bulk, at the largest d_K, is constant over the factors."""
-        return share_of(self.bulk_range(initialisation)[-1] <= CONSTANT)
 
     def checked(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity of the draws that are checked, closed form and numerical, (i, s, n) each."""

@@ -126,15 +126,6 @@ class Reading(StudyArrays):
         """The points whose spectrum is known, ``(P,)``."""
         return ~np.isnan(self.closed_form["distance"]).any(axis=(1, 2))
 
-    @property
-    def beyond_chance(self) -> np.ndarray:
-        """Whether few jittered spectra match a network's best pair, ``(k,)`` of those not flat."""
-        if not self.curved.any():
-            raise NothingToMeasure(FLAT)
-        distance, chance = self.numerics["distance"][self.curved, 0], self["chance"][self.curved]
-        matched = np.count_nonzero(chance <= distance[..., None], axis=-1)
-        return np.asarray((1 + matched) / (1 + chance.shape[-1]) <= LEVEL)
-
     def worst(self, errors: np.ndarray) -> float:
         """The largest of errors ``(P, N)`` over the network's largest eigenvalue, if it has one."""
         return float(np.max(errors / np.where(self.curved, self["largest"], 1.0)))
@@ -156,6 +147,13 @@ class Reading(StudyArrays):
         return max(median(d[some] / u[some]) for d, u, some in rows if some.any())
 
     def share_beyond_chance(self) -> Estimate:
-        """The share of networks whose best pair is beyond chance, with Wilson's 99 % interval."""
-        closer = self.beyond_chance
+        """The share of networks whose best pair is beyond chance, with Wilson's 99 % interval.
+
+        Few jittered spectra match it; of flat networks nothing is said.
+        """
+        if not self.curved.any():
+            raise NothingToMeasure(FLAT)
+        distance, chance = self.numerics["distance"][self.curved, 0], self["chance"][self.curved]
+        matched = np.count_nonzero(chance <= distance[..., None], axis=-1)
+        closer = (1 + matched) / (1 + chance.shape[-1]) <= LEVEL
         return wilson(float(closer.mean()), closer.size, CONFIDENCE)

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.correlations import drawing
@@ -45,9 +44,7 @@ def _vertical_axis(grid: np.ndarray, reading: Reading) -> None:
     bottom = drawing.foot(reading, bottom, top)
     for axes in grid.flat:
         axes.set_ylim(np.exp(bottom), np.exp(top))
-        axes.yaxis.set_major_locator(FixedLocator([t for t in known if least / 2 < t < 2 * most]))
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        style.mark(axes.yaxis, [t for t in known if least / 2 < t < 2 * most])
 
 
 def draw(reading: Reading) -> Figure:

@@ -1,6 +1,6 @@
 """What anon2026data says about the whole spectrum of a balanced deep linear network."""
 
-from hessian_spectra.agreement import EXACT
+from hessian_spectra.agreement import EXACT, spectrum_error
 from hessian_spectra.ledger.bounds import at_least, at_most, within
 from hessian_spectra.ledger.claims import Claims, Print
 from hessian_spectra.studies.deep_linear.balanced_spectrum.reading import Reading
@@ -63,7 +63,7 @@ def weights(reading: Reading) -> float:
     at_most(0.0, "a count", source="the count of pairs with a positive singular value"),
     printed=Print(
         "At most (min{d_0, ..., d_L})² are not zero",
-        lambda reading: reading.worst(lambda network: network.beyond_print),
+        lambda reading: reading.worst(lambda network: network.beyond(network.printed_count)),
     ),
     otherwise="The two are equal for d_0 = d_L = r only.",
 )
@@ -71,7 +71,7 @@ def count(reading: Reading) -> float:
     """Of the p eigenvalues at most r d_0 + r d_L − r² are not zero, r = min(d_0, ..., d_L).
     Statistic: by how many those above 1e-13 of the largest exceed that
     """
-    return reading.worst(lambda network: network.beyond_count)
+    return reading.worst(lambda network: network.beyond(network.count))
 
 
 @claims.identity("Equation 7", within(EXACT, ROUND_OFF, source=THREE_TRACES))
@@ -89,7 +89,11 @@ def bound(reading: Reading) -> float:
 @claims.identity("Equation 13; {artifact}", within(1e-8, RESIDUAL, source="Lanczos' method"))
 def lanczos(reading: Reading) -> float:
     """The largest eigenvalues, found without the whole matrix, are as predicted"""
-    return reading.with_clear_labels.worst(lambda network: network.lanczos_error)
+    return reading.with_clear_labels.worst(
+        lambda network: spectrum_error(
+            network["labels_exact"][-len(network["top"]) :], network["top"]
+        )
+    )
 
 
 @claims.identity(

@@ -37,21 +37,10 @@ class Network(StudyArrays):
     count = Stored("count", int)
     printed_count = Stored("printed_count", int)  # how many these are in print, r²
 
-    @property
-    def _nonzero(self) -> int:
-        """How many numerical eigenvalues are not zero."""
+    def beyond(self, count: int) -> int:
+        """By how many the numerical eigenvalues that are not zero exceed a count."""
         numeric = self["hessian_exact"]
-        return int((numeric > ZERO * numeric[-1]).sum())
-
-    @property
-    def beyond_count(self) -> int:
-        """By how many the numerical eigenvalues that are not zero exceed their count."""
-        return max(0, self._nonzero - self.count)
-
-    @property
-    def beyond_print(self) -> int:
-        """By how many they exceed the count in print."""
-        return max(0, self._nonzero - self.printed_count)
+        return max(0, int((numeric > ZERO * numeric[-1]).sum()) - count)
 
     @property
     def magnified(self) -> float:
@@ -85,12 +74,6 @@ class Network(StudyArrays):
     def trace_error(self) -> float:
         """The largest relative error of the trace, of three kinds of labels."""
         return max(abs(float(self[f"trace_{kind}"] / self["trace"]) - 1) for kind in LABELS)
-
-    @property
-    def lanczos_error(self) -> float:
-        """The error of the prediction for the top eigenvalues by Lanczos' method."""
-        top = self["top"]
-        return float(spectrum_error(self["labels_exact"][-len(top) :], top))
 
     @property
     def outside_eigenspace(self) -> float:

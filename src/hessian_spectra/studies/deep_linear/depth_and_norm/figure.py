@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from hessian_spectra.drawing import style
 from hessian_spectra.drawing.errors import error_axis, visible
@@ -109,10 +109,7 @@ def _amplification(axes: Axes, reading: Reading) -> None:
     )
     axes.axhline(1, color=style.BLACK, linewidth=0.7)
     axes.set_ylabel(r"$\lambda_{\max}(L+1)\,/\,\lambda_{\max}(L)$")
-    ticks = [0.25, 0.5, 1, 2, 4]
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    style.mark(axes.yaxis, [0.25, 0.5, 1, 2, 4])
     axes.legend(loc="upper right")
 
 

@@ -52,7 +52,9 @@ def _draw_density(axes: Axes, reading: Reading) -> None:
         edges = [reading.of(end)[0, place] for end in ("smallest", "largest")]
         height = floor * (single.min() / floor) ** (0.15 + 0.7 * place / len(grid))
         axes.plot(edges, [height] * 2, linestyle="none", color=colour, **EDGE)
-    axes.plot(grid[-1], np.maximum(reading.released_density[0], floor), **RELEASED_DENSITY)
+    axes.plot(
+        grid[-1], np.maximum(reading.smoothed("pdf", "released_")[0], floor), **RELEASED_DENSITY
+    )
     axes.set_yscale("log")
     axes.set_ylim(bottom=floor)
     axes.set_xlabel("eigenvalue")

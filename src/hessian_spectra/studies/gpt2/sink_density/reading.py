@@ -87,19 +87,7 @@ class Reading(StudyArrays):
         """An extreme eigenvalue by curvlinops' released product, without sink and with, (s, 2)."""
         return self[f"released_{end}"]
 
-    @property
-    def released_increase(self) -> np.ndarray:
-        """By what share the largest eigenvalue grows by that product, ``(s,)``."""
-        weak, strong = self.released("largest").T
-        return np.asarray(strong / weak - 1)
-
-    @property
-    def released_error(self) -> np.ndarray:
-        """The largest error of that product's extreme eigenvalues, relative to them, ``(s,)``."""
-        errors = [self.released(end) / self.of(end)[:, [0, -1]] - 1 for end in ENDS]
-        return np.asarray(np.abs(errors).max(axis=(0, 2)))
-
-    def _smoothed(self, kernel: str, prefix: str = "") -> np.ndarray:
+    def smoothed(self, kernel: str, prefix: str = "") -> np.ndarray:
         """The spectrum at the strongest sink, smoothed as the density is, on its grid, (s, points).
 
         Args:
@@ -115,17 +103,6 @@ class Reading(StudyArrays):
         smooth = getattr(scipy.stats.norm, kernel)
         values = smooth(self["grid"][:, -1, :, None, None], nodes[:, None], width)
         return np.asarray((weights[:, None] * values).sum(axis=-1).mean(axis=-1))
-
-    @property
-    def released_density(self) -> np.ndarray:
-        """The density by that product at the strongest sink, on the grid there, ``(s, points)``."""
-        return self._smoothed("pdf", "released_")
-
-    @property
-    def released_share(self) -> np.ndarray:
-        """The largest share of the eigenvalues that it puts on the other side of a point, (s,)."""
-        apart = self._smoothed("cdf", "released_") - self._smoothed("cdf")
-        return np.asarray(np.abs(apart).max(axis=-1))
 
     @property
     def near_zero(self) -> np.ndarray:

@@ -106,8 +106,3 @@ class Reading(StudyArrays):
             error = same("spectrum", "eigenvalues")(one)
             found.setdefault(int(one.number("dropped")), []).append(error)
         return {which: self.worst(np.array(errors)) for which, errors in sorted(found.items())}
-
-    def without_decorrelation(self) -> float:
-        """The largest error of the sum over the coordinates on correlated inputs."""
-        sums = [same("decoupled", "eigenvalues")(one) for one in self.instances("correlated_input")]
-        return self.worst(np.array(sums))

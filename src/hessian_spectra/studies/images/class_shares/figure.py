@@ -20,7 +20,6 @@ from hessian_spectra.studies.images.drawing import (
     by_columns,
     case_name,
     image_set,
-    mark,
     plain_logarithm,
 )
 
@@ -90,7 +89,7 @@ def _by_samples(axes: Axes, reading: Reading) -> None:
         lowest = [min(mean, default=np.nan) for mean in means]
         axes.plot(sizes, lowest, color=colour, linewidth=1, zorder=1)
     axes.set_xscale("log")
-    mark(axes.xaxis, reading.by_size)
+    style.mark(axes.xaxis, reading.by_size)
     axes.set_xlim(min(reading.by_size) / 1.3, max(reading.by_size) * 1.3)
     axes.axhline(1, color=style.BLACK, linewidth=0.8)
     axes.set_xlabel("samples $n$")

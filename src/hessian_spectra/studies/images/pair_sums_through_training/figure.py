@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_spectra.drawing import style
-from hessian_spectra.studies.images.drawing import columns, finish, mark
+from hessian_spectra.studies.images.drawing import columns, finish
 from hessian_spectra.studies.images.pair_sums_through_training.reading import (
     Indices,
     Matrix,
@@ -58,7 +58,7 @@ def _decades(axes: Axes, low: float, high: float, step: int) -> None:
     axes.set_yscale("log")
     axes.set_ylim(low, high)
     first, last = int(np.ceil(np.log10(low))), int(np.floor(np.log10(high)))
-    mark(axes.yaxis, [10.0**power for power in range(last, first - 1, -step)], _percent_text)
+    style.mark(axes.yaxis, [10.0**power for power in range(last, first - 1, -step)], _percent_text)
 
 
 def _percent_text(value: float) -> str:

@@ -62,14 +62,10 @@ class Network(TrainedNetwork):
         zero = sizes <= ZERO * sizes.max(axis=1, keepdims=True)
         return np.asarray(np.abs(quotient(self[indices], np.where(zero, 0, self[matrix])) - 1))
 
-    def mean_errors(self, indices: Indices) -> np.ndarray:
-        """Their mean over the Hessian's top eigenvalues that are not 0, ``(t,)``."""
-        return np.asarray(np.nanmean(self.errors(indices, "hessian"), axis=1))
-
     @property
     def error(self) -> np.ndarray:
-        """The mean of the corrected sums' errors, ``(t,)``."""
-        return self.mean_errors("corrected")
+        """The mean of the corrected sums' errors over the eigenvalues that are not 0, ``(t,)``."""
+        return np.asarray(np.nanmean(self.errors("corrected", "hessian"), axis=1))
 
     def gauss_newton_error(self, indices: Indices) -> float:
         """The largest error against the Gauss-Newton matrix, over its largest eigenvalue."""

@@ -1,5 +1,7 @@
 """What wu2022dissecting says of layer-wise Hessians and the decoupling conjecture."""
 
+import numpy as np
+
 from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, mean_of
 from hessian_spectra.ledger.claims import Claims
 from hessian_spectra.studies.layerwise.decoupling import architectures
@@ -161,7 +163,8 @@ def eigenvectors_are_products(reading: Reading, network: str) -> Estimate:
     value is above half of their Frobenius norm (statistic: share of eigenvectors and layers for
     which it is, mean over {seeds} seeds; interval: Student's t).
     """
-    return reading.single_products(network)
+    ratios = reading.of("rank_one", network)
+    return mean_of((ratios > 0.5).sum(axis=(1, 2)) / np.isfinite(ratios).sum(axis=(1, 2)))
 
 
 @true_labels.value(

@@ -152,12 +152,6 @@ class Reading(StudyArrays):
         squares = self.throughout("squares", network)[:, epoch]
         return _known(np.sqrt(missed.mean(axis=-1) / squares.mean(axis=-1)))
 
-    def single_products(self, network: str) -> Estimate:
-        """The share of top eigenvectors whose matrix has half of its norm in one singular value."""
-        ratios = self.of("rank_one", network)
-        known = np.isfinite(ratios)
-        return mean_of((ratios > 0.5).sum(axis=(1, 2)) / known.sum(axis=(1, 2)))
-
     def of_kind(self, name: str, network: str, kind: str) -> np.ndarray:
         """A number of the layers of a kind, ``fc`` or ``conv``, but the first, ``(S, layers)``.
 

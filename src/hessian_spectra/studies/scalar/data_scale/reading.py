@@ -60,11 +60,6 @@ class Reading(StudyArrays):
         """The spectra of one network and one way to treat the targets."""
         return self._spectra[network, targets]
 
-    @property
-    def largest_error(self) -> float:
-        """The largest error of all spectra, relative to the largest eigenvalue of each."""
-        return max(float(spectra.error().max()) for spectra in self.everything)
-
     def departure(self, name: Group, targets: str, *, numeric: bool = False) -> np.ndarray:
         """How far a group of eigenvalues is from proportional to σ_x², ``(s,)``.
 
