@@ -10,34 +10,6 @@ METHODS = ("svd", "qr")
 
 
 @dataclass(frozen=True)
-class Whitening:
-    """The linear map that whitens inputs, for the samples it was made from and for others.
-
-    Args:
-        transform: ``(d, r)``; ``None`` if inputs were whitened in a way that no map does.
-        rank: numerical rank of the inputs that it was made from.
-    """
-
-    transform: Tensor | None
-    rank: int
-
-    def apply(self, x: Tensor) -> Tensor:
-        """Inputs ``(n', d)``, such as test data, in the whitened coordinates: ``(n', r)``.
-
-        Raises:
-            ValueError: there is no such map, or ``x`` has another number of columns.
-        """
-        if self.transform is None:
-            raise ValueError(
-                f"whitening by QR cannot be applied to other inputs: the rank {self.rank} is less "
-                "than the number of columns, so R has no inverse; use method='svd'"
-            )
-        if x.ndim != 2 or x.shape[1] != len(self.transform):
-            raise ValueError(f"x: expected shape (n, {len(self.transform)}), got {tuple(x.shape)}")
-        return x @ self.transform
-
-
-@dataclass(frozen=True)
 class PrincipalComponents:
     """The thin SVD ``X = scores diag(singular_values) directionsᵀ`` of inputs of rank r.
 
@@ -57,11 +29,6 @@ class PrincipalComponents:
         """The whitened inputs ``√n σ_x scores``, ``(n, r)``."""
         return math.sqrt(len(self.scores)) * _positive(input_scale) * self.scores
 
-    def whitening(self, input_scale: float) -> Whitening:
-        """The map from inputs to whitened ones: ``√n σ_x directions diag(singular_values)⁻¹``."""
-        scale = math.sqrt(len(self.scores)) * _positive(input_scale)
-        return Whitening(scale * self.directions / self.singular_values, len(self.singular_values))
-
 
 def _positive(input_scale: float) -> float:
     if not (math.isfinite(input_scale) and input_scale > 0):
@@ -78,16 +45,13 @@ def _check(x: Tensor) -> None:
         raise ValueError("x: expected finite inputs, got NaN or infinity")
 
 
-def _tolerance(x: Tensor, tolerance: float | None) -> float:
-    """Below it, relative to the largest singular value, another is round-off."""
-    if tolerance is None:
-        return max(x.shape) * torch.finfo(x.dtype).eps
-    if not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance: expected from 0 to below 1, got {tolerance}")
-    return tolerance
+def _rank(x: Tensor, values: Tensor) -> int:
+    """How many singular values, descending, are more than round-off of the largest one."""
+    cut = max(x.shape) * torch.finfo(x.dtype).eps
+    return int((values > cut * values[0]).sum())
 
 
-def principal_components(x: Tensor, tolerance: float | None = None) -> PrincipalComponents:
+def principal_components(x: Tensor) -> PrincipalComponents:
     """The thin SVD of the inputs, cut at their numerical rank.
 
     Constant zero columns, duplicated ones and ``n < d`` all make the rank r less than d; what is
@@ -95,9 +59,8 @@ def principal_components(x: Tensor, tolerance: float | None = None) -> Principal
     such that its entry of largest absolute value is positive.
 
     Args:
-        x: ``(n, d)``, float64.
-        tolerance: singular values up to this multiple of the largest one count as zero; by
-            default ``max(n, d)`` units of round-off.
+        x: ``(n, d)``, float64. Singular values up to ``max(n, d)`` units of round-off of the
+            largest one count as zero.
 
     Returns:
         Components with ``r`` up to ``min(n, d)``.
@@ -111,9 +74,8 @@ def principal_components(x: Tensor, tolerance: float | None = None) -> Principal
         [5.0]
     """
     _check(x)
-    cut = _tolerance(x, tolerance)
     left, values, right = torch.linalg.svd(x, full_matrices=False)
-    rank = int((values > cut * values[0]).sum())
+    rank = _rank(x, values)
     if rank == 0:
         raise ValueError("x: expected inputs of rank at least 1, got zeros only")
     directions = right[:rank].mT
@@ -122,22 +84,8 @@ def principal_components(x: Tensor, tolerance: float | None = None) -> Principal
     return PrincipalComponents(directions * signs, values[:rank].clone(), left[:, :rank] * signs)
 
 
-def _by_qr(x: Tensor, input_scale: float, tolerance: float | None) -> tuple[Tensor, Whitening]:
-    orthonormal, triangle = torch.linalg.qr(x)
-    scale = math.sqrt(len(x)) * input_scale
-    values = torch.linalg.svdvals(triangle)
-    rank = int((values > _tolerance(x, tolerance) * values[0]).sum())
-    transform = None
-    if rank == x.shape[1]:
-        identity = torch.eye(rank, dtype=x.dtype)
-        transform = scale * torch.linalg.solve_triangular(triangle, identity, upper=True)
-    return scale * orthonormal, Whitening(transform, rank)
-
-
-def whiten(
-    x: Tensor, input_scale: float, method: str = "svd", tolerance: float | None = None
-) -> tuple[Tensor, Whitening]:
-    """Inputs with second moments ``inputsᵀ inputs / n = σ_x² I``, and the map that makes them.
+def whiten(x: Tensor, input_scale: float, method: str = "svd") -> tuple[Tensor, int]:
+    """Inputs with second moments ``inputsᵀ inputs / n = σ_x² I``, and the rank of the given ones.
 
     ``"svd"`` keeps the r directions in which the inputs vary. ``"qr"`` is the recipe as printed,
     kept to show what it does: it returns ``min(n, d)`` columns whatever the rank is. Where the
@@ -149,10 +97,9 @@ def whiten(
         x: ``(n, d)``, float64.
         input_scale: σ_x, positive.
         method: ``"svd"`` or ``"qr"``.
-        tolerance: as in :func:`principal_components`.
 
     Returns:
-        The whitened inputs ``(n, r)``, and the map.
+        The whitened inputs ``(n, r)``, and the numerical rank.
 
     Raises:
         ValueError: an argument is out of range.
@@ -161,8 +108,8 @@ def whiten(
 
     Example:
         >>> x = torch.tensor([[3.0, 0.0], [4.0, 0.0]], dtype=torch.float64)
-        >>> inputs, whitening = whiten(x, input_scale=1.0)
-        >>> [round(float(value), 12) for value in inputs.mT @ inputs / 2], whitening.rank
+        >>> inputs, rank = whiten(x, input_scale=1.0)
+        >>> [round(float(value), 12) for value in inputs.mT @ inputs / 2], rank
         ([1.0], 1)
     """
     if method not in METHODS:
@@ -170,6 +117,8 @@ def whiten(
     _positive(input_scale)
     if method == "qr":
         _check(x)
-        return _by_qr(x, input_scale, tolerance)
-    components = principal_components(x, tolerance)
-    return components.inputs(input_scale), components.whitening(input_scale)
+        orthonormal, triangle = torch.linalg.qr(x)
+        rank = _rank(x, torch.linalg.svdvals(triangle))
+        return math.sqrt(len(x)) * input_scale * orthonormal, rank
+    components = principal_components(x)
+    return components.inputs(input_scale), len(components.singular_values)

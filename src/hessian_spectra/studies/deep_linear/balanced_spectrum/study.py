@@ -22,6 +22,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.data.base import SEVERAL_FEATURES, Form
 from hessian_spectra.data.tools.whitening import whiten
 from hessian_spectra.models import HalfSquaredError, Perceptron, balanced_weights
+from hessian_spectra.networks.tools.images import joined
 from hessian_spectra.results import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.studies.base import DataStudyConfig
@@ -101,10 +102,10 @@ def _networks(config: Config, data: Arrays) -> Iterator[_Network]:
     config.require_data(Form.of_features(data["x"]))
     x = torch.as_tensor(data["x"], dtype=torch.float64)
     for number, sizes in enumerate(config.architectures, start=1):
-        inputs, whitening = whiten(x[:, : sizes[0]], config.input_scale)
-        if whitening.rank < sizes[0]:
+        inputs, rank = whiten(x[:, : sizes[0]], config.input_scale)
+        if rank < sizes[0]:
             raise ValueError(
-                f"data: expected {sizes[0]} linearly independent inputs, got rank {whitening.rank}"
+                f"data: expected {sizes[0]} linearly independent inputs, got rank {rank}"
             )
         draws = generator(config.seed, f"balanced network {number}")
         values = torch.rand(min(sizes), dtype=torch.float64, generator=draws)
@@ -200,11 +201,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         eigenvalues are not zero; ``k/trace``, eq. (7); ``k/bound``, eq. (6); ``k/top_vectors``
         (p, t), the eigenvectors of the t largest.
     """
-    return {
-        f"{number}/{name}": array
-        for number, network in enumerate(_networks(config, networks))
-        for name, array in _theory(config, network).items()
-    }
+    return joined([_theory(config, network) for network in _networks(config, networks)])
 
 
 def _measured(config: Config, network: _Network) -> Arrays:
@@ -248,8 +245,4 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
         three kinds of labels ``k/loss_...``, ``k/trace_...`` of the Hessian, and
         ``k/difference_...``, how far it is from the Gauss-Newton matrix, ‖H − G‖_F / ‖G‖_F.
     """
-    return {
-        f"{number}/{name}": array
-        for number, network in enumerate(_networks(config, networks))
-        for name, array in _measured(config, network).items()
-    }
+    return joined([_measured(config, network) for network in _networks(config, networks)])

@@ -82,7 +82,7 @@ def largest_eigenvalue(reading: Reading) -> float:
     whether or not the layers are balanced.
     """
     return max(
-        float(np.abs(network.largest / network.sum_of_norms - 1).max())
+        float(np.abs(network.largest / network.of_norms(np.add) - 1).max())
         for network in reading.networks
     )
 
@@ -188,9 +188,9 @@ def print_suffices(reading: Reading) -> float:
     )
 
 
-def _of_the_maximum(reading: Reading) -> float:
+def _of_norms(reading: Reading, combined: np.ufunc) -> float:
     return max(
-        float(abs(network.sharpness[-1] / network.maximum_of_norms[-1] - 1))
+        float(abs(network.sharpness[-1] / network.of_norms(combined)[-1] - 1))
         for network in reading.widest
     )
 
@@ -204,7 +204,8 @@ def _of_the_maximum(reading: Reading) -> float:
     ),
     paper="singh2026cracking",
     printed=Print(
-        "max{‖W_1‖₂², ‖W_2‖₂²}, from a Hessian without blocks of two layers", _of_the_maximum
+        "max{‖W_1‖₂², ‖W_2‖₂²}, from a Hessian without blocks of two layers",
+        partial(_of_norms, combined=np.maximum),
     ),
     otherwise=UNFITTED,
 )
@@ -212,10 +213,7 @@ def sharpness(reading: Reading) -> float:
     """After training the Hessian's largest eigenvalue is σ_x²(‖W_1‖₂² + ‖W_2‖₂²). Value: relative
     error at the last epoch, of the paper's width and the image set where it is largest
     """
-    return max(
-        float(abs(network.sharpness[-1] / network.sum_of_norms[-1] - 1))
-        for network in reading.widest
-    )
+    return _of_norms(reading, np.add)
 
 
 @figure_4.trend("text below eq. (11)", FALLS, otherwise=GROWTH)

@@ -36,15 +36,10 @@ class Network(TrainedNetwork):
         """σ_x, from equation (15) at the start, whose largest sum is σ_x²(‖W_1‖₂² + ‖W_2‖₂²)."""
         return float(np.sqrt(self["corrected"][0].max() / (self["spectral_norms"][0] ** 2).sum()))
 
-    @property
-    def sum_of_norms(self) -> np.ndarray:
-        """σ_x²(‖W_1‖₂² + ‖W_2‖₂²), ``(t,)``."""
-        return np.asarray(self.input_scale**2 * (self["spectral_norms"] ** 2).sum(axis=1))
-
-    @property
-    def maximum_of_norms(self) -> np.ndarray:
-        """σ_x² max{‖W_1‖₂², ‖W_2‖₂²}, ``(t,)``."""
-        return np.asarray(self.input_scale**2 * (self["spectral_norms"] ** 2).max(axis=1))
+    def of_norms(self, combined: np.ufunc) -> np.ndarray:
+        """The sum of σ_x²‖W_1‖₂² and σ_x²‖W_2‖₂² with ``np.add``, or the larger, ``(t,)``."""
+        squares = combined.reduce(self["spectral_norms"] ** 2, axis=1)
+        return np.asarray(self.input_scale**2 * squares)
 
     @property
     def residual_bound(self) -> np.ndarray:
