@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from hessian_spectra.drawing import style
 from hessian_spectra.studies.correlations.reading import ACTIVATIONS, EnsembleReading
@@ -49,10 +48,8 @@ def along(axes: Axes, reading: EnsembleReading) -> None:
     if logarithmic:
         axes.set_xscale("log")
         ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
     first, last = positions[0], positions[-1]
-    axes.xaxis.set_major_locator(FixedLocator([p for p in ticks if first <= p <= last]))
+    style.mark(axes.xaxis, [p for p in ticks if first <= p <= last])
     depth = reading.along == "depth"
     axes.set_xlabel("depth $B$ (layers)" if depth else "input and output size $D$")
     borders = _borders(positions, logarithmic=logarithmic)

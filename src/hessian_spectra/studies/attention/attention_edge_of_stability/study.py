@@ -167,8 +167,8 @@ def _measured(
     peak = np.array(relative.max())  # NaN if one of them is
     edge = slice(int(np.argmax(relative >= 1)), None) if peak >= 1 else slice(0, 0)
     if len(relative[edge]) < 4:
-        nothing = dict.fromkeys(("mean", "reversals", "trace", "half_width", "solved"))
-        unknown = {name: np.array(np.nan) for name in nothing}
+        names = ("mean", "reversals", "trace", "half_width", "solved")
+        unknown = dict.fromkeys(names, np.array(np.nan))
         return {"peak": peak, **unknown, "terms": np.full(len(TERMS), np.nan)}
     changes = np.diff(relative[edge])
     half_width = np.sqrt(terms.sum(axis=1).clip(min=0))

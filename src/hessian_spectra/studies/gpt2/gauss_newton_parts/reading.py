@@ -27,9 +27,12 @@ class Reading(NamedArrays):
     def error(self, held_to: str) -> Errors:
         """``|1 − λ_max(GGN) / λ_max(H)|``, held to one of :data:`HELD_TO`, ``(V, S, k)``."""
         hessian, ggn = HELD_TO[held_to]
+        return self._departure(ggn, hessian)
+
+    def _departure(self, one: str, other: str) -> Errors:
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = self[ggn] / self[hessian]
-            off = np.abs(ratio) * (self[f"{ggn}_error"] + self[f"{hessian}_error"])
+            ratio = self[one] / self[other]
+            off = np.abs(ratio) * (self[f"{one}_error"] + self[f"{other}_error"])
         return Errors(np.abs(1 - ratio), off)
 
     def added(self, held_to: str, compared: str = "difference") -> Estimate:
@@ -47,10 +50,7 @@ class Reading(NamedArrays):
     @property
     def released_shift(self) -> Errors:
         """``|λ_max(released) / λ_max(H) − 1|``, ``(V, S, k)``."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = self["released"] / self["hessian"]
-        off = np.abs(ratio) * (self["released_error"] + self["hessian_error"])
-        return Errors(np.abs(ratio - 1), off)
+        return self._departure("released", "hessian")
 
     def missing(self, rows: str = "functional_rows") -> np.ndarray:
         """The share ``‖A_g‖_F / ‖H_g‖_F`` of each group's rows, ``(V, S, k, g)``; NaN without it.

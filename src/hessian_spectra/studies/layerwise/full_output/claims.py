@@ -1,8 +1,8 @@
 """What appendix C of wu2022dissecting says of the full Hessian."""
 
-from hessian_spectra.ledger.bounds import Estimate, at_least, at_most
+from hessian_spectra.ledger.bounds import Estimate, at_least, at_most, mean_of
 from hessian_spectra.ledger.claims import Claims, over
-from hessian_spectra.studies.layerwise.full_output.reading import PRINTED, Reading
+from hessian_spectra.studies.layerwise.full_output.reading import CORRECTED, PRINTED, Reading
 
 OPEN = "'reasonably accurate' has no number; set after a first look at small networks on digits"
 VARIANCE = (
@@ -40,7 +40,7 @@ def top_space(reading: Reading, network: str) -> Estimate:
     as many eigenvectors as there are classes, less one, mean over {seeds} networks after {epochs}
     epochs; interval: Student's t).
     """
-    return reading.space(network, PRINTED)
+    return mean_of(reading.space(network, PRINTED))
 
 
 @claims.value(
@@ -55,4 +55,4 @@ def lengths_first(reading: Reading, network: str) -> Estimate:
     less that of the printed form, of as many eigenvectors as there are classes, less one, mean over
     {seeds} networks; interval: Student's t).
     """
-    return reading.gained(network)
+    return mean_of(reading.space(network, CORRECTED) - reading.space(network, PRINTED))

@@ -38,14 +38,6 @@ class Reading(StudyArrays):
         errors = np.abs(self.of("forms", network, form)[:, top] / exact - 1)
         return mean_of(errors.mean(axis=1))
 
-    def space(self, network: str, form: str) -> Estimate:
-        """The overlap of the top ``c − 1`` spaces, mean over seeds."""
-        overlaps = self.of("overlap", network, form)[:, self.outliers - 1]
-        return mean_of(overlaps)
-
-    def gained(self, network: str) -> Estimate:
-        """By how much the overlap of the corrected form is larger, mean over seeds."""
-        one, other = (
-            self.of("overlap", network, form)[:, self.outliers - 1] for form in (CORRECTED, PRINTED)
-        )
-        return mean_of(one - other)
+    def space(self, network: str, form: str) -> np.ndarray:
+        """The overlap of the top ``c − 1`` spaces, ``(S,)``."""
+        return self.of("overlap", network, form)[:, self.outliers - 1]
