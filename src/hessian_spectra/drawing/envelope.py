@@ -6,13 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 
-def envelope(values: np.ndarray, window: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest and the largest of the neighbouring steps of each step.
+def envelope(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest and the largest of three neighbouring steps around each step, two at the ends.
 
     Args:
         values: ``(r,)``.
-        window: how many steps, an odd number, with the step itself in the middle; fewer at the
-            ends.
 
     Returns:
         ``(r,)`` both.
@@ -22,9 +20,8 @@ def envelope(values: np.ndarray, window: int = 3) -> tuple[np.ndarray, np.ndarra
         >>> low.tolist(), high.tolist()
         ([0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0])
     """
-    reach = window // 2
-    padded = np.pad(values.astype(float), reach, constant_values=np.nan)
-    rows = np.lib.stride_tricks.sliding_window_view(padded, window)
+    padded = np.pad(values.astype(float), 1, constant_values=np.nan)
+    rows = np.lib.stride_tricks.sliding_window_view(padded, 3)
     return np.nanmin(rows, axis=1), np.nanmax(rows, axis=1)
 
 
