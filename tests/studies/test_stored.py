@@ -43,7 +43,7 @@ def test_an_array_that_is_missing_is_a_clear_error():
 
 def test_a_name_has_its_place_on_its_axis(reading):
     assert (reading.place("name", "b"), reading.place("size", 3)) == (1, 0)
-    with pytest.raises(NothingToMeasure, match="^this configuration leaves out size 4$"):
+    with pytest.raises(NothingToMeasure, match=r"^this configuration leaves out size 4$"):
         reading.place("size", 4)
-    with pytest.raises(NothingToMeasure, match="^this configuration leaves out depth 4$"):
+    with pytest.raises(NothingToMeasure, match=r"^this configuration leaves out depth 4$"):
         reading.place("size", 4, "depth")
