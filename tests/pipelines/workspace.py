@@ -15,9 +15,13 @@ NETWORKS = {"two-layer-linear"}
 
 
 def environment() -> dict[str, str]:
-    """This process's environment, with its Python first on the path and W&B silent."""
+    """This process's environment, with its Python first on the path and W&B silent.
+
+    The shell is the plainest one, which a stage has to replace by itself to end with its `dvc`.
+    """
     scripts = str(Path(sys.executable).parent)
-    return os.environ | {"PATH": f"{scripts}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    plain = {"OMP_NUM_THREADS": "1", "SHELL": "/bin/sh"}
+    return os.environ | plain | {"PATH": f"{scripts}:{os.environ['PATH']}"}
 
 
 class Workspace:
@@ -95,7 +99,7 @@ def smallest(workspace: Workspace, *further: str) -> Workspace:
     lines = (workspace.path / "dvc.yaml").read_text().splitlines(keepends=True)
     kept = [line for line in lines if line.strip().partition(": {")[0] not in cut | NETWORKS]
     # The stages of families, of which no study is left.
-    family = r"^  [\w-]+:\n    cmd: python -m pipelines.claims -cn locked only=.*\n(    .*\n)+"
+    family = r"^  [\w-]+:\n    cmd: exec python -m pipelines.claims -cn locked only=.*\n(    .*\n)+"
     text = re.sub(family, "", "".join(kept), flags=re.MULTILINE)
     for empty in ("shared: &shared", "correlated: &correlated"):
         text = text.replace(f"{empty}\n", f"{empty} {{}}\n")
