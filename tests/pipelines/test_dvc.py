@@ -114,7 +114,7 @@ def test_a_refused_override_changes_nothing(finished):
 @pytest.mark.parametrize(
     ("stage", "whole_group"),
     [("prepare", True), (f"side -cn locked side=numerics only={STUDY}", False), ("figures", True)],
-    ids=["dvc and prepare", "dvc alone, its stage lives on", "dvc and the figure"],
+    ids=["dvc and prepare", "dvc alone, with which its stage ends", "dvc and the figure"],
 )
 def test_a_killed_run_can_be_repeated(finished, make_workspace, stage, whole_group):
     workspace = smallest(make_workspace("killed"))
@@ -133,7 +133,7 @@ def test_a_killed_run_can_be_repeated(finished, make_workspace, stage, whole_gro
     with process:
         assert process.stdout is not None
         for line in process.stdout:
-            if line.startswith(f"> python -m pipelines.{stage}"):
+            if line.startswith(f"> exec python -m pipelines.{stage}"):
                 break
         else:
             pytest.fail(f"{stage} never ran")
