@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # Small matrices: one thread is faster than two, and gives the same bytes everywhere.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: repro test test-portable lint types imports docs map readme durations pictures evidence-gpt2 faults mutations benchmark requirements clean
+.PHONY: repro test test-library test-portable lint types imports docs map readme durations pictures evidence-gpt2 faults mutations benchmark requirements clean
 
 repro: $(VENV)/ready
 	@git rev-parse --git-dir > /dev/null 2>&1 || { dvc config --local core.no_scm true && \
@@ -20,9 +20,14 @@ PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder
 test: $(VENV)/ready
 	$(PYTEST)
 
+# The library's own tests, which need nothing of the papers.
+test-library: $(VENV)/ready
+	$(PYTEST) tests/library
+
 # The numerical tests on another processor, as it were: older instructions, which round otherwise.
-NUMERICAL := closed_form curvature data models networks studies training \
-  $(addprefix test_,$(addsuffix .py,agreement matrix_products results seeding spectrum statistics))
+NUMERICAL := $(addprefix library/,closed_form curvature models pac_bayes) \
+  $(addprefix library/test_,$(addsuffix .py,agreement matrix_products seeding spectrum statistics)) \
+  $(addprefix papers/,data models networks studies training test_results.py)
 test-portable: $(VENV)/ready
 	MKL_CBWR=COMPATIBLE ATEN_CPU_CAPABILITY=default OPENBLAS_CORETYPE=Nehalem \
 	  $(PYTEST) $(NUMERICAL:%=tests/%)

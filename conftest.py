@@ -16,7 +16,8 @@ SHAPED = [
     if "jaxtyping" in file.read_text()
 ]
 
-beartype_package("hessian_spectra", conf=BeartypeConf(claw_is_pep526=False))
+for package in ("hessian_spectra", "hessian_papers"):
+    beartype_package(package, conf=BeartypeConf(claw_is_pep526=False))
 install_import_hook(SHAPED, "beartype.beartype")
 
 # How long an example takes depends on what else the machine does: no test is one of time.

@@ -19,10 +19,11 @@ from torch import Tensor, nn
 
 from benchmarks.table import bar_cells, print_table
 from benchmarks.timing import rounds
+from hessian_papers.models import draw
+from hessian_papers.models.teacher import teacher_data
+from hessian_papers.training import train_ensemble
 from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
-from hessian_spectra.models import Ensemble, draw
-from hessian_spectra.models.teacher import teacher_data
-from hessian_spectra.training import train_ensemble
+from hessian_spectra.models import Ensemble
 
 NETWORKS, WIDTH, SAMPLES, TOLERANCE = 200, 100, 1024, 1e-5
 # One by one, time does not depend on how many networks wait for their turn.

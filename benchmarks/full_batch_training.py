@@ -15,12 +15,13 @@ from torch import Tensor, nn
 
 from benchmarks.table import bar_cells, print_table
 from benchmarks.timing import ratio, rounds
-from hessian_spectra.data.tools.reduction import reduce_regression
-from hessian_spectra.data.tools.whitening import principal_components
-from hessian_spectra.models import HalfSquaredError, Perceptron, kaiming_uniform
+from hessian_papers.data.tools.reduction import reduce_regression
+from hessian_papers.data.tools.whitening import principal_components
+from hessian_papers.models import kaiming_uniform
+from hessian_papers.training import LinearObjective, SampleObjective, full_batch_descent
+from hessian_spectra.models import HalfSquaredError, Perceptron
 from hessian_spectra.models.ensemble import Activation
 from hessian_spectra.seeding import generator
-from hessian_spectra.training import LinearObjective, SampleObjective, full_batch_descent
 
 # As in Figures 1 to 4 of anon2026data: 5000 images of 10 classes, on inputs of 784 pixels.
 SAMPLES, FEATURES, CLASSES = 5000, 784, 10

@@ -32,7 +32,11 @@ from pathlib import Path
 from benchmarks.mutants import Mutant, mutants
 from tests.pipelines.workspace import ROOT, copy_repository, environment
 
-PACKAGE = Path("src", "hessian_spectra")
+# Each package, and where its tests are.
+PACKAGES = {
+    Path("src", "hessian_spectra"): Path("tests", "library"),
+    Path("src", "hessian_papers"): Path("tests", "papers"),
+}
 ROOMS = ("closed_form", "statistics", "ledger", "pac_bayes", "studies")
 # What draws and what is only words has tests of its own kind: it computes no number of a claim.
 WORDLESS = ("figure", "drawing", "texts")
@@ -91,14 +95,16 @@ def modules_of(room: str, root: Path) -> list[Path]:
     Raises:
         ValueError: there is no such package or module, or nothing in it computes.
     """
-    place = root / PACKAGE / room
-    module = place.with_suffix(".py")
-    files = [module] if module.is_file() else sorted(place.rglob("*.py"))
+    files: list[Path] = []
+    for place in (root / package / room for package in PACKAGES):
+        module = place.with_suffix(".py")
+        files += [module] if module.is_file() else sorted(place.rglob("*.py"))
     found = [file.relative_to(root) for file in files if file.stem not in WORDLESS]
     if not found or ".." in Path(room).parts or Path(room).is_absolute():
+        places = " or ".join(map(str, PACKAGES))
         raise ValueError(
-            f"--rooms: expected packages or modules below {PACKAGE} that compute something, such "
-            f"as closed_form or studies/scalar, got {room!r}"
+            f"--rooms: expected packages or modules below {places} that compute something, such as "
+            f"closed_form or studies/scalar, got {room!r}"
         )
     return found
 
@@ -106,22 +112,25 @@ def modules_of(room: str, root: Path) -> list[Path]:
 def tests_of(module: Path, root: Path) -> tuple[str, ...]:
     """The test files next to a module, those named after it first.
 
-    Where ``tests/`` mirrors the module's packages, they are in the last folder that does: the ones
-    named after the next package (``studies/scalar/outlier_pair/reading.py`` has ``studies/scalar/
-    test_outlier_pair*.py``), or all of the folder where none is. Of the files in ``tests/`` itself
-    only those named after the module are meant. What tests pictures alone is left out.
+    Where the folder of its package's tests mirrors the module's packages, they are in the last
+    folder that does: the ones named after the next package (``studies/scalar/outlier_pair/
+    reading.py`` has ``studies/scalar/test_outlier_pair*.py``), or all of the folder where none is.
+    Of the files in the package's folder itself only those named after the module are meant. What
+    tests pictures alone is left out.
 
     Args:
         module: relative to the root.
         root: of the checkout.
     """
-    folder, *names = root / "tests", *module.relative_to(PACKAGE).with_suffix("").parts
+    package = next(package for package in PACKAGES if module.is_relative_to(package))
+    base = folder = root / PACKAGES[package]
+    names = [*module.relative_to(package).with_suffix("").parts]
     while len(names) > 1 and (folder / names[0]).is_dir():
         folder = folder / names.pop(0)
     files = [file for file in sorted(folder.glob("test_*.py")) if "_figure" not in file.stem]
     named = [file for file in files if file.stem.startswith(f"test_{names[0].strip('_')}")]
-    if len(names) > 1 or folder == root / "tests":
-        files = named or (files if folder != root / "tests" else [])
+    if len(names) > 1 or folder == base:
+        files = named or (files if folder != base else [])
     chosen = named + [file for file in files if file not in named]
     return tuple(str(file.relative_to(root)) for file in chosen)
 

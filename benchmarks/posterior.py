@@ -22,11 +22,11 @@ from torch.nn import functional
 
 from benchmarks.table import print_table
 from benchmarks.timing import ratio
+from hessian_spectra.pac_bayes.bases import layer_bases
+from hessian_spectra.pac_bayes.minimisation import BoundDescent, minimise_bound
+from hessian_spectra.pac_bayes.posterior import GaussianPosterior, error_of_draws
 from hessian_spectra.seeding import generator
-from hessian_spectra.training.classification import Order
-from hessian_spectra.training.posterior import GaussianPosterior, error_of_draws
-from hessian_spectra.training.posterior_bases import layer_bases
-from hessian_spectra.training.posterior_descent import BoundDescent, minimise_bound
+from hessian_spectra.training import Order
 
 # T-600 of wu2022dissecting, appendix H: two classes of MNIST.
 FEATURES, WIDTH, CLASSES = 784, 600, 2

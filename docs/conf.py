@@ -23,7 +23,7 @@ exclude_patterns = ["_build"]
 nitpicky = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(collections|numpy|pathlib|scipy|torch)\..*"),
-    (r"py:class", r"hessian_spectra\..*|ArrayLike"),
+    (r"py:class", r"hessian_(spectra|papers)\..*|ArrayLike"),
 ]
 
 autodoc_typehints = "signature"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from hessian_spectra.fan_out.ledger import one_at_a_time
+from hessian_papers.fan_out.ledger import one_at_a_time
 
 # Where DVC notes which of its processes reads and writes what.
 BUSY = Path(".dvc/tmp/rwlock")

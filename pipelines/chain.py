@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import OmegaConf
 
-from hessian_spectra.drawing.record import Origin
-from hessian_spectra.ledger.claims import Study as ClaimedStudy
-from hessian_spectra.ledger.evaluation import Measured
-from hessian_spectra.networks.tools.divergence import noted
-from hessian_spectra.networks.tools.result import Networks
-from hessian_spectra.networks.tools.result import read as read_networks
-from hessian_spectra.results import SIDES, Arrays, StudyArrays, read_arrays, sides_of
-from hessian_spectra.studies.base import DataStudyConfig, EnsembleStudyConfig
-from hessian_spectra.work import FanOut, Live, unseen
+from hessian_papers.drawing.record import Origin
+from hessian_papers.ledger.claims import Study as ClaimedStudy
+from hessian_papers.ledger.evaluation import Measured
+from hessian_papers.networks.tools.divergence import noted
+from hessian_papers.networks.tools.result import Networks
+from hessian_papers.networks.tools.result import read as read_networks
+from hessian_papers.results import SIDES, StudyArrays, sides_of
+from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
+from hessian_papers.work import FanOut, Live, unseen
+from hessian_spectra.files import Arrays, read_arrays
 from pipelines import inputs, recorded, schema
 from pipelines.stage import Context, Estimated, no_estimate
 
 if TYPE_CHECKING:
-    from hessian_spectra.fan_out import Launcher
+    from hessian_papers.fan_out import Launcher
 
 # Where W&B keeps its runs: of a queued experiment, which runs in a copy, in the repository itself.
 WANDB = Path(os.environ.get("DVC_ROOT", "."))
@@ -188,7 +189,7 @@ def spread(context: Context, name: str, work: FanOut, config: Any, networks: Arr
         ValueError: some items failed each time.
     """
     # submitit takes a while to load, and few stages fan out.
-    from hessian_spectra import fan_out
+    from hessian_papers import fan_out
 
     arguments = (name, work, config, networks)
     launcher = _launcher(context, *arguments)
@@ -207,7 +208,7 @@ def _launcher(context: Context, name: str, work: Any, config: Any, given: Arrays
     Raises:
         Estimated: it was, and the computation fans out.
     """
-    from hessian_spectra import fan_out
+    from hessian_papers import fan_out
 
     launcher = fan_out.Launcher(**vars(context.launcher))
     if context.estimate:
@@ -227,7 +228,7 @@ def train(context: Context, name: str) -> Networks:
         Estimated: only an estimate of the time was asked for.
         ValueError: there are no networks of that name, or some items failed each time.
     """
-    from hessian_spectra import fan_out
+    from hessian_papers import fan_out
 
     config, work, data = _training(context, name)
     arguments = (name, work, config, data)
@@ -250,7 +251,7 @@ def train(context: Context, name: str) -> Networks:
 def _live(context: Context) -> Live:
     """Runs of trainings on W&B, one each in the group of the configuration."""
     # wandb takes a second to load, and few stages train.
-    from hessian_spectra import tracking
+    from hessian_papers import tracking
 
     settings = vars(context.tracking) | {"group": context.group, "job_type": "train"}
     return tracking.LiveRuns(**settings, directory=WANDB.absolute())

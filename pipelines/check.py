@@ -1,8 +1,8 @@
 """Stage check: whether every identity holds. It comes last, so that page and ledger are there."""
 
-from hessian_spectra.ledger.evaluation import broken
-from hessian_spectra.ledger.record import read_claims
-from hessian_spectra.results import write_bytes
+from hessian_papers.ledger.evaluation import broken
+from hessian_papers.ledger.record import read_claims
+from hessian_spectra.files import write_bytes
 from pipelines.stage import Context, main
 
 

@@ -5,11 +5,11 @@ With ``only=<family>`` those of one family of studies alone, without a word on a
 
 import sys
 
-from hessian_spectra.ledger.evaluation import evaluate
-from hessian_spectra.ledger.record import write_claims
-from hessian_spectra.ledger.table import table
-from hessian_spectra.ledger.totals import metrics, summary
-from hessian_spectra.results import write_bytes, write_json
+from hessian_papers.ledger.evaluation import evaluate
+from hessian_papers.ledger.record import write_claims
+from hessian_papers.ledger.table import table
+from hessian_papers.ledger.totals import metrics, summary
+from hessian_spectra.files import write_bytes, write_json
 from pipelines import chain
 from pipelines.schema import plain
 from pipelines.stage import Context, main

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.results import DamagedFileError, read_json
+from hessian_spectra.files import DamagedFileError, read_json
 
 REMEDY = "dvc repro"
 

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
-from hessian_spectra.results import write_bytes
+from hessian_spectra.files import write_bytes
 from pipelines import schema
 from pipelines.stage import PARAMS, Context, main
 

@@ -1,7 +1,7 @@
 """Stage dashboard: one W&B run that shows the state of reports/."""
 
-from hessian_spectra import tracking
-from hessian_spectra.results import write_json
+from hessian_papers import tracking
+from hessian_spectra.files import write_json
 from pipelines import chain
 from pipelines.schema import plain
 from pipelines.stage import Context, main

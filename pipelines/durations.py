@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import yaml
 
-from hessian_spectra.results import read_json, write_bytes
+from hessian_spectra.files import read_json, write_bytes
 from pipelines.evidence import processor
 from pipelines.inputs import DURATIONS
 from pipelines.reproduce import SPENT, Graph, graph, reached

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.results import archive, digest, write_arrays, write_bytes, write_json
+from hessian_spectra.files import archive, digest, write_arrays, write_bytes, write_json
 from pipelines import chain, inputs, schema
 from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain

@@ -4,11 +4,11 @@ from types import ModuleType
 
 from matplotlib.figure import Figure
 
-from hessian_spectra.drawing import style
-from hessian_spectra.drawing.save import save
-from hessian_spectra.ledger.bounds import NothingToMeasure
-from hessian_spectra.ledger.divergence import left_out
-from hessian_spectra.results import DIVERGED, StudyArrays
+from hessian_papers.drawing.save import save
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.divergence import left_out
+from hessian_papers.results import DIVERGED, StudyArrays
+from hessian_spectra.pictures import style
 from pipelines import chain, inputs
 from pipelines.stage import Context, main
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from hessian_spectra.results import read_json, write_json
+from hessian_spectra.files import read_json, write_json
 
 # A file that changed less than these seconds ago may change again without another time stamp.
 SETTLED_SECONDS = 2.0

@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.data.base import Storage
-from hessian_spectra.provenance import code_of, digest_of, root_of, versions
-from hessian_spectra.results import read_json, write_json
+from hessian_papers.data.base import Storage
+from hessian_papers.provenance import code_of, digest_of, root_of, versions
+from hessian_spectra.files import read_json, write_json
 from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import departures
@@ -32,7 +32,10 @@ DURATIONS = FINDINGS.with_name("durations.yaml")
 REMEDY = "dvc repro survey"
 # They carry values from one place to another and compute none: a change of theirs alone runs
 # nothing again.
-CARRIERS = ("data/base.py", "manifest.py", "results.py", "validation.py", "work.py")
+CARRIERS = {
+    *("hessian_spectra/files.py", "hessian_spectra/progress.py", "hessian_spectra/validation.py"),
+    *(f"hessian_papers/{name}.py" for name in ("data/base", "manifest", "results", "work")),
+}
 # How what a module may read from its own folder ends.
 BESIDE = ("csv", "yaml", "css", "html", "js")
 # The entry points of the stages; what a kind's module imports is found by itself.
@@ -69,20 +72,20 @@ def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str
 
     Args:
         stages: entry points in ``pipelines``.
-        modules: of the library, without its own name.
+        modules: of the papers, without their package's name.
 
     Returns:
         ``code``, digests in which comments and docstrings do not count, by the file's name in the
-        library; and ``versions`` of Python and packages.
+        sources; and ``versions`` of Python and packages.
     """
     files: dict[str, Path] = {}
     packages: set[str] = set()
     for name in modules:
-        module = f"hessian_spectra.{name}"
-        library, known = root_of(module) / "hessian_spectra", code_of(module)
+        module = f"hessian_papers.{name}"
+        source, known = root_of(module), code_of(module)
         packages |= known.packages
         for file in (*known.files, *(data for one in known.files for data in _read_by(one))):
-            files[file.relative_to(library).as_posix()] = file
+            files[file.relative_to(source).as_posix()] = file
     files = {name: file for name, file in files.items() if name not in CARRIERS}
     here = Path(__file__).parent
     files |= {f"pipelines/{stage}.py": here / f"{stage}.py" for stage in stages}

@@ -10,7 +10,7 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from hessian_spectra.results import SIDES
+from hessian_papers.results import SIDES
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 

@@ -1,6 +1,6 @@
 """Stage prepare: make every data set of conf/data."""
 
-from hessian_spectra.results import write_arrays
+from hessian_spectra.files import write_arrays
 from pipelines.schema import entry, module_of, storage_of
 from pipelines.stage import Context, main
 

@@ -1,6 +1,6 @@
 """Command publish: make the W&B workspace and report with one group of panels per paper."""
 
-from hessian_spectra import tracking
+from hessian_papers import tracking
 from pipelines.stage import REPORTS, Context, main
 
 

@@ -10,14 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hessian_spectra.results import (
-    DamagedFileError,
-    MissingResultError,
-    read_arrays,
-    read_json,
-    select_fields,
-    sides_of,
-)
+from hessian_papers.results import select_fields, sides_of
+from hessian_spectra.files import DamagedFileError, MissingResultError, read_arrays, read_json
 from pipelines.yaml_files import read_yaml
 
 EVIDENCE = Path("reports") / "evidence"

@@ -1,9 +1,9 @@
 """Stage report: the page that shows every figure, its claims and where they come from."""
 
-from hessian_spectra.ledger.record import read_claims
-from hessian_spectra.report import build
-from hessian_spectra.report.findings import findings, markdown
-from hessian_spectra.results import write_bytes
+from hessian_papers.ledger.record import read_claims
+from hessian_papers.report import build
+from hessian_papers.report.findings import findings, markdown
+from hessian_spectra.files import write_bytes
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 

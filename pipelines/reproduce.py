@@ -24,9 +24,9 @@ from typing import Any
 
 import yaml
 
-from hessian_spectra.fan_out.local import ended_by_termination
-from hessian_spectra.results import write_json
-from hessian_spectra.work import cores
+from hessian_papers.fan_out.local import ended_by_termination
+from hessian_papers.work import cores
+from hessian_spectra.files import write_json
 from pipelines.alone import alone
 from pipelines.lifetime import share_life
 

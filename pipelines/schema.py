@@ -15,9 +15,9 @@ import omegaconf
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
-from hessian_spectra.data.base import Storage
-from hessian_spectra.papers import PAPERS
-from hessian_spectra.results import digest
+from hessian_papers.data.base import Storage
+from hessian_papers.papers import PAPERS
+from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines.messages import CONF
 
@@ -161,7 +161,7 @@ def kinds(group: str) -> dict[str, str]:
 
 def _modules(package: str) -> list[tuple[str, bool]]:
     """The modules of a package of the library, by name, and whether each is a package itself."""
-    parent = importlib.import_module(f"hessian_spectra.{package}")
+    parent = importlib.import_module(f"hessian_papers.{package}")
     return sorted((module.name, module.ispkg) for module in pkgutil.iter_modules(parent.__path__))
 
 
@@ -183,7 +183,7 @@ def module_of(group: str, kind: Any, path: str, part: str = "study") -> ModuleTy
             f"invalid config at '{path}.kind': expected one of {', '.join(known)}, got {kind!r}"
         )
     suffix = f".{part}" if group == "studies" else ""
-    return importlib.import_module(f"hessian_spectra.{known[kind]}{suffix}")
+    return importlib.import_module(f"hessian_papers.{known[kind]}{suffix}")
 
 
 def storage_of(config: DictConfig) -> Storage:

@@ -1,6 +1,6 @@
 """Stages closed_form, numerics and correlation: one side of a study."""
 
-from hessian_spectra.results import write_arrays
+from hessian_spectra.files import write_arrays
 from pipelines import chain, inputs
 from pipelines.stage import Context, main
 

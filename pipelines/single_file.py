@@ -1,9 +1,9 @@
 """Command single_file: the report page with its pictures inside, to be sent to somebody."""
 
-from hessian_spectra.ledger.record import read_claims
-from hessian_spectra.report import build
-from hessian_spectra.report.findings import findings
-from hessian_spectra.results import write_bytes
+from hessian_papers.ledger.record import read_claims
+from hessian_papers.report import build
+from hessian_papers.report.findings import findings
+from hessian_spectra.files import write_bytes
 from pipelines import inputs
 from pipelines.stage import REPORTS, Context, main
 

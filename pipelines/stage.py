@@ -16,7 +16,8 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from hessian_spectra.results import SIDES, digest
+from hessian_papers.results import SIDES
+from hessian_spectra.files import digest
 from pipelines import inputs, schema
 from pipelines.lifetime import end_with_dvc
 from pipelines.messages import CONF, is_mendable, kind, one_line

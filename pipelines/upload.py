@@ -3,7 +3,7 @@
 DVC skips stages that are up to date, so that a run which was made offline would stay there.
 """
 
-from hessian_spectra import tracking
+from hessian_papers import tracking
 from pipelines.chain import WANDB
 from pipelines.stage import Context, main
 

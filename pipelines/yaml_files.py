@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from hessian_spectra.results import damaged
+from hessian_spectra.files import damaged
 
 
 def read_yaml(path: Path) -> Any:

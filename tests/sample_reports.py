@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hessian_spectra.drawing import style
-from hessian_spectra.drawing.record import Origin
-from hessian_spectra.drawing.save import save
-from hessian_spectra.ledger.bounds import VERDICTS
-from hessian_spectra.results import write_arrays, write_json
+from hessian_papers.drawing.record import Origin
+from hessian_papers.drawing.save import save
+from hessian_papers.ledger.bounds import VERDICTS
+from hessian_spectra.files import write_arrays, write_json
+from hessian_spectra.pictures import style
 
 STUDIES = {
     "closed2024-fig1": ("singh2024closed", "Figure 1"),
@@ -144,7 +144,7 @@ def _save(study: str, scale: str, reports: Path) -> None:
     origin = Origin(
         study=study,
         config=config(study),
-        package="hessian_spectra.studies.samples.sample",
+        package="hessian_papers.studies.samples.sample",
         arrays={"numerics": "0" * 64},
         scale=scale,
         facts=FACTS if recorded else VERSIONS | (FILES if study == "poster-pair" else {}),

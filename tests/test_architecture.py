@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hessian_spectra.ledger.claims import Study
+from hessian_papers.ledger.claims import Study
 from pipelines import schema
 from tests.pipelines.workspace import environment
 
@@ -35,6 +35,7 @@ ON_TOP = {
     "settings that must agree": 60,
     "published data at a fixed state": 30,
     "what readings said twice, and a map that no one asked for": -350,
+    "two packages: what a file imports of each stands in lines of its own": 135,
 }
 # What may be longer: a function as `path::name`, a kind by its name; each with its reason.
 LONGER: dict[str, str] = {}
@@ -135,7 +136,7 @@ def test_the_rule_about_torch_is_a_pattern_and_no_list():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     (rule,) = (one for one in settings["contracts"] if one["name"] == TORCHLESS)
     modules = [name for name in rule["source_modules"] if ".studies" in name]
-    patterns = {f"hessian_spectra.studies.**.{part}" for part in PARTS if part != "study"}
+    patterns = {f"hessian_papers.studies.**.{part}" for part in PARTS if part != "study"}
     assert set(modules) == patterns
     assert "torch" in rule["forbidden_modules"]
     assert not rule.get("ignore_imports")
@@ -143,7 +144,7 @@ def test_the_rule_about_torch_is_a_pattern_and_no_list():
 
 @pytest.mark.parametrize("part", ["reading", "figure", "claims"])
 def test_the_rule_about_torch_breaks_for_every_kind(copy, part):
-    modules = [f"hessian_spectra.{place}.{part}" for place in schema.kinds("studies").values()]
+    modules = [f"hessian_papers.{place}.{part}" for place in schema.kinds("studies").values()]
     files = [copy / "src" / f"{name.replace('.', '/')}.py" for name in modules]
     before = {file: file.read_text() for file in files}
     try:
@@ -157,6 +158,83 @@ def test_the_rule_about_torch_breaks_for_every_kind(copy, part):
     assert f"{TORCHLESS} BROKEN" in output
     for name in modules:
         assert f"{name} is not allowed to import torch" in output, name
+
+
+def exported(package):
+    """The names in the ``__all__`` of a package, or those that a module defines."""
+    file = SOURCE.joinpath(*package.split("."))
+    is_package = file.is_dir()
+    tree = ast.parse((file / "__init__.py" if is_package else file.with_suffix(".py")).read_text())
+    if is_package:
+        lists = [n.value for n in tree.body if isinstance(n, ast.Assign)]
+        return {name for found in lists[-1:] for name in ast.literal_eval(found)}
+    set_here = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Store]
+    return {*(getattr(node, "name", "") for node in tree.body), *(name.id for name in set_here)}
+
+
+# What a type checker or a reader finds at the top of the library, and the rooms within rooms.
+TOP = {
+    path.stem
+    for path in (SOURCE / "hessian_spectra").iterdir()
+    if path.suffix == ".py" or (path / "__init__.py").is_file()
+}
+INNER = {"hessian_spectra.curvature.ensemble", "hessian_spectra.curvature.layerwise"}
+
+
+def private_names(text):
+    """The names that a module's source imports from the library, and that are not public."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found += [a.name for a in node.names if a.name.startswith("hessian_spectra.")]
+        elif isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "hessian_spectra":
+            inner = node.module.partition(".")[2]
+            names = [alias.name for alias in node.names]
+            if not inner:
+                public = TOP
+            elif "." in inner and node.module not in INNER:
+                public = set()
+            else:
+                public = exported(node.module)
+            found += [f"{node.module}.{n}" for n in names if n not in public or n[0] == "_"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "private"),
+    [
+        ("from hessian_spectra import curvature as cv", []),
+        ("from hessian_spectra.curvature import top_eigenpairs", []),
+        ("from hessian_spectra.curvature.ensemble import ensemble_trace", []),
+        ("from hessian_spectra.seeding import generator", []),
+        ("from hessian_spectra import nothing", ["hessian_spectra.nothing"]),
+        ("import hessian_spectra.curvature.lanczos", ["hessian_spectra.curvature.lanczos"]),
+        ("from hessian_spectra.curvature import lanczos", ["hessian_spectra.curvature.lanczos"]),
+        (
+            "def f():\n    from hessian_spectra.curvature.lanczos import lanczos",
+            ["hessian_spectra.curvature.lanczos.lanczos"],
+        ),
+        (
+            "from hessian_spectra.validation import _text, require",
+            ["hessian_spectra.validation._text"],
+        ),
+    ],
+)
+def test_the_search_for_private_names_finds_them(line, private):
+    assert private_names(line) == private
+
+
+def test_the_papers_use_public_names_of_the_library_alone():
+    files = [file for file in python_files() if not file.is_relative_to(SOURCE / "hessian_spectra")]
+    found = {str(f.relative_to(ROOT)): n for f in files if (n := private_names(f.read_text()))}
+    assert not found
+
+
+def test_the_librarys_tests_need_nothing_of_the_papers():
+    """They run alone, as whoever changes the library alone runs them."""
+    texts_of_tests = {file: file.read_text() for file in (ROOT / "tests/library").rglob("*.py")}
+    assert len(texts_of_tests) > 50
+    assert not [str(file) for file, text in texts_of_tests.items() if "hessian_papers" in text]
 
 
 def python_files():
@@ -238,7 +316,7 @@ def test_texts_are_read_and_written_in_one_encoding():
 
 def folder_of(kind):
     place = schema.kinds("studies")[kind]
-    return SOURCE / "hessian_spectra" / place.replace(".", "/")
+    return SOURCE / "hessian_papers" / place.replace(".", "/")
 
 
 def lines_of_kind(kind):

@@ -6,6 +6,7 @@ import pkgutil
 
 import pytest
 
+import hessian_papers
 import hessian_spectra
 
 # What importing curvlinops meets.
@@ -13,7 +14,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated
 
 MODULES = [
     module.name
-    for module in pkgutil.walk_packages(hessian_spectra.__path__, f"{hessian_spectra.__name__}.")
+    for package in (hessian_papers, hessian_spectra)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
 ]
 
 

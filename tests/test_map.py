@@ -9,11 +9,11 @@ import hydra
 import pytest
 import yaml
 
-from hessian_spectra.papers import reading_order
+from hessian_papers.papers import reading_order
 from pipelines import schema
 
 ROOT = Path(__file__).resolve().parents[1]
-LIBRARY = Path("src", "hessian_spectra")
+PAPERS = Path("src", "hessian_papers")
 PAGE = (ROOT / "MAP.md").read_text()
 
 # The groups of the configuration that one file sets: the dataclass of each, and that file.
@@ -24,11 +24,11 @@ GROUPS = {
 }
 # The groups that hold entries of several kinds: where an entry is set, and who reads it.
 ENTRIES = {
-    "data.sets.<data set>.*": ("conf/data/<data set>.yaml", LIBRARY / "data" / "<kind>.py"),
-    "networks.<name>.*": ("conf/networks/<name>.yaml", LIBRARY / "networks" / "<kind>.py"),
+    "data.sets.<data set>.*": ("conf/data/<data set>.yaml", PAPERS / "data" / "<kind>.py"),
+    "networks.<name>.*": ("conf/networks/<name>.yaml", PAPERS / "networks" / "<kind>.py"),
     "studies.<study>.*": (
         "conf/studies/<paper>/<study>.yaml",
-        LIBRARY / "studies" / "<family>" / "<kind>" / "study.py",
+        PAPERS / "studies" / "<family>" / "<kind>" / "study.py",
     ),
 }
 
@@ -70,7 +70,7 @@ def figures(config):
     """Each paper's figures: the study and its settings, its folder, and what it is made from."""
     found = []
     for name, study in config.studies.items():
-        folder = LIBRARY / schema.kinds("studies")[study.kind].replace(".", "/")
+        folder = PAPERS / schema.kinds("studies")[study.kind].replace(".", "/")
         group = "networks" if "ensemble" in study else "data"
         source = study.get("ensemble", study.get("data"))
         cells = (

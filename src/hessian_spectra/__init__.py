@@ -3,15 +3,13 @@
 import importlib
 from typing import Any
 
-# What a user's own network needs; the rest of the packages make the papers' figures. They are
-# loaded at first use, since torch takes seconds, and are no imports that the digest of a study's
-# code would follow.
+# They are loaded at first use, since torch takes seconds, and are no imports that the digest of a
+# study's code would follow.
 _ROOMS = (
     "closed_form",
     "curvature",
     "models",
     "pac_bayes",
-    "results",
     "seeding",
     "spectrum",
     "statistics",

@@ -144,10 +144,9 @@ class Spectrum:
         return [names[group] for group in self._group_of.tolist()]
 
     def arrays(self, prefix: str = "") -> dict[str, np.ndarray]:
-        """The eigenvalues as a study keeps them, with the kind and the cell of each.
+        """The eigenvalues as arrays for a file, with the kind and the cell of each.
 
-        ``<prefix>eigenvalues``, ``<prefix>kind`` and ``<prefix>cell``, each ``(k,)``; what reads
-        them back is :meth:`hessian_spectra.results.StudyArrays.select`.
+        ``<prefix>eigenvalues``, ``<prefix>kind`` and ``<prefix>cell``, each ``(k,)``.
 
         Args:
             prefix: of the arrays' names.

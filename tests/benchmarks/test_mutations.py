@@ -15,7 +15,7 @@ from benchmarks.mutants import mutants
 from benchmarks.mutations import ROOMS, main, modules_of, sample
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = Path("src/hessian_spectra")
+LIBRARY, PAPERS = Path("src/hessian_spectra"), Path("src/hessian_papers")
 PRODUCT = '''"""A product."""
 
 
@@ -44,7 +44,7 @@ def tiny(tmp_path):
     files = {
         "src/hessian_spectra/room/product.py": PRODUCT,
         "src/hessian_spectra/lone.py": "def half(x):\n    return x / 2\n",
-        "tests/room/test_product.py": f"{test}assert product(2, 2) == 4\n",
+        "tests/library/room/test_product.py": f"{test}assert product(2, 2) == 4\n",
     }
     return tree(tmp_path / "tiny", files)
 
@@ -94,7 +94,7 @@ def test_a_mutant_is_planted_where_it_is():
 
 
 def test_every_mutant_of_the_library_is_python():
-    for file in sorted((ROOT / LIBRARY / "ledger").rglob("*.py")):
+    for file in sorted((ROOT / PAPERS / "ledger").rglob("*.py")):
         text = file.read_text()
         for mutant in mutants(text):
             assert mutant.planted(text) != text
@@ -104,25 +104,27 @@ def test_every_mutant_of_the_library_is_python():
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("statistics.py", ["test_statistics.py"]),
+        ("spectra/statistics.py", ["library/test_statistics.py"]),
         (
-            "studies/images/training_courses/study.py",
-            [f"studies/images/test_training_courses{part}.py" for part in ("", "_claims")],
+            "papers/studies/images/training_courses/study.py",
+            [f"papers/studies/images/test_training_courses{part}.py" for part in ("", "_claims")],
         ),
-        ("closed_form/recognition/forms.py", ["closed_form/test_recognition.py"]),
-        ("studies/base.py", ["studies/test_stored.py"]),
-        ("work.py", []),
+        ("spectra/closed_form/recognition/forms.py", ["library/closed_form/test_recognition.py"]),
+        ("papers/studies/base.py", ["papers/studies/test_stored.py"]),
+        ("papers/work.py", []),
     ],
 )
 def test_the_tests_next_to_a_module(module, expected):
-    assert mutations.tests_of(LIBRARY / module, ROOT) == tuple(f"tests/{name}" for name in expected)
+    assert mutations.tests_of(Path(f"src/hessian_{module}"), ROOT) == tuple(
+        f"tests/{name}" for name in expected
+    )
 
 
 def test_the_tests_named_after_a_module_go_first():
-    found = mutations.tests_of(LIBRARY / "ledger" / "totals.py", ROOT)
-    assert found[0] == "tests/ledger/test_totals.py"
+    found = mutations.tests_of(PAPERS / "ledger" / "totals.py", ROOT)
+    assert found[0] == "tests/papers/ledger/test_totals.py"
     assert sorted(found) == sorted(
-        str(file.relative_to(ROOT)) for file in (ROOT / "tests/ledger").glob("test_*.py")
+        str(file.relative_to(ROOT)) for file in (ROOT / "tests/papers/ledger").glob("test_*.py")
     )
 
 
@@ -154,7 +156,7 @@ def test_what_no_test_sees_is_printed_and_the_tree_is_as_it_was(tiny, capsys):
 
 
 def test_tests_that_fail_without_a_mistake_tell_nothing(tiny, capsys):
-    (tiny / "tests/room/test_other.py").write_text("def test():\n    assert False\n")
+    (tiny / "tests/library/room/test_other.py").write_text("def test():\n    assert False\n")
     assert main(["--rooms", "room", "--processes", "1"], tiny) == 0
     first, last = capsys.readouterr().out.splitlines()
     assert re.match(r"tests fail as it is: src/\S+/product\.py: 1 failed", first)
@@ -166,7 +168,7 @@ def test_a_mutant_that_hangs_is_caught(tmp_path, capsys, monkeypatch):
     call = "from hessian_spectra.count import count\n\n\ndef test():\n    count(2)\n"
     files = {
         "src/hessian_spectra/count.py": "def count(n):\n    while n:\n        n -= 1\n",
-        "tests/test_count.py": call,
+        "tests/library/test_count.py": call,
     }
     root = tree(tmp_path, files)
     assert main(["--rooms", "count", "--number", "9", "--processes", "1"], root) == 0
@@ -187,7 +189,7 @@ def running(process):
 def test_an_interrupt_ends_the_tests_and_leaves_nothing(tiny, tmp_path, sent):
     marker, scratch = tmp_path / "marker", tmp_path / "scratch"
     scratch.mkdir()
-    (tiny / "tests/room/test_slow.py").write_text(
+    (tiny / "tests/library/room/test_slow.py").write_text(
         "import os, time\n\n\ndef test():\n"
         f"    with open({str(marker)!r}, 'w') as file:\n"
         "        file.write(f'{os.getpid()}\\n')\n"
@@ -237,4 +239,4 @@ def test_a_bad_argument_is_named_in_one_line(arguments, message, capsys):
 
 def test_a_room_is_a_package_or_a_module():
     assert modules_of("statistics", ROOT) == [LIBRARY / "statistics.py"]
-    assert LIBRARY / "ledger" / "bounds.py" in modules_of("ledger", ROOT)
+    assert PAPERS / "ledger" / "bounds.py" in modules_of("ledger", ROOT)

@@ -21,12 +21,13 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from matplotlib.text import Text
 from omegaconf import DictConfig, OmegaConf
 
-from hessian_spectra import fan_out
-from hessian_spectra.ledger import evaluation
-from hessian_spectra.ledger.bounds import Estimate, NothingToMeasure
-from hessian_spectra.ledger.claims import Entry, Study
-from hessian_spectra.networks.tools.divergence import noted
-from hessian_spectra.results import SIDES, digest, write_arrays
+from hessian_papers import fan_out
+from hessian_papers.ledger import evaluation
+from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
+from hessian_papers.ledger.claims import Entry, Study
+from hessian_papers.networks.tools.divergence import noted
+from hessian_papers.results import SIDES
+from hessian_spectra.files import digest, write_arrays
 from hessian_spectra.validation import require
 from pipelines import schema
 from pipelines.figures import painted
@@ -466,9 +467,9 @@ class Sampler:
 def _problem(step: str, error: Exception) -> str:
     """An exception in one line, with where it was raised."""
     *_, last = traceback.extract_tb(error.__traceback__)
-    ours = [f for f in traceback.extract_tb(error.__traceback__) if "hessian_spectra" in f.filename]
+    ours = [f for f in traceback.extract_tb(error.__traceback__) if "/src/hessian_" in f.filename]
     place = (ours or [last])[-1]
-    where = f"{place.filename.rpartition('hessian_spectra/')[2]}:{place.lineno} {place.name}"
+    where = f"{place.filename.rpartition('/src/')[2]}:{place.lineno} {place.name}"
     return f"{step}: {type(error).__name__}: {' '.join(str(error).split())[:300]} ({where})"
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from hessian_spectra.ledger.record import ClaimRecord
+from hessian_papers.ledger.record import ClaimRecord
 from pipelines import schema
 from tests.pipelines.workspace import ROOT
 
@@ -26,7 +26,7 @@ MEASURE = """
 import dataclasses, json, sys
 from pipelines import chain, inputs
 from pipelines.stage import INPUTS, RESULTS
-from hessian_spectra.ledger.evaluation import evaluate
+from hessian_papers.ledger.evaluation import evaluate
 found = inputs.read(INPUTS, "claims", None)
 studies = {name: found["settings"]["studies"][name] for name in sys.argv[1:]}
 records = evaluate(chain.measured(studies, found["about"], RESULTS))
@@ -130,7 +130,7 @@ def kind(figure):
     workspace.run("git", "add", "--all")
     who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
     workspace.run("git", *who, "commit", "--quiet", "--message", "a figure")
-    folder = workspace.path / "src" / "hessian_spectra" / "studies" / "scalar" / "my_kind"
+    folder = workspace.path / "src" / "hessian_papers" / "studies" / "scalar" / "my_kind"
     folder.mkdir()
     for name in FILES:
         shutil.copy(KIND / name, folder)
@@ -141,8 +141,8 @@ def kind(figure):
 def test_a_kind_is_a_folder(kind):
     workspace, output = kind
     record = record_of(workspace, "my-study", output)
-    assert record["package"] == "hessian_spectra.studies.scalar.my_kind"
-    added = {f"src/hessian_spectra/studies/scalar/my_kind/{name}" for name in FILES}
+    assert record["package"] == "hessian_papers.studies.scalar.my_kind"
+    added = {f"src/hessian_papers/studies/scalar/my_kind/{name}" for name in FILES}
     added.add(f"conf/studies/{PAPER}/my-study.yaml")
     assert new_files(workspace) == added
 

@@ -85,7 +85,7 @@ def test_the_guide_is_followed_and_an_override_runs_the_study_and_its_dependents
 
 
 def test_an_edit_runs_what_imports_it_and_nothing_else(finished):
-    scalar = finished.path / "src" / "hessian_spectra" / "studies" / "scalar"
+    scalar = finished.path / "src" / "hessian_papers" / "studies" / "scalar"
     code, comment = "EDITED = True\n", "# edited\n"
     elsewhere = (("data_scale/figure", code), ("relu_cells/claims", code))
     for edits, stages in (

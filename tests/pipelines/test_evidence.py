@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from hessian_spectra.results import digest, read_arrays
+from hessian_spectra.files import digest, read_arrays
 from pipelines.evidence import SMALL as LIMIT
 from pipelines.evidence import keep_networks
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
-from hessian_spectra.provenance import digest_of
-from hessian_spectra.results import SIDES, sides_of
+from hessian_papers.provenance import digest_of
+from hessian_papers.results import SIDES, sides_of
 from pipelines import configure, inputs, schema, stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,18 +47,21 @@ INFRASTRUCTURE = {
     "pipelines/departures.py",
     "pipelines/files.py",
     "pipelines/lifetime.py",
+    "src/hessian_papers/__init__.py",
     "src/hessian_spectra/__init__.py",
-    "src/hessian_spectra/data/__init__.py",
-    "src/hessian_spectra/data/base.py",
-    "src/hessian_spectra/manifest.py",
-    "src/hessian_spectra/results.py",
+    "src/hessian_spectra/files.py",
+    "src/hessian_spectra/progress.py",
+    "src/hessian_papers/data/__init__.py",
+    "src/hessian_papers/data/base.py",
+    "src/hessian_papers/manifest.py",
+    "src/hessian_papers/results.py",
     "src/hessian_spectra/validation.py",
-    "src/hessian_spectra/work.py",
+    "src/hessian_papers/work.py",
 }
 # They log and launch a computation, and have no part in it; or say where its code is.
 OUTSIDE = (
-    "src/hessian_spectra/fan_out",
-    "src/hessian_spectra/provenance.py",
+    "src/hessian_papers/fan_out",
+    "src/hessian_papers/provenance.py",
 )
 
 
@@ -128,7 +131,7 @@ def test_no_two_studies_or_networks_have_one_name(params):
 
 
 def test_no_two_kinds_of_studies_have_one_name():
-    studies = ROOT / "src" / "hessian_spectra" / "studies"
+    studies = ROOT / "src" / "hessian_papers" / "studies"
     found = [path.parent.name for path in studies.glob("*/*/study.py")]
     assert sorted(found) == sorted(schema.kinds("studies"))
 
@@ -232,7 +235,7 @@ def imported(path):
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
     parts = {name.rsplit(".", k)[0] for name in names for k in range(name.count(".") + 1)}
     for name in parts:
-        if name.split(".")[0] in ("hessian_spectra", "pipelines"):
+        if name.split(".")[0] in ("hessian_papers", "hessian_spectra", "pipelines"):
             base = ROOT / ("src" if name.startswith("hessian") else "") / name.replace(".", "/")
             files = (f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file())
             outside = [ROOT / place for place in OUTSIDE]
@@ -260,56 +263,57 @@ def file_of(module):
 def roots(params, path):
     """The modules that a stage imports by name, or its entry point."""
     item, _, name = path.removesuffix(".json").rpartition("/")
-    library = "src/hessian_spectra"
+    papers = "src/hessian_papers"
     if name == "prepare":
         sets = params["data"]["sets"].values()
         return [file_of(schema.module_of("data", one["kind"], "")) for one in sets]
     if name == "claims":
         modules = [file_of(module_of(one, "claims")) for one in params["studies"].values()]
         kinds = [one for one in modules if f"/studies/{item}" in one]
-        return [*kinds, f"{library}/ledger/evaluation.py", f"{library}/ledger/table.py"]
+        return [*kinds, f"{papers}/ledger/evaluation.py", f"{papers}/ledger/table.py"]
     if item in params["networks"]:
         return [file_of(schema.module_of("networks", params["networks"][item]["kind"], ""))]
     if name == inputs.COMPUTES:
         return [file_of(module_of(params["studies"][item], "study"))]
     if name == inputs.DRAWS:
         drawn = file_of(module_of(params["studies"][item], "figure"))
-        return [drawn, f"{library}/drawing/save.py"]
+        return [drawn, f"{papers}/drawing/save.py"]
     return [f"pipelines/{name}.py"]
 
 
 def test_the_code_of_a_stage_is_listed(written, params):
     """All that is imported, found in another way; what carries values about aside."""
     for path, record in written.items():
-        needed = {
-            name.removeprefix("src/hessian_spectra/") for name in closure(*roots(params, path))
-        }
+        needed = {name.removeprefix("src/") for name in closure(*roots(params, path))}
         missing = needed - record["code"].keys()
         assert not missing, f"{path} does not list {sorted(missing)}"
 
 
 def test_the_list_of_code_names_each_file_with_its_content(written):
-    folder = "studies/correlations/norm_correlation"
+    studies = "hessian_papers/studies"
+    folder = f"{studies}/correlations/norm_correlation"
     listed_code = written["cracking-fig4/draws.json"]["code"]
-    content = digest_of(ROOT / "src" / "hessian_spectra" / folder / "figure.py")
+    content = digest_of(ROOT / "src" / folder / "figure.py")
     assert content.startswith(listed_code[f"{folder}/figure.py"])
-    assert {f"{folder}/reading.py", "studies/correlations/drawing.py"} <= {*listed_code}
-    others = {"results.py", "studies/scalar/relu_cells/figure.py", f"{folder}/study.py"}
+    assert {f"{folder}/reading.py", f"{studies}/correlations/drawing.py"} <= {*listed_code}
+    others = {"hessian_papers/results.py", f"{studies}/scalar/relu_cells/figure.py"}
+    others.add(f"{folder}/study.py")
     assert not others & {*listed_code}
 
 
 def test_the_list_of_the_claims_names_their_tables(written):
     """A claim may be a row of a table, which is no code."""
-    library = ROOT / "src" / "hessian_spectra"
-    for table in [*library.glob("studies/**/*.yaml"), *library.glob("studies/**/*.csv")]:
-        assert str(table.relative_to(library)) in written["claims.json"]["code"], table
+    source = ROOT / "src"
+    studies = source / "hessian_papers" / "studies"
+    for table in [*studies.rglob("*.yaml"), *studies.rglob("*.csv")]:
+        assert str(table.relative_to(source)) in written["claims.json"]["code"], table
 
 
 def test_what_the_page_is_made_of_is_listed(written):
-    library = ROOT / "src" / "hessian_spectra"
+    source = ROOT / "src"
     for suffix in ("css", "html", "js", "yaml"):
-        for file in (library / "report").glob(f"*.{suffix}"):
-            assert str(file.relative_to(library)) in written["report.json"]["code"], file
+        for file in (source / "hessian_papers" / "report").glob(f"*.{suffix}"):
+            assert str(file.relative_to(source)) in written["report.json"]["code"], file
 
 
 def test_a_docstring_counts_where_it_is_a_claim(tmp_path):

@@ -12,9 +12,9 @@ import torch
 import yaml
 from omegaconf import OmegaConf
 
+from hessian_papers.studies.scalar.data_scale import study as data_scale
+from hessian_papers.studies.scalar.outlier_pair import study as outlier_pair
 from hessian_spectra import curvature as cv
-from hessian_spectra.studies.scalar.data_scale import study as data_scale
-from hessian_spectra.studies.scalar.outlier_pair import study as outlier_pair
 from pipelines import configure, figures, inputs, messages, prepare, schema, side, stage, train
 from pipelines.stage import CONF
 

@@ -6,7 +6,7 @@ from contextlib import closing
 import hydra
 import pytest
 
-from hessian_spectra.report import commands
+from hessian_papers.report import commands
 from pipelines import schema
 from tests.pipelines.overrides import Override, Refused, Sampler, compose
 from tests.pipelines.workspace import ROOT

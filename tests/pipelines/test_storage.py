@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from hessian_spectra.results import read_arrays
+from hessian_spectra.files import read_arrays
 from pipelines import chain, prepare, schema, stage
 
 CONF = Path(__file__).resolve().parents[2] / "conf"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
-from hessian_spectra.data.base import Storage
-from hessian_spectra.provenance import code_of, versions
-from hessian_spectra.results import read_arrays
+from hessian_papers.data.base import Storage
+from hessian_papers.provenance import code_of, versions
+from hessian_spectra.files import read_arrays
 from pipelines import files, inputs
 from tests.pipelines.workspace import ROOT, smallest
 
@@ -93,7 +93,7 @@ def test_all_versions_are_known_without_an_import():
 
 
 def test_a_package_behind_an_optional_import_counts():
-    packages = code_of("hessian_spectra.data.images").packages
+    packages = code_of("hessian_papers.data.images").packages
     assert {"sklearn", "torchvision", "torch", "numpy"} <= packages
     assert not {"os", "hessian_spectra", "tqdm", "jaxtyping", "pipeline"} & packages
     # There the module is named at run time only.
@@ -106,7 +106,7 @@ def test_another_version_is_another_fingerprint_and_the_code_the_same(monkeypatc
         return found.digest, found.fingerprint
 
     digest, fingerprint = looked_up()
-    monkeypatch.setattr("hessian_spectra.provenance._version", lambda name: "0.1")
+    monkeypatch.setattr("hessian_papers.provenance._version", lambda name: "0.1")
     assert looked_up()[0] == digest
     assert looked_up()[1] != fingerprint
 

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from hessian_spectra.results import read_arrays
+from hessian_spectra.files import read_arrays
 from pipelines import inputs, side, stage, train
 
 NAME = "two-layer-linear"

@@ -6,7 +6,7 @@ from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_matrix, dense_spe
 from hessian_spectra.curvature.density import SpectralDensity, spectral_density
 from hessian_spectra.curvature.diagonals import DiagonalEstimate, diagonal
 from hessian_spectra.curvature.distinct import DistinctEigenvalues, distinct_eigenvalues
-from hessian_spectra.curvature.eigenpairs import top_eigenpairs
+from hessian_spectra.curvature.eigenpairs import Which, top_eigenpairs
 from hessian_spectra.curvature.ensemble import (
     EnsembleBlockBounds,
     EnsembleSharpness,
@@ -61,6 +61,7 @@ __all__ = [
     "SpectralDensity",
     "SymmetricOperator",
     "TraceEstimate",
+    "Which",
     "as_operator",
     "block_diagonal",
     "data_parallel",

@@ -11,11 +11,11 @@ from tqdm import tqdm
 
 import hessian_spectra
 from hessian_spectra.curvature import Problem
+from hessian_spectra.files import write_bytes, write_json
 from hessian_spectra.inspection.factory import FactoryError, one_line, problem_of
 from hessian_spectra.inspection.findings import Clock, Finding, Report, computed
 from hessian_spectra.inspection.quantities import TITLES, Quantities
 from hessian_spectra.inspection.table import table
-from hessian_spectra.results import write_bytes, write_json
 from hessian_spectra.validation import optional_import
 
 NAME = "inspection"
@@ -99,7 +99,7 @@ def _finish(report: Report, out: Path) -> None:
 
 def _figure(report: Report, out: Path) -> list[str]:
     """Draw what was found, and name the files."""
-    from hessian_spectra.drawing.inspection import drawn
+    from hessian_spectra.pictures.inspection import drawn
 
     contents = drawn({key: finding.values for key, finding in report.findings.items()})
     for suffix, content in contents.items():

@@ -1,6 +1,21 @@
 """A bound on the error of a user's own network: the certificate, and its alternatives."""
 
+from hessian_spectra.pac_bayes.bases import BATCH
 from hessian_spectra.pac_bayes.bounding import bound
 from hessian_spectra.pac_bayes.certificate import Alternative, Certificate, alternatives, table
+from hessian_spectra.pac_bayes.minimisation import BoundDescent, BoundSettings, minimise_bound
+from hessian_spectra.pac_bayes.posterior import GaussianPosterior, error_of_draws
 
-__all__ = ["Alternative", "Certificate", "alternatives", "bound", "table"]
+__all__ = [
+    "BATCH",
+    "Alternative",
+    "BoundDescent",
+    "BoundSettings",
+    "Certificate",
+    "GaussianPosterior",
+    "alternatives",
+    "bound",
+    "error_of_draws",
+    "minimise_bound",
+    "table",
+]

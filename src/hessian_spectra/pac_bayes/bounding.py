@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from hessian_spectra.pac_bayes.certificate import Certificate
+from hessian_spectra.pac_bayes.minimisation import BoundDescent, minimise_bound
+from hessian_spectra.pac_bayes.posterior import GaussianPosterior, error_of_draws
 from hessian_spectra.pac_bayes.priors import NOTHING, Seen, refuse_if_seen, unseen
 from hessian_spectra.pac_bayes.samples import Data, classes_of, read
-from hessian_spectra.training.posterior import GaussianPosterior, error_of_draws
-from hessian_spectra.training.posterior_descent import BoundDescent, minimise_bound
+from hessian_spectra.progress import Log, silent
 from hessian_spectra.validation import require
-from hessian_spectra.work import Log, silent
 
 # b of the prior's variances, the paper's; and how long RMSprop remembers.
 PRECISION, SMOOTHING = 100.0, 0.9

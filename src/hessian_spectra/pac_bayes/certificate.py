@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra.training.posterior import GaussianPosterior, Moments
+from hessian_spectra.pac_bayes.posterior import GaussianPosterior, Moments
 from hessian_spectra.validation import require
 
 # Prior variances λ = c exp(−j/b), j = 1 to so many, among which Maurer's bound chooses.

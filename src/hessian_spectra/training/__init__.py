@@ -1,55 +1,26 @@
-"""Training of one network, with its trajectory kept, or of a whole ensemble at once.
+"""Training by mini-batches, which can be interrupted, watched, and shared by several processes.
 
->>> from hessian_spectra.training import gradient_descent
+>>> from hessian_spectra.training import train_by_minibatches
 """
 
-from hessian_spectra.training.classification import (
-    Classification,
-    ClassifierDescent,
-    train_classifier,
-)
-from hessian_spectra.training.descent import (
-    Record,
-    Trajectory,
-    descend,
-    follow,
-    gradient_descent,
-)
-from hessian_spectra.training.ensemble import EnsembleTraining, train_ensemble
-from hessian_spectra.training.full_batch import FullBatchTraining, full_batch_descent
-from hessian_spectra.training.language_model import pretrain
-from hessian_spectra.training.minibatches import Observer, Plan, Task, train_by_minibatches
-from hessian_spectra.training.objectives import LinearObjective, SampleObjective
-from hessian_spectra.training.optimizers import stochastic_gradient_descent
-from hessian_spectra.training.posterior import GaussianPosterior, error_of_draws
-from hessian_spectra.training.posterior_descent import BoundDescent, BoundSettings, minimise_bound
-from hessian_spectra.training.pretraining import Pretraining
+from hessian_spectra.training.minibatches import Batch, Observer, Plan, Task, train_by_minibatches
+from hessian_spectra.training.passes import Order, Passes
+from hessian_spectra.training.ranks import add_up, join, rank_and_count
+from hessian_spectra.training.unfinished import STATE, Saver, read_unfinished, tensors_digest
 
 __all__ = [
-    "BoundDescent",
-    "BoundSettings",
-    "Classification",
-    "ClassifierDescent",
-    "EnsembleTraining",
-    "FullBatchTraining",
-    "GaussianPosterior",
-    "LinearObjective",
+    "STATE",
+    "Batch",
     "Observer",
+    "Order",
+    "Passes",
     "Plan",
-    "Pretraining",
-    "Record",
-    "SampleObjective",
+    "Saver",
     "Task",
-    "Trajectory",
-    "descend",
-    "error_of_draws",
-    "follow",
-    "full_batch_descent",
-    "gradient_descent",
-    "minimise_bound",
-    "pretrain",
-    "stochastic_gradient_descent",
+    "add_up",
+    "join",
+    "rank_and_count",
+    "read_unfinished",
+    "tensors_digest",
     "train_by_minibatches",
-    "train_classifier",
-    "train_ensemble",
 ]

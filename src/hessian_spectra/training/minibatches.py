@@ -12,13 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hessian_spectra.results import Arrays, digest, write_arrays
+from hessian_spectra.files import Arrays, digest, write_arrays
+from hessian_spectra.progress import LOGGED_EPOCHS, Log, silent
 from hessian_spectra.seeding import generator
-from hessian_spectra.training.descent import LOGGED_EPOCHS
-from hessian_spectra.training.objectives import tensors_digest
 from hessian_spectra.training.ranks import add_up, rank_and_count
-from hessian_spectra.training.unfinished import STATE, Saver, read_unfinished
-from hessian_spectra.work import Log, silent
+from hessian_spectra.training.unfinished import STATE, Saver, read_unfinished, tensors_digest
 
 # What a loss is computed from: tensors of one length.
 Batch = tuple[Tensor, ...]

@@ -1,8 +1,8 @@
 """What is known about the eigenvalues of a symmetric 2 x 2 matrix."""
 
-from hessian_spectra.ledger.bounds import within
-from hessian_spectra.ledger.claims import Claims
-from hessian_spectra.studies.scalar.my_kind.reading import Reading
+from hessian_papers.ledger.bounds import within
+from hessian_papers.ledger.claims import Claims
+from hessian_papers.studies.scalar.my_kind.reading import Reading
 
 claims = Claims(Reading)
 

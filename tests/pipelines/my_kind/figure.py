@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from hessian_spectra.drawing import style
-from hessian_spectra.studies.scalar.my_kind.reading import Reading
+from hessian_papers.studies.scalar.my_kind.reading import Reading
+from hessian_spectra.pictures import style
 
 
 def draw(reading: Reading) -> Figure:

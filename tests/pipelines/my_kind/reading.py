@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hessian_spectra.results import StudyArrays
+from hessian_papers.results import StudyArrays
 
 
 class Reading(StudyArrays):

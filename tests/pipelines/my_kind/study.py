@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hessian_spectra.results import Arrays
-from hessian_spectra.studies.base import DataStudyConfig
+from hessian_papers.studies.base import DataStudyConfig
+from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 

@@ -12,9 +12,11 @@ from hessian_spectra.curvature.ensemble.norms import (
     ensemble_weight_statistics,
 )
 from hessian_spectra.curvature.ensemble.products import Hessians, hessians
+from hessian_spectra.curvature.ensemble.spectra import LARGEST_DENSE, exact_spectra
 from hessian_spectra.curvature.ensemble.traces import ensemble_trace
 
 __all__ = [
+    "LARGEST_DENSE",
     "Data",
     "EnsembleBlockBounds",
     "EnsembleSharpness",
@@ -25,5 +27,6 @@ __all__ = [
     "ensemble_sharpness",
     "ensemble_trace",
     "ensemble_weight_statistics",
+    "exact_spectra",
     "hessians",
 ]

@@ -1,0 +1,68 @@
+"""Real data: the diabetes study that scikit-learn carries with it, standardised."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hessian_papers.data.base import (
+    OFFLINE,
+    ONE_FEATURE,
+    SEVERAL_FEATURES,
+    DataConfig,
+    Form,
+    Storage,
+)
+from hessian_spectra.files import Arrays
+from hessian_spectra.validation import optional_import, require
+
+FEATURES = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataConfig):
+    """Settings of the diabetes data.
+
+    Args:
+        feature: one of the ten features for the scalar networks, or ``all`` of them.
+    """
+
+    feature: str
+
+    def __post_init__(self) -> None:
+        choices = ("all", *FEATURES)
+        require(self.feature in choices, "feature", f"one of {', '.join(choices)}", self.feature)
+
+    @property
+    def form(self) -> Form:
+        """One feature of the patients, or all."""
+        if self.feature == "all":
+            return Form(SEVERAL_FEATURES, (442, len(FEATURES)))
+        return Form(ONE_FEATURE, (442,))
+
+
+def _standardised(columns: np.ndarray) -> np.ndarray:
+    """Columns with zero mean and unit second moment."""
+    centred = columns - columns.mean(axis=0)
+    return centred / np.sqrt(np.mean(centred**2, axis=0))
+
+
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+    """The 442 patients: baseline measurements x and disease progression a year later y.
+
+    All columns and the target have zero mean and unit second moment, so that the closed forms for
+    whitened scalar inputs apply to a single feature. The ten features stay correlated.
+
+    Returns:
+        ``x`` ``(442,)`` for one feature or ``(442, 10)`` for all, and ``y`` ``(442,)``.
+
+    Example:
+        >>> make(Config(kind="diabetes", seed=0, feature="all"))["x"].shape
+        (442, 10)
+    """
+    # Imported here: scikit-learn takes a second to load, and only this function needs it.
+    datasets = optional_import("sklearn.datasets", "pipeline")
+    inputs, targets = datasets.load_diabetes(return_X_y=True, scaled=False)
+    x = _standardised(inputs.astype(np.float64))
+    if config.feature != "all":
+        x = np.ascontiguousarray(x[:, FEATURES.index(config.feature)])
+    return {"x": x, "y": _standardised(targets.astype(np.float64))}

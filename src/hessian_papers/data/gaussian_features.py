@@ -1,0 +1,45 @@
+"""Random regression from several features to a scalar: all of them independent Gaussians."""
+
+from dataclasses import dataclass
+
+from hessian_papers.data.base import OFFLINE, SEVERAL_FEATURES, Form, SizedConfig, Storage
+from hessian_papers.data.tools.draws import gaussian
+from hessian_spectra.files import Arrays
+from hessian_spectra.validation import require_at_least
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(SizedConfig):
+    """Settings of the random regression task with several features.
+
+    Args:
+        features: number of features D.
+    """
+
+    features: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_at_least(1, self, "features")
+
+    @property
+    def form(self) -> Form:
+        """Several numbers for each sample."""
+        return Form(SEVERAL_FEATURES, (self.size, self.features))
+
+
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+    """Features x ~ N(0, I) and targets y ~ N(0, 1), independent of each other.
+
+    Returns:
+        ``x`` ``(n, D)`` and ``y`` ``(n,)``.
+
+    Source: singh2026cracking, appendix D.1.2, before the features are decorrelated or standardised.
+
+    Example:
+        >>> make(Config(kind="gaussian_features", seed=0, size=4, features=3))["x"].shape
+        (4, 3)
+    """
+    x = gaussian(config.seed, "inputs", config.size, config.features)
+    y = gaussian(config.seed, "targets", config.size)
+    return {"x": x.numpy(), "y": y.numpy()}

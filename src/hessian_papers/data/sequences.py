@@ -1,0 +1,71 @@
+"""Sequences of standard normal tokens for the self-attention layers."""
+
+from dataclasses import dataclass
+
+from hessian_papers.data.base import (
+    OFFLINE,
+    SCALAR_TOKENS,
+    VECTOR_TOKENS,
+    DataConfig,
+    Form,
+    Storage,
+)
+from hessian_papers.data.tools.draws import gaussian
+from hessian_spectra.files import Arrays
+from hessian_spectra.validation import require, require_at_least
+
+TARGETS = ("gaussian", "reversal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataConfig):
+    """Settings of the sequences.
+
+    Args:
+        batch: number of sequences.
+        length: tokens in a sequence.
+        embedding_dimension: entries of a token; 1 gives scalar tokens without an axis of their own.
+        target: ``gaussian`` for standard normal targets, ``reversal`` for the sequence backwards.
+    """
+
+    batch: int
+    length: int
+    embedding_dimension: int
+    target: str
+
+    def __post_init__(self) -> None:
+        require_at_least(1, self, "batch", "length", "embedding_dimension")
+        require(self.target in TARGETS, "target", f"one of {', '.join(TARGETS)}", self.target)
+
+    @property
+    def form(self) -> Form:
+        """Numbers or vectors as tokens."""
+        if self.embedding_dimension == 1:
+            return Form(SCALAR_TOKENS, (self.batch, self.length))
+        return Form(VECTOR_TOKENS, (self.batch, self.length, self.embedding_dimension))
+
+
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+    """Sequences of independent standard normal tokens, and their targets.
+
+    Returns:
+        ``x`` and ``y``, both ``(batch, length)``, or ``(batch, length, embedding_dimension)`` if
+        that is more than 1.
+
+    Source: singh2026cracking, appendix D.1.1 (Figures 2 and 9: batch and length 10) and D.2
+    (Figure 27: reversal of sequences of length 2). The print does not say how inputs and targets
+    of Figures 2 and 9 are distributed; standard normal is our choice.
+
+    Example:
+        >>> config = Config(kind="sequences", seed=0, batch=3, length=2, embedding_dimension=1,
+        ...                 target="reversal")
+        >>> arrays = make(config)
+        >>> bool((arrays["y"] == arrays["x"][:, ::-1]).all())
+        True
+    """
+    shape = [config.batch, config.length]
+    if config.embedding_dimension > 1:
+        shape.append(config.embedding_dimension)
+    x = gaussian(config.seed, "inputs", *shape)
+    y = x.flip(1) if config.target == "reversal" else gaussian(config.seed, "targets", *shape)
+    return {"x": x.numpy(), "y": y.numpy()}

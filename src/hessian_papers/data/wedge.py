@@ -1,0 +1,64 @@
+"""A wedge: a target that is linear on either side of zero, with two different slopes."""
+
+from dataclasses import dataclass
+
+import torch
+
+from hessian_papers.data.base import OFFLINE, SizedConfig, Storage
+from hessian_papers.data.tools.draws import gaussian
+from hessian_spectra.files import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import LARGEST_SCALE, require, require_scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(SizedConfig):
+    """Settings of the wedge.
+
+    Args:
+        half_width: the inputs are uniform in ``(-half_width, half_width)``.
+        slope_plus: slope of the target for x > 0.
+        slope_minus: slope of the target for x <= 0.
+        noise: standard deviation of the Gaussian noise on the targets.
+    """
+
+    half_width: float
+    slope_plus: float
+    slope_minus: float
+    noise: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_scale(self, "half_width")
+        largest = f"at most {LARGEST_SCALE:g} in size"
+        for field in ("slope_plus", "slope_minus"):
+            slope = getattr(self, field)
+            require(abs(slope) <= LARGEST_SCALE, field, f"a number, {largest}", slope)
+        # With opposite slopes E[yx] = 0 and a linear network would have nothing to learn.
+        fits = self.slope_plus + self.slope_minus != 0
+        require(fits, "slope_minus", "a slope other than -slope_plus", self.slope_minus)
+        require(0 <= self.noise <= LARGEST_SCALE, "noise", f"at least 0, {largest}", self.noise)
+
+
+def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+    """Uniform inputs and y = slope · x + noise, with the slope of the side that x is on.
+
+    Returns:
+        ``x`` and ``y``, both ``(n,)``.
+
+    Source: named, but not specified, at singh2026cracking, Figure 8 (singh2024closed, Figure 3).
+
+    Example:
+        >>> config = Config(kind="wedge", seed=0, size=2, half_width=1.0, slope_plus=2.0,
+        ...                 slope_minus=-1.0, noise=0.0)
+        >>> arrays = make(config)
+        >>> bool((arrays["y"] >= 0).all())
+        True
+    """
+    uniform = torch.rand(
+        config.size, dtype=torch.float64, generator=generator(config.seed, "data inputs")
+    )
+    normal = gaussian(config.seed, "noise", config.size)
+    x = config.half_width * (2 * uniform - 1)
+    slope = torch.where(x > 0, config.slope_plus, config.slope_minus)
+    return {"x": x.numpy(), "y": (slope * x + config.noise * normal).numpy()}

@@ -1,0 +1,200 @@
+"""The record of a figure: what is written beside the image, read back and checked.
+
+The page and the dashboard both start from here, so that neither shows a figure that the other does
+not know, and a missing or broken file is one line that names the stage to run.
+"""
+
+import hashlib
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from hessian_papers.papers import reading_order
+from hessian_papers.results import select_fields
+from hessian_spectra.files import DamagedFileError, MissingResultError, read_json
+
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# Fields that do not stand in the record itself.
+_OF_THE_FILES = ("image", "pdf", "png", "width", "height", "recorded")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a figure comes from.
+
+    Args:
+        study: the study's name.
+        config: its resolved configuration.
+        package: the package of its kind, for example ``hessian_papers.studies.scalar.data_scale``.
+        arrays: the SHA-256 of each file of arrays that it was drawn from, by side. The ledger
+            depends on the records of figures, and through them on all arrays.
+        scale: at which it was run, for example ``demo``.
+        facts: of today's run the versions of packages and the digests of a user's own files; of a
+            recorded one configuration, hardware and seconds as well.
+        departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
+        damaged: what is wrong with the recorded run, if it is not shown for that.
+    """
+
+    study: str
+    config: Mapping[str, Any]
+    package: str
+    arrays: Mapping[str, str]
+    scale: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    departs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    damaged: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureRecord:
+    """One registered figure: an image and ``reports/figures/<study>/{figure.pdf, figure.json}``.
+
+    Args:
+        study: the study's name.
+        kind: of the study.
+        package: the package of its kind, ``hessian_papers.studies.<family>.<kind>``.
+        paper: key of the paper.
+        artifact: where it stands there, for example ``Figure 7``.
+        title: one line.
+        caption: its text; numbers in it come from the study's arrays.
+        config: the study's resolved configuration.
+        digest: the short SHA-256 of ``config``.
+        arrays: the SHA-256 of each file of arrays that it was drawn from, by side.
+        command: what makes the figure.
+        scale: at which it was run.
+        facts: see :class:`Origin`.
+        departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
+        damaged: what is wrong with the recorded run, if it is not shown for that.
+        chart: the curves of its main panel (``curves.chart``).
+        image: the file of the image.
+        pdf: the file of the same figure for print, which need not be there.
+        png: the image's bytes.
+        width: of the image, in pixels.
+        height: of the image, in pixels.
+        recorded: the same figure, drawn from the arrays of the recorded run, if there is one.
+    """
+
+    study: str
+    kind: str
+    package: str
+    paper: str
+    artifact: str
+    title: str
+    caption: str
+    config: Mapping[str, Any]
+    digest: str
+    arrays: Mapping[str, str]
+    command: str
+    scale: str
+    facts: Mapping[str, Any]
+    departs: Mapping[str, Sequence[Any]]
+    damaged: str
+    chart: Mapping[str, Any]
+    image: Path
+    pdf: Path
+    png: bytes
+    width: int
+    height: int
+    recorded: "FigureRecord | None" = None
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the image, hexadecimal."""
+        return hashlib.sha256(self.png).hexdigest()
+
+
+def natural_order(name: str) -> list[tuple[int, int, str]]:
+    """A sort key that puts ``fig2`` before ``fig10``.
+
+    Example:
+        >>> sorted(["fig10", "fig2", "fig2b"], key=natural_order)
+        ['fig2', 'fig2b', 'fig10']
+    """
+    parts = re.findall(r"\d+|\D+", name)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+
+
+def image_size(png: bytes, path: Path, remedy: str) -> tuple[int, int]:
+    """Width and height of a PNG image in pixels.
+
+    Args:
+        png: the content of the file.
+        path: the file, for the message.
+        remedy: what to run to get it, for the message.
+
+    Raises:
+        DamagedFileError: it is no PNG image, or cut off.
+    """
+    # The size stands in the header chunk; the closing chunk tells that nothing was cut off.
+    if not png.startswith(_PNG_SIGNATURE) or b"IEND" not in png[-12:]:
+        raise DamagedFileError(f"{path} is no complete PNG image: delete it and run {remedy}")
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+def files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
+    """Where a figure's image, its PDF and its record are, by suffix.
+
+    Args:
+        folder: the folder of all figures.
+        study: the study's name.
+        recorded: whether of the recorded run, which is drawn beside today's.
+
+    Example:
+        >>> [path.as_posix() for path in files(Path("figures"), "mine").values()]
+        ['figures/mine.png', 'figures/mine/figure.pdf', 'figures/mine/figure.json']
+    """
+    own = folder / study
+    name = "recorded" if recorded else "figure"
+    image = own / "recorded.png" if recorded else folder / f"{study}.png"
+    return {"png": image, "pdf": own / f"{name}.pdf", "json": own / f"{name}.json"}
+
+
+def _figure(paths: Mapping[str, Path], study: str) -> FigureRecord:
+    remedy = f"dvc repro 'figures@{study}'"
+    record, image = paths["json"], paths["png"]
+    known = [f.name for f in fields(FigureRecord) if f.name not in _OF_THE_FILES]
+    entries = select_fields(read_json(record, remedy), known, str(record), remedy)
+    if entries["study"] != study:
+        raise DamagedFileError(
+            f"{record}: expected the study {study!r}, got {entries['study']!r}; run {remedy}"
+        )
+    try:
+        png = image.read_bytes()
+    except FileNotFoundError:
+        raise MissingResultError(f"{image} is missing: run {remedy}") from None
+    width, height = image_size(png, image, remedy)
+    return FigureRecord(
+        **entries, image=image, pdf=paths["pdf"], png=png, width=width, height=height
+    )
+
+
+def _with_recorded(folder: Path, study: str) -> FigureRecord:
+    """A study's figure, with the one of its recorded run if any file of that is there."""
+    figure = _figure(files(folder, study), study)
+    recorded = files(folder, study, recorded=True)
+    if not any(path.is_file() for path in recorded.values()):
+        return figure
+    return replace(figure, recorded=_figure(recorded, study))
+
+
+def read_figures(reports: Path) -> list[FigureRecord]:
+    """All registered figures, by paper and within a paper in natural order of their studies.
+
+    Args:
+        reports: the folder that holds ``figures/``.
+
+    Raises:
+        MissingResultError: there are no figures, or an image or a record is missing.
+        DamagedFileError: a record or an image is broken.
+    """
+    folder = reports / "figures"
+    studies = {path.name for path in folder.glob("[!.]*/")}
+    studies |= {path.stem for path in folder.glob("[!.]*.png")}
+    if not studies:
+        raise MissingResultError(f"{folder} holds no figures: run the stage figures (dvc repro)")
+    figures = [_with_recorded(folder, study) for study in studies]
+    return sorted(figures, key=lambda f: (reading_order(f.paper), natural_order(f.study)))

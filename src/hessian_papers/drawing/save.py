@@ -1,0 +1,50 @@
+"""How a figure is written: PNG for the page, PDF for a paper, and a record of its origin."""
+
+import logging
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from hessian_papers.drawing.curves import chart
+from hessian_papers.drawing.record import Origin, files
+from hessian_spectra.files import digest, write_bytes, write_json
+from hessian_spectra.pictures import rendered
+
+# It reports each font table that it copies into a PDF.
+logging.getLogger("fontTools").setLevel(logging.WARNING)
+
+
+def save(
+    figure: Figure, caption: str, origin: Origin, folder: Path, recorded: bool = False
+) -> None:
+    """Write ``<study>.png`` and ``<study>/{figure.pdf, figure.json}`` to ``folder``.
+
+    Equal figures give equal bytes.
+
+    Args:
+        figure: the figure.
+        caption: its text, with the numbers in it taken from the study's arrays.
+        origin: where it comes from.
+        folder: where to write.
+        recorded: whether it shows the recorded run: then the files are
+            ``<study>/recorded.{png, pdf, json}``.
+    """
+    paths = files(folder, origin.study, recorded)
+    for suffix, content in rendered(figure).items():
+        write_bytes(paths[suffix], content)
+    config = origin.config
+    record = {name: config[name] for name in ("kind", "paper", "artifact", "title")} | {
+        "study": origin.study,
+        "package": origin.package,
+        "caption": caption,
+        "config": dict(config),
+        "digest": digest(config),
+        "arrays": dict(origin.arrays),
+        "command": f"dvc repro 'figures@{origin.study}'",
+        "scale": origin.scale,
+        "facts": dict(origin.facts),
+        "departs": dict(origin.departs),
+        "damaged": origin.damaged,
+        "chart": chart(figure),
+    }
+    write_json(paths["json"], record)

@@ -1,0 +1,65 @@
+"""Regression data from a random one-layer network."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from hessian_spectra.models import Activation
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
+
+
+def teacher_data(
+    samples: int,
+    inputs: int,
+    outputs: int,
+    activation: Activation,
+    seed: int,
+    noise_variance: float = 0.01,
+    number: int = 0,
+) -> tuple[Tensor, Tensor]:
+    """Inputs x ~ N(0, I) and targets y = φ(T x) + ε, with one random matrix T for all samples.
+
+    T has independent entries N(0, 1/d), d the number of inputs, so that each coordinate of T x has
+    variance 1 whatever d is, and the noise the same share of the targets.
+
+    Args:
+        samples: n.
+        inputs: d, the size of x.
+        outputs: the size of y.
+        activation: φ: ``linear`` or ``relu``.
+        seed: seed of T, x and ε.
+        noise_variance: of each coordinate of ε.
+        number: which of the seed's teachers, each with data of its own.
+
+    Returns:
+        x ``(n, inputs)`` and y ``(n, outputs)``, float64.
+
+    Raises:
+        ValueError: a size below 1, an unknown activation, or a negative variance.
+
+    Source: singh2026cracking, appendix D.1.3 (n = 1024, noise variance 0.01). It says of T that it
+    is fixed; its distribution is our choice.
+
+    Example:
+        >>> x, y = teacher_data(1000, 3, 2, "linear", 0)
+        >>> teacher = torch.linalg.lstsq(x, y).solution
+        >>> round((x @ teacher - y).var().item(), 2)
+        0.01
+    """
+    for name, size in (("samples", samples), ("inputs", inputs), ("outputs", outputs)):
+        require(size >= 1, name, "at least 1", size)
+    require(activation in ("linear", "relu"), "activation", "linear or relu", activation)
+    valid = math.isfinite(noise_variance) and noise_variance >= 0
+    require(valid, "noise_variance", "a number of at least 0", noise_variance)
+
+    def gaussian(purpose: str, rows: int, columns: int) -> Tensor:
+        numbers = generator(seed, f"teacher {number} {purpose}")
+        return torch.randn(rows, columns, dtype=torch.float64, generator=numbers)
+
+    x = gaussian("inputs", samples, inputs)
+    y = x @ gaussian("weights", outputs, inputs).T / math.sqrt(inputs)
+    if activation == "relu":
+        y = torch.relu(y)
+    return x, y + math.sqrt(noise_variance) * gaussian("noise", samples, outputs)

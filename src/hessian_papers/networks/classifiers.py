@@ -1,0 +1,369 @@
+"""Classifiers of images, trained independently, with their weights at some epochs.
+
+The networks behind wu2022dissecting, section 5 and appendices F and G: of each architecture some
+that differ in their initial weights and in the order of the samples.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hessian_papers.data.base import IMAGES, Form
+from hessian_papers.data.images import largest_value
+from hessian_papers.models import classifier
+from hessian_papers.models.classifiers import INITIALISATIONS, builder
+from hessian_papers.networks.base import NetworksConfig, shared
+from hessian_papers.networks.tools.images import sources
+from hessian_papers.networks.tools.kept_weights import KeptWeights, kept_weights, weights_folder
+from hessian_papers.networks.tools.result import Networks
+from hessian_papers.networks.tools.samples import STANDARDISED, UNIT_INTERVAL, Samples
+from hessian_papers.training import Classification, ClassifierDescent, train_classifier
+from hessian_papers.training.divergence import has_diverged
+from hessian_papers.work import FanOut, Item, Run
+from hessian_spectra.files import Arrays, read_arrays, write_arrays
+from hessian_spectra.training import Observer, join
+from hessian_spectra.validation import require, require_at_least
+
+# What networks of one ensemble may be trained with different values of.
+VARIED = ("learning_rate", "momentum", "weight_decay")
+# Samples that are evaluated together.
+EVALUATED = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(ClassifierDescent):
+    """What all trainings have in common.
+
+    Args:
+        initialisation: of the weights, as :func:`~hessian_papers.models.classifier`
+            has them.
+        inputs: ``standardised``, by mean and variance of each channel over the images that a
+            network is trained on; or grey values in the ``unit interval``, which ask nothing of
+            other images, so that the network before its training does not depend on them.
+        held_out: so many images are left out of the training, others for each seed.
+        kept: the epochs after which weights are kept, 0 for before the first.
+    """
+
+    initialisation: str
+    inputs: str
+    held_out: int
+    kept: list[int]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known = ", ".join(INITIALISATIONS)
+        fits = self.initialisation in INITIALISATIONS
+        require(fits, "initialisation", f"one of {known}", self.initialisation)
+        both = STANDARDISED, UNIT_INTERVAL
+        require(self.inputs in both, "inputs", f"one of {', '.join(both)}", self.inputs)
+        require_at_least(0, self, "held_out")
+        different = len({*self.kept}) == len(self.kept)
+        fits = different and {*self.kept} <= {*range(self.epochs + 1)}
+        require(fits, "kept", f"different epochs from 0 to {self.epochs}", self.kept)
+
+    def plan(self, samples: int) -> Classification:
+        """How a network is trained on so many samples."""
+        return Classification(samples=samples, **shared(ClassifierDescent, self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, NetworksConfig):
+    """Settings of classifiers.
+
+    Args:
+        data: a set of images from one source, a name from ``conf/data``.
+        networks: architectures by name, see :func:`~hessian_papers.models.classifier`.
+        seeds: networks of each; the first has ``seed``, the others the numbers after it.
+        variations: other learning rates, momenta and weight decays; as many networks more are
+            trained with each.
+    """
+
+    data: str
+    networks: list[str]
+    seeds: int
+    variations: list[dict[str, float]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = list(self.networks)
+        fits = bool(names) and len({*names}) == len(names)
+        require(fits, "networks", "different names of architectures", names)
+        for name in names:
+            builder(name)
+        require_at_least(1, self, "seeds")
+        for changed in self.variations:
+            fits = bool(changed) and {*changed} <= {*VARIED}
+            require(fits, "variations", f"values of {', '.join(VARIED)}", [*self.variations])
+            ClassifierDescent(**shared(ClassifierDescent, self) | changed)
+
+    @property
+    def trainings(self) -> list[dict[str, Any]]:
+        """Of each network of an architecture its seed and its settings, the first ones unchanged.
+
+        The numbers of seeds go on through all of them.
+        """
+        settings = shared(Settings, self)
+        groups = [{}, *self.variations]
+        return [
+            {**settings, **changed, "seed": self.seed + place * self.seeds + number}
+            for place, changed in enumerate(groups)
+            for number in range(self.seeds)
+        ]
+
+    def require_data(self, form: Form) -> None:
+        """Refuse a data set that is none of images.
+
+        Raises:
+            ValueError: it is none; the message begins with the field.
+        """
+        require(form.samples == IMAGES, "data", f"a data set with {IMAGES}", self.data)
+
+
+class _Kept(Observer):
+    """Keeps weights, loss and accuracy over all samples."""
+
+    def __init__(
+        self, model: nn.Module, inputs: Tensor, labels: Tensor, plan: Classification, folder: Path
+    ) -> None:
+        self._model, self._inputs, self._labels = model, inputs, labels
+        self._updates, self._folder = plan.updates, folder
+        self.found: dict[int, tuple[float, float]] = {}
+
+    @torch.no_grad()
+    def __call__(self, step: int) -> None:
+        """Look at the network after so many updates."""
+        self._model.eval()
+        loss = right = 0.0
+        for x, y in zip(self._inputs.split(EVALUATED), self._labels.split(EVALUATED), strict=True):
+            scores = self._model(x)
+            loss += float(functional.cross_entropy(scores, y, reduction="sum"))
+            right += float((scores.argmax(dim=1) == y).sum())
+        epoch = step // self._updates
+        self.found[epoch] = (loss / len(self._labels), right / len(self._labels))
+        values = {name: value.cpu().numpy() for name, value in self._model.state_dict().items()}
+        write_arrays(self._folder / f"{epoch}.npz", values)
+
+    def metrics(self, step: int) -> dict[str, float]:
+        """Loss and accuracy over all samples, of an epoch whose weights are kept."""
+        if step % self._updates or step // self._updates not in self.found:
+            return {}
+        loss, accuracy = self.found[step // self._updates]
+        return {"loss_of_all": loss, "accuracy": accuracy}
+
+    def state(self) -> Arrays:
+        """What was found."""
+        return {str(epoch): np.array(pair) for epoch, pair in self.found.items()}
+
+    def restore(self, state: Arrays) -> None:
+        """Go on from there."""
+        for epoch, pair in state.items():
+            loss, accuracy = pair.tolist()
+            self.found[int(epoch)] = loss, accuracy
+
+
+def items(config: Config, data: Arrays) -> list[Item]:
+    """Each architecture with each of its trainings.
+
+    Raises:
+        ValueError: the images are from several sources, or all of them are held out.
+    """
+    names = sources(data)
+    require(len(names) == 1, "data", "images from one source", names)
+    there = len(data[f"{names[0]}/labels"])
+    require(config.held_out < there, "held_out", f"fewer than {there} images", config.held_out)
+    found = [
+        {
+            "network": network,
+            "images": data[f"{names[0]}/images"],
+            "labels": data[f"{names[0]}/labels"],
+            "largest": largest_value(names[0]),
+            "random_labels": bool(data["random_labels"]),
+            **training,
+        }
+        for network in config.networks
+        for training in config.trainings
+    ]
+    return [{**item, "keeps_images": place == 0} for place, item in enumerate(found)]
+
+
+def compute(
+    *,
+    network: str,
+    images: np.ndarray,
+    labels: np.ndarray,
+    largest: float,
+    random_labels: bool,
+    seed: int,
+    keeps_images: bool,
+    run: Run,
+    **settings: Any,
+) -> Arrays:
+    """Train one network.
+
+    Args:
+        network: its architecture.
+        images: ``(n, H, W, C)``.
+        labels: ``(n,)``.
+        largest: grey value that there can be.
+        random_labels: whether the labels were drawn.
+        seed: of initial weights, orders and what is held out.
+        keeps_images: whether the images, and what is known of them, are returned as well.
+        run: where it logs, and keeps its unfinished state and ``<epoch>.npz``, the weights.
+        settings: the :class:`Settings`.
+
+    Returns:
+        ``parameters``; ``epoch_loss`` (epochs,), the mean over an epoch's batches; ``loss`` and
+        ``accuracy`` (k,) over all samples at the kept epochs; ``diverged`` (), by the last of them.
+    """
+    chosen = Settings(**settings)
+    samples = Samples(
+        images=images,
+        labels=labels,
+        inputs=chosen.inputs,
+        largest=largest,
+        held_out=chosen.held_out,
+        seed=seed,
+        random_labels=random_labels,
+    )
+    inputs, targets = samples.trained()
+    shape, classes = samples.shape, samples.classes
+    model = classifier(network, shape, classes, seed, chosen.initialisation).to(join())
+    plan = chosen.plan(len(inputs))
+    with weights_folder(run) as folder:
+        kept = _Kept(model, inputs, targets, plan, folder) if folder else None
+        losses = train_classifier(
+            model,
+            inputs,
+            targets,
+            plan,
+            seed=seed,
+            observer=kept,
+            observed=chosen.kept if kept else (),
+            log=run.log,
+            checkpoint=run.checkpoint,
+            identity=network,
+        )
+    count = sum(parameter.numel() for parameter in model.parameters())
+    found = kept.found if kept else {}
+    pairs = [found.get(epoch, (np.nan, np.nan)) for epoch in sorted(chosen.kept)]
+    loss, accuracy = np.array(pairs).reshape(-1, 2).T
+    arrays = {"parameters": np.array(count), "epoch_loss": losses, "loss": loss}
+    arrays["accuracy"] = accuracy
+    last = float(loss[-1] if found and len(loss) else losses[-1])
+    arrays["diverged"] = np.array(has_diverged(model, last, classes))
+    data = {"images": images, "labels": labels, "largest": np.array(largest)}
+    data["random_labels"] = np.array(random_labels)
+    return arrays | (data if keeps_images else {})
+
+
+def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all trainings.
+
+    Returns:
+        For A architectures, S seeds and k kept epochs ``network (A,)``, ``seed (S,)``,
+        ``variation (S,)``, 0 for none and then their numbers, ``kept (k,)``; ``parameters (A,)``;
+        ``epoch_loss (A, S, epochs)``; ``loss`` and ``accuracy`` ``(A, S, k)`` over the samples of
+        the training; ``diverged (A, S)``; ``images (n, H, W, C)``, ``labels (n,)``, ``inputs``,
+        ``largest``, ``held_out`` and ``random_labels`` as :class:`Samples` has them.
+    """
+    data = {name: parts[0][name] for name in ("images", "labels", "largest", "random_labels")}
+    seeds = [training["seed"] for training in config.trainings]
+    shape = (len(config.networks), len(seeds))
+    arrays = {
+        name: np.stack([part[name] for part in parts]).reshape(*shape, *parts[0][name].shape)
+        for name in parts[0].keys() - data.keys()
+    }
+    arrays["parameters"] = arrays["parameters"][:, 0]
+    return arrays | data | {
+        "network": np.array(config.networks),
+        "seed": np.array(seeds),
+        "variation": np.arange(len(seeds)) // config.seeds,
+        "kept": np.array(sorted(config.kept), dtype=np.int64),
+        "inputs": np.array(config.inputs),
+        "held_out": np.array(config.held_out),
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptClassifier(KeptWeights):
+    """A classifier at a kept epoch.
+
+    Args:
+        network: its architecture.
+        samples: what it was trained on, and what not.
+    """
+
+    network: str
+    samples: Samples
+
+    def load(self) -> nn.Module:
+        """The network in ``eval()``, on the device of this process.
+
+        Raises:
+            FileNotFoundError: its weights are not there.
+            ValueError: they are of another network.
+        """
+        # Whatever weights it has are replaced.
+        shape, classes = self.samples.shape, self.samples.classes
+        model = classifier(self.network, shape, classes, 0, INITIALISATIONS[0])
+        arrays = read_arrays(self.path)
+        values = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        try:
+            model.load_state_dict(values)
+        except RuntimeError as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(
+                f"{self.path}: expected weights of {self.network}: {reason}"
+            ) from error
+        return model.eval().to(join())
+
+
+def kept_classifier(networks: Networks, network: str, seed: int, epoch: int) -> KeptClassifier:
+    """A network of an ensemble.
+
+    Args:
+        networks: what :func:`gather` returns, in its folder.
+        network: one of its architectures.
+        seed: one of its seeds.
+        epoch: one of those whose weights are kept.
+
+    Raises:
+        FileNotFoundError: its weights are not there.
+    """
+    return KeptClassifier(
+        **kept_weights(networks, [("network", network), ("seed", seed)], f"{epoch}.npz"),
+        network=network,
+        samples=Samples(
+            images=networks["images"],
+            labels=networks["labels"],
+            inputs=str(networks["inputs"]),
+            largest=float(networks["largest"]),
+            held_out=int(networks["held_out"]),
+            seed=seed,
+            random_labels=bool(networks["random_labels"]),
+        ),
+    )
+
+
+def cost(item: Item) -> float:
+    """Samples times parameters, about."""
+    *shape, channels = item["images"].shape[1:]
+    classes = int(item["labels"].max()) + 1
+    with torch.device("meta"):
+        model = classifier(item["network"], (channels, *shape), classes, 0, INITIALISATIONS[0])
+    size = sum(parameter.numel() for parameter in model.parameters())
+    return float(item["epochs"]) * len(item["labels"]) * (size + 1e4)
+
+
+def probe(item: Item) -> Item:
+    """A tenth of the epochs."""
+    return {**item, "epochs": max(item["epochs"] // 10, 1), "kept": []}
+
+
+train = FanOut(items=items, compute=compute, gather=gather, cost=cost, probe=probe, trains=True)

@@ -1,0 +1,238 @@
+"""GPT-2 and its twins while they are trained, with their sharpness.
+
+The networks behind singh2026cracking, section 4.3 and appendices D.1.5 and D.1.6: for each variant
+and seed one training in nanoGPT's set-up, in which the largest eigenvalues of Hessian and
+Gauss-Newton matrix are measured at some steps. Variants of one seed are twins: they see the same
+batches, and are measured on the same sequences.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from hessian_papers.data.base import TEXT, Form
+from hessian_papers.data.tools.tokens import batch, opened
+from hessian_papers.models.gpt2 import VARIANTS, Shape, gpt2, language_loss, parameter_count
+from hessian_papers.networks.base import NetworksConfig, shared
+from hessian_papers.networks.tools.kept_weights import weights_folder
+from hessian_papers.networks.tools.language_model import Measurements, measured_steps
+from hessian_papers.training.divergence import has_diverged
+from hessian_papers.training.language_model import pretrain
+from hessian_papers.training.pretraining import Pretraining
+from hessian_papers.work import FanOut, Item, Run
+from hessian_spectra.files import Arrays
+from hessian_spectra.training import join
+from hessian_spectra.validation import require, require_at_least, require_different
+
+# The batch that no update is made of: it holds the sequences that are measured.
+MEASURED = -1
+# What a measurement takes, about, in the time of one sequence's gradient, for each sequence: the
+# first, without an eigenvector to start from and with the check of the products, and a later one.
+FIRST, LATER = 80, 25
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Pretraining):
+    """What all trainings have in common.
+
+    Args:
+        layers: transformer blocks.
+        width: numbers in each token's vector.
+        heads: attention heads of a block.
+        context: tokens of a sequence.
+        dropout: of embeddings, attention and residual branches.
+        sequences: how many are measured on.
+        measured: which steps are measured: pairs ``[every, until]``, such as every 10 until step
+            100; the last step is measured as well.
+        tolerance: relative residual of the eigenvalues, ``‖A z − λ z‖ / |λ|``.
+        kept: the steps whose weights are kept.
+        memory: megabytes that a product may take, about; batches are cut to fit.
+    """
+
+    layers: int
+    width: int
+    heads: int
+    context: int
+    dropout: float
+    sequences: int
+    measured: list[list[int]]
+    tolerance: float
+    kept: list[int]
+    memory: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.shape(VARIANTS[0], vocabulary=1)
+        require_at_least(1, self, "sequences", "memory")
+        pairs = [pair for pair in self.measured if len(pair) == 2 and min(pair) >= 1]
+        untils = [pair[1] for pair in pairs]
+        fits = len(pairs) == len(self.measured) and untils == sorted(set(untils))
+        require(fits, "measured", "pairs [every, until], until rising", self.measured)
+        between = 0 < self.tolerance < 1
+        require(between, "tolerance", "a number between 0 and 1", self.tolerance)
+        fits = {*self.kept} <= {*range(self.steps + 1)} and len({*self.kept}) == len(self.kept)
+        require(fits, "kept", f"different steps from 0 to {self.steps}", self.kept)
+
+    @property
+    def measured_at(self) -> list[int]:
+        """The steps that are measured, the last among them."""
+        steps = measured_steps(self.measured)
+        return sorted({step for step in steps if step < self.steps} | {self.steps})
+
+    def shape(self, variant: str, vocabulary: int) -> Shape:
+        """The size of a network."""
+        return Shape(
+            layers=self.layers,
+            width=self.width,
+            heads=self.heads,
+            context=self.context,
+            vocabulary=vocabulary,
+            variant=variant,
+            dropout=self.dropout,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, NetworksConfig):
+    """Settings of language models.
+
+    Args:
+        data: the text, a name from ``conf/data``.
+        variants: some of ``attention``, ``no attention``, ``no norm weights``.
+        seeds: trainings of each variant; the first has ``seed``, the others the numbers after it.
+    """
+
+    data: str
+    variants: list[str]
+    seeds: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_different(VARIANTS, self, "variants")
+        require_at_least(1, self, "seeds")
+
+    def require_data(self, form: Form) -> None:
+        """Refuse a data set that is no text.
+
+        Raises:
+            ValueError: it is none; the message begins with the field.
+        """
+        require(form.samples == TEXT, "data", f"a data set with {TEXT}", self.data)
+
+
+def _seeds(config: Config) -> list[int]:
+    return [config.seed + number for number in range(config.seeds)]
+
+
+def items(config: Config, data: Arrays) -> list[Item]:
+    """Each variant with each seed."""
+    text = {"tokens": data["train"], "vocabulary": int(data["vocabulary"])}
+    settings = shared(Settings, config)
+    return [
+        {"variant": variant, "seed": seed, **text, **settings}
+        for variant in config.variants
+        for seed in _seeds(config)
+    ]
+
+
+def compute(
+    *, variant: str, seed: int, tokens: np.ndarray, vocabulary: int, run: Run, **shared: object
+) -> Arrays:
+    """Train one network, and measure it on the way.
+
+    Args:
+        variant: of GPT-2.
+        seed: of weights, batches and the sequences that are measured.
+        tokens: what the data set has for the text.
+        vocabulary: how many different tokens there are.
+        run: where the training logs and keeps its unfinished state, and weights of some steps.
+        shared: the :class:`Settings`.
+
+    Returns:
+        ``parameters``; ``train_loss`` (t,); ``measured_tokens`` (n, T + 1); ``diverged`` (); the
+        arrays of
+        :class:`~hessian_papers.networks.tools.language_model.Measurements`.
+    """
+    settings = Settings(**shared)  # type: ignore[arg-type]
+    text, context = opened(tokens), settings.context
+    shape = settings.shape(variant, vocabulary)
+    device = join()
+    model = gpt2(shape, seed).to(device)
+    sequences = batch(text, step=MEASURED, size=settings.sequences, length=context, seed=seed)
+    with weights_folder(run) as folder:
+        measurements = Measurements(
+            model,
+            sequences.to(device),
+            settings.measured_at,
+            kept=settings.kept,
+            folder=folder,
+            tolerance=settings.tolerance,
+            memory=settings.memory,
+        )
+        losses = pretrain(
+            model,
+            language_loss,
+            text,
+            settings,
+            context=context,
+            seed=seed,
+            observer=measurements,
+            observed=measurements.observed,
+            log=run.log,
+            checkpoint=run.checkpoint,
+            identity=variant,
+        )
+    counted = {"parameters": np.array(parameter_count(shape)), "train_loss": losses}
+    diverged = has_diverged(model, float(measurements.arrays["loss"][-1]), vocabulary)
+    facts = {"measured_tokens": sequences.numpy(), "diverged": np.array(diverged)}
+    return counted | facts | measurements.arrays
+
+
+def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all trainings.
+
+    Returns:
+        For V variants, S seeds, m measurements, t steps and k kept ones: ``variant``,
+        ``parameters`` (V,); ``seed`` (S,); ``step`` (m,); ``train_step`` (t,); ``kept`` (k,);
+        ``loss``, ``residual`` (the mean norm of the derivative of the loss of a position by its
+        logits), ``hessian`` and ``ggn`` (largest eigenvalues), ``hessian_error`` and ``ggn_error``
+        (their relative residuals) (V, S, m), NaN after a divergence; ``diverged`` (V, S); ``mass``
+        (V, S, m, layers, heads), the attention on the first token, NaN without attention;
+        ``train_loss`` (V, S, t); ``measured_tokens`` (S, n, T + 1), the sequences that were
+        measured; ``tokens_seen`` in a training.
+    """
+    grid = (len(config.variants), config.seeds)
+    arrays = {
+        name: np.stack([part[name] for part in parts]).reshape(*grid, *parts[0][name].shape)
+        for name in parts[0]
+    }
+    # Twins are measured on the same sequences, and seeds share a size.
+    arrays["measured_tokens"] = arrays["measured_tokens"][0]
+    arrays["parameters"] = arrays["parameters"][:, 0]
+    seen = config.steps * config.batch_size * config.accumulation * config.context
+    return arrays | {
+        "variant": np.array(config.variants),
+        "seed": np.array(_seeds(config)),
+        "step": np.array(config.measured_at),
+        "train_step": np.arange(config.steps),
+        "kept": np.array(sorted(config.kept), dtype=np.int64),
+        "tokens_seen": np.array(seen),
+    }
+
+
+def cost(item: Item) -> float:
+    """Sequences whose gradient is computed, and what is measured in the time of one."""
+    settings = Settings(**{field.name: item[field.name] for field in fields(Settings)})
+    trained = settings.steps * settings.batch_size * settings.accumulation
+    measured = FIRST + LATER * (len(settings.measured_at) - 1)
+    return float(trained + measured * settings.sequences)
+
+
+def probe(item: Item) -> Item:
+    """The first few steps, measured at their ends on few sequences."""
+    steps, sequences = min(20, item["steps"]), min(2, item["sequences"])
+    return {**item, "steps": steps, "sequences": sequences, "measured": [], "kept": []}
+
+
+train = FanOut(items=items, compute=compute, gather=gather, cost=cost, probe=probe, trains=True)

@@ -1,0 +1,329 @@
+"""Networks trained on subsets of images: what the studies of anon2026data have in common.
+
+One network is one item of a fan-out: a subset of a data set's images is drawn, its inputs are
+whitened or left as they are, a network is drawn and trained by full-batch gradient descent, and its
+weights are kept at some epochs. A linear network depends on its samples only through their second
+moments, so that these are what is kept of them; of a nonlinear one, the samples are kept.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hessian_papers.data.base import Form
+from hessian_papers.data.tools.reduction import reduce_regression
+from hessian_papers.data.tools.whitening import PrincipalComponents, principal_components
+from hessian_papers.models import balanced_weights, kaiming_uniform
+from hessian_papers.networks.base import shared
+from hessian_papers.training import (
+    FullBatchTraining,
+    LinearObjective,
+    SampleObjective,
+    full_batch_descent,
+)
+from hessian_papers.work import FanOut, Item, Run
+from hessian_spectra.files import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    require,
+    require_at_least,
+    require_positive,
+    require_scale,
+)
+
+# What is done to the inputs, how the weights are drawn, and the activation of the hidden layers.
+INPUTS, INITIALISATIONS, ACTIVATIONS = (
+    ("whitened", "raw"),
+    ("balanced", "kaiming"),
+    ("linear", "tanh"),
+)
+CASES = tuple(f"{x}-{w}-{phi}" for x in INPUTS for w in INITIALISATIONS for phi in ACTIVATIONS)
+
+PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
+
+# The halving rule of anon2026data, appendix C: "< 0.1% improvement in loss over 100 epochs".
+PATIENCE, THRESHOLD = 100, 1e-3
+# After 20 halvings the weights no longer move: 100 further epochs change them by less than a
+# ten-thousandth of what one epoch did at the start.
+HALVINGS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What all networks of a study have in common.
+
+    Args:
+        seed: seed of all random draws.
+        depth: number of layers L.
+        input_scale: σ_x of whitened inputs.
+        initial_range: smallest and largest singular value of balanced layers at initialisation,
+            between which they are drawn uniformly.
+        learning_rate: at the start.
+        epochs: the most epochs; training ends earlier once the rate was halved 20 times.
+        precision: of the training of nonlinear networks, ``float32`` or ``float64``; linear ones
+            take ``float64``, and so does whatever is evaluated afterwards.
+    """
+
+    seed: int
+    depth: int
+    input_scale: float
+    initial_range: list[float]
+    learning_rate: float
+    epochs: int
+    precision: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageNetworksConfig(Settings):
+    """Settings of networks that are trained on images.
+
+    Args:
+        samples: number of images n of a subset.
+        replicates: networks of each point, each with a subset and initial weights of its own.
+        width: units of each hidden layer.
+    """
+
+    samples: int
+    replicates: int
+    width: int
+
+    def __post_init__(self) -> None:
+        require_at_least(1, self, "samples", "replicates", "width", "epochs")
+        require(self.depth >= 2, "depth", "at least 2 layers", self.depth)
+        require_scale(self, "input_scale")
+        ends = list(self.initial_range)
+        ordered = len(ends) == 2 and 0 <= ends[0] <= ends[-1]
+        require(ordered, "initial_range", "two numbers, 0 <= smallest <= largest", ends)
+        # Layers of zeros have no gradient to learn from.
+        fits = SMALLEST_SCALE <= ends[1] <= LARGEST_SCALE
+        expected = f"a largest number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+        require(fits, "initial_range", expected, ends)
+        require_positive(self, "learning_rate")
+        known = self.precision in PRECISIONS
+        require(known, "precision", " or ".join(PRECISIONS), self.precision)
+
+
+def require_images(samples: int, form: Form) -> None:
+    """Refuse subsets of more images than there are, where the data's settings say how many."""
+    for count in form.shape:
+        require(samples <= count, "samples", f"at most {count}, all images", samples)
+
+
+def sources(data: Arrays) -> list[str]:
+    """The names of the image sets in a data set.
+
+    Raises:
+        ValueError: it is not a data set of images.
+    """
+    if "sources" not in data:
+        raise ValueError(f"data: expected a data set of images, got one of {', '.join(data)}")
+    return [str(name) for name in data["sources"]]
+
+
+def network_item(
+    config: ImageNetworksConfig, data: Arrays, source: str, indices: Tensor, **point: Any
+) -> Item:
+    """The item of one network.
+
+    Args:
+        config: the study's settings.
+        data: image sets, as the data kind ``images`` makes them.
+        source: which of them.
+        indices: of the images of the subset.
+        point: what differs between the study's networks: ``case``, ``replicate``, ``record``,
+            ``width``.
+    """
+    return {
+        "source": source,
+        # The whole set and indices, not the subset: an array that items share travels once.
+        "images": data[f"{source}/images"],
+        "labels": data[f"{source}/labels"],
+        "indices": indices.numpy(),
+        **point,
+    } | shared(Settings, config)
+
+
+def cost(item: Item) -> float:
+    """Roughly the operations of the training."""
+    count = len(item["indices"])
+    features = min(count, int(np.prod(item["images"].shape[1:])))
+    hidden = item["width"] * (features + item["width"] * (item["depth"] - 2))
+    signals = 10.0 if item["case"].endswith("linear") else float(count)
+    factorisation = 10.0 * count * features**2
+    # A step of a small network costs its calls, not its operations.
+    return factorisation + item["epochs"] * (2e6 + 6 * signals * hidden)
+
+
+def probe(item: Item) -> Item:
+    """The same with a tenth of the epochs."""
+    epochs = max(item["epochs"] // 10, 1)
+    return {**item, "epochs": epochs, "record": [0, epochs]}
+
+
+def train_network(
+    *,
+    source: str,
+    images: np.ndarray,
+    labels: np.ndarray,
+    indices: np.ndarray,
+    case: str,
+    width: int,
+    record: Sequence[int],
+    replicate: int,
+    run: Run,
+    **shared: Any,
+) -> Arrays:
+    """Draw and train one network.
+
+    Args:
+        source: name of the image set, which the random draws depend on.
+        images: ``(N, height, width, channels)``, uint8.
+        labels: ``(N,)``, 0 to K − 1.
+        indices: ``(n,)``, the subset.
+        case: one of ``CASES``.
+        width: units of each hidden layer.
+        record: epochs whose weights are kept.
+        replicate: which of the networks of a point it is.
+        run: where the training logs and keeps its unfinished state.
+        shared: the :class:`Settings`.
+
+    Returns:
+        ``epoch`` (t,), and at each ``weights <l>`` (t, d_l, d_{l−1}), ``loss`` (t,), ``rate`` (t,);
+        ``losses`` of every epoch, ``finished``, the last of them, ``halvings``, how many there
+        were, and ``diverged_at`` (−1 for never);
+        ``counts`` (K,) of the labels, ``rank`` of the inputs, ``source``, ``case``, ``replicate``;
+        for linear networks ``root`` (r,), ``target`` (K, r) and ``floor`` of
+        :class:`ReducedRegression`, for others ``inputs`` (n, r) and ``targets`` (n, K).
+    """
+    settings = Settings(**shared)
+    inputs_are, drawn, activation = case.split("-")
+    classes = int(labels.max()) + 1
+    chosen = torch.from_numpy(labels[indices])
+    # Grey values from 0 to 1, whatever the depth of the pixels.
+    x = torch.from_numpy(images[indices]).flatten(1).double() / float(images.max())
+    y = functional.one_hot(chosen, classes).double()
+    components = principal_components(x)
+    scale = settings.input_scale if inputs_are == "whitened" else None
+    objective, kept = _objective(components, y, scale, activation, PRECISIONS[settings.precision])
+    kept |= {"source": np.array(source), "case": np.array(case), "replicate": np.array(replicate)}
+    kept["rank"] = np.array(len(components.singular_values))
+    kept["counts"] = np.bincount(chosen.numpy(), minlength=classes)
+    features = (kept["root"] if "root" in kept else kept["inputs"]).shape[-1]
+    sizes = (features, *[width] * (settings.depth - 1), classes)
+    weights = _initial(drawn, sizes, settings.initial_range, f"{source} {replicate}", settings.seed)
+    return kept | _arrays(_trained(objective, weights, record, settings, run))
+
+
+def _objective(
+    components: PrincipalComponents,
+    y: Tensor,
+    scale: float | None,
+    activation: str,
+    dtype: torch.dtype,
+) -> tuple[LinearObjective | SampleObjective, Arrays]:
+    """The loss of a network, and what is kept of the samples that it is about.
+
+    Args:
+        components: of the inputs.
+        y: one-hot labels ``(n, K)``.
+        scale: of whitened inputs; ``None`` leaves them as they are.
+        activation: of the hidden layers.
+        dtype: of a nonlinear network.
+    """
+    if activation == "linear":
+        reduced = reduce_regression(components, y, scale)
+        linear = LinearObjective(reduced.root, reduced.target, reduced.floor)
+        kept = {"root": reduced.root.numpy(), "target": reduced.target.numpy()}
+        return linear, kept | {"floor": np.array(reduced.floor)}
+    # Raw inputs are rotated to their principal directions, which leaves out constant zeros.
+    inputs = components.scores * components.singular_values
+    inputs = inputs if scale is None else components.inputs(scale)
+    objective = SampleObjective(inputs.to(dtype), y.to(dtype), activation)
+    return objective, {"inputs": inputs.numpy(), "targets": y.numpy()}
+
+
+def _trained(
+    objective: LinearObjective | SampleObjective,
+    weights: Sequence[Tensor],
+    record: Sequence[int],
+    settings: Settings,
+    run: Run,
+) -> FullBatchTraining:
+    return full_batch_descent(
+        objective,
+        [weight.to(objective.dtype) for weight in weights],
+        learning_rate=settings.learning_rate,
+        epochs=settings.epochs,
+        record=list(record),
+        patience=PATIENCE,
+        threshold=THRESHOLD,
+        smallest_rate=settings.learning_rate * 0.5**HALVINGS,
+        log=run.log,
+        checkpoint=run.checkpoint,
+    )
+
+
+def _arrays(ended: FullBatchTraining) -> Arrays:
+    """What is kept of a training."""
+    recorded = list(ended.recorded)
+    arrays: Arrays = {"epoch": np.array(recorded), "losses": ended.losses.numpy()}
+    arrays |= {"loss": ended.losses[recorded].numpy(), "rate": ended.rates[recorded].numpy()}
+    for layer, stacked in enumerate(zip(*ended.weights, strict=True), start=1):
+        arrays[f"weights {layer}"] = torch.stack(stacked).double().numpy()
+    arrays |= {"halvings": np.array(len(ended.halvings)), "finished": np.array(ended.finished)}
+    arrays["diverged_at"] = np.array(-1 if ended.diverged_at is None else ended.diverged_at)
+    return arrays
+
+
+def _initial(
+    drawn: str, sizes: Sequence[int], initial_range: Sequence[float], purpose: str, seed: int
+) -> tuple[Tensor, ...]:
+    """Balanced or Kaiming-uniform weights."""
+    draws = generator(seed, f"weights {purpose}")
+    if drawn == "kaiming":
+        return kaiming_uniform(sizes, draws)
+    smallest, largest = initial_range
+    uniform = torch.rand(min(sizes), dtype=torch.float64, generator=draws)
+    values = smallest + (largest - smallest) * uniform
+    return balanced_weights(sizes, values.tolist(), draws)
+
+
+def joined(networks: Sequence[Arrays]) -> Arrays:
+    """The arrays of all networks, each as ``<number>/<name>``."""
+    return {
+        f"{number}/{name}": array
+        for number, network in enumerate(networks)
+        for name, array in network.items()
+    }
+
+
+def training(items: Callable[[Any, Arrays], Iterable[Item]]) -> FanOut:
+    """The training of a study's networks, one an item.
+
+    Args:
+        items: of the networks, each made by :func:`network_item`.
+    """
+    return FanOut(
+        items=lambda config, data: list(items(config, data)),
+        compute=train_network,
+        trains=True,
+        gather=lambda config, parts: joined(parts),
+        cost=cost,
+        probe=probe,
+    )
+
+
+def split(networks: Arrays) -> list[Arrays]:
+    """The inverse of :func:`joined`."""
+    found: dict[int, Arrays] = {}
+    for key, array in networks.items():
+        number, _, name = key.partition("/")
+        found.setdefault(int(number), {})[name] = array
+    return [found[number] for number in sorted(found)]

@@ -1,0 +1,282 @@
+"""What the page shows of each paper: its figures, each with its runs, files, commands, claims."""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hessian_papers.drawing.record import FigureRecord
+from hessian_papers.ledger.record import ClaimRecord
+from hessian_papers.papers import Paper, paper, reading_order
+from hessian_papers.report.commands import Command, commands
+from hessian_papers.report.verdicts import run_name
+
+# From the folder of the page to the repository.
+_ROOT = "../"
+# Of the facts of a recorded run, what its configuration is: in a file beside its arrays.
+_SETTINGS = ("study", "ensemble", "data")
+# Of a list of more values than this, the first ones and the last are shown.
+_FEW = 8
+_SHORT = {"Figure": "Fig.", "Table": "Tab.", "Appendix": "App.", "Section": "Sec."}
+
+
+@dataclass(frozen=True)
+class Link:
+    """A file: its name, where it is in the repository, and where from the page."""
+
+    name: str
+    path: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a study as the page shows it: a picture, its text, the files behind it."""
+
+    key: str
+    figure: FigureRecord
+    files: Sequence[Link]
+
+    @property
+    def name(self) -> str:
+        """Which run it is, in a few words."""
+        return run_name(self.key == "recorded", self.figure.scale)
+
+    @property
+    def alt(self) -> str:
+        """What the picture is, for those who cannot see it."""
+        return f"{self.figure.artifact}, {self.name}: {self.figure.title}"
+
+    @property
+    def commit(self) -> str:
+        """Of the code of a recorded run."""
+        return str(self.figure.facts.get("commit", ""))
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What a run was made of and on, besides its configuration, one line each."""
+        told = {k: v for k, v in self.figure.facts.items() if k not in _SETTINGS}
+        return flat(told)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A figure with everything that belongs to it; of its runs the one that decides comes first."""
+
+    figure: FigureRecord
+    runs: Sequence[Run]
+    files: Sequence[Link]
+    claims: Sequence[ClaimRecord]
+    commands: Sequence[Command]
+
+    @property
+    def config(self) -> dict[str, str]:
+        """The resolved configuration, one row each."""
+        return flat(self.figure.config)
+
+    @property
+    def short(self) -> str:
+        """Where it stands in the paper, as a table of contents has it."""
+        return short(self.figure.artifact)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A paper with its figures, and those of its claims that stand under no figure."""
+
+    key: str
+    entries: Sequence[Entry]
+    others: Sequence[ClaimRecord]
+
+    @property
+    def about(self) -> Paper:
+        """The paper."""
+        return paper(self.key)
+
+    @property
+    def credit(self) -> str:
+        """Its authors, and what it is."""
+        return ". ".join(part.rstrip(".") for part in (self.about.authors, self.about.note) if part)
+
+    @property
+    def choice(self) -> tuple[str, str]:
+        """Value and text in the filter."""
+        return self.key, f"{self.key}: {self.about.title}"
+
+
+def short(artifact: str) -> str:
+    """Where something stands in a paper, as a table of contents has it.
+
+    Example:
+        >>> short("Figure 4"), short("Table 8 (LeNet5)"), short("Theorem 3.1 on real data")
+        ('Fig. 4', 'Tab. 8 (LeNet5)', 'Theorem 3.1 on real data')
+    """
+    first, _, rest = artifact.partition(" ")
+    return f"{_SHORT.get(first, first)} {rest}".rstrip()
+
+
+def shown(value: Any) -> str:
+    """A setting as it is written; of a long list the beginning and the end.
+
+    Example:
+        >>> shown("x"), shown([1, 2]), shown(list(range(1, 101)))
+        ('x', '[1, 2]', '[1, 2, 3, …, 100] (100 values)')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and len(value) > _FEW:
+        first = ", ".join(map(shown, value[:3]))
+        return f"[{first}, …, {shown(value[-1])}] ({len(value)} values)"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested mappings as one, their names joined by dots, their values as they are written.
+
+    Example:
+        >>> flat({"a": {"b": 1, "c": "d"}, "e": [2]})
+        {'a.b': '1', 'a.c': 'd', 'e': '[2]'}
+    """
+    found: dict[str, str] = {}
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{name}.")
+        else:
+            found[f"{prefix}{name}"] = shown(value)
+    return found
+
+
+def anchor(kind: str, name: str) -> str:
+    """The id of an element of the page, from a name that may hold slashes and spaces.
+
+    Example:
+        >>> anchor("claim", "thm-linear/eq. (1)")
+        'claim-thm-linear--eq-x2e---x28-1-x29-'
+    """
+
+    def safe(character: str) -> str:
+        if character.isascii() and (character.isalnum() or character in "-_"):
+            return character
+        # The code keeps names apart that differ in a special character only.
+        return {"/": "--", " ": "-"}.get(character, f"-x{ord(character):x}-")
+
+    return f"{kind}-" + "".join(safe(character) for character in name)
+
+
+def data_uri(figure: FigureRecord) -> str:
+    """The picture itself in place of its address."""
+    return "data:image/png;base64," + base64.b64encode(figure.png).decode("ascii")
+
+
+def _links(*paths: str) -> list[Link]:
+    return [Link(Path(path).name, path, _ROOT + path) for path in paths]
+
+
+def _code(figure: FigureRecord) -> list[Link]:
+    """The code and the configuration of a study."""
+    package = f"src/{figure.package.replace('.', '/')}"
+    parts = [f"{package}/{part}.py" for part in ("study", "reading", "figure", "claims")]
+    return _links(*parts, f"conf/studies/{figure.paper}/{figure.study}.yaml")
+
+
+def _run(key: str, figure: FigureRecord, reports: Path) -> Run:
+    """A run with its arrays, its facts if it is a recorded one, and the picture for print."""
+    recorded = key == "recorded"
+    folder = f"reports/evidence/{figure.study}" if recorded else f"results/{figure.study}"
+    names = [f"{side}.npz" for side in figure.arrays] + ["facts.json"] * recorded
+    links = _links(*(f"{folder}/{name}" for name in names))
+    for file in (figure.image, figure.pdf):
+        if file.is_file():
+            path = file.relative_to(reports).as_posix()
+            links.append(Link(file.suffix[1:].upper(), f"reports/{path}", path))
+    return Run(key, figure, links)
+
+
+def _entry(
+    figure: FigureRecord,
+    claims: Sequence[ClaimRecord],
+    reports: Path,
+    durations: Mapping[str, Any],
+) -> Entry:
+    runs = [_run("today", figure, reports)]
+    if figure.recorded is not None:
+        runs.insert(0, _run("recorded", figure.recorded, reports))
+    own = [claim for claim in claims if claim.study == figure.study]
+    return Entry(figure, runs, _code(figure), own, commands(figure, durations))
+
+
+def sections(
+    figures: Sequence[FigureRecord],
+    claims: Sequence[ClaimRecord],
+    reports: Path,
+    durations: Mapping[str, Any],
+) -> list[Section]:
+    """The papers in reading order, each with its figures.
+
+    Args:
+        figures: in the order in which they are shown.
+        claims: the ledger.
+        reports: the folder of the page, which its links start from.
+        durations: how long figures took, see :func:`commands`.
+    """
+    found = []
+    for key in sorted({f.paper for f in figures} | {c.paper for c in claims}, key=reading_order):
+        of_paper = [figure for figure in figures if figure.paper == key]
+        own = [_entry(figure, claims, reports, durations) for figure in of_paper]
+        drawn = {figure.study for figure in figures}
+        others = [c for c in claims if c.paper == key and c.study not in drawn]
+        found.append(Section(key, own, others))
+    return found
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An artifact of a paper in the overview, with the claims of the paper that are made of it."""
+
+    label: str
+    name: str
+    href: str
+    claims: Sequence[ClaimRecord]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A paper in the overview: its figures, its tables, and what else it says."""
+
+    section: Section
+    figures: Sequence[Cell]
+    tables: Sequence[Cell]
+    others: Sequence[Cell]
+
+
+def _cells(section: Section, every: Sequence[Entry]) -> list[Cell]:
+    """Where the claims of a paper are: its own figures first, then those of other papers."""
+    found = []
+    own = {entry.figure.study for entry in section.entries}
+    for entry in sorted(every, key=lambda one: one.figure.study not in own):
+        figure = entry.figure
+        claims = [claim for claim in entry.claims if claim.paper == section.key]
+        if claims or figure.study in own:
+            # Theorems of one paper that are measured with another's.
+            label = figure.artifact if figure.study in own else f"in {figure.paper}"
+            name = f"{figure.artifact}: {figure.title}"
+            found.append(Cell(label, name, anchor("figure", figure.study), claims))
+    if section.others:
+        name = "Claims without a figure of their own"
+        found.append(Cell("others", name, anchor("others", section.key), section.others))
+    return found
+
+
+def overview(papers: Sequence[Section]) -> list[Row]:
+    """Papers by artifacts."""
+    every = [entry for section in papers for entry in section.entries]
+    rows = []
+    for section in papers:
+        kinds: dict[str, list[Cell]] = {"Figure ": [], "Table ": [], "": []}
+        for cell in _cells(section, every):
+            kind = next(kind for kind in kinds if cell.label.startswith(kind))
+            kinds[kind].append(replace(cell, label=short(cell.label.removeprefix(kind))))
+        rows.append(Row(section, *kinds.values()))
+    return rows

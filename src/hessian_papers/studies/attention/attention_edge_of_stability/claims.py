@@ -1,0 +1,287 @@
+"""What the paper says about self-attention at the edge of stability."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, share_of, within
+from hessian_papers.ledger.claims import Case, Cases, Claims
+from hessian_papers.studies.attention.attention_edge_of_stability.reading import Reading
+from hessian_spectra.agreement import EXACT
+from hessian_spectra.statistics import correlation
+
+FIGURE = "appendix D.5 and Figure 27"
+SHOWN = f"{FIGURE}, for one sequence and initial weights that are chosen because it is so"
+TEXT = "text of the figure"
+
+OPEN = (
+    "The paper gives neither sequence nor number of steps. The edge is reached only where the "
+    "flattest weights of zero loss are nearly as sharp as 2/η; with other sequences or learning "
+    "rates gradient descent settles below 2/η, keeps oscillating, or diverges."
+)
+SECOND_MOMENT = (
+    "m_2 falls, and must: it is the variance p (1 − p) (x_1 − x_2)² of two tokens under the "
+    "attention p, which small initial weights put at its maximum, p = 1/2. m_1 and m_3 do grow."
+)
+ROUND_OFF = within(
+    EXACT,
+    "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ_max",
+    source="theorem",
+)
+RISING = at_least(
+    1.0,
+    "a rank correlation is a correlation of the ranks, 1 for a monotone rise; the first steps, at "
+    "a saddle, may wander a little",
+    tolerance=0.2,
+    source=TEXT,
+)
+
+MOST = at_least(0.5, "what a figure shows of one training is read as what most do, more than half")
+
+claims = Claims(Reading)
+theorems = claims.having(paper="singh2026cracking")
+shown_of_most = claims.about("singh2026cracking", "Figure 27")
+figure_27 = claims.about("singh2026cracking", "Figure 27").having(otherwise=OPEN)
+
+
+@theorems.identity("Theorem 3.5", ROUND_OFF)
+def spectrum(reading: Reading) -> float:
+    """At every step of training the closed form is the whole spectrum of the Hessian."""
+    return float(reading.errors().max())
+
+
+@theorems.identity("Remark B.4, equation (121), with the norms in ξ squared", ROUND_OFF)
+def sharpness_bounds(reading: Reading) -> float:
+    """At every step the sharpness lies between tr/3 + ξ/2 and tr/3 + ξ, or |γ| where that is larger
+    (value: how far outside the largest numerical eigenvalue lies, relative to it).
+    """
+    sharpness = reading.numerics["eigenvalues"].max(axis=1)
+    lower, upper = map(reading.at_numeric_steps, ("lower", "upper"))
+    return float(np.max(np.maximum(lower - sharpness, sharpness - upper) / sharpness).clip(min=0))
+
+
+@figure_27.trend(SHOWN, RISING)
+def progressive_sharpening(reading: Reading) -> float:
+    """The sharpness rises in the initial stage of training (statistic: rank correlation with the
+    step, until the sharpness reaches 2/η).
+    """
+    return reading.rise("sharpness")
+
+
+@figure_27.value(
+    SHOWN, at_least(1.0, "'reaches' is taken as at least 95 % of 2/η", tolerance=0.05, source=TEXT)
+)
+def reaches_the_edge(reading: Reading) -> float:
+    """The sharpness climbs to 2/η (value: its largest value over 2/η)."""
+    return float(reading.relative_sharpness.max())
+
+
+def _at_each_rate(table: Mapping[str, tuple[str, str]]) -> Cases:
+    """What is said in a table, of each learning rate."""
+
+    def cases(reading: Reading) -> Iterator[Case]:
+        for place, rate in enumerate(reading["draws/rate"].tolist()):
+            for name, (says, means) in table.items():
+                said = {"name": name, "says": says, "means": means}
+                yield {"place": place, "rate": f"{rate:g}"} | said
+
+    return cases
+
+
+# What is said of a training on any sequence: by the claim's name.
+OF_MOST = {
+    "most-reach-the-edge": ("the sharpness climbs to 2/η", "it comes to 95 % of 2/η"),
+    "most-stay-at-the-edge": (
+        "the sharpness hovers around 2/η",
+        "its mean is within 5 % of 2/η, and 90 % of its changes undo the one before, from the step "
+        "on at which it has reached 2/η",
+    ),
+}
+
+
+@shown_of_most.value(
+    FIGURE,
+    MOST,
+    otherwise=OPEN,
+    each=_at_each_rate(OF_MOST),
+    name="{name}-{rate}",
+)
+def of_most_sequences(reading: Reading, name: str, place: int, **_: str) -> Estimate:
+    """With the learning rate {rate} {says}. Statistic: share of the draws of a sequence of normal
+    numbers and of initial weights for which {means}; interval: Wilson's, 95 %
+    """
+    holds = reading["draws/peak"][place] >= 0.95
+    if name == "most-stay-at-the-edge":
+        holds = reading.stay_at_edge(place)
+    return share_of(holds)
+
+
+# What the oscillation of such draws is: by the claim's name what is said, and what is meant.
+OF_OSCILLATION = {
+    "most-in-opposite-phase": (
+        "sharpness and trace oscillate in completely opposite phases",
+        "the correlation of their one-step changes is −0.9 or less",
+    ),
+    "most-driven-by-xi": (
+        "the terms that define ξ drive the oscillation",
+        "the correlation of the one-step changes of ξ and of the sharpness is 0.9 or more",
+    ),
+    "most-driven-by-alignment": (
+        "these terms could include the alignment of w_Q and w_K",
+        "6ζγ⟨w_Q, w_K⟩ makes more than half of the one-step changes of 9ξ²/4",
+    ),
+    "most-driven-by-residual": (
+        "these terms could include the residual",
+        "less than half of the one-step changes of ξ² are left with targets that the outputs meet",
+    ),
+    "most-driven-by-norms": (
+        "it is the term 3(β² − αζ)(‖w_Q‖² + ‖w_K‖²) that drives it, which the paper does not name",
+        "it makes more than half of the one-step changes of 9ξ²/4",
+    ),
+}
+DRIVEN = (
+    "'Could include' is the paper's word: it does not measure it. 3γ² and the alignment's term "
+    "make little of ξ² there, 3(β² − αζ)(‖w_Q‖² + ‖w_K‖²) makes most of it, and the squared trace, "
+    "which falls where ξ rises, holds against it. The residual is in each of them."
+)
+
+
+@shown_of_most.correlation(
+    FIGURE,
+    MOST,
+    otherwise=DRIVEN,
+    each=_at_each_rate(OF_OSCILLATION),
+    name="{name}-{rate}",
+)
+def of_most_oscillations(reading: Reading, name: str, place: int, **_: str) -> Estimate:
+    """With the learning rate {rate}, where the sharpness hovers around 2/η, {says}. Statistic:
+    share of those draws, of a sequence of normal numbers and of initial weights, for which {means}
+    from the step on at which the sharpness has reached 2/η; interval: Wilson's, 95 %
+    """
+    holds = reading.oscillations(place)[name.removeprefix("most-")]
+    return share_of(holds)
+
+
+# What grows along with the sharpness: by the claim's name what is said, and the arrays.
+GROWING = {
+    "trace-grows": ("Progressive sharpening coincides with a growing trace", "trace"),
+    "weights-grow": (
+        "The norms of w_V, w_Q and w_K grow along",
+        "norm/w_value",
+        "norm/w_query",
+        "norm/w_key",
+    ),
+    "moments-1-and-3-grow": ("The norms of m_1 and m_3 grow along", "norm/m_1", "norm/m_3"),
+    "moment-2-grows": ("The norm of m_2 grows along", "norm/m_2"),
+}
+SMALLEST = {1: "", 2: "; the smaller of the two", 3: "; the smallest of the three"}
+
+
+def _growing(reading: Reading) -> Iterator[Case]:
+    for name, (says, *arrays) in GROWING.items():
+        yield {"name": name, "says": says, "arrays": arrays, "smallest": SMALLEST[len(arrays)]}
+
+
+@figure_27.trend(
+    SHOWN,
+    RISING,
+    otherwise=lambda case: SECOND_MOMENT if case["name"] == "moment-2-grows" else OPEN,
+    each=_growing,
+    name="{name}",
+)
+def grows_along(reading: Reading, arrays: list[str], **_: str) -> float:
+    """{says} (statistic: rank correlation with the step, until the sharpness reaches
+    2/η{smallest}).
+    """
+    return reading.rise(*arrays)
+
+
+@figure_27.value(
+    SHOWN,
+    equal_to(1.0, "5 %: a third of the first oscillations' amplitude", tolerance=0.05, source=TEXT),
+)
+def hovers(reading: Reading) -> float:
+    """At the edge the sharpness stays around 2/η (value: its mean over 2/η, from the step on at
+    which the sharpness has reached 2/η).
+    """
+    return float(reading.relative_sharpness[reading.from_edge].mean())
+
+
+@figure_27.value(
+    SHOWN,
+    at_least(
+        1.0,
+        "an oscillation of period 2 reverses at every step; a few may go on",
+        tolerance=0.1,
+        source=TEXT,
+    ),
+)
+def oscillates(reading: Reading) -> float:
+    """It oscillates (value: share of the steps from the step on at which the sharpness has reached
+    2/η that undo the change of the step before).
+    """
+    changes = reading.changes("sharpness")
+    if len(changes) < 2:
+        return 0.0
+    return float(np.mean(changes[1:] * changes[:-1] < 0))
+
+
+@figure_27.correlation(
+    SHOWN,
+    equal_to(
+        -1.0,
+        "'completely opposite' is taken as a correlation below −0.9",
+        tolerance=0.1,
+        source=TEXT,
+    ),
+)
+def opposite_phase(reading: Reading) -> float:
+    """Sharpness and trace oscillate in completely opposite phases (statistic: correlation of their
+    one-step changes from the step on at which the sharpness has reached 2/η).
+    """
+    return reading.changes_together("trace")
+
+
+@figure_27.correlation(
+    SHOWN,
+    equal_to(1.0, "'driven by' is taken as a correlation above 0.9", tolerance=0.1, source=TEXT),
+)
+def driven_by_xi(reading: Reading) -> float:
+    """The terms that define ξ drive the oscillation (statistic: correlation of the one-step changes
+    of ξ and of the sharpness from the step on at which the sharpness has reached 2/η).
+    """
+    return reading.changes_together("half_width")
+
+
+@figure_27.correlation(
+    SHOWN,
+    at_least(1.0, "'similarly' is taken as a correlation above 0.9", tolerance=0.1, source=TEXT),
+)
+def amplitude_follows_residual(reading: Reading) -> float:
+    """The amplitude of the oscillation decreases like the norm of the residual (statistic:
+    correlation of the size of the one-step changes with that norm from the step on at which the
+    sharpness has reached 2/η).
+    """
+    residual = reading["norm/residual"][reading.from_edge]
+    return correlation(np.abs(reading.changes("sharpness")), residual[:-1])
+
+
+@figure_27.trend(
+    SHOWN,
+    at_most(
+        -1.0, "a decrease but for local rises keeps nearly all ranks", tolerance=0.1, source=TEXT
+    ),
+)
+def loss_decreases(reading: Reading) -> float:
+    """At the edge the loss keeps decreasing over long times (statistic: rank correlation of loss
+    and step from the step on at which the sharpness has reached 2/η).
+    """
+    return reading.trend("loss", reading.from_edge)
+
+
+@figure_27.value(SHOWN, at_least(1.0, "a count: at least one step", source=TEXT))
+def loss_is_not_monotone(reading: Reading) -> float:
+    """Locally the loss rises as well (value: number of steps from the step on at which the
+    sharpness has reached 2/η that raise it).
+    """
+    return float(np.count_nonzero(reading.changes("loss") > 0))

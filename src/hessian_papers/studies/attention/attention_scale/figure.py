@@ -1,0 +1,201 @@
+"""Self-attention's eigenvalues and condition numbers against weight norms and sinks."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from hessian_papers.drawing.errors import FLOOR, error_axis, visible
+from hessian_papers.studies.attention.attention_scale.reading import Reading, Sweep
+from hessian_spectra.agreement import EXACT
+from hessian_spectra.pictures import style
+
+# A larger condition number is infinite, to float64.
+SINGULAR = 1e18
+SMALL: dict[str, Any] = {"markersize": 3}
+OUTLIERS = tuple(style.COLOURS[f"outlier {k}"] for k in (1, 2, 3))
+
+
+class Panel(NamedTuple):
+    """How a sweep is drawn.
+
+    Attributes:
+        title: of its panel.
+        axis: what it is drawn against, in words.
+        along: and the array.
+        condition: its name in the panel of condition numbers.
+    """
+
+    title: str
+    axis: str
+    along: str
+    condition: str
+
+
+TOKEN = "mean attention on token 1"
+PANELS = {
+    "query_key": Panel(
+        "norm of $w_Q$ and $w_K$", r"$\|w_Q\| = \|w_K\|$", "varied", "of $w_Q$, $w_K$ (a)"
+    ),
+    "value": Panel("norm of $w_V$", r"$|w_V|$", "varied", "of $w_V$ (b)"),
+    "sink": Panel("attention sink", TOKEN, "attention", "sink (c)"),
+    "massive_sink": Panel("massive sink token", TOKEN, "attention", "massive sink (d)"),
+}
+
+
+def _scale(axes: Axes, sweep: Sweep) -> None:
+    """Logarithmic on both sides of zero, linear below a thousandth of the largest eigenvalue."""
+    largest = np.abs(sweep.outliers).max()
+    top = int(np.ceil(np.log10(largest)))
+    smallest = int(np.floor(np.log10(max(sweep.bulk.min(), 1e-12 * largest))))
+    linear = min(max(smallest, top - 4), top - 2)
+    axes.set_yscale("symlog", linthresh=10.0**linear)
+    powers = [10.0**k for k in range(top, linear - 1, -2)]
+    axes.set_yticks([-power for power in powers] + [0.0, *powers])
+    axes.minorticks_off()
+
+
+def _draw_eigenvalues(axes: Axes, sweep: Sweep, along: np.ndarray) -> None:
+    found = zip(sweep["index"], sweep.numerical("outlier"), sweep.numerical("bulk"), strict=True)
+    for point, single, repeated in found:
+        for values, marker in ((single, "o"), (repeated, "s")):
+            look = style.NUMERIC | SMALL | {"marker": marker, "color": style.BLACK}
+            axes.plot(np.full(len(values), along[point]), values, **look)
+    axes.plot(
+        along, sweep.select("bulk"), color=style.COLOURS["bulk"], linestyle="--", **style.EXACT
+    )
+    descending = np.flip(sweep.outliers, axis=-1)
+    for outlier, colour in zip(descending.T, OUTLIERS, strict=True):
+        axes.plot(along, outlier, color=colour, **style.EXACT)
+    axes.fill_between(
+        along, sweep["largest_lower"], sweep["largest_upper"], color=OUTLIERS[0], alpha=0.18,
+        linewidth=0,
+    )  # fmt: skip
+    for bound in ("lower", "upper"):
+        axes.plot(along, sweep[bound], color=style.BLACK, linestyle=":", linewidth=0.8)
+    axes.axhline(0, color=style.BLACK, linewidth=0.5)
+    _scale(axes, sweep)
+
+
+def _draw_error(axes: Axes, sweep: Sweep, along: np.ndarray) -> None:
+    for error, index, marker, size in (
+        (sweep.distinct_error, sweep["index"], ".", 3),
+        (sweep.dense_error, sweep["dense_index"], "D", 3.5),
+    ):
+        axes.semilogy(
+            along[index], visible(error), linestyle="none", marker=marker, markersize=size,
+            color=style.COLOURS["error"], markerfacecolor="none",
+        )  # fmt: skip
+    _error_axis(axes)
+
+
+def _error_axis(axes: Axes) -> None:
+    error_axis(axes)
+    axes.set_yticks([1e-17, 1e-13, 1e-9])
+    axes.minorticks_off()
+
+
+def _draw_condition(column: Any, reading: Reading, *names: str) -> None:
+    """Condition numbers of some sweeps, their lower bound, and the error."""
+    main, error = column
+    handles = []
+    for name, colour, marker in zip(names, (style.BLUE, style.ORANGE), "o^", strict=True):
+        sweep = reading.sweep(name)
+        along, index = sweep[PANELS[name].along], sweep["index"]
+        exact, numeric = (side["condition_number"] for side in (sweep.closed_form, sweep.numerics))
+        bound = sweep["condition_bound"]
+        # Those of a Hessian that is singular within float64 are left out.
+        shown = (exact < SINGULAR) & (bound < SINGULAR)
+        measured = shown[index] & (numeric < SINGULAR)
+        number, numeric = exact[index][measured], numeric[measured]
+        points = along[index][measured]
+        look = style.NUMERIC | SMALL | {"marker": marker, "color": colour}
+        main.semilogy(points, numeric, **look)
+        main.semilogy(along[shown], exact[shown], color=colour, **style.EXACT)
+        main.semilogy(along[shown], bound[shown], color=colour, linestyle=":")
+        if not shown.any():  # an axis in the logarithm needs numbers
+            main.semilogy(along, np.ones(len(along)), alpha=0)
+        error.semilogy(
+            points, visible(np.abs(numeric / number - 1)), linestyle="none",
+            marker=marker, markersize=2.5, color=colour,
+        )  # fmt: skip
+        handles.append(style.entry(PANELS[name].condition, color=colour))
+    _error_axis(error)
+    handles.append(style.entry("lower bound", color=style.BLACK, linestyle=":"))
+    main.legend(handles=handles, loc="best", handlelength=1.4)
+
+
+def _legend(figure: Figure) -> None:
+    numeric = style.NUMERIC | SMALL | {"color": style.BLACK}
+    handles = [
+        *(style.entry(f"outlier {k}", color=colour) for k, colour in enumerate(OUTLIERS, start=1)),
+        style.entry(r"bulk $\pm\gamma$", color=style.COLOURS["bulk"], linestyle="--"),
+        style.entry("numerical, single", **numeric),
+        style.entry("numerical, repeated", **(numeric | {"marker": "s"})),
+        style.entry(
+            r"$\frac{1}{3}\mathrm{tr} \pm \xi$", color=style.BLACK, linestyle=":", linewidth=0.8
+        ),
+        Patch(color=OUTLIERS[0], alpha=0.18, linewidth=0, label=r"bounds on $\lambda_{\max}$"),
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+
+
+def draw(reading: Reading) -> Figure:
+    """The paper's three sweeps above; below what is ours: a fourth, condition numbers, errors."""
+    figure, (upper, lower) = style.bands(
+        {"Figure 2 of the paper": 2.7, "ours: errors, a massive sink token, condition numbers": 4.6}
+    )
+    shown = upper.subplots(1, 3)
+    grid = lower.subplots(3, 3, height_ratios=[1, 2.6, 1])
+    places = [(shown[0], grid[0, 0]), (shown[1], grid[0, 1]), (shown[2], grid[0, 2]), grid[1:, 0]]
+    for (name, panel), (main, error), letter in zip(PANELS.items(), places, "abcd", strict=True):
+        sweep = reading.sweep(name)
+        _draw_eigenvalues(main, sweep, sweep[panel.along])
+        _draw_error(error, sweep, sweep[panel.along])
+        style.letter(main, f"({letter}) {panel.title}")
+        error.set_xlabel(panel.axis)
+        error.sharex(main)
+        if letter != "d":
+            main.set_xlabel(panel.axis)
+            error.set_title(f"of ({letter})", loc="left", fontsize=7)
+    _draw_condition(grid[1:, 1], reading, "query_key", "value")
+    _draw_condition(grid[1:, 2], reading, "sink", "massive_sink")
+    style.letter(grid[1, 1], "(e) condition number, norms")
+    style.letter(grid[1, 2], "(f) condition number, sinks")
+    grid[2, 1].set_xlabel("norm varied")
+    grid[2, 2].set_xlabel(TOKEN)
+    _finish(shown, grid)
+    _legend(figure)
+    return figure
+
+
+def _finish(shown: Any, grid: Any) -> None:
+    for main, error in grid[1:].T:
+        error.sharex(main)
+        main.tick_params(labelbottom=False)
+    for axes in (shown[0], shown[1], grid[1, 1]):
+        axes.set_xscale("log")
+    for axes in (shown[0], grid[1, 0]):
+        axes.set_ylabel(r"Hessian eigenvalue $\lambda$")
+    for axes in (grid[0, 0], grid[2, 0]):
+        axes.set_ylabel("rel. error")
+    grid[1, 1].set_ylabel(r"$\max|\lambda| \,/\, \min|\lambda|$")
+
+
+def caption(reading: Reading) -> str:
+    """What is to be seen, and how to read it."""
+    d = int(reading["key_dimension"])
+    return (
+        "A stronger attention sink lifts the largest eigenvalue of self-attention and presses its "
+        "bulk towards zero; the norm of the value weights widens the bulk. Above, as in the paper, "
+        f"eigenvalues of a layer with d_K = {d} against the norm of its weights and the strength "
+        "of the sink, a bias on the scores of the first token; lines: closed form, points: "
+        "numerical eigenvalues, the bulk being those that repeat. Below, ours. In (d) the first "
+        f"token of each sequence is multiplied by {float(reading['massive_activation']):g}. (e, f) "
+        "Condition numbers with the lower bound of Remark 3.1. Errors are relative to the largest "
+        "eigenvalue (in e, f: to the condition number); dots: distinct eigenvalues, diamonds: all "
+        f"{2 * d + 1} (dashed: {EXACT:.0e}). What is zero is drawn at {FLOOR:.0e}, in the band "
+        "below the rounding of one number."
+    )

@@ -1,0 +1,302 @@
+"""Self-attention's spectrum against weight norms and attention sinks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_papers.data.base import SCALAR_TOKENS
+from hessian_papers.results import stacked
+from hessian_papers.studies.base import DataStudyConfig
+from hessian_papers.studies.training import require_dense
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.files import Arrays
+from hessian_spectra.models import HalfSquaredError, SelfAttention
+from hessian_spectra.seeding import generator
+from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.validation import require, require_at_least, require_scale
+
+# What each sweep varies; the last one is the third on sequences with a massive first token.
+SWEEPS = ("query_key", "value", "sink", "massive_sink")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataStudyConfig):
+    """Settings of the attention-scale study.
+
+    Args:
+        key_dimension: d_K, the length of w_Q and w_K.
+        weight_norm: norm of each of w_V, w_Q, w_K where it is not varied.
+        smallest_norm: where the sweeps over norms start.
+        largest_norm: where they end.
+        largest_sink_bias: where the sweeps over the sink's bias end; they start at 0.
+        massive_activation: factor of the first token in the sweep with a massive activation.
+        points: points of each sweep at which the closed form is evaluated.
+        numeric_points: at how many of them the numerical eigenvalues are computed.
+        dense_points: at how many of these all eigenvalues come from the dense matrix as well.
+        draws: how many other networks are looked at, each with directions, sequences and targets of
+            its own.
+        draw_points: points of each of their sweeps.
+        small_norm: end of the smaller one of two ranges of norms that are told apart in them.
+    """
+
+    takes = SCALAR_TOKENS
+
+    key_dimension: int
+    weight_norm: float
+    smallest_norm: float
+    largest_norm: float
+    largest_sink_bias: float
+    massive_activation: float
+    points: int
+    numeric_points: int
+    dense_points: int
+    draws: int
+    draw_points: int
+    small_norm: float
+
+    def __post_init__(self) -> None:
+        # A bulk eigenvalue occurs d_K − 1 times, and the bulk is found as what repeats.
+        require_at_least(3, self, "key_dimension")
+        require_scale(self, "weight_norm", "smallest_norm", "largest_norm")
+        require_scale(self, "massive_activation", "largest_sink_bias", "small_norm")
+        require_at_least(2, self, "points", "draw_points")
+        require_at_least(1, self, "draws")
+        expected = f"more than smallest_norm = {self.smallest_norm}"
+        fits = self.largest_norm > self.smallest_norm
+        require(fits, "largest_norm", expected, self.largest_norm)
+        for field, least, limit in (
+            ("numeric_points", 2, "points"),
+            ("dense_points", 0, "numeric_points"),
+        ):
+            value, most = getattr(self, field), getattr(self, limit)
+            require(least <= value <= most, field, f"from {least} to {limit} = {most}", value)
+        if self.dense_points:
+            require_dense(2 * self.key_dimension + 1, "key_dimension")
+
+
+@dataclass(frozen=True)
+class Network:
+    """One network of a sweep, and its data.
+
+    Args:
+        w_value: ``()``.
+        w_query: ``(d_K,)``.
+        w_key: ``(d_K,)``.
+        sink_bias: added to the scores of the first token.
+        x: ``(batch, length)``.
+        y: ``(batch, length)``.
+        varied: the norm, or the bias, that the sweep varies.
+    """
+
+    w_value: Tensor
+    w_query: Tensor
+    w_key: Tensor
+    sink_bias: float
+    x: Tensor
+    y: Tensor
+    varied: float
+
+    @property
+    def score_bias(self) -> Tensor:
+        """The sink as a bias on each token's scores, ``(length,)``."""
+        bias = torch.zeros(self.x.shape[1], dtype=torch.float64)
+        bias[0] = self.sink_bias
+        return bias
+
+    def layer(self) -> SelfAttention:
+        """The network as a module."""
+        return SelfAttention(self.w_value, self.w_query, self.w_key, self.sink_bias)
+
+
+def sweep(
+    config: Config, name: str, data: Arrays, varied: np.ndarray, purpose: str = "weights"
+) -> Iterator[Network]:
+    """The networks of one sweep; all of them point in the same directions.
+
+    Args:
+        config: of the study.
+        name: of the sweep.
+        data: sequences ``x`` and targets ``y``.
+        varied: the norms, or the sink's biases.
+        purpose: of the generator that draws the directions.
+    """
+    x, y = torch.from_numpy(data["x"]).clone(), torch.from_numpy(data["y"])
+    if name == "massive_sink":
+        x[:, 0] *= config.massive_activation
+    draws = torch.randn(
+        2, config.key_dimension, generator=generator(config.seed, purpose), dtype=torch.float64
+    )
+    query, key = draws / draws.norm(dim=1, keepdim=True)
+    one = config.weight_norm
+    value = torch.tensor(one, dtype=torch.float64)
+    network = Network(value, one * query, one * key, 0.0, x, y, 0.0)
+    for at in varied.tolist():
+        if name == "query_key":
+            changed = replace(network, w_query=at * query, w_key=at * key)
+        elif name == "value":
+            changed = replace(network, w_value=torch.tensor(at, dtype=torch.float64))
+        else:
+            changed = replace(network, sink_bias=at)
+        yield replace(changed, varied=at)
+
+
+def varied_in(config: Config, name: str, points: int) -> np.ndarray:
+    """What a sweep varies: norms, evenly spaced in logarithms, or biases, evenly spaced."""
+    if name in ("query_key", "value"):
+        return np.geomspace(config.smallest_norm, config.largest_norm, points)
+    return np.linspace(0.0, config.largest_sink_bias, points)
+
+
+def _own_sweep(config: Config, name: str, data: Arrays) -> Iterator[Network]:
+    return sweep(config, name, data, varied_in(config, name, config.points))
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """Theorem 3.5 and the bounds at each point of each sweep.
+
+    Returns:
+        ``sweep``, the sweeps' names; ``key_dimension``, ``massive_activation``; and for each sweep
+        ``<sweep>/varied`` (s,); ``attention`` (s,), the mean attention on the first token;
+        ``eigenvalues``, ``kind``, ``cell`` and ``multiplicity`` (s, 5), the distinct eigenvalues,
+        ascending: three outliers and the bulk ±γ, each d_K − 1 times; ``trace`` (s,); ``zeta``
+        (s,); ``lower`` and ``upper`` (s,), the bounds on all outliers; ``largest_lower`` and
+        ``largest_upper`` (s,), those on the largest eigenvalue; ``condition_number`` and its lower
+        bound ``condition_bound`` (s,), infinite for a singular Hessian. Of the draws ``small_norm``
+        and ``draws/<sweep>/varied`` (t,), and (N, t) each: ``bulk``, that is |γ|, ``largest``, the
+        largest eigenvalue, ``condition_number`` and ``condition_bound``.
+    """
+    arrays: Arrays = {
+        "sweep": np.array(SWEEPS),
+        "key_dimension": np.array(config.key_dimension),
+        "massive_activation": np.array(config.massive_activation),
+        "small_norm": np.array(config.small_norm),
+    }
+    for name in SWEEPS:
+        rows = [_exact(network) for network in _own_sweep(config, name, networks)]
+        arrays |= stacked(rows, f"{name}/")
+        arrays |= _draws(config, name, networks["x"].shape)
+    return arrays
+
+
+def _draws(config: Config, name: str, shape: tuple[int, ...]) -> Arrays:
+    """One sweep of other networks, on sequences and targets of normal numbers of that shape."""
+    varied = varied_in(config, name, config.draw_points)
+    if name in ("query_key", "value") and varied[0] < config.small_norm < varied[-1]:
+        varied = np.union1d(varied, [config.small_norm])
+    draws = []
+    for number in range(config.draws):
+        numbers = generator(config.seed, f"sequences of draw {number}")
+        tokens = torch.randn(2, *shape, generator=numbers, dtype=torch.float64).numpy()
+        data = dict(zip("xy", tokens, strict=True))
+        networks = sweep(config, name, data, varied, f"weights of draw {number}")
+        draws.append(stacked([_summary(network) for network in networks]))
+    return {f"draws/{name}/varied": varied} | stacked(draws, f"draws/{name}/")
+
+
+def _summary(network: Network) -> Arrays:
+    """Bulk, largest eigenvalue and condition of one network, by the closed form."""
+    query, key = network.w_query, network.w_key
+    coefficients = cf.attention_coefficients(
+        network.w_value, query, key, network.x, network.y, score_bias=network.score_bias
+    )
+    values = cf.attention_spectrum(coefficients, query, key).values.numpy()
+    return {
+        "bulk": coefficients.gamma.abs().numpy(),
+        "largest": values.max(),
+        "condition_number": _condition_number(values),
+        "condition_bound": cf.condition_number_bound(coefficients, query, key).numpy(),
+    }
+
+
+def _exact(network: Network) -> Arrays:
+    """The closed form of one network."""
+    query, key = network.w_query, network.w_key
+    arguments = (network.w_value, query, key, network.x, network.y)
+    spectrum = cf.self_attention(*arguments, score_bias=network.score_bias)
+    coefficients = cf.attention_coefficients(*arguments, score_bias=network.score_bias)
+    outer = cf.attention_outlier_bounds(coefficients, query, key)
+    largest = cf.attention_largest_eigenvalue_bounds(coefficients, query, key)
+    return _distinct(spectrum) | {
+        "varied": np.array(network.varied),
+        "attention": network.layer().attention(network.x)[..., 0].mean().detach().numpy(),
+        "trace": (coefficients.alpha + coefficients.zeta * (query @ query + key @ key)).numpy(),
+        "zeta": coefficients.zeta.numpy(),
+        "lower": outer.lower.numpy(),
+        "upper": outer.upper.numpy(),
+        "largest_lower": largest.lower.numpy(),
+        "largest_upper": largest.upper.numpy(),
+        "condition_number": _condition_number(spectrum.values.numpy()),
+        "condition_bound": cf.condition_number_bound(coefficients, query, key).numpy(),
+    }
+
+
+def _distinct(spectrum: Spectrum) -> Arrays:
+    """A closed form's eigenvalues, each once, and how often it occurs."""
+    arrays = replace(spectrum, multiplicities=[1] * len(spectrum.kinds)).arrays()
+    often = dict(zip(spectrum.kinds, spectrum.multiplicities, strict=True))
+    return arrays | {"multiplicity": np.array([often[kind] for kind in arrays["kind"].tolist()])}
+
+
+def _condition_number(eigenvalues: np.ndarray) -> np.ndarray:
+    sizes = np.abs(eigenvalues)
+    # Beyond the quotient of the largest and the smallest float64 there is none.
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.array(sizes.max() / sizes.min())
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The eigenvalues of the automatically differentiated Hessian at some points of each sweep.
+
+    The bulk are the eigenvalues that repeat, as in the paper.
+
+    Returns:
+        For each sweep ``<sweep>/index`` (n,), which points of the sweep; ``values`` (n, g), the
+        distinct eigenvalues, ascending, NaN where there are fewer than ``g``; ``repeated`` (n, g),
+        which of them repeat; ``residual`` (n,), of the eigenpairs; ``condition_number`` (n,);
+        ``dense_index`` (k,) and ``dense`` (k, 2 d_K + 1), all eigenvalues at some of the points.
+    """
+    arrays: Arrays = {}
+    index = _spread(np.arange(config.points), config.numeric_points)
+    dense_index = _spread(index, config.dense_points)
+    for name in SWEEPS:
+        chosen = list(_own_sweep(config, name, networks))
+        found = [cv.distinct_eigenvalues(_hessian(chosen[i]), seed=config.seed) for i in index]
+        groups = max(len(each.values) for each in found)
+        values, repeated = (
+            np.full((len(index), groups), np.nan),
+            np.zeros((len(index), groups), bool),
+        )
+        for row, each in enumerate(found):
+            values[row, : len(each.values)] = each.values.numpy()
+            repeated[row, : len(each.values)] = each.repeated.numpy()
+        dense = [
+            torch.linalg.eigvalsh(cv.dense_matrix(_hessian(chosen[i]))).numpy() for i in dense_index
+        ]
+        arrays |= {
+            f"{name}/index": index,
+            f"{name}/values": values,
+            f"{name}/repeated": repeated,
+            f"{name}/residual": np.array([each.residual for each in found]),
+            f"{name}/condition_number": np.array(
+                [_condition_number(each.values.numpy()) for each in found]
+            ),
+            f"{name}/dense_index": dense_index,
+            f"{name}/dense": np.array(dense).reshape(
+                len(dense_index), 2 * config.key_dimension + 1
+            ),
+        }
+    return arrays
+
+
+def _spread(index: np.ndarray, count: int) -> np.ndarray:
+    """``count`` of the entries, evenly spread, the first and the last included."""
+    return index[np.linspace(0, len(index) - 1, count).round().astype(int)]
+
+
+def _hessian(network: Network) -> cv.SymmetricOperator:
+    problem = cv.Problem(network.layer(), HalfSquaredError("element"), [(network.x, network.y)])
+    return cv.hessian(problem)

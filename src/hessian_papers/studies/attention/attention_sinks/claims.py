@@ -1,0 +1,91 @@
+"""What the paper says about sinks in self-attention with vector tokens."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hessian_papers.ledger.bounds import Estimate, at_least, share_of, within
+from hessian_papers.ledger.claims import Case, Claims
+from hessian_papers.studies.attention.attention_sinks.reading import Reading
+from hessian_spectra.agreement import EXACT
+from hessian_spectra.statistics import rank_correlation
+
+EXTENDED = "Theorem 3.5, extended to vector tokens"
+OURS = "our extension of the theorem"
+SHOWN = "appendix D.3.1, Figure 9"
+CAPTION = "caption of the figure"
+
+WEIGHTS = (
+    "It depends on the weights, which the paper leaves open. With large ones attention is on few "
+    "tokens without any sink, and a sink moves the largest eigenvalue either way."
+)
+FEW = "a rank correlation of 1 is a monotone trend; 0.1 for one swap of neighbours among few sinks"
+MOST = at_least(
+    0.5,
+    "what a figure shows of one draw is read as what holds for most, more than half, a number of "
+    "ours",
+)
+
+claims = Claims(Reading)
+extension = claims.having(paper="singh2026cracking")
+figure_9 = claims.about("singh2026cracking", "Figure 9").having(otherwise=WEIGHTS)
+
+
+@extension.identity(
+    EXTENDED,
+    within(EXACT, "round-off of a dense float64 eigen-decomposition is below 1e-13", source=OURS),
+)
+def bulk(reading: Reading) -> float:
+    """The eigenvalues that repeat are ± the singular values of the loss's derivative by W_Q W_Kᵀ
+    (value: largest difference, relative to the largest eigenvalue).
+    """
+    return float(reading.where_resolved(reading.bulk_error).max())
+
+
+@extension.identity(
+    EXTENDED,
+    within(0.0, "a count; eigenvalues count as equal within 1e-11 of the largest", source=OURS),
+)
+def bulk_multiplicity(reading: Reading) -> float:
+    """Each of them occurs d_K − 2 d + 1 times, as often as [W_Q; W_K] of full rank allows (value:
+    number of eigenvalues that repeat otherwise).
+    """
+    otherwise = reading.numerics["copies"] != reading.closed_form["copies"]
+    return float(np.count_nonzero(reading.where_resolved(reading.repeats & otherwise)))
+
+
+@figure_9.trend(SHOWN, at_least(1.0, FEW, tolerance=0.1, source=CAPTION))
+def outliers_grow(reading: Reading) -> float:
+    """The larger the attention sink, the larger the outliers, of the network that is drawn, whose
+    whole spectrum is known (statistic: rank correlation of the mean attention on the first token
+    and the mean of the largest outliers).
+    """
+    return rank_correlation(reading.attention, reading.largest_outliers.mean(axis=1))
+
+
+# What the figure says of a network without and with the largest sink: by the claim's name.
+SAID = {
+    "bulk-shrinks": ("the bulk is smaller", "its mean magnitude is smaller than without"),
+    "bulk-towards-zero": ("the bulk shrinks towards zero", "it is at most a tenth of that without"),
+    "largest-grows": ("the outliers are larger", "the largest is larger than without"),
+}
+
+
+def _said_at_each_norm(reading: Reading) -> Iterator[Case]:
+    for place, (value, query_key) in enumerate(reading["draw_norms"].tolist()):
+        for name, (says, means) in SAID.items():
+            norms = {"value": f"{value:g}", "query_key": f"{query_key:g}"}
+            yield {"name": name, "place": place, "says": says, "means": means, **norms}
+
+
+@figure_9.value(SHOWN, MOST, each=_said_at_each_norm, name="{name}-{query_key}")
+def in_most_draws(reading: Reading, name: str, place: int, **_: str) -> Estimate:
+    """With a large attention sink {says}, with Frobenius norms of {value} for W_V and {query_key}
+    for W_Q and W_K. Statistic: share of the draws of weights, sequences and targets, independent
+    and normal, in which at the largest sink {means}; interval: Wilson's, 95 %
+    """
+    if name == "largest-grows":
+        return reading.share_that_grows(place)
+    without, with_sink = reading.draw_bulk(place)
+    limit = 0.1 if name == "bulk-towards-zero" else 1.0
+    return share_of(with_sink < limit * without)

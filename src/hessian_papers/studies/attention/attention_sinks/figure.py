@@ -1,0 +1,125 @@
+"""Bulk and outliers of self-attention with vector tokens against the strength of a sink."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from hessian_papers.drawing.errors import error_axis, visible
+from hessian_papers.studies.attention.attention_sinks.reading import Reading
+from hessian_spectra.agreement import EXACT
+from hessian_spectra.pictures import style
+
+SMALL: dict[str, Any] = {"markersize": 3}
+# Outliers closer than this share of the largest are a group, which stand beside each other, this
+# much of the distance of two sinks apart.
+GROUPED, WIDE = 0.015, 0.06
+
+
+def _draw_bulk(axes: Axes, reading: Reading) -> None:
+    look = style.NUMERIC | SMALL | {"color": style.BLACK, "marker": "s"}
+    for attention, bulk in zip(reading.attention, reading.repeated, strict=True):
+        axes.plot(np.full(len(bulk), attention), 1e3 * bulk, **look)
+    axes.plot(
+        reading.closed_form["attention"], 1e3 * reading["bulk"], color=style.COLOURS["bulk"],
+        **(style.EXACT | {"linewidth": 0.9}),
+    )  # fmt: skip
+    axes.axhline(0, color=style.BLACK, linewidth=0.5)
+    axes.set_ylabel(r"bulk eigenvalues ($\times 10^{-3}$)")
+    handles = [
+        style.entry(r"closed form $\pm\sigma_i$", color=style.COLOURS["bulk"]),
+        style.entry("numerical, repeated", **look),
+    ]
+    axes.legend(handles=handles, loc="upper right", handlelength=1.2, borderaxespad=0.2)
+    top = 1e3 * np.abs(reading["bulk"]).max() or 1.0
+    axes.set_ylim(-1.1 * top, 1.6 * top)
+
+
+def _beside(values: np.ndarray) -> np.ndarray:
+    """Where ascending values stand so that those of a group stand beside each other, from 0."""
+    groups = np.split(values, np.flatnonzero(np.diff(values) > GROUPED * values[-1]) + 1)
+    return np.concatenate([WIDE * (np.arange(len(one)) - (len(one) - 1) / 2) for one in groups])
+
+
+def _draw_outliers(axes: Axes, reading: Reading) -> None:
+    """The sinks stand at equal distances, which leaves each eigenvalue its own mark."""
+    largest, attention = reading.largest_outliers, reading.attention
+    colour = style.COLOURS["outlier 1"]
+    look = style.NUMERIC | {"color": colour, "markersize": 2.2, "markeredgewidth": 0, "alpha": 0.9}
+    places = np.arange(len(attention))
+    label = f"largest {float(reading['outlier_share']):.0%} of the outliers, each"
+    for place, spectrum in zip(places, largest, strict=True):
+        axes.plot(place + _beside(spectrum), spectrum, label=label, **look)
+        label = ""
+    axes.plot(
+        places, largest.mean(axis=1), color=style.BLACK, linestyle="--", linewidth=1.0,
+        label="their mean", zorder=1,
+    )  # fmt: skip
+    axes.set_xticks(places, [f"{one:.2f}" for one in attention])
+    axes.set_ylim(0, 1.3 * largest.max())
+    axes.set_ylabel("outlier eigenvalues")
+    axes.legend(loc="upper left", handlelength=1.6, borderaxespad=0.2)
+
+
+def _draw_replicates(axes: Axes, reading: Reading) -> None:
+    """Bulk and largest eigenvalue of other networks, over their values without sink."""
+    attention = reading["replicate_attention"]
+    for values, colour, marker, label in (
+        (reading["replicate_largest"], style.COLOURS["outlier 1"], "o", "largest eigenvalue"),
+        (reading["replicate_bulk"], style.COLOURS["bulk"], "s", "mean bulk magnitude"),
+    ):
+        start = np.broadcast_to(values[:, :1], values.shape)
+        nothing = np.full(values.shape, np.nan)
+        ratio = np.divide(values, start, out=nothing, where=start != 0).T
+        axes.semilogy(
+            attention.T, ratio, color=colour, marker=marker, markersize=2, linewidth=0.7,
+            label=[label] + [""] * (ratio.shape[1] - 1),
+        )  # fmt: skip
+    axes.axhline(1, color=style.BLACK, linewidth=0.5)
+    axes.set_ylabel("ratio to the value without sink")
+    axes.legend(loc="lower left", handlelength=1.4, borderaxespad=0.2)
+
+
+def _draw_error(axes: Axes, reading: Reading) -> None:
+    error = visible(reading.bulk_error[reading.resolved])
+    attention = reading.attention[reading.resolved]
+    axes.semilogy(attention, error, ".", color=style.COLOURS["error"])
+    error_axis(axes)
+    axes.set_ylabel("relative error of\nthe bulk's closed form")
+
+
+def draw(reading: Reading) -> Figure:
+    """Bulk, outliers, replicates and the bulk's error, against the mean attention on token 1."""
+    figure, grid = style.panels(2, 2, height=2.1)
+    panels = {
+        "bulk": _draw_bulk,
+        "outliers": _draw_outliers,
+        "other weights, other sink tokens": _draw_replicates,
+        "error of the bulk": _draw_error,
+    }
+    for axes, letter, (title, drawn) in zip(grid.flat, "abcd", panels.items(), strict=True):
+        drawn(axes, reading)
+        style.letter(axes, f"({letter}) {title}")
+        axes.set_xlabel("mean attention on token 1")
+    return figure
+
+
+def caption(reading: Reading) -> str:
+    """What is to be seen, and how to read it."""
+    p, d = reading["eigenvalues"].shape[1], reading["bulk"].shape[1] // 2
+    hidden = "" if reading.resolved.any() else " It is unknown, as rounding hides it."
+    return (
+        "The stronger the attention sink, the smaller the bulk and the larger the outliers, with "
+        f"vector tokens too. Eigenvalues of a self-attention layer ({p} parameters) against the "
+        "strength of an attention sink, a bias on the scores of the first token. (a) The bulk: "
+        f"{2 * d} values, each occurring {int(reading.closed_form['copies'])} times; "
+        "lines: closed form (± the singular values of the loss's derivative by the product of "
+        "query and key weights), points: numerical eigenvalues that repeat. (b) The largest of "
+        f"those that do not, each with its own mark: for small query and key weights in groups of "
+        f"{d}, one for each output entry, which are drawn beside each other. (c) The same for "
+        f"{len(reading['replicate_bulk'])} other networks, each with another token as the sink. "
+        "(d) Largest error of the bulk's closed form, relative to the largest eigenvalue (dashed: "
+        f"{EXACT:.0e}); it falls below the rounding of one number where the bulk is as small "
+        f"beside the largest.{hidden}"
+    )

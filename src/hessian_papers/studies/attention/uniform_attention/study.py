@@ -1,0 +1,211 @@
+"""Attention at initialisation with growing key dimension (singh2026cracking, section 3.3).
+
+The paper takes from earlier work that the attention at initialisation tends to the uniform one as
+d_K grows, and from that that the bulk ±γ, which depends on w_Q and w_K through m_2 alone, is nearly
+constant in their magnitude. It does not say how w_Q and w_K are drawn, and that decides it: the
+scores are c x_i x_j with c = ⟨w_Q, w_K⟩/√d_K, and c is of the order of the entries' variance.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from hessian_papers.results import stacked
+from hessian_papers.studies.base import StudyConfig
+from hessian_spectra import curvature as cv
+from hessian_spectra.files import Arrays
+from hessian_spectra.models import HalfSquaredError, SelfAttention
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import (
+    require,
+    require_at_least,
+    require_different,
+    require_different_numbers,
+)
+
+# Normal entries of variance 2/(1 + d_K); of norm 1, as in Figure 2; of variance 1/3, which is the
+# standard parametrisation of a layer with one input.
+INITIALISATIONS = ("xavier", "unit", "sp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(StudyConfig):
+    """Settings of the study.
+
+    Args:
+        initialisations: some of ``INITIALISATIONS``.
+        key_dimensions: d_K.
+        length: tokens of a sequence.
+        draws: of weights, sequence and target; of w_Q and w_K each d_K takes the first entries.
+        factors: the entries of w_Q and w_K are multiplied by each of these, for the bulk.
+        checked: how many of the draws are held against the dense Hessian.
+        checked_dimension: the largest d_K at which they are.
+    """
+
+    initialisations: list[str]
+    key_dimensions: list[int]
+    length: int
+    draws: int
+    factors: list[float]
+    checked: int
+    checked_dimension: int
+
+    def __post_init__(self) -> None:
+        require_different(INITIALISATIONS, self, "initialisations")
+        # A bulk eigenvalue occurs d_K − 1 times, and the bulk is found as what repeats.
+        require_different_numbers(3, self, "key_dimensions")
+        require(len(self.key_dimensions) > 1, "key_dimensions", "two or more", self.key_dimensions)
+        require_at_least(2, self, "length", "draws")
+        require_at_least(1, self, "checked")
+        require(self.checked <= self.draws, "checked", f"at most {self.draws}", self.checked)
+        positive = len(self.factors) > 1 and min(self.factors) > 0
+        require(positive, "factors", "two positive numbers or more", self.factors)
+        smallest, own = min(self.key_dimensions), self.checked_dimension
+        expected = f"at least the smallest key dimension, {smallest}"
+        require(own >= smallest, "checked_dimension", expected, own)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw: ``w_value`` (), ``query`` and ``key`` of unit variance (d,), ``x``, ``y`` (n,)."""
+
+    w_value: float
+    query: np.ndarray
+    key: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+
+    def scale(self, initialisation: str, dimension: int) -> tuple[float, float]:
+        """What the first ``dimension`` entries of ``query`` and of ``key`` are multiplied by."""
+        if initialisation == "unit":
+            query, key = (np.linalg.norm(one[:dimension]) for one in (self.query, self.key))
+            return 1 / float(query), 1 / float(key)
+        variance = {"xavier": 2 / (1 + dimension), "sp": 1 / 3}[initialisation]
+        return math.sqrt(variance), math.sqrt(variance)
+
+    def score(self, initialisation: str, dimension: int) -> float:
+        """C = ⟨w_Q, w_K⟩/√d_K."""
+        inner = self.query[:dimension] @ self.key[:dimension]
+        return float(math.prod(self.scale(initialisation, dimension)) * inner / dimension**0.5)
+
+
+def draws(config: Config) -> Iterator[Draw]:
+    """Independent normal weights, sequences and targets."""
+    largest = max(config.key_dimensions)
+    for number in range(config.draws):
+        numbers = generator(config.seed, f"draw {number}")
+        sizes = [1, config.length, config.length, largest, largest]
+        flat = torch.randn(sum(sizes), generator=numbers, dtype=torch.float64)
+        value, x, y, query, key = (part.numpy() for part in flat.split(sizes))
+        yield Draw(float(value[0]), query, key, x, y)
+
+
+def attention_of(score: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Softmax over j of c x_i x_j, ``(..., n, n)``, for c ``(...)`` and a sequence ``(n,)``."""
+    exponents = score[..., None, None] * x[:, None] * x
+    weights = np.exp(exponents - exponents.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def moments(attention: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Definition B.1: mean m_1 and variance m_2 of the tokens under each row, ``(..., n)``."""
+    mean = attention @ x
+    away = x - mean[..., None]
+    return mean, (attention * away**2).sum(axis=-1)
+
+
+def distance(attention: np.ndarray) -> np.ndarray:
+    """Total variation of each row from the uniform distribution, mean over the rows, ``(...)``."""
+    length = attention.shape[-1]
+    return np.asarray(np.abs(attention - 1 / length).sum(axis=-1).mean(axis=-1) / 2)
+
+
+def _gamma(one: Draw, m_1: np.ndarray, m_2: np.ndarray) -> np.ndarray:
+    """γ √d_K = w_V δᵀ(x ⊙ m_2)/n of the paper, ``(...)``."""
+    residual = one.w_value * m_1 - one.y
+    return np.asarray(one.w_value * (residual * one.x * m_2).mean(axis=-1))
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """Attention, its second moment and the bulk of every draw, by Theorem 3.5.
+
+    Returns:
+        ``initialisation`` (i,), ``key_dimension`` (k,), ``factor`` (f,), ``length``;
+        ``distance`` (i, k, N), see :func:`distance`; ``second_moment`` (i, k, N), the norm of m_2
+        less the tokens' variance, over the norm of that; ``bulk`` (i, k, N), |γ|;
+        ``uniform_bulk`` (k, N), the same under uniform attention; ``bulk_error`` (i, k, N), what γ
+        differs from that in, relative; ``scaled_bulk`` (i, k, f, N), |γ| with the entries of w_Q
+        and w_K multiplied by each factor.
+    """
+    rows = [_of_draw(config, one) for one in draws(config)]
+    arrays = {name: np.stack([row[name] for row in rows], axis=-1) for name in rows[0]}
+    return arrays | {
+        "initialisation": np.array(config.initialisations),
+        "key_dimension": np.array(config.key_dimensions),
+        "factor": np.array(config.factors),
+        "length": np.array(config.length),
+    }
+
+
+def _of_draw(config: Config, one: Draw) -> Arrays:
+    dimensions = np.array(config.key_dimensions)
+    score = np.array(
+        [[one.score(name, d) for d in dimensions.tolist()] for name in config.initialisations]
+    )
+    attention = attention_of(score, one.x)
+    m_1, m_2 = moments(attention, one.x)
+    mean, variance = moments(attention_of(np.zeros(()), one.x), one.x)
+    gamma, uniform = _gamma(one, m_1, m_2), _gamma(one, mean, variance)
+    scores = score[..., None] * np.array(config.factors) ** 2
+    scaled = _gamma(one, *moments(attention_of(scores, one.x), one.x))
+    root = np.sqrt(dimensions)
+    away = np.linalg.norm(m_2 - variance, axis=-1)
+    return {
+        "distance": distance(attention),
+        "second_moment": away / np.linalg.norm(variance),
+        "bulk": np.abs(gamma) / root,
+        "uniform_bulk": np.abs(uniform) / root,
+        "bulk_error": np.abs(gamma / uniform - 1),
+        "scaled_bulk": np.abs(scaled) / root[:, None],
+    }
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The same of networks as modules, and the eigenvalues of their Hessians that repeat.
+
+    Returns:
+        ``key_dimension`` (s,), those of the configuration up to the largest that is checked; (i, s,
+        n) each: ``distance``, of the module's attention; ``bulk``, the largest eigenvalue of the
+        automatically differentiated Hessian that repeats; ``largest``, its largest one.
+    """
+    dimensions = [d for d in config.key_dimensions if d <= config.checked_dimension]
+    chosen = [one for one, _ in zip(draws(config), range(config.checked), strict=False)]
+    rows = [
+        _measured(one, name, dimension, config.seed)
+        for name in config.initialisations
+        for dimension in dimensions
+        for one in chosen
+    ]
+    shape = len(config.initialisations), len(dimensions), len(chosen)
+    arrays = {name: array.reshape(shape) for name, array in stacked(rows).items()}
+    return arrays | {"key_dimension": np.array(dimensions)}
+
+
+def _measured(one: Draw, initialisation: str, dimension: int, seed: int) -> Arrays:
+    scales = one.scale(initialisation, dimension)
+    query, key = (
+        torch.from_numpy(scale * vector[:dimension])
+        for scale, vector in zip(scales, (one.query, one.key), strict=True)
+    )
+    layer = SelfAttention(torch.tensor(one.w_value, dtype=torch.float64), query, key)
+    x, y = (torch.from_numpy(row)[None] for row in (one.x, one.y))
+    problem = cv.Problem(layer, HalfSquaredError("element"), [(x, y)])
+    found = cv.distinct_eigenvalues(cv.hessian(problem, check=False), seed=seed)
+    return {
+        "distance": distance(layer.attention(x)[0].detach().numpy()),
+        "bulk": found.values[found.repeated].max().numpy(),
+        "largest": found.values.max().numpy(),
+    }

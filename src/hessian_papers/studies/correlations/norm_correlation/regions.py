@@ -1,0 +1,57 @@
+"""Regions of sizes or depths, and means over them."""
+
+import numpy as np
+
+from hessian_spectra.files import Arrays
+
+# Up to this ratio of their entries two matrices count as initialised with similar magnitude.
+SIMILAR = 1.5
+REGIONS = ("all", "larger first matrix", "similar matrices", "larger less similar")
+
+
+def magnitude_ratio(ensembles: Arrays, points: np.ndarray) -> np.ndarray:
+    """Root mean square of the first matrix's entries over the last's, at initialisation.
+
+    Both have D·m entries, so it is the ratio of their Frobenius norms; the median over networks.
+    """
+    norms = ensembles["norms"][:, 0, ..., ensembles["norm"].tolist().index("frobenius")]
+    depth = ensembles["depth"]
+    last = norms[np.arange(len(depth)), :, depth - 1]
+    return np.asarray(np.median(norms[..., 0] / last, axis=-1)[points])
+
+
+def shares(ratio: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """How much each position counts in each of the first three regions, ``(3, x)``.
+
+    A position counts for the integers beside it, so that a region's mean is one over all sizes or
+    depths in it, with straight lines between those that there are. No region is empty.
+
+    Args:
+        ratio: of the magnitudes at each position ``(x,)``.
+        positions: increasing integers ``(x,)``.
+
+    Example:
+        >>> shares(np.array([3.0, 1.6, 1.0]), np.array([1, 2, 6])).tolist()
+        [[1.0, 2.5, 2.5], [1.0, 2.5, 0.0], [0.0, 0.0, 2.5]]
+    """
+    distance = np.abs(np.log(ratio))
+    similar = (ratio <= SIMILAR) & (ratio >= 1 / SIMILAR) | (distance == distance.min())
+    larger = (ratio > SIMILAR) | (ratio == ratio.max())
+    every = np.arange(positions[0], positions[-1] + 1)
+    hats = [np.interp(every, positions, row).sum() for row in np.eye(len(positions))]
+    return np.stack([np.ones_like(similar), larger, similar]) * np.array(hats)
+
+
+def means(values: np.ndarray, regions: np.ndarray) -> np.ndarray:
+    """Means ``(R, V, ...)`` of ``(R, x, ...)`` where the sample's is defined.
+
+    Each position counts as much as ``(3, x)`` says for each of the first three regions.
+    """
+    found = []
+    for region in regions:
+        weights = np.isfinite(values[0]) * region.reshape(-1, *[1] * (values.ndim - 2))
+        number = weights.sum(axis=0)
+        total = (weights * np.where(weights > 0, values, 0.0)).sum(axis=1)
+        found.append(np.where(number > 0, total / np.where(number > 0, number, 1.0), np.nan))
+    _, larger, similar = found
+    return np.stack([*found, larger - similar], axis=1)

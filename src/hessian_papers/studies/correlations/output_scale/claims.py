@@ -1,0 +1,77 @@
+"""What the paper says of the scales of its parametrisations, and how it is measured."""
+
+from collections.abc import Iterator
+
+from hessian_papers.ledger.bounds import Bound, Estimate, at_most, equal_to
+from hessian_papers.ledger.claims import Case, Claims, Print
+from hessian_papers.studies.correlations.output_scale.reading import PRINTED, Reading
+
+PLACE = "appendix D.1.3, initialisation schemes"
+TENTH = 0.1
+FINITE = at_most(
+    0.0,
+    "a tenth of a power is a factor 1.5 over the widths, which chance makes of few networks",
+    tolerance=TENTH,
+    source="what the parametrisations that it names are for",
+)
+NAMES = {"sp": "SP", "ntp": "NTP", "mup": "μP", "linear": "linear", "relu": "ReLU"}
+
+claims = Claims(Reading, values=NAMES).having(paper="singh2026cracking")
+
+
+def _each(reading: Reading) -> Iterator[Case]:
+    for scale in reading.closed_form["scale"].tolist():
+        for activation in reading.closed_form["activation"].tolist():
+            if scale != PRINTED:
+                yield {"scale": scale, "activation": activation}
+
+
+def _printed(reading: Reading, activation: str, **_: str) -> Estimate:
+    return reading.largest_exponent(PRINTED, activation)
+
+
+def _print(case: Case) -> Print | None:
+    text = "σ_l² = Θ(n_l/n_{l−1}) for μP, 1 between hidden layers"
+    return Print(text, _printed) if case["scale"] == "mup" else None
+
+
+@claims.value(
+    PLACE,
+    FINITE,
+    each=_each,
+    printed=_print,
+    otherwise="The print has variance 1 between hidden layers, so that each of them multiplies its "
+    "signals by the root of its width. The works that it cites for μP have standard deviations of "
+    "min(1, √(n_l/n_{l−1}))/√n_{l−1}, which this project takes.",
+)
+def outputs_do_not_grow(reading: Reading, scale: str, activation: str) -> Estimate:
+    """With {scale} the outputs of {activation} networks at initialisation do not grow with the
+    width. Statistic: exponent of the width in the root of their mean square, at the depth where it
+    is largest; interval: Student's, 95 %, over networks
+    """
+    return reading.largest_exponent(scale, activation)
+
+
+def _each_depth(reading: Reading) -> Iterator[Case]:
+    for scale, words in (("mup", "with the spectral condition"), (PRINTED, "as printed")):
+        for depth in reading.closed_form["depth"].tolist():
+            power = -0.5 if scale == "mup" else (depth - 1) / 2
+            yield {"scale": scale, "depth": depth, "words": words, "power": f"{power:g}"}
+
+
+def _power(case: Case) -> Bound:
+    return equal_to(
+        float(case["power"]),
+        "a power, by the product of fan-ins and variances",
+        tolerance=TENTH,
+        source="our derivation",
+    )
+
+
+@claims.value(PLACE, _power, each=_each_depth, name="exponent-{scale}-{depth}")
+def exponent(reading: Reading, scale: str, depth: int, **_: str) -> Estimate:
+    """With μP {words} the outputs of a linear network of {depth} layers go like the width to the
+    power of {power}. Statistic: exponent of the width in the root of their mean square; interval:
+    Student's, 95 %, over networks
+    """
+    return reading.exponent(scale, "linear", depth)

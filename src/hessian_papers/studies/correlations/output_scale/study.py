@@ -1,0 +1,169 @@
+"""How large the outputs of networks at initialisation are as they get wide (cracking, D.1.3).
+
+The appendix prints the variance n_l/n_(l-1) for the maximal-update parametrisation, which it takes
+from work that has another one. What both make of the outputs is measured here.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from hessian_papers.models import parametrise
+from hessian_papers.studies.base import StudyConfig
+from hessian_papers.studies.correlations.output_scale.reading import PRINTED
+from hessian_spectra.files import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import (
+    require_at_least,
+    require_different,
+    require_different_numbers,
+)
+
+SCALES = ("sp", "ntp", "mup", PRINTED)
+ACTIVATIONS = ("linear", "relu")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(StudyConfig):
+    """Settings of the study.
+
+    Args:
+        parametrisations: some of ``SCALES``: the parametrisations, and that which is printed.
+        activations: ``linear`` and/or ``relu``.
+        depths: numbers L of layers.
+        widths: m, of all hidden layers.
+        size: D, the number of inputs and of outputs.
+        samples: normal inputs of each network.
+        draws: of the weights at each width.
+    """
+
+    parametrisations: list[str]
+    activations: list[str]
+    depths: list[int]
+    widths: list[int]
+    size: int
+    samples: int
+    draws: int
+
+    def __post_init__(self) -> None:
+        require_different(SCALES, self, "parametrisations")
+        require_different(ACTIVATIONS, self, "activations")
+        require_different_numbers(2, self, "depths")
+        require_different_numbers(2, self, "widths")
+        require_at_least(1, self, "size", "samples")
+        require_at_least(2, self, "draws")
+
+
+def factors(scale: str, sizes: Sequence[int]) -> list[float]:
+    """Of each layer the standard deviation of its weights times its multiplier.
+
+    Args:
+        scale: a parametrisation of the library, or the printed one: variance d_l/d_(l-1).
+        sizes: d_0, ..., d_L.
+    """
+    if scale == PRINTED:
+        return [math.sqrt(out / fan_in) for fan_in, out in itertools.pairwise(sizes)]
+    of = parametrise(scale, sizes)
+    return [a * b for a, b in zip(of.standard_deviations, of.multipliers, strict=True)]
+
+
+def _sizes(config: Config, depth: int, width: int) -> list[int]:
+    return [config.size, *[width] * (depth - 1), config.size]
+
+
+def expected(activation: str, scale: str, sizes: Sequence[int]) -> float:
+    """The root of the mean square of an output, over weights and normal inputs.
+
+    A layer multiplies the mean square by its fan-in times its squared factor; a ReLU halves it.
+    """
+    of_layers = zip(factors(scale, sizes), sizes[:-1], strict=True)
+    halves = len(sizes) - 2 if activation == "relu" else 0
+    return math.sqrt(math.prod(factor**2 * fan_in for factor, fan_in in of_layers) / 2**halves)
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """The expected size of the outputs.
+
+    Returns:
+        ``scale`` (p,), ``activation`` (a,), ``depth`` (d,), ``width`` (k,), and ``expected`` (p, a,
+        d, k), see :func:`expected`.
+    """
+    sizes = [
+        expected(activation, scale, _sizes(config, depth, width))
+        for scale in config.parametrisations
+        for activation in config.activations
+        for depth in config.depths
+        for width in config.widths
+    ]
+    shape = (
+        len(config.parametrisations),
+        len(config.activations),
+        len(config.depths),
+        len(config.widths),
+    )
+    return {
+        "scale": np.array(config.parametrisations),
+        "activation": np.array(config.activations),
+        "depth": np.array(config.depths),
+        "width": np.array(config.widths),
+        "expected": np.array(sizes).reshape(shape),
+    }
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The same of networks that are drawn.
+
+    Returns:
+        ``size`` (p, a, d, k, N), the root of the mean square of a network's outputs.
+    """
+    rows = [
+        list(_of_draw(config, width, number))
+        for width in config.widths
+        for number in range(config.draws)
+    ]
+    shape = (
+        len(config.widths),
+        config.draws,
+        len(config.parametrisations),
+        len(config.activations),
+        -1,
+    )
+    return {"size": np.moveaxis(np.array(rows).reshape(shape), (0, 1), (3, 4))}
+
+
+def _of_draw(config: Config, width: int, number: int) -> Iterator[float]:
+    """One draw of normal numbers, from which networks of all kinds and depths are made."""
+    numbers = generator(config.seed, f"width {width}, draw {number}")
+
+    def normal(rows: int, columns: int) -> torch.Tensor:
+        return torch.randn(rows, columns, generator=numbers, dtype=torch.float64)
+
+    x, first, last = (
+        normal(config.size, config.samples),
+        normal(width, config.size),
+        normal(config.size, width),
+    )
+    hidden = [normal(width, width) for _ in range(max(config.depths) - 2)]
+    for scale in config.parametrisations:
+        for activation in config.activations:
+            for depth in config.depths:
+                layers = [first, *hidden[: depth - 2], last]
+                of = factors(scale, _sizes(config, depth, width))
+                outputs = _outputs(layers, of, x, relu=activation == "relu")
+                yield float(outputs.square().mean().sqrt())
+
+
+def _outputs(
+    layers: Sequence[torch.Tensor], of: Sequence[float], x: torch.Tensor, *, relu: bool
+) -> torch.Tensor:
+    """Outputs ``(D, n)`` of a network on inputs ``(D, n)``, its weights times their factors."""
+    signal = x
+    for place, (layer, factor) in enumerate(zip(layers, of, strict=True)):
+        signal = factor * (layer @ signal)
+        if relu and place < len(layers) - 1:
+            signal = signal.relu()
+    return signal

@@ -1,0 +1,348 @@
+"""Two eigenvalues that sum to tr(H)/D, or to nearly that (singh2026cracking, figures 3, 10 to 13).
+
+Networks with D inputs and one output at initialisation, all their Hessian eigenvalues, and the
+smallest and second smallest |λ_i + λ_j − tr(H)/D|. Among many eigenvalues some pair comes close to
+any number: what chance alone would reach is measured on spectra whose eigenvalues are moved at
+random by about the distance of their neighbours.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_papers.data.base import SEVERAL_FEATURES, Form
+from hessian_papers.models.parametrisation import draw
+from hessian_papers.results import stacked
+from hessian_papers.studies.base import DataStudyConfig
+from hessian_papers.studies.correlations.pair_sums import (
+    closest_pair_sums,
+    distinct_values,
+    jittered,
+)
+from hessian_papers.work import FanOut, Item
+from hessian_spectra import closed_form as cf
+from hessian_spectra.curvature.ensemble import (
+    LARGEST_DENSE,
+    SecondMoments,
+    ensemble_trace,
+    exact_spectra,
+)
+from hessian_spectra.files import Arrays
+from hessian_spectra.models import Ensemble, require_piecewise_linear
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import (
+    require,
+    require_at_least,
+    require_different,
+    require_different_numbers,
+)
+
+# How the weights are drawn and what is done to the data, as ``<parametrisation>-<data>``.
+CASES = ("orthogonal-decorrelated", "orthogonal-normalised", "sp-decorrelated", "sp-normalised")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataStudyConfig):
+    """Settings of the study of paired eigenvalues.
+
+    Args:
+        activation: ``linear`` or ``relu``.
+        depth: number of layers L.
+        cases: some of ``CASES``. ``orthogonal``: all matrices but the last have orthonormal columns
+            (rows and columns where they are square), the last one is drawn as for ``sp``, the
+            standard parametrisation. ``decorrelated``: features and target centred, uncorrelated
+            with each other, of variance 1; ``normalised``: centred and of variance 1.
+        widths: hidden units m of each hidden layer.
+        samples: number of points n for each width; the data set's first ones.
+        sizes: input sizes D; each is taken at those widths that are at least as large.
+        networks: networks N of each point, that is of each case, width and input size.
+        jitters: for each network, spectra with eigenvalues moved at random that it is compared to;
+            19 or more, for one of them to be 5 %.
+        networks_per_item: networks that one item of the fan-out computes together.
+    """
+
+    takes = SEVERAL_FEATURES
+
+    activation: str
+    depth: int
+    cases: list[str]
+    widths: list[int]
+    samples: list[int]
+    sizes: list[int]
+    networks: int
+    jitters: int
+    networks_per_item: int
+
+    def __post_init__(self) -> None:
+        require_piecewise_linear(self.activation)
+        require_at_least(2, self, "depth")
+        require_different(CASES, self, "cases")
+        require_different_numbers(1, self, "widths", "sizes")
+        expected = "one number for each of widths"
+        require(len(self.samples) == len(self.widths), "samples", expected, self.samples)
+        several = any(1 < size <= max(self.widths) for size in self.sizes)
+        require(several, "sizes", "one above 1 and of at most the largest width", self.sizes)
+        for width, samples in zip(self.widths, self.samples, strict=True):
+            sizes = [size for size in self.sizes if size <= width]
+            require(bool(sizes), "sizes", f"one of at most the width {width}", self.sizes)
+            expected = f"at least D + 2 = {max(sizes) + 2} at width {width}, to decorrelate"
+            require(samples >= max(sizes) + 2, "samples", expected, samples)
+            parameters = width * (max(sizes) + (self.depth - 2) * width + 1)
+            reduced = self.activation == "linear" or self.depth == 2
+            expected = (
+                f"at most {LARGEST_DENSE} parameters in a ReLU network of more than two layers, "
+                "whose whole Hessian is taken"
+            )
+            require(reduced or parameters <= LARGEST_DENSE, "widths", expected, parameters)
+        require_at_least(1, self, "networks", "networks_per_item")
+        require_at_least(19, self, "jitters")
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data with too few samples or features."""
+        super().require_data(form)
+        largest = max(size for size in self.sizes if size <= max(self.widths))
+        most, (samples, features) = max(self.samples), form.shape
+        expected = f"at least {most} points with {largest} features"
+        require(samples >= most and features >= largest, "data", expected, self.data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """Networks of one case, width and input size, with their data.
+
+    Args:
+        parametrisation: ``orthogonal`` or ``sp``.
+        data: ``decorrelated`` or ``normalised``.
+        activation: ``linear`` or ``relu``.
+        depth: number of layers.
+        width: hidden units.
+        seed: of the weights.
+        x: features ``(n, D)``.
+        y: target ``(n,)``.
+    """
+
+    parametrisation: str
+    data: str
+    activation: str
+    depth: int
+    width: int
+    seed: int
+    x: np.ndarray
+    y: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """The input size D."""
+        return self.x.shape[1]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the spectrum is known."""
+        assumed = (self.parametrisation, self.data) == ("orthogonal", "decorrelated")
+        return self.activation == "linear" and self.depth == 2 and (assumed or self.size == 1)
+
+    def networks(self, numbers: Sequence[int]) -> Ensemble:
+        """Some of its networks."""
+        sizes = self.depth, self.width, self.size
+        return drawn(self.parametrisation, self.activation, *sizes, self.seed, numbers)
+
+
+def _points(config: Config, data: Arrays) -> Iterator[Point]:
+    """All points: cases, then widths, then input sizes, ascending."""
+    x, y = data["x"], data["y"]
+    config.require_data(Form.of_features(x))
+    fields = ("activation", "depth", "seed")
+    common: dict[str, Any] = {name: getattr(config, name) for name in fields}
+    for case in config.cases:
+        parametrisation, kind = case.split("-")
+        for width, samples in zip(config.widths, config.samples, strict=True):
+            for size in sorted(size for size in config.sizes if size <= width):
+                inputs, targets = prepared(kind, x[:samples, :size], y[:samples])
+                own = {"parametrisation": parametrisation, "data": kind, "width": width}
+                yield Point(**(common | own), x=inputs, y=targets)
+
+
+def prepared(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Features ``(n, D)`` and target ``(n,)``, centred and of variance 1, or decorrelated, too.
+
+    Decorrelated features are orthogonal to each other and to the target, which is possible for D ≤
+    n − 2: the target first, then each feature less its part in the ones before.
+
+    Source: singh2026cracking, appendix D.1.2.
+    """
+    table = np.column_stack([y, x])
+    table = table - table.mean(axis=0)
+    if kind == "decorrelated":
+        q, r = np.linalg.qr(table)
+        table = q * np.sign(np.diag(r))
+    table = table / np.sqrt(np.mean(table**2, axis=0))
+    return table[:, 1:], table[:, 0]
+
+
+def drawn(
+    parametrisation: str,
+    activation: str,
+    depth: int,
+    width: int,
+    size: int,
+    seed: int,
+    networks: Sequence[int],
+) -> Ensemble:
+    """Networks with ``size`` inputs, ``depth − 1`` hidden layers of ``width`` and one output.
+
+    Every width and size has draws of its own; both parametrisations start from the same ones, of
+    which the orthogonal one takes the Q factors.
+    """
+    numbers = generator(seed, f"networks of width {width}, {size} inputs, {depth} layers")
+    own = int(torch.randint(2**62, (), generator=numbers))
+    sizes = (size, *[width] * (depth - 1), 1)
+    ensemble = draw("sp", sizes, "relu" if activation == "relu" else "linear", own, networks)
+    if parametrisation == "sp":
+        return ensemble
+    *inner, last = ensemble.weights
+    return replace(ensemble, weights=(*map(_orthonormal, inner), last))
+
+
+def _orthonormal(matrices: Tensor) -> Tensor:
+    """The Q factors with positive diagonal of R, uniformly distributed for Gaussian matrices."""
+    q, r = torch.linalg.qr(matrices)
+    return q * r.diagonal(dim1=1, dim2=2).sign()[:, None]
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """What is known without any eigenvalue of the Hessian matrix.
+
+    Returns:
+        Labels of the P points: ``parametrisation``, ``data``, ``width``, ``size``, all ``(P,)``;
+        ``activation``, ``depth``. ``trace`` ``(P, N)`` of each network, ``target`` ``(P, N)``, that
+        is tr(H)/D, and ``mean`` ``(P, N)``, the mean eigenvalue; ``distance`` ``(P, N, 2)``, the
+        smallest and the second smallest distance where the spectrum is known, else NaN: in
+        two-layer linear networks, with one input or with orthonormal first layer and decorrelated
+        data.
+
+    Raises:
+        ValueError: the data set is too small.
+    """
+    points = list(_points(config, networks))
+    rows = [_theory(point, range(config.networks)) for point in points]
+    labels = ("parametrisation", "data", "width", "size")
+    return (
+        {"activation": np.array(config.activation), "depth": np.array(config.depth)}
+        | {name: np.array([getattr(point, name) for point in points]) for name in labels}
+        | stacked(rows)
+    )
+
+
+def _theory(point: Point, numbers: Sequence[int]) -> Arrays:
+    """``trace``, ``target``, ``mean`` and ``distance`` of a point's networks."""
+    x, y = torch.from_numpy(point.x), torch.from_numpy(point.y)
+    ensemble = point.networks(numbers)
+    linear = point.activation == "linear"
+    data = SecondMoments.of(x, y[:, None]) if linear else (x, y[:, None])
+    trace = ensemble_trace(ensemble, data)
+    distance = torch.full((len(numbers), 2), torch.nan, dtype=torch.float64)
+    if point.exact:
+        rows = [
+            _distances(*_known_spectrum(v, w[0], x, y), float(t) / point.size)
+            for v, w, t in zip(*ensemble.weights, trace, strict=True)
+        ]
+        distance = torch.stack(rows)
+    parameters = sum(weight[0].numel() for weight in ensemble.weights)
+    found = {"trace": trace, "target": trace / point.size, "mean": trace / parameters}
+    return {name: array.numpy() for name, array in (found | {"distance": distance}).items()}
+
+
+def _known_spectrum(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and multiplicities by Theorem 3.1, or by its form for an orthonormal layer."""
+    width, size = v.shape
+    if size == 1:
+        values = cf.two_layer_linear(w, v[:, 0], x[:, 0], y).eigenvalues
+        return values, torch.ones(len(values), dtype=torch.int64)
+    rho = (v.T @ w).norm()
+    pair, triple = cf.pair_and_triple(w @ w, v.square().sum() / size, rho, rho)
+    values = torch.cat([pair, triple, torch.stack([rho, -rho, torch.zeros_like(rho)])])
+    counts = [1] * 2 + [size - 1] * 3 + [width - size] * 2 + [(size - 1) * (width - 1)]
+    return values, torch.tensor(counts)
+
+
+def _distances(eigenvalues: Tensor, multiplicities: Tensor, target: float) -> Tensor:
+    values, counts = distinct_values(eigenvalues, multiplicities)
+    return closest_pair_sums(values[None], counts[None] > 1, target)[0]
+
+
+def _items(config: Config, networks: Arrays) -> list[Item]:
+    chunks = [
+        list(range(config.networks))[first : first + config.networks_per_item]
+        for first in range(0, config.networks, config.networks_per_item)
+    ]
+    return [
+        {"point": point, "networks": chunk, "jitters": config.jitters}
+        for point in _points(config, networks)
+        for chunk in chunks
+    ]
+
+
+def measure(*, point: Point, networks: list[int], jitters: int) -> Arrays:
+    """The pairs of some networks of one point, from all their eigenvalues.
+
+    Returns:
+        ``distance`` ``(N, 2)``, ``target``, ``mean``, ``largest`` (magnitude) and ``single``, the
+        sum of the eigenvalues that occur once, ``(N,)``, all of the Hessian's eigenvalues; and
+        ``chance`` ``(N, J)``: the smallest distance in each of the jittered spectra, ascending.
+    """
+    x, y = torch.from_numpy(point.x), torch.from_numpy(point.y)
+    found = exact_spectra(point.networks(networks), x, y)
+    names = (point.parametrisation, point.data, point.width, point.size, point.depth)
+    total = int(found.multiplicities.sum())
+    traces = found.eigenvalues @ found.multiplicities.to(found.eigenvalues)
+    distances, chances, singles = [], [], []
+    for network, eigenvalues, trace in zip(networks, found.eigenvalues, traces, strict=True):
+        target = float(trace) / point.size
+        values, counts = distinct_values(eigenvalues, found.multiplicities)
+        repeated = counts > 1
+        distances.append(closest_pair_sums(values[None], repeated[None], target)[0])
+        singles.append(values[~repeated].sum())
+        purpose = " ".join(map(str, ("jitter", *names, point.activation, network)))
+        moved = jittered(values, repeated, jitters, generator(point.seed, purpose))
+        chances.append(closest_pair_sums(*moved, target, 1)[:, 0].sort().values)
+    return {
+        "distance": torch.stack(distances).numpy(),
+        "chance": torch.stack(chances).numpy(),
+        "target": (traces / point.size).numpy(),
+        "mean": (traces / total).numpy(),
+        "largest": found.eigenvalues.abs().amax(dim=1).numpy(),
+        "single": torch.stack(singles).numpy(),
+    }
+
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    chunks = -(-config.networks // config.networks_per_item)
+    points = [parts[start : start + chunks] for start in range(0, len(parts), chunks)]
+    return {
+        name: np.stack([np.concatenate([part[name] for part in point]) for point in points])
+        for name in parts[0]
+    }
+
+
+def _cost(item: Item) -> float:
+    """Roughly the operations of the eigenvalues: the cube of what the matrix is reduced to."""
+    point: Point = item["point"]
+    width, depth, (samples, size) = point.width, point.depth, point.x.shape
+    parameters = width * (size + (depth - 2) * width + 1)
+    if point.activation == "linear":
+        dense = 3 * size if depth == 2 else 2 * width * (depth - 1) + size
+    else:
+        dense = 2 * width + samples if depth == 2 else parameters
+    rows = min(parameters, dense) + 30
+    return float(len(item["networks"])) * float(rows) ** 3
+
+
+def _probe(item: Item) -> Item:
+    return {**item, "networks": item["networks"][:2]}
+
+
+numerics = FanOut(items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe)

@@ -1,0 +1,201 @@
+"""The sharpness of balanced solutions against depth and the spectral norm of the labels.
+
+Balanced networks of random widths and singular values are drawn for every depth and every norm
+‖Y‖₂/√n, Y being their own outputs, so that the loss is zero.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_papers.data.base import SEVERAL_FEATURES, Form
+from hessian_papers.data.tools.whitening import whiten
+from hessian_papers.models import balanced_weights
+from hessian_papers.studies.base import DataStudyConfig
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.files import Arrays
+from hessian_spectra.models import HalfSquaredError, Perceptron
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    require,
+    require_at_least,
+    require_scale,
+)
+
+# Largest residual of the largest eigenvalue, relative; its own error is about its square.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataStudyConfig):
+    """Settings of the study of depth and label norm.
+
+    Args:
+        input_scale: σ_x of the whitened inputs.
+        largest_depth: the numbers of layers L are 1, 2, ... up to this.
+        norms: values of ‖Y‖₂/√n, ascending.
+        contour_points: points of the contour along each axis.
+        smallest_width: the widths of the networks are drawn from this ...
+        largest_width: ... to this.
+    """
+
+    takes = SEVERAL_FEATURES
+
+    input_scale: float
+    largest_depth: int
+    norms: list[float]
+    contour_points: int
+    smallest_width: int
+    largest_width: int
+
+    def __post_init__(self) -> None:
+        norms = list(self.norms)
+        require_scale(self, "input_scale")
+        require_at_least(2, self, "largest_depth", "contour_points")
+        require_at_least(1, self, "smallest_width")
+        positive = all(SMALLEST_SCALE <= norm <= LARGEST_SCALE for norm in norms)
+        # Nearer ones do not tell the exponent between them.
+        apart = len(norms) >= 2 and all(a * 1.01 <= b for a, b in pairwise(norms))
+        expected = "two or more positive numbers, ascending in steps of at least 1 %"
+        expected += f", from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+        require(positive and apart, "norms", expected, norms)
+        expected = f"at least smallest_width = {self.smallest_width}"
+        fits = self.largest_width >= self.smallest_width
+        require(fits, "largest_width", expected, self.largest_width)
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data with too few independent inputs for the widest network."""
+        super().require_data(form)
+        most = min(form.shape)
+        expected = f"at most the {most} independent inputs of {self.data}"
+        require(self.largest_width <= most, "largest_width", expected, self.largest_width)
+
+
+@dataclass(frozen=True)
+class _Network:
+    """A balanced network of zero loss: inputs ``(n, d_0)``, labels ``(n, d_L)``."""
+
+    depth: int
+    norm: float
+    model: Perceptron
+    inputs: Tensor
+    labels: Tensor
+
+
+def _networks(config: Config, data: Arrays) -> Iterator[_Network]:
+    """The networks of all depths, of all norms for each.
+
+    Raises:
+        ValueError: the data have too few inputs or samples.
+    """
+    config.require_data(Form.of_features(data["x"]))
+    x = torch.as_tensor(data["x"], dtype=torch.float64)
+    largest = config.largest_width
+    whitened = {
+        size: whiten(x[:, :size], config.input_scale)[0]
+        for size in range(config.smallest_width, largest + 1)
+    }
+    for depth in range(1, config.largest_depth + 1):
+        for norm in config.norms:
+            draws = generator(config.seed, f"depth {depth}, norm {norm}")
+            widths = torch.randint(
+                config.smallest_width, largest + 1, (depth + 1,), generator=draws
+            ).tolist()
+            values = torch.rand(min(widths), dtype=torch.float64, generator=draws)
+            # The product of the layers then has the norm ‖Y‖₂ / (√n σ_x).
+            values *= (norm / config.input_scale) ** (1 / depth) / values.max()
+            weights = balanced_weights(widths, values.tolist(), draws)
+            model = Perceptron(weights, [1.0] * depth, "linear")
+            inputs = whitened[widths[0]]
+            yield _Network(depth, norm, model, inputs, model(inputs).detach())
+
+
+def _table(config: Config, values: list[float]) -> np.ndarray:
+    """One number for each network as ``(depths, norms)``."""
+    return np.array(values).reshape(config.largest_depth, len(config.norms))
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """The largest eigenvalue from the labels alone, anon2026data, eq. (14).
+
+    It is L σ_x^{2/L} α^{1−1/L} with α = ‖Y‖₂²/n, and d ln λ / dL = (L − ln(σ_x²/α)) / L²: it falls
+    with depth up to L = ln(σ_x²/α), and grows beyond. From L to L + 1 layers it grows if and only
+    if α/σ_x² > (L/(L+1))^{L(L+1)}.
+
+    Returns:
+        For d depths and s norms ``depths`` (d,); ``norms`` (s,); ``input_scale``; ``label_norms``
+        (d, s), ‖Y‖₂/√n of the labels of each network; ``predicted`` (d, s), from these;
+        ``defect`` (d, s), of balancedness; ``growth_from`` (d,), the norm beyond which one layer
+        more than each depth makes it sharper. With real depths ``contour_depths`` (c,): ``curves``
+        (c, s); ``flattest_depths`` (s,), the depth of at least 1 at which the sharpness of each
+        norm is smallest, and ``flattest`` (s,), that sharpness; for the contour ``contour_norms``
+        (c,), ``contour`` (c, c), and ``contour_flattest`` (c,), the depths of its smallest values.
+    """
+    scale = config.input_scale
+    label_norms, defects = [], []
+    for network in _networks(config, networks):
+        norm = torch.linalg.matrix_norm(network.labels, 2) / math.sqrt(len(network.labels))
+        label_norms.append(float(norm))
+        defects.append(cf.balancedness_defect([w.detach() for w in network.model.weights]))
+    depths = np.arange(1, config.largest_depth + 1)
+    of_labels = _table(config, label_norms)
+    layers = np.linspace(1, config.largest_depth, config.contour_points)
+    norms = np.linspace(0, config.norms[-1], config.contour_points)
+    flattest = _flattest_depth(np.array(config.norms), scale)
+    return {
+        "depths": depths,
+        "norms": np.array(config.norms),
+        "input_scale": np.array(scale),
+        "label_norms": of_labels,
+        "predicted": _sharpness(of_labels, depths[:, None], scale),
+        "defect": _table(config, defects),
+        "growth_from": scale * (depths / (depths + 1)) ** (depths * (depths + 1) / 2),
+        "contour_depths": layers,
+        "curves": _sharpness(np.array(config.norms), layers[:, None], scale),
+        "flattest_depths": flattest,
+        "flattest": _sharpness(np.array(config.norms), flattest, scale),
+        "contour_norms": norms,
+        "contour": _sharpness(norms, layers[:, None], scale),
+        "contour_flattest": _flattest_depth(norms, scale),
+    }
+
+
+def _sharpness(norms: np.ndarray, depths: np.ndarray, scale: float) -> np.ndarray:
+    return cf.sharpness_from_labels(norms**2, depths.astype(float), scale).numpy()
+
+
+def _flattest_depth(norms: np.ndarray, scale: float) -> np.ndarray:
+    """ln(σ_x² n/‖Y‖₂²), at least 1: the real depth of the smallest sharpness."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(1.0, 2 * np.log(scale / norms))
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The largest eigenvalue of the Hessian at each network, by Lanczos' method.
+
+    Returns:
+        ``sharpness`` (d, s), ``residual`` (d, s) of its eigenpair, relative, and ``parameters``
+        (d, s), their number.
+    """
+    sharpness, residuals, parameters = [], [], []
+    for network in _networks(config, networks):
+        data = [(network.inputs, network.labels)]
+        problem = cv.Problem(network.model, HalfSquaredError("sample"), data)
+        top = cv.top_eigenpairs(cv.hessian(problem, backend="curvlinops"), k=1, tol=TOLERANCE)
+        assert top.residuals is not None
+        sharpness.append(float(top.eigenvalues[-1]))
+        residuals.append(float(top.residuals[-1]))
+        parameters.append(problem.size)
+    return {
+        "sharpness": _table(config, sharpness),
+        "residual": _table(config, residuals),
+        "parameters": np.reshape(parameters, (config.largest_depth, len(config.norms))),
+    }

@@ -1,0 +1,170 @@
+"""How well the largest eigenvalue of the GGN approximates the Hessian's, with attention or not.
+
+singh2026cracking, section 4.3 and D.1.5: the relative error |1 - λ_max(GGN) / λ_max(H)| through the
+pre-training of language models, compared where they have the same residual, loss or step.
+
+A run is a curve through its measurements (x, error), straight between one and the next in the order
+of training. Its error at a level of x is the mean over all points at which the curve has that
+level; of a run whose x falls throughout, that is the ordinary interpolation. Nothing is sorted, so
+where a residual rises for a while, no measurements are joined that lie far apart in time. Beside it
+stands the error at the first such point alone.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hessian_papers.networks.tools.divergence import surviving
+from hessian_papers.studies.base import EnsembleStudyConfig
+from hessian_spectra.files import Arrays
+from hessian_spectra.validation import require, require_at_least, require_different
+
+# What runs are compared at, and which array of theirs has it.
+ALONG = {"residual": "residual", "loss": "loss", "step": "step", "sharpness": "hessian"}
+SHOWN = ("mean", "runs")
+# What each run has of its measurements.
+MEASURED = ("loss", "residual", "hessian", "ggn", "hessian_error", "ggn_error")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(EnsembleStudyConfig):
+    """The study's configuration; nothing is drawn at random.
+
+    Args:
+        along: at what the runs are compared, a panel each: ``residual``, ``loss``, ``step``,
+            ``sharpness``.
+        shown: ``mean`` over the seeds with its standard error, or the ``runs`` as measured.
+        points: levels of each, evenly spaced (of the sharpness, which may rise by orders of
+            magnitude, in the logarithm), at which the runs are interpolated.
+    """
+
+    along: list[str]
+    shown: str
+    points: int
+
+    def __post_init__(self) -> None:
+        require_different(ALONG, self, "along")
+        require(self.shown in SHOWN, "shown", " or ".join(SHOWN), self.shown)
+        require_at_least(2, self, "points")
+
+    def require_networks(self, networks: Any) -> None:
+        """Refuse an ensemble of anything but language models."""
+        fits = hasattr(networks, "variants")
+        require(fits, "ensemble", "language models, with variants", self.ensemble)
+
+
+class AtLevels(NamedTuple):
+    """A quantity of one run at levels of another, ``(points,)`` each; NaN where it never has them.
+
+    Attributes:
+        mean: over all points of the run's curve at which the other has the level.
+        first: at the first of them in training.
+    """
+
+    mean: np.ndarray
+    first: np.ndarray
+
+
+def at_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels:
+    """A quantity of a run where another one passes some levels, straight between measurements.
+
+    Args:
+        levels: ``(points,)``.
+        x: ``(m,)`` in the order of training; it need not be monotone. What is not finite is a gap.
+        values: ``(m,)``.
+
+    Example:
+        >>> levels = np.array([0.5, 1.5, 2.5])
+        >>> found = at_levels(levels, np.array([2.0, 1.0, 2.0]), np.array([0.0, 2.0, 6.0]))
+        >>> found.mean.tolist(), found.first.tolist()
+        ([nan, 2.5, nan], [nan, 1.0, nan])
+    """
+    start, end = x[:-1, None], x[1:, None]
+    with np.errstate(invalid="ignore"):
+        # Measurements count themselves, so that none counts for the two lines that it ends.
+        between = (start - levels) * (end - levels) < 0  # (m - 1, points)
+        at = x[:, None] == levels
+        share = np.divide(levels - start, end - start, out=np.zeros(between.shape), where=between)
+    # Each measurement is followed by the line to the next one: the order of training.
+    passed = np.zeros((2 * len(x) - 1, len(levels)), dtype=bool)
+    found = np.zeros(passed.shape)
+    finite = np.isfinite(values)
+    passed[::2], passed[1::2] = at & finite[:, None], between & (finite[:-1] & finite[1:])[:, None]
+    known = np.where(finite, values, 0.0)[:, None]
+    found[::2], found[1::2] = known, known[:-1] + share * (known[1:] - known[:-1])
+    number = passed.sum(axis=0)
+    mean = np.where(passed, found, 0.0).sum(axis=0) / np.maximum(number, 1)
+    first = found[passed.argmax(axis=0), np.arange(len(levels))]
+    return AtLevels(np.where(number > 0, mean, np.nan), np.where(number > 0, first, np.nan))
+
+
+def correlation(config: Config, networks: Arrays) -> Arrays:
+    """The relative error of each run, as measured and at common levels.
+
+    Twins are compared by seed: of a network that diverged the seed is left out, or the variant.
+
+    Args:
+        config: the study's configuration.
+        networks: the arrays of the language models, see :mod:`hessian_papers.networks.gpt2`.
+
+    Returns:
+        With V variants, S seeds, m measurements, A quantities along which runs are compared and G
+        levels of each: ``variant (V,)``, ``seed (S,)``, ``along (A,)``, ``parameters (V,)``,
+        ``step (m,)``; as measured ``x (A, V, S, m)``, ``loss``, ``measured``, the relative error,
+        and ``measured_uncertainty (V, S, m)``, how far the residuals of the two eigenvalues let it
+        be off; at the levels ``level (A, G)`` from the smallest to the largest x of all runs
+        ``error``, ``first`` and ``uncertainty (A, V, S, G)``, NaN where a run never has the level.
+    """
+    names, seeds = surviving(networks, "variant")
+    if not seeds:
+        return {}  # and no levels of theirs
+    chosen = np.isin(networks["variant"], names), np.isin(networks["seed"], seeds)
+    networks = networks | {
+        **{name: networks[name][chosen[0]][:, chosen[1]] for name in MEASURED},
+        **{name: networks[name][chosen[0]] for name in ("variant", "parameters")},
+        "seed": networks["seed"][chosen[1]],
+    }
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = networks["ggn"] / networks["hessian"]
+        # An eigenvalue λ with residual r λ is at most r λ off.
+        off = np.abs(ratio) * (networks["ggn_error"] + networks["hessian_error"])
+    known = np.isfinite(ratio)
+    error, off = np.where(known, np.abs(1 - ratio), np.nan), np.where(known, off, np.nan)
+    x = np.stack([np.broadcast_to(networks[ALONG[name]], error.shape) for name in config.along])
+    x = np.where(known & np.isfinite(x), x, np.nan)
+    levels = np.stack(
+        [_levels(name, one, config.points) for name, one in zip(config.along, x, strict=True)]
+    )
+    errors, offs = (_at_all_levels(levels, x, values) for values in (error, off))
+    return {name: networks[name] for name in ("variant", "seed", "parameters", "step", "loss")} | {
+        "along": np.array(config.along),
+        "shown": np.array(config.shown),
+        "x": x,
+        "measured": error,
+        "measured_uncertainty": off,
+        "level": levels,
+        "error": errors.mean,
+        "first": errors.first,
+        "uncertainty": offs.mean,
+    }
+
+
+def _levels(along: str, x: np.ndarray, points: int) -> np.ndarray:
+    """From the smallest to the largest; NaN if no run has any."""
+    known = x[np.isfinite(x)]
+    if not len(known):
+        return np.full(points, np.nan)
+    spaced = np.geomspace if along == "sharpness" and known.min() > 0 else np.linspace
+    return np.asarray(spaced(known.min(), known.max(), points))
+
+
+def _at_all_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels:
+    """A quantity ``(V, S, m)`` of all runs at the levels of each x, ``(A, V, S, G)`` each."""
+    shape = (*x.shape[:-1], levels.shape[-1])
+    found = [
+        at_levels(level, run, values[place])
+        for level, runs in zip(levels, x, strict=True)
+        for place, run in ((place, runs[place]) for place in np.ndindex(values.shape[:-1]))
+    ]
+    return AtLevels(*(np.array(part).reshape(shape) for part in zip(*found, strict=True)))

@@ -1,0 +1,91 @@
+"""What section 4.3 says of the GGN, held to the right product and to the released library's."""
+
+import numpy as np
+
+from hessian_papers.ledger.bounds import Estimate, at_least, within
+from hessian_papers.ledger.claims import Claims
+from hessian_papers.studies.gpt2.gauss_newton_parts.reading import HELD_TO, RELEASED, RIGHT, Reading
+from hessian_papers.studies.gpt2.seeds import ATTENTION, COMPARED
+
+SECTION = "section 4.3"
+LIBRARY = "section 4.3, with the library of D.1.6"
+OURS = "ours: the paper does not know of the released product's error"
+SEEDS = "Student's interval of the mean over few seeds, with what the eigenvalues' residuals leave"
+SMALL = (
+    "The paper has 124 million weights and another text: small networks after {steps} steps may be "
+    "in another phase of training."
+)
+BULK = (
+    "The paper speaks of the largest eigenvalue alone. GPT-2's MLPs have GELU, curved as well, "
+    "and the Hessian less in their rows: what the GGN misses there is less, but a larger share."
+)
+
+claims = Claims(
+    Reading,
+    values={
+        "right": "the right product",
+        "released": "the product of curvlinops as it is released",
+        "squared": "the right product and the squared loss of the logits",
+        "difference": "the relative error with attention less that without",
+        "ratio": "the logarithm of the relative error with attention over that without, a "
+        "comparison that was added when the demo's errors were known",
+    },
+    fields=lambda reading: {"steps": int(reading["step"][-1])},
+).having(otherwise=SMALL)
+
+
+@claims.trend(
+    SECTION,
+    at_least(0.0, f"a sign; {SEEDS}"),
+    each=lambda reading: [{"held": x, "compared": name} for x in HELD_TO for name in COMPARED],
+)
+def worse_with_attention(reading: Reading, held: str, compared: str) -> Estimate:
+    """The GGN's largest eigenvalue approximates the Hessian's worse with attention, with {held}.
+    Statistic: mean over seeds of {compared} after {steps} steps
+    """
+    return reading.added(held, compared)
+
+
+@claims.value(LIBRARY, within(0.01, "a hundredth would show in no figure", source=OURS))
+def released_sharpness(reading: Reading) -> Estimate:
+    """The released library's product, wrong for the weights of layer norms, has nearly the right
+    largest eigenvalue. Statistic: largest relative difference over all networks and steps;
+    interval: with what the residuals of both eigenvalues leave open
+    """
+    shift, off = reading.released_shift
+    low, high = (float(end.max()) for end in (np.maximum(shift - off, 0), shift + off))
+    return Estimate(float(shift.max()), low, high)
+
+
+@claims.value(
+    LIBRARY,
+    within(0.1, "a tenth of what attention adds does not decide whether it adds", source=OURS),
+)
+def released_verdict(reading: Reading) -> float:
+    """The wrong product does not decide whether the error is larger with attention. Statistic: by
+    how much it changes what attention adds after {steps} steps, relative to that
+    """
+    right, released = reading.added(RIGHT).value, reading.added(RELEASED).value
+    return abs(released / right - 1)
+
+
+@claims.value(SECTION, at_least(0.5, f"more than half; {SEEDS}", source="the paper's explanation"))
+def gap_is_attentions(reading: Reading) -> Estimate:
+    """Softmax makes for the gap between the largest eigenvalues of Hessian and GGN. Statistic: part
+    of the attention weights in vᵀFv, with F = H − GGN and v the Hessian's top eigenvector, after
+    {steps} steps, mean over seeds
+    """
+    return reading.part_of_the_gap(ATTENTION, "attention")
+
+
+@claims.trend(
+    SECTION,
+    at_least(0.0, f"a sign; {SEEDS}", source="the paper's explanation, of all directions"),
+    otherwise=BULK,
+)
+def attention_rows_miss_most(reading: Reading) -> Estimate:
+    """In all directions together, too, the GGN misses more of the curvature of attention weights
+    than of MLP weights. Statistic: share ‖F‖/‖H‖ of the rows of attention weights less that of the
+    rows of MLP weights, in the Frobenius norm, after {steps} steps, mean over seeds
+    """
+    return reading.missing_difference(ATTENTION, "attention", "MLP")

@@ -1,0 +1,126 @@
+"""Networks on subsets of images in which one class has a given share: which ones there are."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from hessian_papers.data.base import IMAGES, Form
+from hessian_papers.data.tools.subsets import imbalanced_subset, share_range
+from hessian_papers.networks.tools.images import (
+    CASES,
+    ImageNetworksConfig,
+    network_item,
+    require_images,
+    sources,
+)
+from hessian_papers.studies.base import DataStudyConfig
+from hessian_papers.work import Item
+from hessian_spectra.files import Arrays
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require, require_once
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassSubsetsConfig(ImageNetworksConfig, DataStudyConfig):
+    """Settings of networks on subsets with a given largest class.
+
+    Args:
+        cases: what is done to the inputs, how weights are drawn, and the activation, for example
+            ``whitened-balanced-linear``.
+        shares: shares of class 0; each is taken at those image sets that have enough of it.
+        other_samples: further numbers of images, for the first case only; each with those shares
+            for which there are enough.
+    """
+
+    takes = IMAGES
+
+    cases: list[str]
+    shares: list[float]
+    other_samples: list[int]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        chosen = len(self.cases) > 0 and set(self.cases) <= set(CASES)
+        require(chosen, "cases", f"one or more of {', '.join(CASES)}", list(self.cases))
+        shares = list(self.shares)
+        valid = len(shares) > 0 and all(0 < share <= 1 for share in shares)
+        require(valid, "shares", "one or more shares in (0, 1]", shares)
+        sizes = list(self.other_samples)
+        require(all(n >= 1 for n in sizes), "other_samples", "numbers of at least 1", sizes)
+        require_once(self, "cases", "shares", "other_samples")
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data of anything but images, or of fewer than a subset has."""
+        super().require_data(form)
+        require_images(self.samples, form)
+
+
+class Point(NamedTuple):
+    """A network to train."""
+
+    source: str
+    case: str
+    samples: int
+    share: float
+    replicate: int
+
+
+def points(config: ClassSubsetsConfig, data: Arrays) -> list[Point]:
+    """All networks, in the order in which they are kept.
+
+    Raises:
+        ValueError: the data set has no images, or an image set has too few for every share.
+    """
+    found = []
+    for source in sources(data):
+        available = np.bincount(data[f"{source}/labels"]).tolist()
+        chosen = [
+            (samples, share)
+            for samples in dict.fromkeys((config.samples, *config.other_samples))
+            for share in config.shares
+            if _enough(available, samples, share)
+        ]
+        if not any(samples == config.samples for samples, _ in chosen):
+            raise ValueError(
+                f"shares: expected one of {config.samples} samples for which {source}, with "
+                f"{available} images of its classes, has enough, got {list(config.shares)}"
+            )
+        found += [
+            Point(source, case, samples, share, replicate)
+            for case in config.cases
+            for samples, share in chosen
+            if samples == config.samples or case == config.cases[0]
+            for replicate in range(config.replicates)
+        ]
+    return found
+
+
+def _enough(available: Sequence[int], size: int, share: float) -> bool:
+    """Whether a subset can be drawn."""
+    try:
+        smallest, largest = share_range(available, size)
+    except ValueError:
+        return False
+    # The shares of the ends themselves are quotients, rounded.
+    return smallest - 1e-12 <= share <= largest + 1e-12
+
+
+def training_items(config: ClassSubsetsConfig, data: Arrays) -> Iterator[Item]:
+    """A network on each of the subsets."""
+    for point in points(config, data):
+        # The same order of the images for all shares and sizes, so that subsets overlap.
+        draws = generator(config.seed, f"subset {point.source} {point.replicate}")
+        labels = torch.from_numpy(data[f"{point.source}/labels"])
+        yield network_item(
+            config,
+            data,
+            point.source,
+            imbalanced_subset(labels, point.samples, point.share, draws),
+            case=point.case,
+            width=config.width,
+            replicate=point.replicate,
+            record=[0, config.epochs],
+        )

@@ -1,0 +1,288 @@
+"""Courses of training that anon2026data speaks of and shows no figure of (sections 3 and 4).
+
+Linear networks on subsets of images of one class alone, and of all classes in equal shares, by
+full-batch gradient descent of a constant rate. From balanced layers on whitened and on raw inputs:
+how fast they learn, and the largest sharpness on the way. From Kaiming's on whitened inputs, at a
+small rate, with weight decay, and at the edge of stability: what becomes of the layers' balance.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hessian_papers.data.base import IMAGES, Form
+from hessian_papers.data.images import LABELS as CLASSES
+from hessian_papers.data.tools.reduction import ReducedRegression, reduce_regression
+from hessian_papers.data.tools.subsets import imbalanced_subset
+from hessian_papers.data.tools.whitening import principal_components
+from hessian_papers.models import balanced_weights, kaiming_uniform
+from hessian_papers.networks.tools.images import sources
+from hessian_papers.studies.base import DataStudyConfig
+from hessian_spectra import closed_form as cf
+from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
+from hessian_spectra.files import Arrays
+from hessian_spectra.models import Ensemble
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require, require_at_least, require_positive
+
+LABELS = ("one", "uniform")
+BALANCED, KAIMING = ("whitened", "raw"), ("plain", "decay", "edge")
+RUNS = tuple(f"{labels}-{treated}" for labels in LABELS for treated in BALANCED + KAIMING)
+# What is left of the loss when training is half, nearly and wholly done.
+LEFT = {"half": 0.5, "nearly": 0.01, "rest": 1e-3}
+LOSS_LIMIT = 1e12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataStudyConfig):
+    """Settings of the study of courses of training.
+
+    Args:
+        samples: images n of a subset.
+        replicates: subsets and initial weights of each image set.
+        depth: number of layers L.
+        width: units of each hidden layer.
+        initial_range: smallest and largest singular value of balanced layers.
+        learning_rate: η of all but the runs at the edge of stability.
+        epochs: of each run.
+        recorded: number of epochs, evenly spaced in the logarithm, at which sharpness and balance
+            are measured, beside the start.
+        weight_decay: λ of λ/2 Σ_l ‖W_l‖².
+        beyond: at the edge, how many times the rate 2/λ_max at which the balanced solution of least
+            sharpness turns unstable.
+    """
+
+    takes = IMAGES
+
+    samples: int
+    replicates: int
+    depth: int
+    width: int
+    initial_range: list[float]
+    learning_rate: float
+    epochs: int
+    recorded: int
+    weight_decay: float
+    beyond: float
+
+    def __post_init__(self) -> None:
+        require_at_least(1, self, "samples", "replicates", "width", "epochs", "recorded")
+        require_at_least(2, self, "depth")
+        require_positive(self, "learning_rate", "weight_decay", "beyond")
+        ends = list(self.initial_range)
+        ordered = len(ends) == 2 and 0 < ends[0] <= ends[-1]
+        require(ordered, "initial_range", "two numbers, 0 < smallest <= largest", ends)
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data of anything but images, or of fewer of a class than a subset has."""
+        super().require_data(form)
+        for count in form.shape:
+            most = count // CLASSES
+            require(self.samples <= most, "samples", f"at most {most}, one class", self.samples)
+
+    @property
+    def epoch(self) -> np.ndarray:
+        """The recorded epochs ``(t,)``: 0, 1, ..., the last."""
+        spaced = np.geomspace(1, self.epochs, self.recorded)
+        return np.array([0, *sorted({round(float(epoch)) for epoch in spaced})])
+
+
+@dataclass(frozen=True)
+class Course:
+    """One run before it is trained: the loss, the weights at the start, rate and decay."""
+
+    treated: str
+    problem: ReducedRegression
+    weights: tuple[Tensor, ...]
+    rate: float
+    decay: float
+
+    @property
+    def balanced_sharpness(self) -> float:
+        """The largest eigenvalue at the balanced least-squares solution, for whitened inputs."""
+        largest = torch.linalg.matrix_norm(self.problem.target, 2)
+        return float(cf.least_squares_sharpness(largest, len(self.weights), 1.0))
+
+
+def courses(config: Config, data: Arrays) -> Iterator[list[Course]]:
+    """The courses of each replicate, in the order of ``RUNS``.
+
+    Raises:
+        ValueError: the data are no images, or an image set has too few of class 0.
+    """
+    for source, replicate in itertools.product(sources(data), range(config.replicates)):
+        found = []
+        for labels in LABELS:
+            own = f"{source} {replicate}"
+            x, y = _samples(config, data, source, labels, generator(config.seed, f"subset {own}"))
+            parts = principal_components(x)
+            white, raw = (reduce_regression(parts, y, scale) for scale in (1.0, None))
+            sizes = (len(white.root), *[config.width] * (config.depth - 1), y.shape[1])
+            draws = generator(config.seed, f"weights {own}")
+            low, high = config.initial_range
+            uniform = torch.rand(min(sizes), dtype=torch.float64, generator=draws)
+            values = low + (high - low) * uniform
+            balanced = balanced_weights(sizes, values.tolist(), draws)
+            unbalanced = kaiming_uniform(sizes, generator(config.seed, f"Kaiming {own}"))
+            rate = config.learning_rate
+            plain = Course("plain", white, unbalanced, rate, 0.0)
+            edge = config.beyond * 2 / plain.balanced_sharpness
+            found += [
+                Course("whitened", white, balanced, rate, 0.0),
+                Course("raw", raw, balanced, rate, 0.0),
+                plain,
+                Course("decay", white, unbalanced, rate, config.weight_decay),
+                Course("edge", white, unbalanced, edge, 0.0),
+            ]
+        yield found
+
+
+def _samples(
+    config: Config, data: Arrays, source: str, labels: str, draws: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Inputs ``(n, d)`` and one-hot labels ``(n, K)`` of one class, or of all in equal shares."""
+    images, of = data[f"{source}/images"], torch.from_numpy(data[f"{source}/labels"])
+    classes = int(of.max()) + 1
+    share = 1.0 if labels == "one" else 1 / classes
+    chosen = imbalanced_subset(of, config.samples, share, draws).numpy()
+    x = torch.from_numpy(images[chosen]).flatten(1).double() / float(images.max())
+    return x, functional.one_hot(of[chosen], classes).double()
+
+
+def unbalances(weights: Sequence[Tensor]) -> Tensor:
+    """The largest ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F of each network, ``(B,)``."""
+    pairs = [(a @ a.mT - b.mT @ b).flatten(1).norm(dim=1) for a, b in itertools.pairwise(weights)]
+    return torch.stack(pairs).amax(dim=0)
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """What is known of the runs without training, of all R replicates of all image sets.
+
+    Under gradient flow W_l W_lᵀ − W_{l+1}ᵀ W_{l+1} is multiplied by e^{−2λt}, whatever the loss.
+
+    Returns:
+        ``run`` (10,), the names; ``epoch`` (t,); ``rate`` (10, R); ``unbalance`` (10, R, t), by
+        that law; ``solution`` (10, R), the largest eigenvalue at the balanced least-squares
+        solution, NaN with raw inputs; ``source`` (R,).
+    """
+    found = list(courses(config, networks))
+    epoch, columns = config.epoch, list(zip(*found, strict=True))
+    start = [[float(unbalances([w[None] for w in c.weights])) for c in row] for row in columns]
+    decay = np.array([[c.decay * c.rate for c in row] for row in columns])
+    raw = np.array([row[0].treated == "raw" for row in columns])
+    solution = np.array([[c.balanced_sharpness for c in row] for row in columns])
+    return {
+        "run": np.array(RUNS),
+        "epoch": epoch,
+        "rate": np.array([[c.rate for c in row] for row in columns]),
+        "unbalance": np.array(start)[..., None] * np.exp(-2 * decay[..., None] * epoch),
+        "solution": np.where(raw[:, None], np.nan, solution),
+        "source": np.repeat(sources(networks), config.replicates),
+        "weight_decay": np.array(config.weight_decay),
+    }
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """Losses above that of least squares ``(epochs + 1, B)``, and weights at recorded epochs."""
+
+    losses: Tensor
+    weights: list[tuple[Tensor, ...]]
+
+
+def descend(runs: Sequence[Course], epochs: int, record: Sequence[int]) -> _Trained:
+    """Gradient descent W_l ← W_l − η (∂loss/∂W_l + λ W_l) of several networks of one shape at once.
+
+    With S_l = W_L ⋯ W_{l+1}, P = S_1 W_1 and G = (P diag(root) − target) diag(root) the slope is
+    S_lᵀ (G W_1ᵀ ⋯ W_{l−1}ᵀ). Networks with fewer inputs than others get further ones that are zero.
+    """
+    features = max(len(run.problem.root) for run in runs)
+
+    def padded(values: Tensor) -> Tensor:
+        return functional.pad(values, (0, features - values.shape[-1]))
+
+    root = torch.stack([padded(run.problem.root) for run in runs])[:, None]
+    target = torch.stack([padded(run.problem.target) for run in runs])
+    layers = zip(*(run.weights for run in runs), strict=True)
+    weights = [torch.stack([padded(w) if n == 0 else w for w in ws]) for n, ws in enumerate(layers)]
+    settings = torch.tensor([(run.rate, run.decay) for run in runs], dtype=torch.float64)
+    rate, decay = settings.T[..., None, None]
+    kept = 1 - rate * decay
+    losses, recorded = torch.empty(epochs + 1, len(runs), dtype=torch.float64), []
+    for epoch in range(epochs + 1):
+        after = [torch.eye(target.shape[1], dtype=torch.float64).expand(len(runs), -1, -1)]
+        for weight in reversed(weights[1:]):
+            after.insert(0, after[0] @ weight)
+        residual = (after[0] @ weights[0]) * root - target
+        losses[epoch] = residual.square().sum(dim=(1, 2)) / 2
+        if epoch in record:
+            recorded.append(tuple(weight.clone() for weight in weights))
+        slope, slopes = residual * root, []
+        for left, weight in zip(after, weights, strict=True):
+            slopes.append(left.mT @ slope)
+            slope = slope @ weight.mT
+        for number, (weight, by) in enumerate(zip(weights, slopes, strict=True)):
+            weights[number] = kept * weight - rate * by
+    return _Trained(losses, recorded)
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """What training does.
+
+    Returns:
+        ``loss`` (10, R, t), above that of least squares; ``half``, ``nearly`` and ``rest``
+        (10, R), the epochs at which half, 99 % and 99.9 % of it are gone, NaN for never;
+        ``unbalance`` (10, R, t);
+        ``top`` (10, R, t, L), the largest singular value of each layer; ``sharpness`` (4, R, t) of
+        the Hessian in the runs from balanced layers, one class first, and ``residual``;
+        ``diverged`` (10, R).
+    """
+    runs = [run for found in courses(config, networks) for run in found]
+    trained = descend(runs, config.epochs, config.epoch.tolist())
+    losses = trained.losses.numpy()
+    # What diverged has no curvature to speak of.
+    clean = [tuple(torch.nan_to_num(w, 0.0, 0.0, 0.0) for w in ws) for ws in trained.weights]
+    tops = [torch.stack([torch.linalg.matrix_norm(w, 2) for w in ws], dim=1) for ws in clean]
+    found: Arrays = {
+        "loss": losses[config.epoch].T,
+        "unbalance": torch.stack([unbalances(ws) for ws in clean], dim=1).numpy(),
+        "top": torch.stack(tops, dim=1).numpy(),
+        "diverged": ~(losses.max(axis=0) <= LOSS_LIMIT),
+    }
+    for name, left in LEFT.items():
+        done = losses <= left * losses[0]
+        found[name] = np.where(done.any(axis=0), done.argmax(axis=0), math.nan)
+    measured = [n for n, run in enumerate(runs) if run.treated in BALANCED]
+    sharpness = [
+        ensemble_sharpness(_ensemble(clean, number, runs[number]), _moments(runs[number].problem))
+        for number in measured
+    ]
+    found = {name: _by_run(values, len(RUNS)) for name, values in found.items()}
+    for name in ("values", "residuals"):
+        of = torch.stack([getattr(one, name) for one in sharpness]).numpy()
+        found["sharpness" if name == "values" else "residual"] = _by_run(of, 2 * len(BALANCED))
+    return found
+
+
+def _by_run(values: np.ndarray, runs: int) -> np.ndarray:
+    """From ``(R runs, ...)`` to ``(runs, R, ...)``."""
+    return np.moveaxis(values.reshape(-1, runs, *values.shape[1:]), 1, 0)
+
+
+def _ensemble(weights: Sequence[tuple[Tensor, ...]], number: int, run: Course) -> Ensemble:
+    """One network at all recorded epochs, on its own inputs."""
+    layers = [torch.stack([at[number] for at in layer]) for layer in zip(*weights, strict=True)]
+    layers[0] = layers[0][..., : len(run.problem.root)]
+    return Ensemble(weights=tuple(layers), multipliers=(1.0,) * len(layers), activation="linear")
+
+
+def _moments(problem: ReducedRegression) -> SecondMoments:
+    root, target = problem.root, problem.target
+    spread = target.square().sum() + 2 * problem.floor
+    return SecondMoments(torch.diag(root**2), target * root, spread, len(root))

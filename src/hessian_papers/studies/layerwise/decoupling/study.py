@@ -1,0 +1,189 @@
+"""How near the Hessian of a layer is to the Kronecker product of its two expectations.
+
+wu2022dissecting, sections 3, 5.1 and 5.2, appendices F.1, F.3, F.4, G.2 and G.4: the decoupling
+conjecture ``E[M ⊗ x xᵀ] ≈ E[M] ⊗ E[x xᵀ]`` for each layer of trained classifiers, by the error of
+the product and of its top eigenpairs, and what the paper concludes from it: spectra alike,
+eigenvectors that are nearly products, an input autocorrelation of nearly rank one. Beside it stands
+the Kronecker product that is nearest of all.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from hessian_papers.networks.base import shared
+from hessian_papers.networks.classifiers import KeptClassifier
+from hessian_papers.studies.layerwise.decoupling.quantities import (
+    Settings,
+    first_input,
+    probed,
+    throughout,
+    whole,
+)
+from hessian_papers.studies.layerwise.ensembles import (
+    LABELS,
+    ClassifierStudyConfig,
+    batches_of,
+    chosen_networks,
+    each_network,
+    layers_of,
+    network_of,
+    require_residual,
+)
+from hessian_papers.studies.layerwise.gathering import gathered
+from hessian_papers.work import FanOut, Item
+from hessian_spectra import curvature as cv
+from hessian_spectra.files import Arrays
+from hessian_spectra.validation import require, require_at_least, require_once
+
+# What is measured at every epoch whose weights are kept; all else is of the last.
+THROUGHOUT = ("output", "input", "squares", "missed")
+SIZES = ("layer", "outputs", "inputs", "random_labels")
+# Of the first seed alone, of the layers that are shown.
+SHARES = ("output_share", "input_share")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, ClassifierStudyConfig):
+    """The study's configuration.
+
+    Args:
+        networks: architectures of the ensemble; empty for all of them.
+        shown: layers whose eigenvectors are drawn, such as ``fc1:LeNet5``.
+    """
+
+    networks: list[str]
+    shown: list[str]
+
+    def __post_init__(self) -> None:
+        require_once(self, "networks")
+        require_at_least(2, self, "top", "probes")
+        require_at_least(0, self, "images")
+        require_residual(self)
+        names = list(self.shown)
+        fits = bool(names) and all(":" in name for name in names) and len({*names}) == len(names)
+        require(fits, "shown", "different layers such as fc1:LeNet5", names)
+
+    def require_networks(self, networks: Any) -> None:
+        """Refuse networks that are no classifiers, are not kept, or lack what is shown."""
+        super().require_networks(networks)
+        names = chosen_networks(self, networks)
+        fits = {network_of(name) for name in self.shown} <= {*names}
+        expected = f"layers of {', '.join(names)}, such as fc1:{names[0]}"
+        require(fits, "shown", expected, list(self.shown))
+
+
+def measure(
+    kept: KeptClassifier, last: bool, labels: Mapping[str, Any], settings: Settings
+) -> Arrays:
+    """What decouples in the layers of one network.
+
+    Args:
+        kept: the network, and what it was trained on.
+        last: whether all is measured, or :data:`THROUGHOUT` alone.
+        labels: what tells it from the others.
+        settings: the rest.
+
+    Returns:
+        For L layers: ``layer (L,)``, their names, ``outputs (L,)`` and ``inputs (L,)``, the sizes m
+        and d; and of each layer what :func:`throughout`, :func:`whole` and :func:`first_input`
+        give, ``(L, ...)``; and ``random_labels ()``, whether the network was trained on such.
+    """
+    model = kept.load()
+
+    def layers_of(images: int) -> dict[str, cv.Layerwise]:
+        batches = batches_of(kept, images, torch.float32)
+        return cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches))
+
+    layers = layers_of(settings.images)
+    few = 0 < settings.images < kept.samples.count
+    everything = layers_of(0) if last and few else layers
+    rows = []
+    for name, layer in layers.items():
+        images = probed(layer, settings)
+        rows.append(throughout(layer, images, settings))
+        if last:
+            rows[-1] |= whole(layer, images, settings) | first_input(everything[name])
+    sizes = np.array([layer.shape for layer in layers.values()])
+    return {
+        **{name: np.stack([row[name] for row in rows]) for name in rows[0]},
+        "layer": np.array(list(layers)),
+        "outputs": sizes[:, 0],
+        "inputs": sizes[:, 1],
+        "random_labels": np.array(kept.samples.random_labels),
+        **{name: np.array(label) for name, label in labels.items()},
+    }
+
+
+def _items(config: Config, networks: Arrays) -> list[Item]:
+    """Each architecture with each seed at each epoch whose weights are kept."""
+    epochs = np.sort(networks["kept"])
+    settings = Settings(**shared(Settings, config))
+    items = each_network(networks, settings, epochs, config.networks)
+    last = int(epochs[-1])
+    found: list[Item] = [{**item, "last": item["labels"]["epoch"] == last} for item in items]
+    _require_layers(config, found)
+    return found
+
+
+def _require_layers(config: Config, items: Sequence[Item]) -> None:
+    """Refuse layers to be shown that their network lacks."""
+    models = {item["labels"]["network"]: item["kept"] for item in items}
+    for name in layers_of(config.shown, models):
+        there = dict(models[network_of(name)].load().named_parameters())
+        known = [key.removesuffix(".weight") for key in there if key.endswith(".weight")]
+        fits = name.partition(":")[0] in known
+        require(fits, "shown", f"layers {', '.join(known)} of {network_of(name)}", name)
+
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all networks; NaN and "" for layers that one lacks.
+
+    Returns:
+        For A architectures, S seeds, E epochs and at most L layers ``network (A,)``, ``seed (S,)``,
+        ``epoch (E,)``; ``layer``, ``outputs`` and ``inputs (A, L)``; those of :data:`THROUGHOUT`
+        ``(A, S, E, L, ...)``; of the last epoch all others ``(A, S, L, ...)``, but those of
+        :data:`SHARES` for the layers of ``shown (H,)``, of the first seed, ``(H, t, t)``; and
+        ``random_labels (A,)``. Of networks that diverged nothing is shown.
+    """
+    rows = [{name: row[name] for name in row if name not in SHARES} for row in parts]
+    found = gathered(rows, LABELS)
+    for name in found.keys() - {*LABELS, *THROUGHOUT}:
+        found[name] = found[name][:, 0, 0] if name in SIZES else found[name][:, :, -1]
+    shown = layers_of(config.shown, found["network"].tolist())
+    return found | {
+        **{name: np.array([_of_layer(parts, name, at) for at in shown]) for name in SHARES},
+        "shown": np.array(shown),
+    }
+
+
+def _of_layer(parts: Sequence[Arrays], name: str, shown: str) -> np.ndarray:
+    """An array that the first seed has of one layer, such as ``fc1:LeNet5``."""
+    layer, _, network = shown.partition(":")
+    part = next(part for part in parts if name in part and part["network"] == network)
+    return np.asarray(part[name][part["layer"].tolist().index(layer)])
+
+
+def _cost(item: Item) -> float:
+    """Images times products with a matrix times weights, about, summed over layers."""
+    settings: Settings = item["settings"]
+    weights = [weight for weight in item["kept"].load().parameters() if weight.ndim > 1]
+    everything = item["kept"].samples.count
+    images = min(settings.images or everything, everything)
+    products = settings.probes + 10 + (4 * settings.top + 100) * item["last"]
+    # Tables 6, 7 and 9 are about all images.
+    others = 4 * everything * (item["last"] and images < everything)
+    size = len(weights) * sum(weight.numel() for weight in weights)
+    return float((images * products + others) * size)
+
+
+def _probe(item: Item) -> Item:
+    """What is measured throughout."""
+    return {**item, "last": False}
+
+
+correlation = FanOut(items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe)

@@ -1,0 +1,49 @@
+"""What figures of layer-wise studies share: numbers of layers, one point a network."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from hessian_papers.studies.layerwise.reading import LayersReading
+from hessian_spectra.pictures import style
+
+# How far two numbers stand apart beside a layer.
+ASIDE = 0.14
+
+
+def draw_layers(
+    axes: Axes,
+    reading: LayersReading,
+    epoch: int,
+    looks: Mapping[str, Mapping[str, Any]],
+    *,
+    means: bool = False,
+    **ticks_look: Any,
+) -> None:
+    """Two numbers of each layer of each architecture side by side, one point a network.
+
+    Args:
+        axes: to draw on.
+        reading: the study's arrays.
+        epoch: its place.
+        looks: how the points of a number look, by its name.
+        means: whether lines through the means over the networks are drawn as well.
+        ticks_look: how the names of the layers look.
+    """
+    ticks: list[str] = []
+    for network in reading.networks:
+        layers = reading.layers(network)
+        for sign, (name, look) in zip((-1, 1), looks.items(), strict=True):
+            values = reading.of(name, network, epoch)
+            x = len(ticks) + np.arange(len(layers)) + ASIDE * sign
+            points = {**look, "label": None, "linestyle": "none", "markersize": 3, "alpha": 0.6}
+            axes.plot(x, values.T, **points)
+            if means:
+                axes.plot(x, values.mean(axis=0), linewidth=0.8, color=look["color"])
+        if ticks:
+            axes.axvline(len(ticks) - 0.5, color=style.GREY, linewidth=0.6)
+        ticks += [f"{layers[0]}\n{network}", *layers[1:]]
+    axes.set_xticks(range(len(ticks)), ticks, **ticks_look)
+    axes.set_xlim(-0.6, len(ticks) - 0.4)

@@ -1,0 +1,112 @@
+"""What the second derivative by the outputs of all layers says of the Hessian of all weights.
+
+wu2022dissecting, appendix C and Figure 5: with ``M = Gᵀ A G`` over the outputs of all layers
+together, the Hessian's top eigenpairs are about those of ``E[M]`` with each layer's mean input
+attached. As printed, each eigenvector is that of ``E[M]``; it is right to weigh the layers by the
+lengths of their mean inputs first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from torch import nn
+
+from hessian_papers.networks.base import shared
+from hessian_papers.networks.classifiers import KeptClassifier
+from hessian_papers.studies.layerwise.ensembles import (
+    ClassifierStudyConfig,
+    batches_of,
+    each_network,
+    require_residual,
+    top_of,
+)
+from hessian_papers.studies.layerwise.gathering import gathered
+from hessian_papers.work import FanOut, Item
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.layerwise import Form
+from hessian_spectra.files import Arrays
+from hessian_spectra.validation import require_at_least
+
+FORMS: tuple[Form, ...] = get_args(Form)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the measurement of a network depends on.
+
+    Args:
+        seed: of the vector that the eigenpairs are searched from.
+        top: eigenpairs; fewer if the layers have fewer outputs.
+        tolerance: their relative residual.
+        images: the loss is that on the first so many; 0 for all.
+    """
+
+    seed: int
+    top: int
+    tolerance: float
+    images: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, ClassifierStudyConfig):
+    """The study's configuration."""
+
+    def __post_init__(self) -> None:
+        require_at_least(1, self, "top")
+        require_at_least(0, self, "images")
+        require_residual(self)
+
+
+def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings) -> Arrays:
+    """The top of a network's Hessian, and what its forms say of it.
+
+    Args:
+        kept: a fully connected network, and what it was trained on.
+        labels: what tells it from the others.
+        settings: the rest.
+
+    Returns:
+        With t eigenpairs, by descending eigenvalue: ``hessian`` and ``residual (t,)``;
+        ``forms (2, t)``, the eigenvalues by each of :data:`FORMS`, and ``overlap (2, t)`` of the
+        first k eigenvectors for each k; ``parameters`` and ``classes``; and the labels.
+    """
+    batches = batches_of(kept, settings.images)
+    problem = cv.Problem(kept.load().double(), nn.CrossEntropyLoss(), batches)
+    full = cv.full_output_hessian(problem)
+    k = min(settings.top, len(full.matrix))
+    exact = top_of(cv.hessian(problem), k, tol=settings.tolerance, seed=settings.seed)
+    forms = [full.approximation(k, form) for form in FORMS]
+    overlaps = [cv.subspace_overlaps(exact.vectors, form.eigenvectors().flip(1)) for form in forms]
+    return {
+        "hessian": exact.values.cpu().numpy(),
+        "residual": exact.residuals.cpu().numpy(),
+        "forms": np.stack([form.eigenvalues.flip(0).cpu().numpy() for form in forms]),
+        "overlap": np.stack([overlap.cpu().numpy() for overlap in overlaps]),
+        "parameters": np.array(problem.size),
+        "classes": np.array(full.layers[-1].outputs),
+        **{name: np.array(label) for name, label in labels.items()},
+    }
+
+
+def _items(config: Config, networks: Arrays) -> list[Item]:
+    """Each network after its training."""
+    return each_network(networks, Settings(**shared(Settings, config)), networks["kept"][-1:])
+
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all networks.
+
+    Returns:
+        For A architectures and S seeds: ``network (A,)``, ``seed (S,)`` and ``epoch ()``; those of
+        :func:`measure`, ``(A, S, ...)``, but ``parameters (A,)`` and ``classes ()``; ``form (2,)``,
+        the names of the forms.
+    """
+    found = gathered(parts, ("network", "seed"))
+    found["parameters"] = found["parameters"][:, 0]
+    found["epoch"] = parts[0]["epoch"]
+    return found | {"classes": parts[0]["classes"], "form": np.array(FORMS)}
+
+
+correlation = FanOut(items=_items, compute=measure, gather=_gather)

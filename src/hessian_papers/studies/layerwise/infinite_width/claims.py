@@ -1,0 +1,294 @@
+"""What section 4 and appendix B of wu2022dissecting say of infinite width, and what is true."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, within
+from hessian_papers.ledger.claims import Case, Claims, Print, over
+from hessian_papers.studies.layerwise.infinite_width.reading import RECTIFIED, Reading
+from hessian_spectra.agreement import EXACT
+
+GIVEN = "conditional on the weights, as appendix B.1.2 takes all expectations"
+NEAR_ONE = at_least(0.95, "a twentieth from the limit 1; a theorem about limits has no number")
+APART = at_most(0.2, "a fifth; a theorem about limits has no number")
+SMALL = within(0.1, "a tenth; the limit is 0", source=GIVEN)
+CLOSE = within(0.05, "a twentieth; the limit is 0", source=GIVEN)
+FINITE = (
+    "The statement is about infinite width, and the largest width here is {width}: a larger one, "
+    "or more draws, would decide."
+)
+LEMMAS = {"projected": "B.14", "projected_copy": "B.18"}
+AGREEING = {"norms": "B.16", "projections": "B.17"}
+QUADRATURE = "quadrature in float64 is good to 1e-13"
+
+claims = Claims(
+    Reading,
+    values={
+        "rectified": "rectified Gaussian inputs, as in the paper,",
+        "gaussian": "Gaussian inputs of zero mean, which the paper does not take,",
+        "independence": "one less the overlap of the top spaces of M and M*",
+        "space": "one less the overlap of M's top space with its form",
+        "formula": "the mean squared error of the form of M*",
+        "ratio": "λ_c(M)/λ_{c−1}(M)",
+        "layer": "one less the overlap of the top spaces of H and Ĥ",
+        "layer_ratio": "λ_c(H)/λ_{c−1}(H)",
+        "norms": "‖M‖²/‖M*‖²",
+        "projections": "‖W M Wᵀ‖²/‖W M* Wᵀ‖²",
+        "projected": "‖W M Wᵀ‖²/‖M‖²",
+        "projected_copy": "‖W M* Wᵀ‖²/‖M*‖²",
+    },
+    fields=lambda reading: {"width": int(reading.widths[-1]), "classes": int(reading["classes"])},
+).having(otherwise=FINITE)
+
+
+def of_rectified(
+    text: str, measure: Callable[..., float | Estimate]
+) -> Callable[[Case], Print | None]:
+    """What is in print, which is wrong of rectified inputs alone."""
+    return lambda case: Print(text, measure) if case["law"] == RECTIFIED else None
+
+
+def with_rectified(reading: Reading) -> Iterator[Case]:
+    """A single case, of a study with rectified inputs."""
+    if RECTIFIED in reading.laws:
+        yield {"law": RECTIFIED}
+
+
+def _of_quantities(names: dict[str, str]) -> Callable[[Reading], Iterator[dict[str, Any]]]:
+    return lambda reading: (
+        {"law": law, "quantity": name} for law in reading.laws for name in names
+    )
+
+
+@claims.value("Theorem 4.2, eq. (42)", NEAR_ONE, each=over("law"))
+def same_top_space(reading: Reading, law: str) -> Estimate:
+    """With {law} the output Hessian M and M*, in which activations are independent of the logits,
+    have the same top (c−1)-space in the limit. Statistic: overlap at n = {width}, c = {classes},
+    mean over draws of the weights
+    """
+    return reading.overlap("independence", law)
+
+
+@claims.value("Theorem 4.2, eq. (43)", APART, each=over("law"))
+def large_eigenvalues(reading: Reading, law: str) -> Estimate:
+    """With {law} M has c−1 large eigenvalues. Statistic: λ_c/λ_{c−1} at n = {width}, c = {classes},
+    mean over draws of the weights
+    """
+    return reading.widest("ratio", law)
+
+
+@claims.value(
+    "Theorem 4.2",
+    NEAR_ONE,
+    each=over("law"),
+    printed=of_rectified(
+        "it is approximately R{W_i} \\ {1ᵀW}, without Π: units are taken to be active with "
+        "probability 1/2 whatever the first layer's weights are",
+        lambda reading, law: reading.overlap("printed_space", law),
+    ),
+)
+def top_space(reading: Reading, law: str) -> Estimate:
+    """With {law} the top (c−1)-space of M tends to {Π Wᵀa: Σa = 0}, Π = diag P(D_jj = 1 | W).
+    Statistic: overlap at n = {width}, c = {classes}, mean over draws of the weights
+    """
+    return reading.overlap("space", law)
+
+
+@claims.value(
+    "Theorem 4.2",
+    equal_to(0.0, "a twentieth; the limit is 0", tolerance=0.05, source=GIVEN),
+    each=with_rectified,
+)
+def space_of_the_rows(reading: Reading, law: str) -> Estimate:
+    """With {law} the overlap of M's top space with the space of the rows of W tends to
+    (E π)²/E π² = 0.829, π = P(D_jj = 1 | W). Statistic: overlap less this at n = {width}, c =
+    {classes}, mean over draws of the weights
+    """
+    value, low, high = reading.overlap("printed_space", law)
+    limit = reading.limit("printed_space", law)
+    return Estimate(value - limit, low - limit, high - limit)
+
+
+@claims.value(
+    "section 4, eq. (8); eq. (140), (153)",
+    SMALL,
+    each=over("law"),
+    printed=of_rectified(
+        "M* = (X + diag X)/4, for units that are active with probability 1/2",
+        lambda reading, law: reading.error("printed_formula", law),
+    ),
+)
+def independent_copy(reading: Reading, law: str) -> Estimate:
+    """With {law} M tends to M* = Π X Π + diag(π_j(1−π_j) X_jj), X = WᵀE[A]W, Π = diag(π_j), π_j =
+    P(D_jj = 1 | W). Statistic: relative Frobenius error at n = {width}, c = {classes}, root of the
+    mean square over draws of the weights
+    """
+    return reading.error("formula", law)
+
+
+@claims.value(
+    "Lemmas B.16 and B.17",
+    equal_to(1.0, "a twentieth from the limit 1", tolerance=0.05),
+    each=_of_quantities(AGREEING),
+)
+def norms_agree(reading: Reading, law: str, quantity: str) -> Estimate:
+    """With {law} {quantity} → 1. Statistic: its mean over draws of the weights at n = {width}, c =
+    {classes}
+    """
+    return reading.widest(quantity, law)
+
+
+@claims.value(
+    "Lemmas B.14 and B.18, eq. (162) and (167)",
+    equal_to(
+        0.0,
+        "W Wᵀ differs from I by √(c/n), an eighth at n = 256, and enters the ratio",
+        tolerance=0.15,
+        source=GIVEN,
+    ),
+    each=_of_quantities(LEMMAS),
+    printed=of_rectified(
+        "it tends to 1: P(D_jj = 1) is taken to be 1/2",
+        lambda reading, law, quantity: reading.widest(quantity, law, less=1.0),
+    ),
+)
+def projected_norms(reading: Reading, law: str, quantity: str) -> Estimate:
+    """With {law} {quantity} tends to ((E π)²/E π²)², π = P(D_jj = 1 | W), which is 0.687 for
+    rectified and 1 for Gaussian inputs. Statistic: its mean over draws of the weights at n =
+    {width}, c = {classes}, less the limit
+    """
+    return reading.widest(quantity, law, less=reading.limit("projected", law))
+
+
+@claims.value(
+    "Lemma B.1",
+    equal_to(
+        0.0,
+        "three tenths; the mean of 100 squares of N(0, 1) has a standard error of 0.14",
+        tolerance=0.3,
+        source=GIVEN,
+    ),
+    printed=Print(
+        "Σ_j W_ij → 0: its variance is taken to be 1/n, that of a single summand",
+        lambda reading: reading.row_sums(),
+    ),
+)
+def row_sums(reading: Reading) -> Estimate:
+    """The sums Σ_j W_ij of a row's n weights are N(0, 1) at every width. Statistic: mean square
+    over classes, draws, widths and laws, less 1
+    """
+    return Estimate(*(end - 1 for end in reading.row_sums()))
+
+
+@claims.value(
+    "Lemma B.9",
+    CLOSE,
+    each=over("law"),
+    printed=of_rectified(
+        "u → N(0, (π−1)/(2π) I), so that each unit is active with probability 1/2",
+        lambda reading, law: reading.error("printed_active", law),
+    ),
+)
+def pre_activations(reading: Reading, law: str) -> Estimate:
+    """With {law} a unit is active with probability Φ(E[u_j|W]/√Var[u_j|W]) given the weights: with
+    rectified ones E[u_j|W] = Σ_i W_ji/√(2π), which is not small. Statistic: error of the
+    probability at n = {width}, root of the mean square over units and draws of the weights
+    """
+    return reading.error("active", law)
+
+
+@claims.value(
+    "Lemma B.10, and E[A] of Lemma B.12",
+    CLOSE,
+    each=over("law"),
+    printed=Print(
+        "z → N(0, σ² I) with the variance σ² of an activation, since row sums of W and the units' "
+        "means vanish",
+        lambda reading, law: reading.error("printed_softmax", law),
+    ),
+)
+def logits(reading: Reading, law: str) -> Estimate:
+    """With {law} the logits tend to N(W m, W diag(v) Wᵀ) given the weights, m and v the mean and
+    the variance of each activation given the first layer's. Statistic: relative error of E[A] of
+    such logits at n = {width}, c = {classes}, root of the mean square over draws of the weights
+    """
+    return reading.error("softmax", law)
+
+
+@claims.value("Theorem 4.1, eq. (40)", NEAR_ONE, each=with_rectified)
+def decoupling(reading: Reading, law: str) -> Estimate:
+    """With {law} the Hessian H of the first layer's weights and its Kronecker approximation Ĥ have
+    the same top (c−1)-space in the limit. Statistic: overlap at n = {width}, c = {classes}, mean
+    over draws of the weights
+    """
+    return reading.overlap("layer", law)
+
+
+@claims.value("Theorem 4.1, eq. (41)", APART, each=with_rectified)
+def large_eigenvalues_of_the_layer(reading: Reading, law: str) -> Estimate:
+    """With {law} H has c−1 large eigenvalues. Statistic: λ_c/λ_{c−1} at n = {width}, c = {classes},
+    mean over draws of the weights; that inputs are sampled enlarges λ_c
+    """
+    return reading.widest("layer_ratio", law)
+
+
+def _falling(reading: Reading) -> Iterator[Case]:
+    own = ("independence", "ratio", "space", "formula")
+    for law in reading.laws:
+        for name in (*own, "layer", "layer_ratio") if law == RECTIFIED else own:
+            yield {"law": law, "quantity": name}
+
+
+def _print_of(case: Case) -> Print | None:
+    if case["law"] != RECTIFIED or case["quantity"] not in ("space", "formula"):
+        return None
+    text = "the same without Π, for units that are active with probability 1/2"
+    return Print(text, lambda reading, law, quantity: reading.left(f"printed_{quantity}", law))
+
+
+@claims.trend(
+    "Theorems 4.1 and 4.2",
+    at_most(0.5, "half is left; the limit of the ratio is 0", source=GIVEN),
+    each=_falling,
+    printed=_print_of,
+)
+def falls(reading: Reading, law: str, quantity: str) -> Estimate:
+    """With {law} {quantity} tends to 0. Statistic: its mean over draws of the weights at n =
+    {width} over that at the smallest width; interval: bootstrap over draws
+    """
+    return reading.left(quantity, law)
+
+
+@claims.identity(
+    "eq. (90)",
+    within(EXACT, QUADRATURE, source="moments of a rectified Gaussian"),
+    printed=Print(
+        "E[(y_i − E y_i)⁴] = (6π² − 10π − 3)(π − 1)/(8π³)",
+        lambda reading: _relative(reading, "printed_fourth", "fourth"),
+    ),
+)
+def fourth_moment(reading: Reading) -> float:
+    """E[(y_i − E y_i)⁴] = (π − 1)² (6π² − 10π − 3)/(16π⁴) for y = relu(u), u ~ N(0, (π−1)/(2π))
+    (value: relative error)
+    """
+    return _relative(reading, "fourth", "fourth")
+
+
+@claims.identity(
+    "eq. (186), and (173), (187)",
+    within(EXACT, QUADRATURE, source="moments of a rectified Gaussian"),
+    printed=Print(
+        "‖E[xxᵀ]‖² = d²/(4π²) + d(π − 1)/(2π)",
+        lambda reading: _relative(reading, "printed_norm", "norm"),
+    ),
+)
+def input_norm(reading: Reading) -> float:
+    """‖E[xxᵀ]‖² = d²/(4π²) + d(π² − 1)/(4π²) for d rectified standard Gaussian inputs (value:
+    largest relative error over the widths)
+    """
+    return _relative(reading, "norm", "norm")
+
+
+def _relative(reading: Reading, form: str, name: str) -> float:
+    """The largest relative error of a closed form."""
+    return float(abs(reading.closed_form[form] / reading.numerics[name] - 1).max())

@@ -1,0 +1,230 @@
+"""Whether the mean gradients of classes and scores lie together by score or by class.
+
+wu2022dissecting, appendix G.5: of samples x with the label i let ``Γ_ij`` be the mean of the j-th
+row of ``N = Q G``, with G the Jacobian of the scores by the outputs of a layer and
+``Qᵀ Q = diag(p) − p pᵀ``. Before training these c² vectors are said to lie together by the score j,
+after it by the class i, and that only weakly. A picture by t-SNE cannot tell: it is measured among
+the vectors themselves whether the nearest neighbour of each has the same j or the same i.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hessian_papers.networks.base import shared
+from hessian_papers.networks.classifiers import KeptClassifier
+from hessian_papers.results import stacked
+from hessian_papers.studies.layerwise.ensembles import (
+    LABELS,
+    ClassifierStudyConfig,
+    batches_of,
+    each_network,
+)
+from hessian_papers.studies.layerwise.gathering import gathered
+from hessian_papers.work import FanOut, Item
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.layerwise import Captured, layers_of
+from hessian_spectra.files import Arrays
+from hessian_spectra.validation import optional_import, require_at_least
+
+# Of t-SNE, scikit-learn's own; less of few points.
+PERPLEXITY = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the measurement of a network depends on.
+
+    Args:
+        seed: of t-SNE.
+        images: the means are over the first so many; 0 for all.
+    """
+
+    seed: int
+    images: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, ClassifierStudyConfig):
+    """The study's configuration."""
+
+    def __post_init__(self) -> None:
+        require_at_least(0, self, "images")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gradients:
+    """What is known of the rows of ``N = Q G`` of one layer with m outputs.
+
+    Args:
+        means: Γ, by class and score, ``(c, c, m)``.
+        shares: of the samples, by class, ``(c,)``.
+        moment: ``E[Nᵀ N]``, ``(m, m)``.
+    """
+
+    means: Tensor
+    shares: Tensor
+    moment: Tensor
+
+
+def gradients(model: nn.Module, batches: list[Any], names: list[str]) -> dict[str, Gradients]:
+    """Mean gradients by class and score, of some layers.
+
+    Row j of Q is ``√p_j (e_j − p)ᵀ``.
+
+    Args:
+        model: a classifier in ``eval()``.
+        batches: images and classes.
+        names: layers whose outputs are vectors.
+    """
+    layers = layers_of(model, names)
+    sums: dict[str, Any] = dict.fromkeys(names, 0.0)
+    moments: dict[str, Any] = dict.fromkeys(names, 0.0)
+    counts: Any = 0.0
+    for x, labels in batches:
+        with torch.enable_grad(), Captured(model, layers) as captured:
+            scores = model(x)
+        p = torch.softmax(scores.detach(), dim=1)
+        classes = nn.functional.one_hot(labels, p.shape[1]).to(p)
+        counts = counts + classes.sum(dim=0)
+        units = torch.eye(p.shape[1]).to(p)
+        rows: list[list[Tensor]] = []
+        for score, unit in enumerate(units):
+            seeds = p[:, score, None].sqrt() * (unit - p)
+            found = torch.autograd.grad(scores, captured.outputs, seeds, retain_graph=True)
+            rows.append([row[:, 0] for row in found])
+        for name, own in zip(names, zip(*rows, strict=True), strict=True):
+            stacked = torch.stack(own, dim=1)  # (n, c, m)
+            sums[name] = sums[name] + torch.einsum("ni,njm->ijm", classes, stacked)
+            flat = stacked.flatten(0, 1)
+            moments[name] = moments[name] + flat.T @ flat
+    samples = counts.sum()
+    return {
+        name: Gradients(
+            means=sums[name] / counts.clamp(min=1)[:, None, None],
+            shares=counts / samples,
+            moment=moments[name] / samples,
+        )
+        for name in names
+    }
+
+
+def purities(means: Tensor) -> tuple[float, float]:
+    """How many of the vectors have a nearest neighbour of the same score, and of the same class.
+
+    With labels that have nothing to do with the vectors it is ``(c − 1) / (c² − 1)`` of either.
+
+    Args:
+        means: by class and score, ``(c, c, m)``.
+
+    Example:
+        >>> scores = torch.tensor([[0.0], [5.0]])  # (score, m)
+        >>> purities(torch.stack([scores, scores + 1]))  # of two classes
+        (1.0, 0.0)
+    """
+    count = len(means)
+    points = means.flatten(0, 1)
+    distances = torch.cdist(points, points, compute_mode="donot_use_mm_for_euclid_dist")
+    nearest = distances.fill_diagonal_(torch.inf).argmin(dim=1)
+    own = torch.arange(count**2, device=points.device)
+    same = (nearest % count == own % count), (nearest // count == own // count)
+    score, label = (float(one.double().mean()) for one in same)
+    return score, label
+
+
+def embedded(means: Tensor, seed: int) -> np.ndarray:
+    """The vectors in the plane by t-SNE, ``(c², 2)``; of vectors that are all zero one point.
+
+    Source: van der Maaten and Hinton (2008).
+    """
+    points = means.flatten(0, 1).double().cpu().numpy()
+    manifold = optional_import("sklearn.manifold", "pipeline")
+    perplexity = min(PERPLEXITY, (len(points) - 1) / 3)
+    # The smallest gradients of trained networks are far below 1, where t-SNE sets its steps.
+    largest = np.linalg.norm(points, axis=1).max()
+    if not largest > 0:
+        return np.zeros((len(points), 2))
+    points = points / largest
+    method = manifold.TSNE(perplexity=perplexity, init="pca", random_state=seed)
+    return np.asarray(method.fit_transform(points), dtype=np.float64)
+
+
+def measure(
+    kept: KeptClassifier, drawn: bool, labels: Mapping[str, Any], settings: Settings
+) -> Arrays:
+    """How the mean gradients of one network lie together.
+
+    Args:
+        kept: the network, and what it was trained on.
+        drawn: whether those of the first of its layers are shown by t-SNE.
+        labels: what tells it from the others.
+        settings: the rest.
+
+    Returns:
+        Of its L fully connected layers: ``by_score`` and ``by_class (L,)``, see :func:`purities`;
+        ``between (L,)``, the trace of ``Σ_i π_i Σ_j Γ_ij Γ_ijᵀ`` over that of ``E[M]``;
+        ``printed_error (L,)``, ``‖F − E[M]‖ / ‖E[M]‖`` of ``F = (1/c²) Σ_ij Γ_ij Γ_ijᵀ``, and
+        ``moment_error (L,)`` of ``F = E[Nᵀ N]``; ``layer (L,)``, their names, ``classes ()``;
+        ``embedding (c², 2)``, if it is drawn, the score varying fastest; and the labels.
+    """
+    model, batches = kept.load().double(), batches_of(kept, settings.images)
+    names = [name for name, module in model.named_children() if isinstance(module, nn.Linear)]
+    found = gradients(model, batches, names)
+    layers = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches), names)
+    rows = [_numbers(found[name], layers[name].output_hessian) for name in names]
+    first = found[names[0]].means
+    return {
+        **stacked(rows),
+        **({"embedding": embedded(first, settings.seed)} if drawn else {}),
+        "layer": np.array(names),
+        "classes": np.array(len(first)),
+        **{name: np.array(label) for name, label in labels.items()},
+    }
+
+
+def _numbers(found: Gradients, hessian: Tensor) -> dict[str, float]:
+    squares = torch.einsum("ijm,ijn->imn", found.means, found.means)
+    between = torch.einsum("i,imn->mn", found.shares, squares)
+    printed = squares.sum(dim=0) / len(squares) ** 2
+    size = hessian.norm()
+    by_score, by_class = purities(found.means)
+    return {
+        "by_score": by_score,
+        "by_class": by_class,
+        "between": float(between.trace() / hessian.trace()),
+        "printed_error": float((printed - hessian).norm() / size),
+        "moment_error": float((found.moment - hessian).norm() / size),
+    }
+
+
+def _items(config: Config, networks: Arrays) -> list[Item]:
+    """Each architecture with each seed, before and after training."""
+    settings = Settings(**shared(Settings, config))
+    ends = networks["kept"][[0, -1]] if len(networks["kept"]) > 1 else networks["kept"]
+    items = each_network(networks, settings, np.sort(ends))
+    place = {name: item["labels"][name] for item in items[:1] for name in ("network", "seed")}
+    return [{**item, "drawn": place.items() <= item["labels"].items()} for item in items]
+
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all networks; NaN and "" for layers that one lacks.
+
+    Returns:
+        For A architectures, S seeds, E epochs and at most L layers ``network (A,)``, ``seed (S,)``
+        and ``epoch (E,)``; ``layer (A, L)``, ``classes ()``, and the numbers of :func:`measure`
+        ``(A, S, E, L)``; ``embedding (E, c², 2)`` of the first seed of the first one.
+    """
+    rows = [{name: row[name] for name in row if name != "embedding"} for row in parts]
+    found = gathered(rows, LABELS)
+    return found | {
+        "layer": found["layer"][:, 0, 0],
+        "classes": parts[0]["classes"],
+        "embedding": np.stack([row["embedding"] for row in parts if "embedding" in row]),
+    }
+
+
+correlation = FanOut(items=_items, compute=measure, gather=_gather)

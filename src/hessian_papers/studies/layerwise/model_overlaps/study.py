@@ -1,0 +1,229 @@
+"""How much the top eigenspaces of a layer's Hessian overlap in networks trained independently.
+
+wu2022dissecting, section 5.3, appendices F.2 and G.3: of networks of one architecture, whose
+trainings may differ, each two give the overlap of the spaces of the first k eigenvectors of a
+layer's Hessian, for all k at once.
+Beside it stand the overlap of the layer's Kronecker approximations, and what is expected of that
+when the hidden units of one network are rotated, as in Theorem G.1, or permuted at random.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import torch
+
+from hessian_papers.networks.base import shared
+from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
+from hessian_papers.networks.tools.divergence import surviving
+from hessian_papers.networks.tools.result import Networks
+from hessian_papers.studies.layerwise.ensembles import (
+    ClassifierStudyConfig,
+    batches_of,
+    chosen_networks,
+    require_residual,
+)
+from hessian_papers.studies.layerwise.gathering import gathered
+from hessian_papers.studies.layerwise.model_overlaps.spaces import pair_of, top_space
+from hessian_papers.work import FanOut, Item
+from hessian_spectra.curvature.layerwise import layers_of
+from hessian_spectra.files import Arrays
+from hessian_spectra.validation import require, require_at_least, require_once
+
+PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the measurement of a layer depends on.
+
+    Args:
+        seed: of the vectors that eigenpairs are searched from.
+        reach: eigenpairs of a layer over its number of outputs, at least two pairs.
+        top: the most eigenpairs.
+        tolerance: their relative residual.
+        images: the Hessian is that of the loss on the first so many; 0 for all.
+        precision: ``float64``, or ``float32``, which rounds products by about 1e-4 of the largest
+            eigenvalue: the first m of a trained network may fall as far.
+    """
+
+    seed: int
+    reach: float
+    top: int
+    tolerance: float
+    images: int
+    precision: str
+
+    def count(self, outputs: int, inputs: int) -> int:
+        """How many eigenpairs of a layer with so many outputs and inputs.
+
+        Example:
+            >>> Settings(seed=0, reach=1.5, top=100, tolerance=1e-4, images=0,
+            ...          precision="float64").count(10, 84)
+            15
+        """
+        # Rounded first, as 1.1 times 10 is above 11.
+        wanted = max(math.ceil(round(self.reach * outputs, 6)), 2)
+        return min(wanted, self.top, outputs * inputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, ClassifierStudyConfig):
+    """The study's configuration.
+
+    Args:
+        networks: architectures of the ensemble; empty for all of them.
+        times: at which of the ensemble's kept epochs, by their place: 0 is the first, -1 the last.
+    """
+
+    networks: list[str]
+    times: list[int]
+
+    def __post_init__(self) -> None:
+        require_once(self, "networks", "times")
+        require(len(self.times) > 0, "times", "at least one", self.times)
+        require_at_least(2, self, "top")
+        require_at_least(0, self, "images")
+        fits = math.isfinite(self.reach) and self.reach > 0
+        require(fits, "reach", "a positive number", self.reach)
+        require_residual(self)
+        known = self.precision in PRECISIONS
+        require(known, "precision", " or ".join(PRECISIONS), self.precision)
+
+    def require_networks(self, networks: Any) -> None:
+        """Refuse networks that are no classifiers, that have no pair, or are not those asked for.
+
+        Raises:
+            ValueError: the message begins with the field.
+        """
+        super().require_networks(networks)
+        chosen_networks(self, networks)
+        kept = list(networks.kept)
+        count = len(networks.trainings)
+        expected = "two seeds or more of each network"
+        require(count >= 2, "ensemble", expected, f"{count} in {self.ensemble}")
+        places = {time % len(kept) for time in self.times if -len(kept) <= time < len(kept)}
+        expected = f"different places among the {len(kept)} kept epochs of {self.ensemble}"
+        require(len(places) == len(self.times), "times", expected, list(self.times))
+
+
+def measure(
+    kept: Sequence[KeptClassifier], layer: str, facts: Mapping[str, Any], settings: Settings
+) -> Arrays:
+    """Overlaps of one layer in some networks of one architecture.
+
+    Args:
+        kept: the networks, trained on the same images.
+        layer: the name of the layer, with m outputs and n inputs.
+        facts: what else is to be kept.
+        settings: the rest.
+
+    Returns:
+        With S networks, Q pairs of them in the order of ``itertools.combinations``, and K of
+        :meth:`Settings.count`: ``overlap`` (Q, K), of the spaces of the first k eigenvectors of the
+        Hessians; ``kronecker`` (Q, K), of their Kronecker approximations; ``rotated`` and
+        ``permuted`` (Q, K), what is expected of that when the outputs of one network are rotated or
+        permuted at random; ``first_inputs`` (Q,), ``(t₁ · t₁')²`` of the first eigenvectors of
+        ``E[x xᵀ]``; ``means`` (Q,), the same of the directions of ``E[x]``; ``hessian`` and
+        ``residual`` (S, K), its eigenvalues with their relative residuals; ``output`` (S, m) and
+        ``input`` (S, n), the eigenvalues of ``E[M]`` and ``E[x xᵀ]``; all by descending eigenvalue.
+        ``outputs``, ``inputs`` and ``images``, their numbers, and the facts.
+    """
+    kind = PRECISIONS[settings.precision]
+    batches = batches_of(kept[0], settings.images, kind)
+    spaces = [
+        top_space(
+            one.load().to(kind), batches, layer,
+            count=settings.count, tol=settings.tolerance, seed=settings.seed,
+        )
+        for one in kept
+    ]  # fmt: skip
+    pairs = [pair_of(one, other) for one, other in combinations(spaces, 2)]
+    k, m, n = len(spaces[0].values), len(spaces[0].output.values), len(spaces[0].inputs.values)
+    curves, numbers = ("overlap", "kronecker", "rotated", "permuted"), ("first_inputs", "means")
+    arrays = {
+        name: np.array([pair[name].tolist() for pair in pairs]).reshape(len(pairs), *shape)
+        for names, shape in ((curves, (k,)), (numbers, ()))
+        for name in names
+    }
+    rows = {
+        "hessian": [space.values for space in spaces],
+        "residual": [space.residuals for space in spaces],
+        "output": [space.output.values for space in spaces],
+        "input": [space.inputs.values for space in spaces],
+    }
+    sizes = {
+        "layer": layer,
+        "outputs": m,
+        "inputs": n,
+        "images": sum(len(classes) for _, classes in batches),
+    }
+    return (
+        arrays
+        | {name: torch.stack(row).double().cpu().numpy() for name, row in rows.items()}
+        | {name: np.array(fact) for name, fact in {**sizes, **facts}.items()}
+    )
+
+
+def _items(config: Config, networks: Arrays) -> list[Item]:
+    """Each layer of each architecture at each time, with all seeds but those that diverged."""
+    assert isinstance(networks, Networks)
+    settings = Settings(**shared(Settings, config))
+    names, seeds = surviving(networks, "network", config.networks, least=2)
+    epochs = networks["kept"][list(config.times)].tolist()
+    items: list[Item] = []
+    facts = {"variation": networks["variation"][np.isin(networks["seed"], seeds)].tolist()}
+    for network, epoch in product(names, sorted(epochs)):
+        kept = [kept_classifier(networks, network, seed, epoch) for seed in seeds]
+        items += [
+            {
+                "kept": kept,
+                "layer": layer.name,
+                "facts": {**facts, "network": network, "epoch": epoch, "place": place},
+                "settings": settings,
+            }
+            for place, layer in enumerate(layers_of(kept[0].load(), None))
+        ]
+    return items
+
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all layers; NaN, 0 and "" for layers that an architecture lacks, and beyond K.
+
+    Returns:
+        For A architectures, E epochs and at most L layers those of :func:`measure`, ``(A, E, L,
+        ...)``, but ``layer``, ``outputs`` and ``inputs`` (A, L), ``images`` () and ``variation
+        (S,)``; ``network`` (A,), ``epoch (E,)`` and ``place (L,)``.
+    """
+    found = gathered(parts, ["network", "epoch", "place"])
+    alike = {name: found[name][:, 0] for name in ("layer", "outputs", "inputs")}
+    return {**found, **alike, **{name: parts[0][name] for name in ("images", "variation")}}
+
+
+def _cost(item: Item) -> float:
+    """Roughly the operations of as many products as eigenpairs, and of keeping the vectors apart.
+
+    Those of a product are in proportion to the network's weights and the images.
+    """
+    model, settings = item["kept"][0].load(), item["settings"]
+    (layer,) = layers_of(model, [item["layer"]])
+    count = settings.count(layer.outputs, layer.inputs)
+    size = sum(parameter.numel() for parameter in model.parameters())
+    images = settings.images or len(item["kept"][0].labels)
+    each = images * (size + 1e4) + count * layer.outputs * layer.inputs
+    # The check of the products and the start of the search come on top of each eigenpair's.
+    return float(len(item["kept"])) * (count + 30) * each
+
+
+def _probe(item: Item) -> Item:
+    """A single network, a tenth of the images, and few eigenpairs."""
+    settings = item["settings"]
+    images = settings.images or len(item["kept"][0].labels)
+    fewer = {"images": max(images // 10, 1), "top": min(settings.top, 60)}
+    return {**item, "kept": item["kept"][:1], "settings": replace(settings, **fewer)}
+
+
+correlation = FanOut(items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe)

@@ -1,0 +1,229 @@
+"""What the weights behind a layer say of its output Hessian, in networks that were trained.
+
+wu2022dissecting, appendix G.1 and Table 8, equation (272): with S the product of the weights behind
+a layer, the top ``c − 1`` eigenvectors of ``E[M]`` span about the rows of S without their sum, and
+at initialisation ``E[M]`` is about ``Sᵀ A S / 4^(L−p)``. Both take each ReLU behind the layer for
+active half of the time, whatever its weights are. Beside them stands what needs no such thing: the
+mean Jacobian ``E[G]`` of the scores by the layer's outputs in the place of ``S / 2^(L−p)``.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hessian_papers.networks.base import shared
+from hessian_papers.networks.classifiers import KeptClassifier
+from hessian_papers.results import stacked
+from hessian_papers.studies.layerwise.ensembles import (
+    LABELS,
+    ClassifierStudyConfig,
+    batches_of,
+    each_network,
+)
+from hessian_papers.studies.layerwise.gathering import gathered
+from hessian_papers.studies.layerwise.rows import without_the_sum
+from hessian_papers.work import FanOut, Item
+from hessian_spectra import curvature as cv
+from hessian_spectra.files import Arrays
+from hessian_spectra.validation import require_at_least
+
+Batches = list[tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the measurement of a network depends on.
+
+    Args:
+        images: the loss is that on the first so many; 0 for all.
+    """
+
+    images: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, ClassifierStudyConfig):
+    """The study's configuration."""
+
+    def __post_init__(self) -> None:
+        require_at_least(0, self, "images")
+
+
+def products_behind(model: nn.Module) -> dict[str, Tensor]:
+    """``S = W_L ⋯ W_{p+1}`` of each layer p that linear layers and ReLUs alone follow.
+
+    Args:
+        model: whose modules follow one another.
+
+    Returns:
+        By the name of the layer, the last one first, ``(c, m)``, float64; of the last one I.
+
+    Example:
+        >>> model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
+        >>> {name: tuple(rows.shape) for name, rows in products_behind(model).items()}
+        {'2': (1, 1), '0': (1, 2)}
+    """
+    found: dict[str, Tensor] = {}
+    rows: Tensor | None = None
+    for name, module in reversed(list(model.named_children())):
+        if isinstance(module, nn.Linear):
+            weight = module.weight.detach().double()
+            rows = torch.eye(len(weight), dtype=weight.dtype) if rows is None else rows
+            found[name] = rows = rows.to(weight.device)
+            rows = rows @ weight
+        elif not isinstance(module, nn.ReLU):
+            break
+    return found
+
+
+def expectations(
+    model: nn.Module, batches: Batches, names: Sequence[str]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """``E[A]`` of the softmax, ``A = diag(p) − p pᵀ``, and ``E[G]`` of some layers.
+
+    G is the Jacobian of the c scores by a layer's m outputs.
+
+    Args:
+        model: a classifier in ``eval()``.
+        batches: images and classes.
+        names: layers whose outputs are vectors.
+
+    Returns:
+        ``(c, c)`` and, by layer, ``(c, m)``, float64.
+    """
+    outputs: dict[str, Tensor] = {}
+    modules = dict(model.named_children())
+    hooks = [
+        modules[name].register_forward_hook(
+            lambda module, inputs, output, name=name: outputs.update({name: output})
+        )
+        for name in names
+    ]
+    count = sum(len(x) for x, _ in batches)
+    softmax: Any = 0.0
+    jacobians: dict[str, Any] = dict.fromkeys(names, 0.0)
+    try:
+        for x, _ in batches:
+            scores = model(x)
+            p = torch.softmax(scores.detach().double(), dim=1)
+            softmax = softmax + (torch.diag(p.sum(dim=0)) - p.T @ p) / count
+            kept = [outputs[name] for name in names]
+            rows = [
+                torch.autograd.grad(score, kept, retain_graph=True) for score in scores.sum(dim=0)
+            ]
+            for name, own in zip(names, zip(*rows, strict=True), strict=True):
+                summed = torch.stack([row.sum(dim=0) for row in own]).double()
+                jacobians[name] = jacobians[name] + summed / count
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return softmax, jacobians
+
+
+def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings) -> Arrays:
+    """How near the output Hessians of a network are to what is predicted of them.
+
+    Args:
+        kept: the network, and what it was trained on.
+        labels: what tells it from the others.
+        settings: the rest.
+
+    Returns:
+        For the L layers of :func:`products_behind`, the first one first, what
+        :func:`measure_layer` gives, ``(L,)``; ``layer (L,)``, their names, and ``outputs (L,)``,
+        their sizes; and the labels.
+    """
+    model, batches = kept.load().double(), batches_of(kept, settings.images)
+    behind = dict(reversed(products_behind(model).items()))
+    softmax, jacobians = expectations(model, batches, list(behind))
+    problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
+    layers = cv.layerwise(problem, list(behind))
+    rows = [
+        measure_layer(
+            layers[name].output_hessian,
+            softmax,
+            jacobians[name],
+            behind[name] / 2 ** (len(behind) - 1 - place),
+        )
+        for place, name in enumerate(behind)
+    ]
+    return {
+        **stacked(rows),
+        "layer": np.array(list(behind)),
+        "outputs": np.array([layers[name].shape[0] for name in behind]),
+        "classes": np.array(len(softmax)),
+        **{name: np.array(label) for name, label in labels.items()},
+    }
+
+
+def measure_layer(
+    hessian: Tensor, softmax: Tensor, jacobian: Tensor, halved: Tensor
+) -> dict[str, float]:
+    """What is predicted of one output Hessian ``E[M]``, ``(m, m)``.
+
+    Args:
+        hessian: ``E[M]``.
+        softmax: ``E[A]``, ``(c, c)``.
+        jacobian: ``E[G]``, ``(c, m)``.
+        halved: ``S / 2^(L−p)``, ``(c, m)``.
+
+    Returns:
+        ``rows`` and ``complement``, the overlaps of its top ``c − 1`` space with the two readings
+        of the rows of S without their sum: ``{Sᵀ a: Σ a = 0}``, and what of their span is
+        orthogonal to the sum; ``jacobian``, with ``{E[G]ᵀ a: Σ a = 0}``; ``printed_error`` and
+        ``jacobian_error``, ``‖F − E[M]‖ / ‖E[M]‖`` in the Frobenius norm of ``F = Tᵀ E[A] T`` with
+        ``T = S / 2^(L−p)`` and ``T = E[G]``. NaN where there are fewer than c − 1 dimensions, or
+        E[M] is zero.
+    """
+    size = hessian.norm()
+    forms = {"printed_error": halved, "jacobian_error": jacobian}
+    found = {
+        name: float((form.T @ softmax @ form - hessian).norm() / size)
+        for name, form in forms.items()
+    }
+    dimensions = len(softmax) - 1
+    spaces = {
+        "rows": halved - halved.mean(dim=0),
+        "complement": without_the_sum(halved),
+        "jacobian": jacobian - jacobian.mean(dim=0),
+    }
+    fits = 1 <= dimensions <= len(hessian) and float(size) > 0
+    top = torch.linalg.eigh(hessian).eigenvectors[:, -dimensions:]
+    for name, rows in spaces.items():
+        basis = _basis(rows, dimensions) if fits else None
+        found[name] = math.nan if basis is None else cv.subspace_overlap(top, basis)
+    return found
+
+
+def _basis(rows: Tensor, dimensions: int) -> Tensor | None:
+    """An orthonormal basis of the rows' span, ``(m, dimensions)``; ``None`` if it has fewer."""
+    _, sizes, vectors = torch.linalg.svd(rows, full_matrices=False)
+    if dimensions > len(sizes) or not float(sizes[dimensions - 1]) > 1e-10 * sizes[0]:
+        return None
+    return vectors[:dimensions].T
+
+
+def _items(config: Config, networks: Arrays) -> list[Item]:
+    return each_network(networks, Settings(**shared(Settings, config)), networks["kept"])
+
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all networks.
+
+    Returns:
+        For A architectures, S seeds, E epochs and at most L layers: ``network (A,)``, ``seed (S,)``
+        and ``epoch (E,)``; those of :func:`measure`, ``(A, S, E, L)``, but ``layer`` and
+        ``outputs (A, L)``, and ``classes ()``.
+    """
+    found = gathered(parts, LABELS)
+    for name in ("layer", "outputs"):
+        found[name] = found[name][:, 0, 0]
+    return found | {"classes": parts[0]["classes"]}
+
+
+correlation = FanOut(items=_items, compute=measure, gather=_gather)

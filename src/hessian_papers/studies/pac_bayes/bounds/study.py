@@ -1,0 +1,360 @@
+"""PAC-Bayes bounds of trained networks, with posteriors in the eigenbases of their layers.
+
+wu2022dissecting, section 6 and appendix H: the prior is around a network's weights before its
+training, the posterior's mean starts at those after it. A method says in which bases the
+posterior's covariance is diagonal, and when these are found.
+"""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy import stats
+from torch import Tensor, nn
+
+from hessian_papers.networks.base import shared
+from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
+from hessian_papers.networks.tools.divergence import surviving
+from hessian_papers.networks.tools.result import Networks
+from hessian_papers.results import DIVERGED
+from hessian_papers.studies.layerwise.ensembles import LABELS, ClassifierStudyConfig
+from hessian_papers.studies.layerwise.gathering import gathered
+from hessian_papers.work import FanOut, Item, Run
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.files import Arrays
+from hessian_spectra.pac_bayes import (
+    BATCH,
+    BoundDescent,
+    BoundSettings,
+    GaussianPosterior,
+    error_of_draws,
+    minimise_bound,
+)
+from hessian_spectra.validation import require, require_at_least
+
+# Of how many parts of a layer's directions, by their curvature, deviations are kept.
+PARTS = 50
+# Which parts of them: a band and the middle.
+QUANTILES = (0.1, 0.5, 0.9)
+# What only a posterior whose training converged has: the certificate's terms, and an error.
+TERMS = (
+    "index",
+    "prior_variance",
+    "divergence",
+    "complexity",
+    "drawn_error",
+    "error",
+    "bound",
+    "held_out_error",
+)
+
+
+class Method(NamedTuple):
+    """In which bases, and whether they are found again."""
+
+    basis: str
+    renewed: bool
+    grows: bool = False
+
+
+METHODS = {
+    "base": Method("standard", renewed=False),
+    "approximate": Method("kronecker", renewed=False),
+    "iterative": Method("kronecker", renewed=True),
+    "iterative, decaying": Method("kronecker", renewed=True, grows=True),
+    "iterative, printed output": Method("printed output", renewed=True),
+    "iterative, nearest": Method("nearest", renewed=True),
+    "iterative, exact": Method("exact", renewed=True),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(BoundSettings):
+    """What the bound of a network depends on; ``refresh`` is that of iterative methods.
+
+    Args:
+        half_log_variance: ``½ ln λ`` of the prior at the start; paper: -3.
+        draws_delta: the probability that draws are such that the bound fails; paper: 0.01.
+        draws: of networks, for the posterior's error; paper: 50000.
+    """
+
+    half_log_variance: float
+    draws_delta: float
+    draws: int
+
+    def descent(self, method: str) -> BoundDescent:
+        """How a posterior is trained by a method."""
+        chosen, settings = METHODS[method], shared(BoundSettings, self)
+        settings["refresh"] = self.refresh if chosen.renewed else 0
+        return BoundDescent(**settings, basis=chosen.basis, refresh_grows=chosen.grows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings, ClassifierStudyConfig):
+    """The study's configuration.
+
+    Args:
+        methods: different names of those above.
+    """
+
+    methods: list[str]
+
+    def __post_init__(self) -> None:
+        names = [*self.methods]
+        fits = bool(names) and len({*names}) == len(names) and {*names} <= {*METHODS}
+        require(fits, "methods", f"different names of {', '.join(METHODS)}", names)
+        require_at_least(1, self, "draws", "refresh")
+        both = self.delta + self.draws_delta
+        fits = 0 < self.draws_delta < 1 and both < 1
+        require(fits, "draws_delta", "a probability that leaves room for delta", self.draws_delta)
+        self.descent(names[0])
+
+    def require_networks(self, networks: Any) -> None:
+        """Refuse networks that are no such classifiers, or of which the first weights are gone."""
+        super().require_networks(networks)
+        kept = 0 in networks.kept and max(networks.kept) > 0
+        require(kept, "ensemble", "classifiers with the weights of epoch 0 kept", self.ensemble)
+        fits = all(name.startswith("F-") and "-BN" not in name for name in networks.networks)
+        require(fits, "ensemble", "fully connected classifiers F-n^m alone", self.ensemble)
+        alone = networks.inputs != "standardised"
+        expected = "classifiers whose inputs are in the unit interval: no prior may know the images"
+        require(alone, "ensemble", expected, self.ensemble)
+        require_at_least(1, networks, "held_out")
+
+
+def measure(
+    kept: KeptClassifier,
+    before: KeptClassifier,
+    method: str,
+    labels: Mapping[str, Any],
+    settings: Settings,
+    run: Run,
+) -> Arrays:
+    """The bound of one network by one method, with all that went into it.
+
+    Args:
+        kept: the network.
+        before: the same before its training.
+        method: how its posterior is found.
+        labels: what tells it from the others.
+        settings: the rest.
+        run: where it logs, and keeps its unfinished state.
+
+    Returns:
+        Of :func:`certificate` and :func:`deviations` all arrays, NaN if the training diverges;
+        ``test_error``, of the network itself on held-out images; what is kept of the training; and
+        the labels.
+    """
+    (inputs, classes), (others, left) = kept.samples.trained(), kept.samples.left_out()
+    model, seed = kept.load(), int(labels["seed"])
+    test_error = _error(model, others, left)
+    posterior = GaussianPosterior(model, before.load().state_dict(), settings.half_log_variance)
+    path = minimise_bound(
+        posterior,
+        model,
+        inputs,
+        classes,
+        settings.descent(method),
+        seed=seed,
+        log=run.log,
+        checkpoint=run.checkpoint,
+        identity=[kept.network, method],
+    )
+    if np.isfinite([*path["surrogate"], *path["complexity"]]).all():
+        found = certificate(posterior, inputs, classes, settings, seed)
+        found["held_out_error"] = error_of_draws(
+            posterior, others, left, draws=settings.draws, seed=seed + 1
+        )
+        model.load_state_dict(posterior.model_state())
+        try:
+            of_curvature = deviations(posterior, model, inputs, classes)
+        except (cv.OperatorError, torch.linalg.LinAlgError):
+            # So sure of the classes that rounding is all that is left of the curvature.
+            of_curvature = _diverged(posterior, len(inputs))[1]
+    else:
+        found, of_curvature = _diverged(posterior, len(inputs))
+    return {
+        **{name: np.array(value) for name, value in found.items()},
+        "held_out": np.array(len(left)),
+        "test_error": np.array(test_error),
+        "classes": np.array(kept.samples.classes),
+        "random_labels": np.array(kept.samples.random_labels),
+        **{f"path_{name}": values for name, values in path.items()},
+        **of_curvature,
+        "method": np.array(method),
+        **{name: np.array(label) for name, label in labels.items()},
+    }
+
+
+def _diverged(posterior: GaussianPosterior, samples: int) -> tuple[dict[str, int | float], Arrays]:
+    """What :func:`measure` has of a posterior whose training diverged: no bound."""
+    sizes = {"samples": samples, "parameters": posterior.mean.numel()}
+    count = len(posterior.names)
+    of_curvature = {
+        "layer": np.array(posterior.names),
+        "variances": np.full((count, PARTS, len(QUANTILES)), np.nan),
+        "rank_correlation": np.full(count, np.nan),
+    }
+    return {**dict.fromkeys(TERMS, math.nan), **sizes}, of_curvature
+
+
+def certificate(
+    posterior: GaussianPosterior, inputs: Tensor, labels: Tensor, settings: Settings, seed: int
+) -> dict[str, int | float]:
+    """The bound with every term, at the best prior of the grid.
+
+    Returns:
+        ``samples`` n, ``parameters``, ``index`` j, ``prior_variance`` λ, ``divergence`` KL(Q ‖ P),
+        ``complexity`` B_RE; ``drawn_error``, the mean over draws, ``error``, what it is at most
+        but for ``draws_delta``; and the ``bound``.
+    """
+    moments, count = posterior.moments(), len(labels)
+    best = cf.best_prior(
+        moments.squared_distance,
+        moments.variance_sum,
+        moments.log_variance_sum,
+        moments.parameters,
+        variance=_variance(posterior, settings),
+        n=count,
+        c=settings.largest_variance,
+        b=settings.grid_precision,
+        delta=settings.delta,
+    )
+    drawn = error_of_draws(posterior, inputs, labels, draws=settings.draws, seed=seed)
+    error = float(cf.monte_carlo_error(drawn, settings.draws, settings.draws_delta))
+    return {
+        "samples": count,
+        "parameters": moments.parameters,
+        "index": best.index,
+        "prior_variance": best.variance,
+        "divergence": best.kl,
+        "complexity": float(cf.complexity(best.kl, count, best.index, settings.delta)),
+        "drawn_error": drawn,
+        "error": error,
+        "bound": float(cf.pac_bayes_bound(error, best.kl, count, best.index, settings.delta)),
+    }
+
+
+def _variance(posterior: GaussianPosterior, settings: Settings) -> float:
+    """That of the prior, no larger than the grid's first: the last step may have gone beyond."""
+    first = float(cf.prior_variance(1, settings.largest_variance, settings.grid_precision))
+    return math.exp(min(2 * float(posterior.half_log_variance.detach()), math.log(first)))
+
+
+def deviations(
+    posterior: GaussianPosterior, model: nn.Module, inputs: Tensor, labels: Tensor
+) -> Arrays:
+    """How a posterior's variances go with the curvature in their directions.
+
+    The curvature in the direction ``u_i v_jᵀ`` is that of the Kronecker product at the posterior's
+    mean, ``(u_iᵀ E[M] u_i) (v_jᵀ E[xxᵀ] v_j)``; in a basis of the whole layer that of its Hessian.
+
+    Returns:
+        For L layers: ``layer (L,)``; ``variances (L, PARTS, 3)``, quantiles of s among directions
+        by descending curvature, in parts of equal size; ``rank_correlation (L,)``, Spearman's of s
+        and curvature.
+    """
+    batches = list(zip(inputs.split(BATCH), labels.split(BATCH), strict=True))
+    problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
+    layers = cv.layerwise(problem, posterior.names, check=False)
+    rows, correlations = [], []
+    for name, layer in layers.items():
+        variances = posterior.deviations(name).square().flatten().cpu().numpy()
+        curvature = _curvature(posterior, layer, name).flatten().cpu().numpy()
+        order = np.argsort(-curvature, kind="stable")
+        parts = np.array_split(variances[order], PARTS)
+        rows.append([np.quantile(part, QUANTILES) if len(part) else np.full(3, np.nan)
+                     for part in parts])  # fmt: skip
+        with warnings.catch_warnings():
+            # Of a curvature that is zero, behind units that are all silent, there is none: NaN.
+            warnings.simplefilter("ignore", stats.ConstantInputWarning)
+            correlations.append(stats.spearmanr(variances, curvature).statistic)
+    return {
+        "layer": np.array(posterior.names),
+        "variances": np.array(rows),
+        "rank_correlation": np.array(correlations),
+    }
+
+
+def _curvature(posterior: GaussianPosterior, layer: cv.Layerwise, name: str) -> Tensor:
+    basis = posterior.bases[name]
+    if basis.whole is not None:
+        return (basis.whole * (layer.hessian @ basis.whole)).sum(dim=0)
+    sides = [(layer.output_hessian, basis.outputs), (layer.input_autocorrelation, basis.inputs)]
+    quotients = [
+        matrix.diagonal() if columns is None else (columns * (matrix @ columns)).sum(dim=0)
+        for matrix, columns in sides
+    ]
+    return torch.outer(*quotients)
+
+
+@torch.no_grad()
+def _error(model: nn.Module, inputs: Tensor, labels: Tensor) -> float:
+    wrong = sum(
+        int((model(x).argmax(dim=1) != y).sum())
+        for x, y in zip(inputs.split(BATCH), labels.split(BATCH), strict=True)
+    )
+    return wrong / len(labels)
+
+
+def _items(config: Config, networks: Arrays) -> list[Item]:
+    assert isinstance(networks, Networks)
+    settings, last = Settings(**shared(Settings, config)), int(networks["kept"][-1])
+    names, seeds = surviving(networks, "network")
+    return [
+        {
+            "kept": kept_classifier(networks, network, seed, last),
+            "before": kept_classifier(networks, network, seed, 0),
+            "method": method,
+            "labels": dict(zip(LABELS, (network, seed, last), strict=True)),
+            "settings": settings,
+        }
+        for network in names
+        for method in config.methods
+        for seed in seeds
+    ]
+
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+    """The arrays of all networks.
+
+    Returns:
+        For A architectures, m methods and S seeds: ``network (A,)``, ``method (m,)``, ``seed (S,)``
+        ``epoch ()``, ``classes ()`` and ``random_labels ()``; those of :func:`measure`,
+        ``(A, m, S, ...)``; ``layer (A, L)``, ``path_epoch (k,)``; of the settings ``delta`` and
+        ``draws_delta``; and ``diverged (A, m, S)``, which posteriors did, if there are any.
+    """
+    found = gathered(parts, ("network", "method", "seed"))
+    found["layer"] = found["layer"][:, 0, 0]
+    found["path_epoch"] = found["path_epoch"][0, 0, 0]
+    for name in ("epoch", "classes", "random_labels"):
+        found[name] = found[name].flat[:1].reshape(())
+    if (diverged := np.isnan(found["bound"])).any():
+        found[DIVERGED] = diverged
+    names = ("delta", "draws_delta")
+    return found | {name: np.array(getattr(config, name)) for name in names}
+
+
+def _cost(item: Item) -> float:
+    """Samples times parameters, with what a step takes whatever its size."""
+    size = sum(value.numel() for value in item["kept"].load().parameters())
+    per_step = size * (1 + METHODS[item["method"]].renewed * 0.3) + 3e5
+    steps = item["settings"].epochs * item["kept"].samples.count / item["settings"].batch_size
+    return float(steps * per_step)
+
+
+def _probe(item: Item) -> Item:
+    """A twentieth of the epochs, and few draws."""
+    settings = item["settings"]
+    few = max(settings.epochs // 20, 1)
+    return {**item, "settings": replace(settings, epochs=few, draws=1000)}
+
+
+correlation = FanOut(
+    items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe, trains=True
+)

@@ -1,0 +1,122 @@
+"""How the spectrum of the scalar linear network depends on the scale of its inputs.
+
+Two networks of different width stand at initialisation, and the inputs of one sample are rescaled
+to several second moments σ_x². The targets are either left alone, as in the papers, or scaled along
+with the inputs: only then is the whole spectrum proportional to σ_x², because what it sees of the
+data is E[x²] and E[yx].
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_papers.data.base import ONE_FEATURE
+from hessian_papers.models import standard_parametrisation
+from hessian_papers.results import stacked
+from hessian_papers.studies.base import DataStudyConfig
+from hessian_papers.studies.scalar.data_scale.reading import TARGETS
+from hessian_papers.studies.training import numeric_spectrum, require_dense
+from hessian_spectra import closed_form as cf
+from hessian_spectra.files import Arrays
+from hessian_spectra.models import TwoLayerLinear
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require_at_least, require_scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataStudyConfig):
+    """Settings of the study.
+
+    Args:
+        width: hidden units of the first network.
+        second_width: hidden units of the second network.
+        variance_times_fan_in: variance of the initial weights times the layer's fan-in.
+        largest_second_moment: σ_x² lies between 0 and this value, both excluded.
+        scales: number of values of σ_x², evenly spaced.
+    """
+
+    takes = ONE_FEATURE
+
+    width: int
+    second_width: int
+    variance_times_fan_in: float
+    largest_second_moment: float
+    scales: int
+
+    def __post_init__(self) -> None:
+        # A single hidden unit has no bulk.
+        require_at_least(2, self, "width", "second_width", "scales")
+        require_dense(2 * max(self.width, self.second_width), "width")
+        require_scale(self, "variance_times_fan_in", "largest_second_moment")
+
+
+def second_moments(config: Config) -> np.ndarray:
+    """The values of σ_x², ``(scales,)``: the midpoints of equal parts of (0, largest)."""
+    return (np.arange(config.scales) + 0.5) * config.largest_second_moment / config.scales
+
+
+def _weights(config: Config) -> Iterator[tuple[str, Tensor, Tensor]]:
+    """Name, ``v`` and ``w`` of both networks; each has draws of its own."""
+    for name, width in (("first", config.width), ("second", config.second_width)):
+        draws = generator(config.seed, f"weights of the {name} network")
+        yield name, *standard_parametrisation(width, config.variance_times_fan_in, draws)
+
+
+def _rescaled(networks: Arrays, second_moment: float, targets: str) -> tuple[Tensor, Tensor]:
+    """The sample with inputs of mean square ``second_moment``, and its targets."""
+    x, y = (torch.as_tensor(networks[name], dtype=torch.float64) for name in ("x", "y"))
+    unit = x / x.square().mean().sqrt()
+    scale = math.sqrt(second_moment)
+    return scale * unit, scale * y if targets == "scaled" else y
+
+
+def _instances(
+    config: Config, networks: Arrays
+) -> Iterator[tuple[str, list[tuple[Tensor, Tensor, Tensor, Tensor]]]]:
+    """``<network>_<targets>``, with ``v``, ``w``, ``x`` and ``y`` at all values of σ_x²."""
+    moments = second_moments(config).tolist()
+    for name, v, w in _weights(config):
+        for targets in TARGETS:
+            yield (
+                f"{name}_{targets}",
+                [(v, w, *_rescaled(networks, moment, targets)) for moment in moments],
+            )
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """All eigenvalues by Theorem 3.1 of singh2026cracking.
+
+    Returns:
+        ``second_moments`` ``(s,)``, the values of σ_x²; ``widths`` ``(2,)``; ``squared_norms``
+        ``(2,)``, ‖w‖² + ‖v‖² of both networks. For each network (``first``, ``second``) and each
+        way to treat the targets (``fixed``, ``scaled``) ``<network>_<targets>/eigenvalues``
+        ``(s, 2m)``, ascending, with ``.../kind`` and ``.../cell``.
+    """
+    squared_norms = [(v.square().sum() + w.square().sum()).item() for _, v, w in _weights(config)]
+    arrays: Arrays = {
+        "second_moments": second_moments(config),
+        "widths": np.array([config.width, config.second_width]),
+        "squared_norms": np.array(squared_norms),
+    }
+    for name, instances in _instances(config, networks):
+        rows = [cf.two_layer_linear(w, v, x, y).arrays() for v, w, x, y in instances]
+        arrays |= stacked(rows, f"{name}/")
+    return arrays
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """All eigenvalues of the Hessian that exact products with the loss of the whole sample give.
+
+    Returns:
+        ``<network>_<targets>/eigenvalues`` ``(s, 2m)`` as in :func:`closed_form`.
+    """
+    return {
+        f"{name}/eigenvalues": np.stack(
+            [numeric_spectrum(TwoLayerLinear(v, w), x, y) for v, w, x, y in instances]
+        )
+        for name, instances in _instances(config, networks)
+    }

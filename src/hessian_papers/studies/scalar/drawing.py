@@ -1,0 +1,42 @@
+"""The three phases of learning as colours of a background or a strip, the same in every figure."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from hessian_spectra.pictures import style
+
+COLOURS: Mapping[str, str] = {
+    "early": style.SKY,
+    "late": style.YELLOW,
+    "divergent": style.ORANGE,
+}
+SHADE = 0.3
+# Of a strip under the axis, as shares of the panel's height.
+STRIP = (-0.075, -0.015)
+# The sign of the small outlier in each phase.
+SIGNS = {"early": "<", "late": ">", "divergent": "<"}
+
+
+def phases(ratio: np.ndarray) -> np.ndarray:
+    """The phase at each t = ⟨w, v⟩ / θ*: early up to 1/3, late up to 1, then divergent."""
+    return np.select([ratio <= 1 / 3, ratio <= 1], ["early", "late"], "divergent")
+
+
+def shade(axes: Axes, name: str, left: float, right: float) -> None:
+    """Colour the background between two abscissae."""
+    axes.axvspan(left, right, color=COLOURS[name], alpha=SHADE, linewidth=0)
+
+
+def strip(axes: Axes, name: str, left: float, right: float) -> None:
+    """Colour a strip under the axis between two abscissae."""
+    axes.axvspan(left, right, *STRIP, color=COLOURS[name], linewidth=0, clip_on=False, zorder=0)
+
+
+def patches(alpha: float = SHADE) -> Iterable[Patch]:
+    """Legend entries, which also say what sign the small outlier has."""
+    for name, colour in COLOURS.items():
+        label = f"{name} phase, $\\lambda_2{SIGNS[name]}0$"
+        yield Patch(color=colour, alpha=alpha, label=label)

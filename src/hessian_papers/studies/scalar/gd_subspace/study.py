@@ -1,0 +1,233 @@
+"""Which optimizers keep the bulk eigenspace (singh2026cracking, Corollary 3.1)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hessian_papers.data.base import ONE_FEATURE, Form
+from hessian_papers.results import stacked
+from hessian_papers.studies.training import HiddenLayerConfig, curvature_shown, recorded
+from hessian_papers.training import descend, follow, stochastic_gradient_descent
+from hessian_papers.work import KEEPS_NOTHING, Run
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.files import Arrays
+from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
+from hessian_spectra.seeding import generator
+from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.validation import require, require_at_least, require_positive, require_scale
+
+# The corollary covers the first; those up to weight decay combine gradients and iterates linearly,
+# so its proof carries over; the last two do not.
+OPTIMIZERS = (
+    "gradient_descent",
+    "heavy_ball",
+    "nesterov",
+    "sgd",
+    "weight_decay",
+    "adam",
+    "random_velocity",
+)
+
+# The numerical bulk is told from the small outlier where their distance is above this share of the
+# largest eigenvalue; eigenvectors then carry an error of about 1e-16 / 1e-5.
+RESOLVED_GAP = 1e-5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(HiddenLayerConfig):
+    """Settings of the gradient-descent-subspace study.
+
+    Args:
+        momentum: of heavy ball and Nesterov.
+        weight_decay: of the run with weight decay.
+        batch_size: samples per step of stochastic gradient descent.
+        adam_learning_rate: step size of Adam, ``learning_rate`` being that of all others.
+        velocity_scale: standard deviation of the random initial velocity.
+    """
+
+    takes = ONE_FEATURE
+
+    momentum: float
+    weight_decay: float
+    batch_size: int
+    adam_learning_rate: float
+    velocity_scale: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expected = "at least 2 (a network of width 1 has no bulk)"
+        require(self.width >= 2, "width", expected, self.width)
+        require_positive(self, "weight_decay", "adam_learning_rate")
+        require_scale(self, "velocity_scale")
+        require(0 < self.momentum < 1, "momentum", "a number in (0, 1)", self.momentum)
+        require_at_least(1, self, "batch_size")
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data with fewer samples than a batch."""
+        super().require_data(form)
+        expected = f"at most the {form.shape[0]} samples of {self.data}"
+        require(self.batch_size <= form.shape[0], "batch_size", expected, self.batch_size)
+
+
+def _optimizer(config: Config, name: str, model: nn.Module) -> torch.optim.Optimizer:
+    if name == "adam":
+        return torch.optim.Adam(model.parameters(), lr=config.adam_learning_rate)
+    velocity = None
+    if name == "random_velocity":
+        draws = generator(config.seed, "velocity")
+        velocity = [
+            config.velocity_scale
+            * torch.randn(parameter.shape, generator=draws, dtype=torch.float64)
+            for parameter in model.parameters()
+        ]
+    return stochastic_gradient_descent(
+        model,
+        learning_rate=config.learning_rate,
+        momentum=config.momentum if name in ("heavy_ball", "nesterov", "random_velocity") else 0.0,
+        nesterov=name == "nesterov",
+        weight_decay=config.weight_decay if name == "weight_decay" else 0.0,
+        initial_velocity=velocity,
+    )
+
+
+def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
+    """The linear network trained by each optimizer from the same weights.
+
+    Returns:
+        ``x``, ``y``, the names of the ``optimizers``, and for each ``<name>/step`` (r,), ``loss``
+        (r,), ``v`` and ``w`` (r, m), and ``diverged_at`` (-1 for never).
+
+    Raises:
+        ValueError: the data set has more than one feature, or fewer samples than a batch.
+    """
+    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
+    v, w = config.initial_weights()
+    descents = {}
+    for name in OPTIMIZERS:
+        model = TwoLayerLinear(v, w)
+        descents[name] = descend(
+            model,
+            HalfSquaredError(),
+            x,
+            y,
+            _optimizer(config, name, model),
+            steps=config.steps,
+            record_every=config.record_every,
+            batch_size=config.batch_size if name == "sgd" else None,
+            order=generator(config.seed, "order"),
+        )
+    measures = {name: curvature_shown(_spectrum, x, y, config.steps) for name in OPTIMIZERS}
+    arrays: Arrays = {"x": data["x"], "y": data["y"], "optimizers": np.array(OPTIMIZERS)}
+    for name, trajectory in follow(descents, run.log, measures).items():
+        arrays |= {f"{name}/{key}": array for key, array in recorded(trajectory).items()}
+    return arrays
+
+
+def _spectrum(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Spectrum:
+    return cf.two_layer_linear(w, v, x, y)
+
+
+def _weights(networks: Arrays, name: str, every: int = 1) -> Iterator[tuple[Tensor, Tensor]]:
+    v, w = (torch.from_numpy(networks[f"{name}/{key}"][::every]) for key in ("v", "w"))
+    return zip(v, w, strict=True)
+
+
+def _outside(basis: Tensor, vectors: Tensor) -> Tensor:
+    """The part of ``vectors`` that is orthogonal to the space of an orthonormal ``basis``."""
+    return vectors - basis @ (basis.T @ vectors)
+
+
+def _share_inside(basis: Tensor, v: Tensor, w: Tensor) -> float:
+    """‖Zᵀ θ‖ / ‖θ‖ with θ = (v, w)."""
+    theta = torch.cat([v, w])
+    return float(torch.linalg.vector_norm(basis.T @ theta) / torch.linalg.vector_norm(theta))
+
+
+def _sine(first: Tensor, second: Tensor) -> float:
+    """Sine of the largest principal angle between two spaces of one dimension."""
+    return float(torch.linalg.matrix_norm(_outside(first, second), ord=2))
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """How far iterates and bulk eigenspaces are from those at the start, by Corollary 3.1.
+
+    Returns:
+        The ``optimizers`` and for each: ``step``, ``loss`` (r,); ``eigenvalues`` (r, 2m);
+        ``iterate`` (r,), the share ‖Z₀ᵀ θ_t‖ / ‖θ_t‖ of the iterate in the initial bulk space with
+        basis Z₀; ``rotation`` (r,), the sine of the largest principal angle between the bulk spaces
+        at step t and at the start; ``diverged_at``.
+    """
+    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    arrays: Arrays = {"optimizers": networks["optimizers"]}
+    for name in networks["optimizers"].tolist():
+        bulks = [cf.gradient_descent_subspace(w, v).bulk for v, w in _weights(networks, name)]
+        rows = [
+            {
+                "eigenvalues": _spectrum(v, w, x, y).eigenvalues.numpy(),
+                "iterate": _share_inside(bulks[0], v, w),
+                "rotation": _sine(bulks[0], bulk),
+            }
+            for bulk, (v, w) in zip(bulks, _weights(networks, name), strict=True)
+        ]
+        kept = (f"{name}/{key}" for key in ("step", "loss", "diverged_at"))
+        arrays |= stacked(rows, f"{name}/") | {key: networks[key] for key in kept}
+    return arrays
+
+
+def _numeric_bulk(spectrum: Spectrum) -> tuple[Tensor, float]:
+    """The numerical bulk space and its distance to the small outlier, relative to the largest.
+
+    −|δx| ≤ λ₂ ≤ |δx| ≤ λ₁ with the bulk at ±|δx|, so of 2m ascending eigenvalues the outliers are
+    the m-th and the last.
+    """
+    eigenvalues = spectrum.eigenvalues
+    half = len(eigenvalues) // 2
+    bulk = [i for i in range(2 * half) if i not in (half - 1, 2 * half - 1)]
+    others = eigenvalues[bulk]
+    outliers = eigenvalues[[half - 1, 2 * half - 1]]
+    gap = (outliers[:, None] - others).abs().min() / eigenvalues.abs().max()
+    return spectrum.eigenvectors()[:, bulk], float(gap)
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The same from eigenvectors of the automatically differentiated Hessian.
+
+    Returns:
+        For each optimizer: ``step`` (s,); ``eigenvalues`` (s, 2m); ``iterate`` (s,) as in the
+        closed form; ``invariance`` (s,), ‖(I − Z₀ Z₀ᵀ) H_t Z₀‖ / ‖H_t‖, zero if the initial bulk
+        space is an invariant space of the Hessian at step t; ``resolved`` (s,), whether the bulk
+        can be told from the outliers at step t, and where it can ``overlap`` (s,), mean squared
+        cosine of the principal angles of the two bulk spaces, and ``rotation`` (s,) as in the
+        closed form (both 0 elsewhere).
+    """
+    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    arrays: Arrays = {}
+    for name in networks["optimizers"].tolist():
+        start: Tensor | None = None
+        rows = []
+        for v, w in _weights(networks, name, config.numeric_every):
+            problem = cv.Problem(TwoLayerLinear(v, w), HalfSquaredError(), [(x, y)])
+            hessian = cv.hessian(problem)
+            spectrum = cv.dense_spectrum(hessian)
+            bulk, gap = _numeric_bulk(spectrum)
+            start = bulk if start is None else start
+            outside = torch.linalg.matrix_norm(_outside(start, hessian @ start), ord=2)
+            resolved = gap > RESOLVED_GAP
+            rows.append(
+                {
+                    "eigenvalues": spectrum.eigenvalues.numpy(),
+                    "iterate": _share_inside(start, v, w),
+                    "invariance": float(outside / spectrum.eigenvalues.abs().max()),
+                    "resolved": resolved,
+                    "overlap": float(cv.subspace_overlap(start, bulk)) if resolved else 0.0,
+                    "rotation": _sine(start, bulk) if resolved else 0.0,
+                }
+            )
+        arrays[f"{name}/step"] = networks[f"{name}/step"][:: config.numeric_every]
+        arrays |= stacked(rows, f"{name}/")
+    return arrays

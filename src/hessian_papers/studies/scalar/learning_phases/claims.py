@@ -1,0 +1,120 @@
+"""What the papers say about the phases of learning, and how it is measured."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hessian_papers.ledger.bounds import Estimate, at_least, at_most, within
+from hessian_papers.ledger.claims import Case, Claims, Print
+from hessian_papers.studies.scalar.learning_phases.reading import RESOLVED, Reading
+from hessian_spectra.agreement import EXACT
+
+APPENDIX = "appendix C (singh2024closed, section 1)"
+HEADS = "appendix B.4.2, below Corollary B.2"
+RETARDED = (
+    "λ₂ of a head is negative until ⟨w, v⟩ has come to a third of the target (appendix C). The "
+    "paper leaves the initial weights open: from small ones the heads wait close to the saddle at "
+    "0, for different times; from larger ones the last head has left that phase when the first one "
+    "has learned."
+)
+ORDER = (
+    "Close to its target a head has |λ₂|/λ₁ = 2 |δx|/|yx| (|yx|/λ₁)², and λ₁ is at least 2 |yx|. "
+    "From small initial weights it is just that, so that λ₂ follows the residual; from larger ones "
+    "each head keeps a λ₁ of its own, and heads of nearly the same speed change places."
+)
+COUNT = "a count; deviations below 1e-12 of the largest eigenvalue are round-off"
+
+claims = Claims(Reading)
+
+
+@claims.identity(
+    "Theorem 3.1",
+    within(
+        EXACT,
+        "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ₁",
+        source="theorem",
+    ),
+)
+def spectrum(reading: Reading) -> float:
+    """The closed form is the whole spectrum of the Hessian, in every phase."""
+    return float(reading.error().max())
+
+
+@claims.identity(
+    f"{APPENDIX}, text below equation (122)",
+    within(EXACT, "round-off of a product of two eigenvalues, relative to λ₁²", source="theorem"),
+)
+def product(reading: Reading) -> float:
+    """−λ₁ λ₂ = (E[x²] θ*)² (t − 1) (3t − 1) with t = ⟨w, v⟩/θ*."""
+    alignment, solution = reading["alignment"], reading["solution"]
+    # Multiplied out, so that it holds for θ* = 0 as well.
+    expected = (alignment - solution) * (3 * alignment - solution)
+    error = np.abs(reading.large * reading.small + reading["second_moment"] ** 2 * expected)
+    return float((error / reading.large**2).max())
+
+
+def _contradict_print(reading: Reading) -> float:
+    return float(np.count_nonzero(reading.contradict(reading.printed_phases)))
+
+
+@claims.identity(
+    APPENDIX,
+    at_most(0.0, COUNT, source="the sign of (t − 1) (3t − 1)"),
+    printed=Print(
+        "the same with ⟨w, v⟩ ≤ θ*/3, θ*/3 ≤ ⟨w, v⟩ ≤ θ*, θ* ≤ ⟨w, v⟩, which is right for θ* > 0 "
+        "alone",
+        _contradict_print,
+    ),
+)
+def signs(reading: Reading) -> float:
+    """With t = ⟨w, v⟩/θ*: early (t ≤ 1/3) and divergent (t ≥ 1) have λ₁ ≥ tr and λ₂ ≤ 0, late
+    (1/3 ≤ t ≤ 1) has λ₁ ≤ tr and λ₂ ≥ 0 (value: number of networks that contradict it).
+    """
+    return float(np.count_nonzero(reading.contradict(reading.phases)))
+
+
+@claims.identity(APPENDIX, at_most(0.0, COUNT, source="−λ₁ λ₂ = 3 (E[x²] ⟨w, v⟩)² ≥ 0"))
+def without_signal(reading: Reading) -> float:
+    """With θ* = 0 there is no late phase: λ₂ ≤ 0 for all weights (value: number of networks that
+    contradict it).
+    """
+    chosen = reading.networks(0)
+    return float(np.count_nonzero(chosen.small > RESOLVED * chosen.large))
+
+
+def _each_scale(reading: Reading) -> Iterator[Case]:
+    for place, scale in enumerate(reading["heads/scale"].tolist()):
+        yield {"place": place, "scale": f"{scale:g}"}
+
+
+@claims.trend(
+    HEADS,
+    at_least(0.9, "nine pairs in ten; two heads may learn at nearly the same time"),
+    paper="singh2026cracking",
+    each=_each_scale,
+    name="heads-in-order-{scale}",
+    otherwise=ORDER,
+)
+def heads_in_order(reading: Reading, place: int, **_: str) -> Estimate:
+    """The heads' small outliers converge to zero in the order of their speeds of learning, from
+    initial weights of deviation {scale}. Statistic: share of a network's pairs of heads in which
+    that head has |λ₂| ≤ λ₁/100 for good first that has |δ_k x| ≤ |y_k x|/100 for good first, mean
+    over networks, for each head a target of random size and sign; interval: Student's, 95 %
+    """
+    return reading.heads_in_order(place)
+
+
+@claims.trend(
+    HEADS,
+    at_least(0.5, "what a paper says without exception is what most do, more than half"),
+    paper="singh2026cracking",
+    each=_each_scale,
+    name="retarded-head-{scale}",
+    otherwise=RETARDED,
+)
+def retarded_head(reading: Reading, place: int, **_: str) -> Estimate:
+    """The output whose learning is retarded still contributes a negative small outlier, from
+    initial weights of deviation {scale}. Statistic: share of the networks for which λ₂ of the head
+    that learns last is negative when the first one has learned; interval: Wilson's, 95 %
+    """
+    return reading.retarded_below_zero(place)

@@ -1,0 +1,135 @@
+"""The phases of learning: the outlier pair's product and signs against t = ⟨w, v⟩ / θ*."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from hessian_papers.drawing.errors import error_axis, visible
+from hessian_papers.studies.scalar.drawing import patches, phases, shade
+from hessian_papers.studies.scalar.learning_phases.reading import Reading
+from hessian_spectra.pictures import style
+
+SIGNS = {1: (style.VERMILION, "o"), -1: (style.BLUE, "s")}  # sign of θ* -> colour, marker
+
+
+def _points(axes: Any, x: np.ndarray, y: np.ndarray, sign: np.ndarray) -> None:
+    for value, (colour, marker) in SIGNS.items():
+        chosen = sign == value
+        axes.plot(
+            x[chosen], y[chosen], marker, color=colour, markersize=2.5, alpha=0.7, linewidth=0
+        )
+
+
+def draw(reading: Reading) -> Figure:
+    """Product and sign of the pair by phase, the printed phases for θ* < 0, and the error."""
+    figure, grid = style.panels(2, 2, height=2.3)
+    (product, small), (printed, error) = grid
+    signal = reading.networks(1, -1)
+    left, right = _range(signal.ratio)
+    _draw_product(product, signal, np.linspace(left, right, 400))
+    _draw_small(small, signal)
+    _draw_printed(printed, reading.networks(-1))
+    _draw_error(error, signal)
+    for axes in (product, small, error):
+        axes.set_xlim(left, right)
+        axes.set_xlabel("$t=\\langle w,v\\rangle\\,/\\,\\theta^*$")
+    for axes in (product, small):
+        _shade(axes, left, right)
+    _legend(figure)
+    return figure
+
+
+def _draw_product(axes: Any, reading: Reading, t: np.ndarray) -> None:
+    """−λ₁ λ₂ in units of its value at t = 0, against t alone."""
+    unit = (reading["second_moment"] * reading["solution"]) ** 2
+    _points(axes, reading.ratio, -(reading.large * reading.small) / unit, reading.sign)
+    axes.plot(t, (t - 1) * (3 * t - 1), color=style.BLACK, **style.EXACT)
+    axes.set_ylabel("$-\\lambda_1\\lambda_2\\,/\\,(E[x^2]\\,\\theta^*)^2$")
+    style.letter(axes, "(a) product of the pair")
+
+
+def _draw_small(axes: Any, reading: Reading) -> None:
+    """λ₂/λ₁ by t."""
+    _points(axes, reading.ratio, reading.small / reading.large, reading.sign)
+    small, large = reading.select("outlier").T
+    rings = style.EXACT_RING | {"markersize": 5, "markeredgewidth": 0.3}
+    axes.plot(reading.ratio, small / large, color=style.BLACK, **rings)
+    axes.set_ylabel("$\\lambda_2\\,/\\,\\lambda_1$")
+    style.letter(axes, "(b) small outlier, phases by $t$")
+
+
+def _draw_error(axes: Any, reading: Reading) -> None:
+    _points(axes, reading.ratio, visible(reading.error()), reading.sign)
+    axes.set_yscale("log")
+    error_axis(axes)
+    axes.set_ylabel("relative error")
+    style.letter(axes, "(d) error of the whole spectrum")
+
+
+def _shade(axes: Any, left: float, right: float) -> None:
+    edges = [left, *(edge for edge in (1 / 3, 1.0) if left < edge < right), right]
+    for start, end in pairwise(edges):
+        shade(axes, str(phases(np.array((start + end) / 2))), start, end)
+    axes.axhline(0, color=style.BLACK, linewidth=0.6)
+
+
+def _range(values: np.ndarray) -> tuple[float, float]:
+    """From the smallest to the largest value, widened if there is a single one."""
+    left, right = float(values.min()), float(values.max())
+    return (left, right) if left < right else (left - 0.05, right + 0.05)
+
+
+def _draw_printed(axes: Any, reading: Reading) -> None:
+    """The phases as printed, for θ* < 0: two overlap just where the small outlier is positive."""
+    position = -reading.ratio
+    height = reading.small / reading.large
+    wrong = reading.contradict(reading.printed_phases)
+    _points(axes, position, height, reading.sign)
+    axes.plot(position[wrong], height[wrong], "x", color=style.BLACK, markersize=4)
+    left, right = _range(position)
+    for name, start, end in (("early", left, -1 / 3), ("divergent", -1.0, right)):
+        if (begin := max(start, left)) < (stop := min(end, right)):
+            shade(axes, name, begin, stop)
+    names = (("early", left, -1.0), ("both", -1.0, -1 / 3), ("divergent", -1 / 3, right))
+    for name, start, end in names:
+        if (begin := max(start, left)) < (stop := min(end, right)):
+            top = axes.get_xaxis_transform()
+            axes.text((begin + stop) / 2, 0.96, name, ha="center", va="top", transform=top)
+    axes.set_xlim(left, right)
+    # Room for the names above the highest point.
+    axes.set_ylim(top=max(float(height.max()), 0.0) + 0.2)
+    axes.axhline(0, color=style.BLACK, linewidth=0.6)
+    axes.set_xlabel("$\\langle w,v\\rangle\\,/\\,|\\theta^*|$")
+    axes.set_ylabel("$\\lambda_2\\,/\\,\\lambda_1$")
+    style.letter(axes, "(c) phases as printed, $\\theta^*<0$")
+
+
+def _legend(figure: Figure) -> None:
+    def points(label: str, colour: str, marker: str) -> Line2D:
+        return style.entry(label, color=colour, marker=marker, linestyle="none", markersize=4)
+
+    handles = [
+        points("numerical, $\\theta^*>0$", *SIGNS[1]),
+        points("numerical, $\\theta^*<0$", *SIGNS[-1]),
+        style.entry("closed form", color=style.BLACK, **style.EXACT_RING),
+        points("contradicts the print", style.BLACK, "x"),
+        *patches(),
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+
+
+def caption(reading: Reading) -> str:
+    """What is to be seen, and how to read it."""
+    count = reading.networks(1, -1).count
+    return (
+        "Where t = ⟨w, v⟩/θ* lies beside 1/3 and 1 tells the sign of the small outlier. "
+        f"Outlier pairs of {count} random linear networks f(x) = ⟨w, v⟩ x; "
+        "points: numerical spectra, coloured by the sign of the solution θ* = E[yx]/E[x²]; line "
+        "and rings: closed form. (a) The product depends on t = ⟨w, v⟩/θ* alone: (t − 1)(3t − 1). "
+        "(b) The sign of λ₂ by t. (c) Against ⟨w, v⟩, as printed: crosses contradict their phase, "
+        "since for θ* < 0 the printed late phase is empty and the two others overlap. (d) Error "
+        "of the whole spectrum relative to its largest eigenvalue."
+    )

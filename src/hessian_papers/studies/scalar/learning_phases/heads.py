@@ -1,0 +1,57 @@
+"""Heads of different speeds in training: when each has learned, and what its small outlier does.
+
+The loss of several outputs, each with a head ⟨w_k, v_k⟩ x of its own, is the sum of theirs, so that
+each head is trained as if it were alone (singh2026cracking, appendix B.4.2, Corollary B.2).
+"""
+
+import numpy as np
+
+from hessian_papers.studies.scalar.outliers import outliers
+from hessian_spectra.files import Arrays
+
+# A head has learned, and its small outlier reached zero, where 1 % is left: of the target's
+# covariance with the input, and of the large outlier.
+LEFT = 0.01
+
+
+def train_heads(
+    weights: np.ndarray, second_moment: float, moment: np.ndarray, rate: float, steps: int
+) -> Arrays:
+    """Gradient descent of many networks with K heads each.
+
+    Args:
+        weights: v_k and w_k at the start, ``(N, K, 2, m)``.
+        second_moment: E[x²].
+        moment: E[y_k x], ``(N, K)``.
+        rate: the learning rate.
+        steps: number of updates.
+
+    Returns:
+        ``learned`` and ``zero`` (N, K), the first steps from which on |δ_k x| ≤ ``LEFT`` |E[y_k x]|
+        and |λ₂| ≤ ``LEFT`` λ₁, −1 for never; ``retarded`` (N,), λ₂/λ₁ of the head that learns last
+        when the first one has learned, NaN where a head never learns.
+    """
+    unlearned, away, shares = [], [], []
+    # What diverges has learned nothing, as what is not a number has.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(steps + 1):
+            residual, large, small = outliers(weights, second_moment, moment)
+            shares.append(small / large)
+            unlearned.append(~(np.abs(residual) <= LEFT * np.abs(moment)))
+            away.append(~(np.abs(shares[-1]) <= LEFT))
+            weights = weights - rate * residual[:, :, None, None] * weights[:, :, ::-1]
+    learned = _settled(np.array(unlearned))
+    first, last = learned.min(axis=1), learned.argmax(axis=1)
+    retarded = np.array(shares)[first, np.arange(len(first)), last]
+    return {
+        "learned": learned,
+        "zero": _settled(np.array(away)),
+        "retarded": np.where((learned >= 0).all(axis=1), retarded, np.nan),
+    }
+
+
+def _settled(bad: np.ndarray) -> np.ndarray:
+    """The first step from which on something is never true, −1 if it is at the last one."""
+    steps = np.arange(1, len(bad) + 1).reshape(-1, *[1] * (bad.ndim - 1))
+    after = np.max(steps * bad, axis=0)
+    return np.where(after == len(bad), -1, after)

@@ -1,0 +1,199 @@
+"""Signs of the outlier pair in the three phases of learning (singh2026cracking, appendix C)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_papers.data.base import ONE_FEATURE
+from hessian_papers.results import stacked
+from hessian_papers.studies.base import DataStudyConfig
+from hessian_papers.studies.scalar.learning_phases.heads import train_heads
+from hessian_papers.studies.training import numeric_spectrum, require_dense
+from hessian_spectra import closed_form as cf
+from hessian_spectra.files import Arrays
+from hessian_spectra.models import TwoLayerLinear
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    require,
+    require_at_least,
+    require_positive,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DataStudyConfig):
+    """Settings of the study of the phases of learning.
+
+    Args:
+        instances: number of networks with a positive, and again with a negative solution θ*.
+        without_signal: number of networks with θ* = 0.
+        width: number of hidden units m.
+        solution: range of the size of θ*.
+        ratio: range of t = ⟨w, v⟩ / θ*.
+        weight_scale: range of the standard deviation of the weights.
+        heads: K, the number of outputs of networks that are trained, each of a θ* of its own.
+        head_draws: how many of these there are, at each scale.
+        head_scales: standard deviations of their initial weights.
+        head_rate: their learning rate.
+        head_steps: number of updates.
+    """
+
+    takes = ONE_FEATURE
+
+    instances: int
+    without_signal: int
+    width: int
+    solution: list[float]
+    ratio: list[float]
+    weight_scale: list[float]
+    heads: int
+    head_draws: int
+    head_scales: list[float]
+    head_rate: float
+    head_steps: int
+
+    def __post_init__(self) -> None:
+        require_at_least(1, self, "instances", "width")
+        require_dense(2 * self.width, "width")
+        require_at_least(0, self, "without_signal")
+        require_at_least(2, self, "heads", "head_draws")
+        require_at_least(1, self, "head_steps")
+        require_positive(self, "head_rate")
+        scales = bool(self.head_scales) and min(self.head_scales) > 0
+        require(scales, "head_scales", "one positive number or more", self.head_scales)
+        for name in ("solution", "ratio", "weight_scale"):
+            bounds = list(getattr(self, name))
+            ordered = len(bounds) == 2 and all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]
+            require(ordered, name, "two numbers, the smaller one first", bounds)
+            smallest = -LARGEST_SCALE if name == "ratio" else SMALLEST_SCALE
+            fits = smallest <= bounds[0] and bounds[1] <= LARGEST_SCALE
+            require(fits, name, f"numbers from {smallest:g} to {LARGEST_SCALE:g}", bounds)
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Random networks and targets, each with its own solution.
+
+    Args:
+        x: ``(n,)`` inputs, common to all.
+        y: ``(k, n)`` targets.
+        v: ``(k, m)`` weights of the first layer.
+        w: ``(k, m)`` weights of the second layer.
+        solution: ``(k,)`` θ* = E[yx] / E[x²].
+    """
+
+    x: Tensor
+    y: Tensor
+    v: Tensor
+    w: Tensor
+    solution: Tensor
+
+
+def _uniform(bounds: list[float], count: int, draws: torch.Generator) -> Tensor:
+    unit = torch.rand(count, generator=draws, dtype=torch.float64)
+    return bounds[0] + (bounds[1] - bounds[0]) * unit
+
+
+def instances(config: Config, data: Arrays) -> Instances:
+    """Networks in all phases, for positive, negative and vanishing solutions.
+
+    Targets are θ* x plus the part of the data set's targets that no linear function of x explains,
+    so that the loss stays above zero. Weights are Gaussian; then v is moved along w until ⟨w, v⟩
+    has its value (t θ*, or one as large without a signal), which leaves them random otherwise.
+
+    Raises:
+        ValueError: the data set has more than one feature.
+    """
+    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
+    unexplained = y - x * torch.dot(x, y) / torch.dot(x, x)
+    total = 2 * config.instances + config.without_signal
+    draws = generator(config.seed, "targets")
+    size = _uniform(config.solution, total, draws)
+    sign = torch.ones(total, dtype=torch.float64)
+    sign[config.instances :] = -1
+    solution = sign * size
+    alignment = solution * _uniform(config.ratio, total, draws)
+    solution[2 * config.instances :] = 0
+
+    draws = generator(config.seed, "weights")
+    logarithms = [math.log(bound) for bound in config.weight_scale]
+    scale = _uniform(logarithms, total, draws).exp()
+    v, w = scale[:, None] * torch.randn(
+        2, total, config.width, generator=draws, dtype=torch.float64
+    )
+    missing = alignment - (v * w).sum(dim=1)
+    v = v + (missing / w.square().sum(dim=1))[:, None] * w
+    return Instances(x, solution[:, None] * x + unexplained, v, w, solution)
+
+
+def heads(config: Config, second_moment: float) -> Arrays:
+    """Networks with several heads in training, by Corollary B.2.
+
+    Returns:
+        ``scale`` (s,), and of each ``learned`` and ``zero`` (s, N, K) and ``retarded`` (s, N); see
+        :func:`.heads.train_heads`.
+    """
+    size = config.head_draws, config.heads
+    draws = generator(config.seed, "targets of heads")
+    targets = _uniform(config.solution, math.prod(size), draws).reshape(size)
+    signs = torch.randint(0, 2, size, generator=draws) * 2 - 1
+    moment = second_moment * (signs * targets).numpy()
+    draws = generator(config.seed, "weights of heads")
+    normal = torch.randn(*size, 2, config.width, generator=draws, dtype=torch.float64).numpy()
+    rows = [
+        train_heads(scale * normal, second_moment, moment, config.head_rate, config.head_steps)
+        for scale in config.head_scales
+    ]
+    return {"scale": np.array(config.head_scales, dtype=float)} | stacked(rows)
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """The outlier pair, the trace and the phase of every network.
+
+    Returns:
+        For each of the k networks: ``eigenvalues`` (k, 2m) ascending, with the ``kind`` and the
+        ``cell`` of each, ``trace`` (k,), ``phase`` (k,), ``solution`` θ* (k,), ``alignment``
+        ⟨w, v⟩ (k,), and the ``second_moment`` E[x²] of the inputs; with ``heads/`` before their
+        names the arrays of :func:`heads`.
+    """
+    drawn = instances(config, networks)
+    spectra = [
+        cf.two_layer_linear(w, v, drawn.x, y).arrays()
+        for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True)
+    ]
+    second_moment = drawn.x.square().mean()
+    alignment = (drawn.v * drawn.w).sum(dim=1)
+    phase = [
+        cf.learning_phase(inner, second_moment, second_moment * solution)
+        for inner, solution in zip(alignment, drawn.solution, strict=True)
+    ]
+    trace = second_moment * (drawn.v.square() + drawn.w.square()).sum(dim=1)
+    return {
+        **stacked(spectra),
+        "trace": trace.numpy(),
+        "phase": np.array(phase),
+        "solution": drawn.solution.numpy(),
+        "alignment": alignment.numpy(),
+        "second_moment": second_moment.numpy(),
+        **{f"heads/{name}": row for name, row in heads(config, float(second_moment)).items()},
+    }
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The spectra of the automatically differentiated Hessians of the same networks.
+
+    Returns:
+        ``eigenvalues`` (k, 2m), ascending.
+    """
+    drawn = instances(config, networks)
+    rows = [
+        numeric_spectrum(TwoLayerLinear(v, w), drawn.x, y)
+        for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True)
+    ]
+    return {"eigenvalues": np.array(rows)}

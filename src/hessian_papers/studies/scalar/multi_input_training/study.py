@@ -1,0 +1,114 @@
+"""A multi-input linear network trained on correlated data (singh2026cracking, Corollary B.1)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_papers.data.base import SEVERAL_FEATURES, Form
+from hessian_papers.results import stacked
+from hessian_papers.studies.training import (
+    HiddenLayerConfig,
+    curvature_shown,
+    numeric_spectrum,
+    recorded,
+    require_dense,
+)
+from hessian_papers.training import gradient_descent
+from hessian_papers.work import KEEPS_NOTHING, Run
+from hessian_spectra import closed_form as cf
+from hessian_spectra.files import Arrays
+from hessian_spectra.models import HalfSquaredError, MultiInputLinear
+from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.validation import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(HiddenLayerConfig):
+    """Settings of the multi-input training study; ``width`` is that for each input coordinate."""
+
+    takes = SEVERAL_FEATURES
+
+    def require_data(self, form: Form) -> None:
+        """Refuse data with one feature, or with more than a whole spectrum bears."""
+        super().require_data(form)
+        require_dense(2 * self.width * form.shape[1], "width")
+
+
+def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
+    """Gradient descent on the half mean squared error.
+
+    Returns:
+        ``x`` (n, D), ``y`` (n,), ``step`` (r,), ``loss`` (r,), ``v`` and ``w`` (r, D, m), and
+        ``diverged_at`` (-1 for never).
+
+    Raises:
+        ValueError: the data set has a single feature without an axis of its own.
+    """
+    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    require(x.ndim == 2, "data", "a data set with several features per sample", config.data)
+    v, w = config.initial_weights(x.shape[1])
+    trajectory = gradient_descent(
+        MultiInputLinear(v, w),
+        HalfSquaredError(),
+        x,
+        y,
+        learning_rate=config.learning_rate,
+        steps=config.steps,
+        record_every=config.record_every,
+        log=run.log,
+        measure=curvature_shown(_spectrum, x, y, config.steps),
+    )
+    # The parameters alternate: v_1, w_1, v_2, w_2, ...
+    rows = torch.stack(list(trajectory.parameters.values()), dim=1)
+    weights = {"v": rows[:, 0::2], "w": rows[:, 1::2]}
+    return {"x": data["x"], "y": data["y"], **recorded(replace(trajectory, parameters=weights))}
+
+
+def _spectrum(*weights_and_samples: Tensor) -> Spectrum:
+    *weights, x, y = weights_and_samples
+    return cf.multi_input(torch.stack(weights[1::2]), torch.stack(weights[0::2]), x, y)
+
+
+def _weights(networks: Arrays, every: int = 1) -> Iterator[tuple[Tensor, Tensor]]:
+    v, w = (torch.from_numpy(networks[key][::every]) for key in ("v", "w"))
+    return zip(v, w, strict=True)
+
+
+def closed_form(config: Config, networks: Arrays) -> Arrays:
+    """All eigenvalues at each recorded step, for the correlated inputs and as if they were not.
+
+    Returns:
+        ``step``, ``loss`` (r,); ``eigenvalues`` (r, 2mD) ascending by the form for correlated
+        inputs, with ``kind`` and ``cell`` of each; ``decorrelated`` (r, 2mD), what Corollary B.1
+        gives when the correlations are ignored; ``covariance`` (D, D), E[x xᵀ]; ``diverged_at``.
+    """
+    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    rows = []
+    for v, w in _weights(networks):
+        coordinates = [
+            cf.two_layer_linear(w[d], v[d], x[:, d], y).eigenvalues for d in range(len(w))
+        ]
+        ignoring = torch.cat(coordinates).sort().values.numpy()
+        rows.append({**cf.multi_input(w, v, x, y).arrays(), "decorrelated": ignoring})
+    return {
+        "step": networks["step"],
+        "loss": networks["loss"],
+        **stacked(rows),
+        "covariance": (x.T @ x / len(x)).numpy(),
+        "diverged_at": networks["diverged_at"],
+    }
+
+
+def numerics(config: Config, networks: Arrays) -> Arrays:
+    """The spectrum of the automatically differentiated Hessian at some of the recorded steps.
+
+    Returns:
+        ``step`` (s,) and ``eigenvalues`` (s, 2mD), ascending.
+    """
+    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    weights = _weights(networks, config.numeric_every)
+    rows = [numeric_spectrum(MultiInputLinear(v, w), x, y) for v, w in weights]
+    return {"step": networks["step"][:: config.numeric_every], "eigenvalues": np.array(rows)}

@@ -1,0 +1,176 @@
+"""The outlier pair during training: the pair and the trace, the small outlier's sign, the error."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from hessian_papers.drawing.errors import error_axis, visible
+from hessian_papers.studies.scalar.drawing import patches, strip
+from hessian_papers.studies.scalar.outlier_pair.reading import RESOLVED, Reading, Training
+from hessian_spectra.agreement import EXACT
+from hessian_spectra.pictures import style
+
+TITLES = {
+    "linear": "linear network",
+    "relu": "ReLU network, positive cell",
+    "linear_high": "linear network, large $\\eta$",
+}
+NAMES = {
+    "linear": "Linear network",
+    "relu": "ReLU network",
+    "linear_high": "Linear network at the high learning rate",
+}
+
+
+def _show_phases(axes: Axes, run: Training, last: float) -> None:
+    """The phases of learning up to a step, under the axis: a piece for each stay in one."""
+    phase = run["phase"]
+    starts = np.flatnonzero(np.r_[True, phase[1:] != phase[:-1]])
+    edges = np.r_[run.steps[starts], run.steps[-1]].astype(float)
+    for name, (left, right) in zip(phase[starts].tolist(), pairwise(edges.tolist()), strict=True):
+        if left < last:
+            strip(axes, name, left, min(right, last))
+    axes.tick_params(axis="x", pad=6)
+
+
+def _draw_pair(large: Axes, small: Axes, run: Training) -> None:
+    """The large outlier with the trace, and the small outlier with the bulk."""
+    for axes, name, exact, numeric in (
+        (large, "outlier 1", run.large, run.numeric_pair[:, 0]),
+        (small, "outlier 2", run.small, run.numeric_pair[:, 1]),
+    ):
+        colour = style.COLOURS[name]
+        axes.plot(run.numeric_steps, numeric, color=colour, **style.NUMERIC)
+        axes.plot(run.steps, exact, color=colour, **style.EXACT)
+    large.plot(run.steps, run["trace"], color=style.COLOURS["trace"], linestyle="--")
+    if run.exceeds_limit:
+        large.axhline(run.stability_limit, color=style.BLACK, linestyle="-.", linewidth=0.8)
+    for bulk in (run["bulk"], -run["bulk"]):
+        small.plot(run.steps, bulk, color=style.COLOURS["bulk"], linestyle=":", linewidth=0.9)
+    small.axhline(0, color=style.BLACK, linewidth=0.6)
+
+
+def _draw_size(axes: Axes, run: Training) -> None:
+    """Each step thin, and a line through the maxima where it oscillates.
+
+    How deep it falls at a change of sign depends on how near to that a step happens to be.
+    """
+    share, colour = run.share, style.COLOURS["outlier 2"]
+    inner = share[1:-1]
+    tops = 1 + np.flatnonzero((inner > share[:-2]) & (inner >= share[2:]) & (inner > RESOLVED))
+    oscillates = len(tops) > 2
+    axes.semilogy(run.steps, share, color=colour, linewidth=0.5 if oscillates else 1.2)
+    if oscillates:
+        axes.semilogy(run.steps[tops], share[tops], color=colour, **style.EXACT)
+
+
+def _draw_run(column: Any, run: Training) -> None:
+    large, small, size, error = column
+    steps = run.steps
+    _draw_pair(large, small, run)
+    _draw_size(size, run)
+    size.set_ylim(RESOLVED, 10)
+    shown = visible(run.errors())
+    error.semilogy(run.numeric_steps, shown, ".", color=style.COLOURS["error"], markersize=3)
+    error_axis(error)
+
+    for panels, threshold in (((large, small), 1e-3), ((size, error), RESOLVED)):
+        above = steps[run.share > threshold]
+        last = above[-1] if len(above) else steps[-1]
+        last = float(max(last, steps[0] + 1))
+        for panel in panels:
+            panel.set_xlim(steps[0], last)
+            if panel is not error:
+                _show_phases(panel, run, last)
+    for panel in (large, size):
+        panel.tick_params(labelbottom=False)
+    for panel in (small, error):
+        panel.set_xlabel("step")
+
+
+def _legend(figure: Figure, with_limit: bool) -> None:
+    handles = [
+        style.entry("outlier $\\lambda_1$", color=style.COLOURS["outlier 1"]),
+        style.entry("outlier $\\lambda_2$", color=style.COLOURS["outlier 2"]),
+        style.entry("trace", color=style.COLOURS["trace"], linestyle="--"),
+        style.entry(
+            "bulk $\\pm\\,\\overline{\\delta x}$", color=style.COLOURS["bulk"], linestyle=":"
+        ),
+        style.entry("closed form", color=style.BLACK),
+        style.entry("numerical", color=style.BLACK, **style.NUMERIC),
+        *patches(alpha=1.0),
+    ]
+    if with_limit:
+        handles.append(
+            style.entry(
+                "stability limit $2(1+\\mu)/\\eta$",
+                color=style.BLACK,
+                linestyle="-.",
+                linewidth=0.8,
+            )
+        )
+    figure.legend(handles=handles, loc="outside upper center", ncols=5)
+
+
+def draw(reading: Reading) -> Figure:
+    """One column per training run, its closed form drawn over the numerical spectrum."""
+    figure, grid = style.panels(
+        4,
+        len(reading.runs),
+        height=1.6,
+        squeeze=False,
+        gridspec_kw={"height_ratios": [1.0, 1.25, 1.0, 0.8]},
+    )
+    for letter, column, (name, run) in zip("abc", grid.T, reading.runs.items(), strict=False):
+        _draw_run(column, run)
+        setting = f"$\\eta$ = {run['learning_rate']:g}, $\\mu$ = {run['momentum']:g}"
+        style.letter(column[0], f"({letter}) {TITLES[name]}\n{setting}")
+    labels = [
+        "$\\lambda_1$ and trace",
+        "$\\lambda_2$ and bulk",
+        "$|\\lambda_2|\\,/\\,\\lambda_1$",
+        "relative error",
+    ]
+    for axes, label in zip(grid[:, 0], labels, strict=True):
+        axes.set_ylabel(label)
+    figure.align_ylabels(grid[:, 0])
+    _legend(figure, any(run.exceeds_limit for run in reading.runs.values()))
+    return figure
+
+
+def _told(name: str, run: Training) -> list[str]:
+    """What is to be said about one run, a sentence each."""
+    found = []
+    moves = run.steps[1:][np.diff(run["units"]) != 0]
+    if len(moves):
+        found.append(
+            f"{NAMES[name]}: hidden units enter or leave the positive cell, and the curves may "
+            "jump, at step "
+            f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}."
+        )
+    if run.emptied_at is not None:
+        found.append(
+            f"{NAMES[name]}: from step {run.emptied_at} on no hidden unit is in the positive cell."
+        )
+    if run.diverged_at is not None:
+        found.append(f"{NAMES[name]} diverged at step {run.diverged_at}.")
+    return found
+
+
+def caption(reading: Reading) -> str:
+    """What is to be seen, and how to read it."""
+    sentences = [
+        "As training goes on, the large outlier of the Hessian becomes its trace, and the small "
+        "one changes sign and vanishes; lines: closed form, points: numerical spectrum.",
+        "Strips: phase of learning by t = ⟨w, v⟩/θ*; the small outlier is positive in the late "
+        "phase (1/3 < t < 1) alone. The two upper rows show the steps up to the last one with "
+        "|λ₂| above a thousandth of λ₁; in the third row, where |λ₂| oscillates, the thick line is "
+        "through its maxima, and the depth of the dips, changes of sign, is one of sampling.",
+        *(sentence for name, run in reading.runs.items() for sentence in _told(name, run)),
+        "Bottom: error of the whole spectrum, relative to its largest eigenvalue (dashed: "
+        f"{EXACT:.0e}).",
+    ]
+    return " ".join(sentences)

@@ -1,0 +1,123 @@
+"""The spectrum of the scalar ReLU network: by cell, bulk against outliers, and the error."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from hessian_papers.drawing.errors import error_axis, visible
+from hessian_papers.studies.scalar.relu_cells.reading import CELLS, Reading
+from hessian_spectra.pictures import style
+
+NAMES = {"+": "positive cell", "-": "negative cell"}
+COLOURS = {cell: style.COLOURS[f"cell {cell}"] for cell in CELLS}
+SIGN = {"+": "+", "-": "−"}
+MARKERS = {"bulk": "o", "outlier": "D"}
+
+
+def _by_cell(axes: Axes, reading: Reading) -> None:
+    """All eigenvalues in order, coloured by the cell they come from."""
+    exact, numeric = (side["eigenvalues"] for side in (reading.closed_form, reading.numerics))
+    rank = np.arange(1, len(exact) + 1)
+    for cell, colour in COLOURS.items():
+        # The numerics know no cells: their colour is where most of the eigenvector lives.
+        lives = reading.lives_in(cell)
+        axes.plot(rank[lives], numeric[lives], **style.NUMERIC | {"color": colour})
+        for kind, marker in MARKERS.items():
+            ring = style.EXACT_RING | {"marker": marker, "color": colour}
+            axes.plot(reading.ranks(kind, cell), reading.select(kind, cell), **ring)
+    border = (exact < 0).sum() + 0.5
+    axes.axvline(border, color=style.GREY, linestyle=":", linewidth=1.4)
+    axes.axhline(0, color=style.BLACK, linewidth=0.6)
+    axes.set_xlabel("rank of the eigenvalue, ascending")
+    axes.set_ylabel(r"Hessian eigenvalue $\lambda$")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _multiplicity(axes: Axes, value: float, height: int, count: int) -> None:
+    """Write how often a bulk value occurs, on its outer side."""
+    side = 1 if value > 0 else -1
+    axes.annotate(
+        f"×{count}" if count else "",
+        (value, height),
+        xytext=(7 * side, 0),
+        textcoords="offset points",
+        ha="left" if side > 0 else "right",
+        va="center",
+        fontsize=7,
+    )
+
+
+def _bulk_and_outliers(axes: Axes, reading: Reading) -> None:
+    """One row for the bulk and one for the outliers of each cell, along the eigenvalue."""
+    rows = [("outlier", "-"), ("bulk", "-"), ("outlier", "+"), ("bulk", "+")]
+    for height, (kind, cell) in enumerate(rows):
+        numeric, exact = reading.select_numeric(kind, cell), reading.select(kind, cell)
+        axes.plot(numeric, np.full(len(numeric), height), color=COLOURS[cell], **style.NUMERIC)
+        ring = style.EXACT_RING | {"marker": MARKERS[kind], "color": COLOURS[cell]}
+        axes.plot(exact, np.full(len(exact), height), **ring)
+        if kind == "bulk":
+            for value in (exact.min(initial=0), exact.max(initial=0)):
+                _multiplicity(axes, float(value), height, int(np.isclose(exact, value).sum()))
+    axes.axvline(0, color=style.GREY, linestyle=":", linewidth=1.4)
+    names = {"outlier": "outliers", "bulk": "bulk"}
+    axes.set_yticks(range(4), [f"{names[kind]} {SIGN[cell]}" for kind, cell in rows])
+    axes.set_ylim(-0.5, 3.5)
+    axes.margins(x=0.2)
+    axes.set_xlabel(r"Hessian eigenvalue $\lambda$")
+
+
+def _errors(axes: Axes, error: np.ndarray, label: str, marker: str) -> None:
+    rank = np.arange(1, len(error) + 1)
+    axes.semilogy(rank, visible(error), marker, color=style.BLACK, markersize=3.5)
+    error_axis(axes)
+    axes.set_xlabel("rank of the eigenvalue, ascending")
+    axes.set_ylabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _legend(figure: Figure) -> None:
+    handles = [style.entry(NAMES[cell], color=COLOURS[cell], linewidth=4) for cell in CELLS]
+    ring = {"color": style.BLACK, **style.EXACT_RING}
+    handles += [
+        style.entry("closed form, bulk", **ring),
+        style.entry("closed form, outlier", **ring | {"marker": "D"}),
+        style.entry("numerical", color=style.BLACK, **style.NUMERIC),
+        style.entry("negative / positive", color=style.GREY, linestyle=":"),
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=6, columnspacing=1.2)
+
+
+def draw(reading: Reading) -> Figure:
+    """The ordered spectrum by cell, bulk against outliers, and the errors."""
+    figure, grid = style.panels(2, 2, height=2.1, gridspec_kw={"height_ratios": [1.6, 1]})
+    _by_cell(grid[0, 0], reading)
+    _bulk_and_outliers(grid[0, 1], reading)
+    _errors(grid[1, 0], reading.errors, "relative error", "o")
+    _errors(grid[1, 1], reading.mass_elsewhere, "mass in the\nother cell", "x")
+    titles = [
+        f"(a) spectrum by cell, width m = {reading.width}",
+        "(b) bulk against outliers",
+        "(c) closed form against numbers",
+        "(d) eigenvectors keep to their cell",
+    ]
+    for axes, title in zip(grid.flat, titles, strict=True):
+        style.letter(axes, title)
+    _legend(figure)
+    return figure
+
+
+def caption(reading: Reading) -> str:
+    """What is to be seen, and how to read it."""
+    width, density = reading.width, float(reading["density"])
+    return (
+        "Each eigenvalue of a ReLU network's Hessian belongs to one cell of inputs, the positive "
+        "or the negative one. "
+        f"All {2 * width} Hessian eigenvalues of a ReLU network with {width} hidden units, "
+        f"{reading.positive_units} of them in the positive cell, which holds {density:.0%} of the "
+        "points; "
+        "×k: multiplicity. Rings and diamonds: closed form; points: numerical spectrum, coloured "
+        "by the cell that its eigenvector lives in. (c) Their difference over the largest "
+        "eigenvalue. (d) The share of each eigenvector's squared norm in the other cell (dashed: "
+        "the tolerance, 1e-10)."
+    )

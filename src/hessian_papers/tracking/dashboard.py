@@ -1,0 +1,283 @@
+"""The dashboard: every registered figure, its curves and its data, the claims and the metrics.
+
+Today's run is one W&B run, the recorded runs are another: panels show the two beside each other.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.ledger.record import ClaimRecord, read_claims
+from hessian_papers.results import SIDES
+from hessian_papers.tracking.run import start_run
+from hessian_papers.tracking.server import import_wandb
+from hessian_papers.tracking.upload import is_uploaded
+from hessian_spectra.files import MissingResultError, digest, read_json
+
+# A chart's columns, by what the preset calls them.
+CHART_COLUMNS = {"stroke": "curve", "x": "x", "y": "y"}
+# What is no number, word or truth value stands in columns of its own.
+_NESTED = ("interval", "departs", "beside")
+_COLUMNS = tuple(f.name for f in fields(ClaimRecord) if f.name not in _NESTED)
+
+
+def figure_key(figure: FigureRecord) -> str:
+    """The key under which a figure is logged: ``figures/<paper>/<study>``."""
+    return f"figures/{figure.paper}/{figure.study}"
+
+
+def chart_key(figure: FigureRecord) -> str:
+    """The key of the chart of a figure's main panel: ``charts/<paper>/<study>``."""
+    return f"charts/{figure.paper}/{figure.study}"
+
+
+def statistics(claims: Sequence[ClaimRecord], *, recorded: bool) -> dict[str, float]:
+    """What claims measured in today's run, or in the recorded ones, by their ids.
+
+    An identity's number is a rounding error: it has none here.
+    """
+    runs = {claim.id: run for claim in claims for run in claim.runs if run.recorded == recorded}
+    return {
+        name: run.measured
+        for name, run in runs.items()
+        if run.kind != "identity" and run.measured is not None
+    }
+
+
+def _flat(record: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """The numbers of nested mappings, with their names joined by slashes."""
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}/{name}")
+        else:
+            yield f"{prefix}/{name}", value
+
+
+def _sides(
+    folder: Path, figures: Sequence[FigureRecord], remedy: str
+) -> dict[str, dict[str, Path]]:
+    """The arrays under each figure, by study and side.
+
+    Raises:
+        MissingResultError: there are none under one of them; ``remedy`` says what to run.
+    """
+    found = {}
+    for figure in figures:
+        paths = {side: folder / figure.study / f"{side}.npz" for side in SIDES}
+        found[figure.study] = {side: path for side, path in paths.items() if path.is_file()}
+        if not found[figure.study]:
+            message = f"{folder / figure.study} holds no arrays: run {remedy}"
+            raise MissingResultError(message.format(figure.study))
+    return found
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _row(claim: ClaimRecord) -> dict[str, Any]:
+    row = {column: getattr(claim, column) for column in _COLUMNS}
+    return row | {"low": claim.low, "high": claim.high, "departs": ", ".join(claim.departs)}
+
+
+def _with_both(claim: ClaimRecord) -> dict[str, Any]:
+    """A row with the verdict that counts, and those of both runs beside it."""
+    row, runs = _row(claim), {run.recorded: run for run in claim.runs}
+    for name, recorded in (("today", False), ("recorded", True)):
+        for field in ("verdict", "measured"):
+            row[f"{field}_{name}"] = getattr(runs.get(recorded), field, None)
+    return row
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Content:
+    """What one W&B run shows.
+
+    Args:
+        figures: of one run of the studies.
+        sides: the files of arrays under each of them.
+        rows: of the table of claims.
+        numbers: of the run's summary.
+        artifact: names the artifact of a study's arrays.
+    """
+
+    figures: Sequence[FigureRecord]
+    sides: Mapping[str, Mapping[str, Path]]
+    rows: Sequence[Mapping[str, Any]]
+    numbers: Mapping[str, Any]
+    artifact: str
+
+    def state(self) -> dict[str, Any]:
+        """Its digests, for the record of what was logged."""
+        return {
+            "figures": {figure.study: figure.sha256 for figure in self.figures},
+            "data": {
+                study: {side: _sha256(path.read_bytes()) for side, path in paths.items()}
+                for study, paths in self.sides.items()
+            },
+            "charts": {figure.study: digest(figure.chart) for figure in self.figures},
+            "claims": len(self.rows),
+        }
+
+    def log(self, run: Any) -> None:
+        """Log all of it."""
+        wandb = import_wandb()
+        entries = {
+            figure_key(figure): wandb.Image(
+                str(figure.image), caption=f"{figure.artifact}: {figure.title}. {figure.caption}"
+            )
+            for figure in self.figures
+        }
+        columns = list(self.rows[0]) if self.rows else list(_COLUMNS)
+        table = wandb.Table(columns=columns, data=[list(row.values()) for row in self.rows])
+        charts = {chart_key(figure): _chart(figure) for figure in self.figures if figure.chart}
+        # One step for everything: a dashboard is one state, not a course of training.
+        run.log(entries | charts | {"claims": table})
+        run.summary.update(dict(self.numbers))
+        for figure in self.figures:
+            run.log_artifact(self._arrays(figure))
+
+    def _arrays(self, figure: FigureRecord) -> Any:
+        """The arrays under a figure as one versioned artifact, exact and complete."""
+        artifact = import_wandb().Artifact(
+            name=self.artifact.format(figure.study),
+            type="figure-data",
+            description=f"Arrays under {figure.artifact} of {figure.paper}: {figure.title}",
+            metadata={
+                "study": figure.study,
+                "digest": figure.digest,
+                "figure": figure_key(figure),
+                "scale": figure.scale,
+            },
+        )
+        for side, path in self.sides[figure.study].items():
+            artifact.add_file(str(path), name=f"{side}.npz")
+        return artifact
+
+
+def _chart(figure: FigureRecord) -> Any:
+    """The curves of a figure's main panel as a table and a line chart of W&B's own."""
+    wandb, shown = import_wandb(), figure.chart
+    rows = [
+        [curve["name"], *point]
+        for curve in shown["curves"]
+        for point in zip(curve["x"], curve["y"], strict=True)
+    ]
+    table = wandb.Table(columns=[*CHART_COLUMNS.values()], data=rows)
+    title = f"{figure.artifact} {shown['title']}: {shown['y']} over {shown['x']}"
+    return wandb.plot.line(table, title=title, **CHART_COLUMNS)
+
+
+def _recorded(
+    reports: Path, figures: Sequence[FigureRecord], claims: Sequence[ClaimRecord]
+) -> _Content | None:
+    """What the run of the recorded runs shows, if there are any."""
+    kept = [figure.recorded for figure in figures if figure.recorded is not None]
+    if not kept:
+        return None
+    return _Content(
+        figures=kept,
+        sides=_sides(reports / "evidence", kept, "git checkout reports/evidence"),
+        rows=[_row(run) for claim in claims for run in claim.runs if run.recorded],
+        numbers=statistics(claims, recorded=True),
+        artifact="data-{}-recorded",
+    )
+
+
+def _log_recorded(content: _Content, directory: Path, **arguments: Any) -> dict[str, Any]:
+    """Log the recorded runs, unless this very state of them was uploaded before."""
+    state = content.state()
+    facts = {figure.study: dict(figure.facts) for figure in content.figures}
+    texts = [[figure.title, figure.caption] for figure in content.figures]
+    held = json.dumps([state, facts, texts, list(content.rows)], sort_keys=True)
+    run_id = f"recorded-{_sha256(held.encode())[:16]}"
+    record = {"run": run_id} | state
+    if any(map(is_uploaded, (directory / "wandb").glob(f"offline-run-*-{run_id}"))):
+        return record
+    with start_run(
+        group="recorded",
+        job_type="recorded",
+        name="recorded runs",
+        run_id=run_id,
+        config={"facts": facts},
+        directory=directory,
+        upload_at_end=True,
+        **arguments,
+    ) as run:
+        if run.directory is not None:
+            content.log(run.wandb_run)
+    return record
+
+
+def log_dashboard(
+    reports: Path,
+    results: Path,
+    *,
+    group: str,
+    config: Mapping[str, Any],
+    directory: Path,
+    **arguments: Any,
+) -> dict[str, Any]:
+    """Log the state of ``reports/``: one run of today's results, and one of the recorded runs.
+
+    Each holds its figures under ``figures/<paper>/<study>``, the curves of their main panels as
+    line charts under ``charts/<paper>/<study>``, the arrays under them as the artifacts
+    ``data-<study>`` and ``data-<study>-recorded``, and its claims as the table ``claims``: that of
+    today's run is the whole ledger with the verdicts of both. What claims measured stands in the
+    summary under their ids, ``<study>/<claim>``. Today's has the metrics there, the other the facts
+    of the recorded runs in its configuration. The id of each is the digest of its state, so that
+    logging the same state again replaces the run.
+
+    Args:
+        reports: holds ``figures/``, ``claims.json``, ``metrics.json``, and ``evidence/`` with the
+            arrays of the recorded runs.
+        results: holds ``<study>/<side>.npz`` for the sides of each study.
+        group: digest of the configuration, or the experiment's name.
+        config: the configuration of today's run.
+        directory: below it the client keeps its folder ``wandb``.
+        arguments: further ones of :func:`~hessian_papers.tracking.start_run`: project, and if need
+            be entity, mode and timeouts.
+
+    Returns:
+        What was logged: ``run`` (the id), ``group``, ``figures`` with the SHA-256 of each study's
+        image, ``data`` with those of its arrays, the number of ``claims``, ``metrics``, and
+        ``recorded`` with the same of the recorded runs, or ``None``. Equal inputs give equal
+        records.
+
+    Raises:
+        MissingResultError: an input is missing.
+        DamagedFileError: an input is broken.
+        TrackingError: an unknown mode.
+    """
+    figures, claims = read_figures(reports), read_claims(reports)
+    metrics = read_json(reports / "metrics.json", "the stage claims (dvc repro claims)")
+    today = _Content(
+        figures=figures,
+        sides=_sides(results, figures, "dvc repro 'figures@{}'"),
+        rows=[_with_both(claim) for claim in claims],
+        numbers=statistics(claims, recorded=False) | dict(_flat(metrics, "metrics")),
+        artifact="data-{}",
+    )
+    recorded = _recorded(reports, figures, claims)
+    state = {"group": group, "metrics": metrics} | today.state()
+    content = (reports / "claims.json").read_bytes() + json.dumps(state, sort_keys=True).encode()
+    run_id = f"dashboard-{_sha256(content)[:16]}"
+    with start_run(
+        group=group,
+        job_type="dashboard",
+        name=f"dashboard {group}",
+        run_id=run_id,
+        config=config,
+        directory=directory,
+        upload_at_end=True,
+        **arguments,
+    ) as run:
+        if run.directory is not None:
+            today.log(run.wandb_run)
+    record = {"run": run_id} | state
+    kept = None if recorded is None else _log_recorded(recorded, directory, **arguments)
+    return record | {"recorded": kept}

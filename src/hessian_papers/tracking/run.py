@@ -1,0 +1,280 @@
+"""One W&B run: started offline or online, and never in the way of the work."""
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hessian_papers.tracking.server import first_line, import_wandb, why_not_online
+from hessian_papers.tracking.settings import Timeouts, resolve_mode, say
+from hessian_papers.tracking.upload import upload
+from hessian_spectra.progress import Log
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that was started.
+
+    Args:
+        wandb_run: the client's own object, for what has no method here; ``None`` if tracking is
+            disabled.
+        online: whether it goes to a server while it runs.
+        directory: the run's own folder, or ``None`` if tracking is disabled.
+    """
+
+    wandb_run: Any
+    online: bool
+    directory: Path | None
+
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Record metrics at a training step; a study's ``train`` takes this as its ``log``.
+
+        Raises:
+            ValueError: the step lies before one that was recorded; the client would drop it without
+                a word.
+        """
+        if self.wandb_run is None:
+            return
+        if step < self.wandb_run.step:
+            raise ValueError(f"step: expected at least {self.wandb_run.step}, got {step}")
+        self.wandb_run.log(dict(metrics), step=step)
+
+
+@contextlib.contextmanager
+def _folders(client: Path, run_id: str | None) -> Iterator[None]:
+    """Let the client keep files in its folder here instead of in the user's home."""
+    folders = {"WANDB_DATA_DIR": _staging(client, run_id), "WANDB_CACHE_DIR": client / "cache"}
+    changed = {name for name in folders if name not in os.environ}
+    for name in changed:
+        os.environ[name] = str(folders[name].resolve())
+    try:
+        yield
+    finally:
+        for name in changed:
+            os.environ.pop(name, None)
+
+
+def _start(mode: str, directory: Path, timeouts: Timeouts, arguments: dict[str, Any]) -> Any:
+    wandb = import_wandb()
+    settings = wandb.Settings(
+        mode=mode,
+        init_timeout=timeouts.start,
+        finish_timeout=timeouts.finish,
+        finish_timeout_raises=True,
+        silent=True,
+        console="off",
+        disable_code=True,
+        disable_git=True,
+        host="",
+        x_disable_machine_info=True,
+        x_disable_stats=True,
+        x_save_requirements=False,
+    )
+    return wandb.init(dir=str(directory), settings=settings, **arguments)
+
+
+def _start_or_go_offline(
+    mode: str, directory: Path, timeouts: Timeouts, arguments: dict[str, Any]
+) -> tuple[Any, bool]:
+    """A run, and whether it is online: offline if it could not be."""
+    if mode != "online":
+        return _start(mode, directory, timeouts, arguments), False
+    problem = why_not_online(timeouts.answer)
+    if problem is None:
+        wandb = import_wandb()
+        try:
+            run = _start(mode, directory, timeouts, arguments)
+            say(run.url)
+            return run, True
+        except (wandb.errors.Error, TimeoutError) as error:
+            problem = first_line(error)
+    run = _start("offline", directory, timeouts, arguments)
+    say(f"{problem}; going on offline, later: wandb sync {_folder(run)}")
+    return run, False
+
+
+def _folder(run: Any) -> Path:
+    return Path(run.dir).parent
+
+
+def _staging(client: Path, run_id: str | None) -> Path:
+    """Where the client copies the files of artifacts, which it uploads from there."""
+    return client / "staging" / (run_id or "shared")
+
+
+def _remove_predecessors(client: Path, run_id: str) -> None:
+    """Remove offline runs with this id: they were made from the same state, or were killed."""
+    for folder in [*client.glob(f"offline-run-*-{run_id}"), _staging(client, run_id)]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def start_run(
+    *,
+    project: str,
+    group: str,
+    job_type: str,
+    name: str,
+    config: Mapping[str, Any],
+    directory: Path,
+    mode: str = "offline",
+    entity: str | None = None,
+    run_id: str | None = None,
+    upload_at_end: bool = False,
+    timeouts: Timeouts | None = None,
+) -> Iterator[Run]:
+    """Start a run, and finish it at the end of the block.
+
+    An online run whose server cannot be reached, or for which nobody is logged in, goes on offline
+    with one line on the standard error. A server that falls silent before the run ends costs one
+    line, too: the run's data are on disk, and ``wandb sync`` uploads them later.
+
+    Args:
+        project: name of the W&B project.
+        group: what the run belongs to: the digest of the configuration, or the experiment's name.
+        job_type: the stage.
+        name: of the run.
+        config: what is recorded as its configuration.
+        directory: below it the client keeps its folder ``wandb``.
+        mode: ``offline``, ``online`` or ``disabled``; the variable ``WANDB_MODE`` goes before.
+        entity: W&B user or team; ``None`` for the default of whoever is logged in.
+        run_id: an id that stands for a state: an offline run with the same id is replaced. ``None``
+            for a new one.
+        upload_at_end: record an online run offline and upload it when the block has ended. Images
+            and artifacts need this: a server that fails in between would raise in the block.
+        timeouts: how long W&B may take.
+
+    Raises:
+        TrackingError: an unknown mode.
+    """
+    mode = resolve_mode(mode)
+    if mode == "disabled":
+        yield Run(None, False, None)
+        return
+    timeouts = timeouts or Timeouts()
+    arguments = {
+        "project": project,
+        "entity": entity,
+        "group": group,
+        "job_type": job_type,
+        "name": name,
+        "config": dict(config),
+        "id": run_id,
+    }
+    with _running(mode, directory, timeouts, arguments, upload_at_end=upload_at_end) as run:
+        yield run
+
+
+@contextlib.contextmanager
+def _running(
+    mode: str,
+    directory: Path,
+    timeouts: Timeouts,
+    arguments: dict[str, Any],
+    *,
+    upload_at_end: bool,
+) -> Iterator[Run]:
+    run_id = arguments["id"]
+    client = directory / "wandb"
+    # Without this folder the client would write to one in the system's temporary folder.
+    client.mkdir(parents=True, exist_ok=True)
+    if run_id is not None:
+        _remove_predecessors(client, run_id)
+    start_mode = "offline" if upload_at_end else mode
+    with _folders(client, run_id):
+        started, online = _start_or_go_offline(start_mode, directory, timeouts, arguments)
+        folder = _folder(started)
+        run = Run(started, online, folder)
+        try:
+            yield run
+        except BaseException:
+            _finish(run, failed=True)
+            raise
+        _finish(run, failed=False)
+        if mode == "online" and upload_at_end:
+            upload(folder, timeouts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveRuns:
+    """Live runs of trainings, each of its own in one group, wherever it is computed.
+
+    Called with a training's name, what tells it from all others, and its configuration, it is a
+    block that is given the function to log with. The run begins only when the training has gone on
+    for a while and logs: to start and to end one takes a process three seconds, more than a short
+    training takes, which nobody could watch. What was logged before is not lost. A training that is
+    made again replaces the offline run of its killed predecessor.
+
+    Args:
+        project: name of the W&B project.
+        group: what the runs belong to.
+        job_type: the stage; the first word of each run's name, too.
+        directory: below it the client keeps its folder ``wandb``.
+        mode: ``offline``, ``online`` or ``disabled``; the variable ``WANDB_MODE`` goes before.
+        entity: W&B user or team; ``None`` for the default of whoever is logged in.
+        after: seconds that a training takes at least before its run begins.
+
+    Raises:
+        TrackingError: an unknown mode.
+    """
+
+    project: str
+    group: str
+    job_type: str
+    directory: Path
+    mode: str = "offline"
+    entity: str | None = None
+    after: float = 5.0
+
+    def __post_init__(self) -> None:
+        resolve_mode(self.mode)
+
+    @contextlib.contextmanager
+    def __call__(self, name: str, identity: str, config: Mapping[str, Any]) -> Iterator[Log]:
+        """A block with a run of its own."""
+        began = time.monotonic()
+        waiting: list[tuple[int, dict[str, float]]] = []
+        started: list[Run] = []
+        with contextlib.ExitStack() as stack:
+
+            def show() -> None:
+                if not waiting or time.monotonic() - began < self.after:
+                    return
+                if not started:
+                    started.append(stack.enter_context(self._start(name, identity, config)))
+                for entry in waiting:
+                    started[0].log(*entry)
+                waiting.clear()
+
+            def log(step: int, metrics: Mapping[str, float]) -> None:
+                waiting.append((step, dict(metrics)))
+                show()
+
+            yield log
+            show()
+
+    def _start(
+        self, name: str, identity: str, config: Mapping[str, Any]
+    ) -> contextlib.AbstractContextManager[Run]:
+        return start_run(
+            project=self.project,
+            entity=self.entity,
+            group=self.group,
+            job_type=self.job_type,
+            name=f"{self.job_type} {name}",
+            config=config,
+            directory=self.directory,
+            mode=self.mode,
+            run_id=f"{self.job_type}-{identity}",
+        )
+
+
+def _finish(run: Run, *, failed: bool) -> None:
+    try:
+        run.wandb_run.finish(exit_code=1 if failed else 0)
+    except TimeoutError:
+        say(f"the server fell silent; nothing is lost, later: wandb sync {run.directory}")

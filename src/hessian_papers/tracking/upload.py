@@ -1,0 +1,70 @@
+"""Uploading runs that were recorded offline."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from hessian_papers.tracking.server import why_not_online
+from hessian_papers.tracking.settings import Timeouts, resolve_mode, say
+
+
+def is_uploaded(folder: Path) -> bool:
+    """Whether a run's folder bears the mark that ``wandb sync`` leaves."""
+    return any(folder.glob("*.wandb.synced"))
+
+
+def _sync(folder: Path, limit: float) -> str | None:
+    """Why a run could not be uploaded, in a few words, or ``None``: then its address was told."""
+    command = [sys.executable, "-m", "wandb", "sync", str(folder.absolute())]
+    # The client keeps logs of its own below the folder where it is called: beside the runs.
+    place = folder.absolute().parents[1]
+    try:
+        done = subprocess.run(
+            command, cwd=place, capture_output=True, text=True, timeout=limit, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"the upload took more than {limit:g} s"
+    address = re.search(r"https?://\S+/runs/\S+", done.stdout + done.stderr)
+    if done.returncode == 0 and address:
+        say(address[0])
+        return None
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return lines[-1] if lines else f"wandb sync ended with code {done.returncode}"
+
+
+def upload(folder: Path, timeouts: Timeouts) -> None:
+    """Upload a run that was recorded offline, or say in one line why not."""
+    problem = why_not_online(timeouts.answer) or _sync(folder, timeouts.finish)
+    if problem is not None:
+        say(f"{problem}; the run is kept offline, later: wandb sync {folder}")
+
+
+def upload_waiting(directory: Path, mode: str, timeouts: Timeouts | None = None) -> None:
+    """Upload each offline run that was not uploaded yet, with one line for each, if runs go online.
+
+    Otherwise nothing is done, and the client is not even loaded. A server that cannot be reached
+    is one line and no error: nothing is lost, and the next call tries again.
+
+    Args:
+        directory: below it the client keeps its folder ``wandb``; no run there is being written.
+        mode: ``offline``, ``online`` or ``disabled``; the variable ``WANDB_MODE`` goes before.
+        timeouts: how long W&B may take.
+
+    Raises:
+        TrackingError: an unknown mode.
+    """
+    if resolve_mode(mode) != "online":
+        return
+    folders = sorted((directory / "wandb").glob("offline-run-*"))
+    waiting = [folder for folder in folders if not is_uploaded(folder)]
+    if not waiting:
+        return
+    timeouts = timeouts or Timeouts()
+    problem = why_not_online(timeouts.answer)
+    if problem is not None:
+        kept = "1 run is" if len(waiting) == 1 else f"{len(waiting)} runs are"
+        say(f"{problem}; {kept} kept offline, later: wandb sync --yes")
+        return
+    for folder in waiting:
+        upload(folder, timeouts)

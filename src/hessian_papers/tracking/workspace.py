@@ -1,0 +1,197 @@
+"""The dashboard's layout on W&B: a workspace and a report, one group of panels per paper."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.ledger.record import ClaimRecord, read_claims
+from hessian_papers.papers import paper
+from hessian_papers.tracking.dashboard import CHART_COLUMNS, chart_key, figure_key, statistics
+from hessian_papers.tracking.server import first_line, import_wandb, why_not_online
+from hessian_papers.tracking.settings import TrackingError
+
+_NAME = "Hessian spectra"
+# A figure, and beside it the chart of its main panel.
+_COLUMNS = 2
+# Today's run, the recorded ones and experiments beside it; and trainings.
+_DASHBOARDS = "JobType in ['dashboard', 'recorded']"
+_ALL = "JobType in ['dashboard', 'recorded', 'train']"
+# Axes of a panel of parallel coordinates.
+_AXES = 8
+# What trainings log along their steps, a panel each.
+_TRAINING = {
+    "Loss": ["loss"],
+    "Largest eigenvalue of the Hessian and the GGN": ["hessian", "ggn"],
+    "Terms of a PAC-Bayes bound": ["complexity", "divergence"],
+    "Learning rate": ["learning_rate"],
+}
+
+
+def _import_workspaces() -> tuple[ModuleType, ModuleType]:
+    import_wandb()
+    with warnings.catch_warnings():
+        # The package is written for an older pydantic; that is no concern of our users.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import wandb_workspaces.reports.v2 as reports
+        import wandb_workspaces.workspaces as workspaces
+    return workspaces, reports
+
+
+def _by_paper(figures: Sequence[FigureRecord]) -> dict[str, list[FigureRecord]]:
+    groups: dict[str, list[FigureRecord]] = {}
+    for figure in figures:
+        groups.setdefault(figure.paper, []).append(figure)
+    return groups
+
+
+def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
+    """Each figure, with the chart of its main panel if there are curves in it."""
+    _, reports = _import_workspaces()
+    panels: list[Any] = []
+    for figure in figures:
+        title = f"{figure.artifact}: {figure.title}"
+        panels.append(
+            reports.MediaBrowser(title=title, media_keys=[figure_key(figure)], num_columns=1)
+        )
+        if figure.chart:
+            panels.append(
+                reports.CustomChart(
+                    query={"summaryTable": {"tableKey": f"{chart_key(figure)}_table"}},
+                    chart_name="wandb/line/v0",
+                    chart_fields=dict(CHART_COLUMNS),
+                    chart_strings={"title": f"{figure.artifact} {figure.chart['title']}"},
+                )
+            )
+    return panels
+
+
+def _experiments(figures: Sequence[FigureRecord], claims: Sequence[ClaimRecord]) -> list[Any]:
+    """For each paper parallel coordinates: the first statistic of each of its first studies."""
+    _, reports = _import_workspaces()
+    measured = statistics(claims, recorded=False)
+    # The first one of each study stays.
+    names = {claim.study: claim.id for claim in reversed(claims) if claim.id in measured}
+    panels = []
+    for key, own in _by_paper(figures).items():
+        shown = [names[figure.study] for figure in own if figure.study in names][:_AXES]
+        columns = [
+            reports.ParallelCoordinatesPlotColumn(metric=reports.SummaryMetric(name))
+            for name in shown
+        ]
+        if columns:
+            panels.append(reports.ParallelCoordinatesPlot(title=paper(key).title, columns=columns))
+    return panels
+
+
+def workspace(
+    entity: str, project: str, figures: Sequence[FigureRecord], claims: Sequence[ClaimRecord]
+) -> Any:
+    """The workspace: claims, experiments and trainings, then one section per paper.
+
+    A paper's section has a panel for each figure, and beside it a line chart of its main panel, in
+    which the curves of all visible runs lie over each other. The section of experiments compares
+    what claims measured in runs of other settings. It is built without a server; ``save()`` needs
+    one.
+
+    Args:
+        entity: W&B user or team.
+        project: name of the project.
+        figures: the registered figures, in the order in which they are shown.
+        claims: the ledger.
+
+    Returns:
+        A ``wandb_workspaces.workspaces.Workspace``.
+    """
+    workspaces, reports = _import_workspaces()
+    table = reports.WeavePanelSummaryTable(table_name="claims")
+    trainings = [reports.LinePlot(title=title, y=keys) for title, keys in _TRAINING.items()]
+    sections = {
+        "Claims": [table],
+        "Experiments": _experiments(figures, claims),
+        "Trainings": trainings,
+        **{paper(key).title: _panels(own) for key, own in _by_paper(figures).items()},
+    }
+    return workspaces.Workspace(
+        entity=entity,
+        project=project,
+        name=_NAME,
+        sections=[
+            workspaces.Section(
+                name=name,
+                panels=panels,
+                is_open=True,
+                layout_settings=workspaces.SectionLayoutSettings(
+                    columns=min(_COLUMNS, len(panels)), rows=math.ceil(len(panels) / _COLUMNS)
+                ),
+            )
+            for name, panels in sections.items()
+            if panels
+        ],
+        runset_settings=workspaces.RunsetSettings(filters=_ALL),
+    )
+
+
+def report(entity: str, project: str, figures: Sequence[FigureRecord]) -> Any:
+    """The report: for each paper a heading and a grid with a panel for each figure.
+
+    Args:
+        entity: W&B user or team.
+        project: name of the project.
+        figures: the registered figures, in the order in which they are shown.
+
+    Returns:
+        A ``wandb_workspaces.reports.v2.Report``.
+    """
+    _, reports = _import_workspaces()
+    blocks: list[Any] = [reports.TableOfContents()]
+    for key, own in _by_paper(figures).items():
+        about = paper(key)
+        # A run set without a project stands for the report's own, and needs no server to build.
+        runs = reports.Runset(name="dashboard", filters=_DASHBOARDS)
+        blocks += [
+            reports.H1(about.title),
+            reports.P(f"{about.authors}, {key}: {len(own)} figures."),
+            reports.PanelGrid(runsets=[runs], panels=_panels(own)),
+        ]
+    return reports.Report(
+        entity=entity,
+        project=project,
+        title=_NAME,
+        description="Closed forms of Hessian spectra beside Hessian-vector products, by paper.",
+        blocks=blocks,
+    )
+
+
+def publish(project: str, entity: str | None, reports: Path, timeout: float = 10.0) -> list[str]:
+    """Save the workspace and the report on the server.
+
+    Every call makes a new view and a new report.
+
+    Args:
+        project: name of the project.
+        entity: W&B user or team; ``None`` for the default of whoever is logged in.
+        reports: holds ``figures/`` and ``claims.json``.
+        timeout: for the server's first answer, in seconds.
+
+    Returns:
+        The URLs of the workspace and of the report.
+
+    Raises:
+        TrackingError: nobody is logged in, the server cannot be reached, or it refuses.
+    """
+    figures, claims = read_figures(reports), read_claims(reports)
+    problem = why_not_online(timeout)
+    if problem is not None:
+        raise TrackingError(f"cannot publish: {problem}")
+    wandb = import_wandb()
+    try:
+        owner = entity or wandb.Api().default_entity
+        # Both are built before either is saved: a mistake leaves nothing half-published.
+        made = [workspace(owner, project, figures, claims), report(owner, project, figures)]
+        return [saved.save().url for saved in made]
+    except Exception as error:  # the package raises plain exceptions, requests' and GraphQL's
+        raise TrackingError(f"cannot publish: {first_line(error)}") from error

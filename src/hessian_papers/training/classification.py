@@ -1,0 +1,145 @@
+"""Training of a classifier by stochastic gradient descent with a constant learning rate.
+
+The set-up is that of wu2022dissecting, appendix E.3.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hessian_papers.training.optimizers import stochastic_gradient_descent
+from hessian_spectra.progress import Log, silent
+from hessian_spectra.training import Batch, Observer, Order, Passes, Task, train_by_minibatches
+from hessian_spectra.validation import require, require_at_least, require_positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierDescent:
+    """How classifiers are trained, whatever the number of samples.
+
+    Args:
+        epochs: passes over the samples, each in a new order; paper: 1000.
+        batch_size: samples of an update, the last one of an epoch has what is left; paper: 128.
+        learning_rate: of all updates; paper: 0.01.
+        momentum: of stochastic gradient descent, 0 for none; paper: none, 0.9 in a variation.
+        weight_decay: of all parameters; paper: none, 0.0005 in a variation.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    momentum: float
+    weight_decay: float
+
+    def __post_init__(self) -> None:
+        require_at_least(1, self, "epochs", "batch_size")
+        require_positive(self, "learning_rate")
+        require_at_least(0, self, "weight_decay")
+        require(0 <= self.momentum < 1, "momentum", "a number in [0, 1)", self.momentum)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification(ClassifierDescent, Passes):
+    """How a classifier is trained on so many samples.
+
+    Args:
+        samples: how many there are.
+
+    Example:
+        >>> plan = Classification(samples=10, epochs=3, batch_size=4, learning_rate=0.1,
+        ...                       momentum=0.0, weight_decay=0.0)
+        >>> plan.updates, plan.steps
+        (3, 9)
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_at_least(1, self, "samples")
+
+    def rate(self, step: int) -> float:
+        """The learning rate of an update."""
+        return self.learning_rate
+
+    def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+        """Stochastic gradient descent."""
+        return stochastic_gradient_descent(
+            model,
+            learning_rate=self.learning_rate,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+        )
+
+
+def train_classifier(
+    model: nn.Module,
+    inputs: Tensor,
+    labels: Tensor,
+    plan: Classification,
+    *,
+    seed: int,
+    observer: Observer | None = None,
+    observed: Collection[int] = (),
+    log: Log = silent,
+    checkpoint: Path | None = None,
+    identity: Any = None,
+) -> np.ndarray:
+    """Minimise the cross-entropy of a classifier; observer, log and checkpoint as for all training.
+
+    Args:
+        model: the network, on its device; trained in place.
+        inputs: ``(n, ...)`` on that device, or where its batches are to be fetched from.
+        labels: ``(n,)`` numbers of classes.
+        plan: how.
+        seed: of the orders of the samples, and of dropout.
+        observer: looks at the network at the ``observed`` epochs, counted from 0 to the last.
+        observed: epochs.
+        log: see :func:`train_by_minibatches`.
+        checkpoint: see :func:`train_by_minibatches`.
+        identity: what else tells this training from others, as JSON has it.
+
+    Returns:
+        The mean loss of each epoch's batches ``(epochs,)`` float64; NaN after a divergence.
+
+    Raises:
+        ValueError: as :func:`train_by_minibatches`; other numbers of samples.
+
+    Example:
+        >>> x = torch.tensor([[-1.0], [1.0]] * 8)
+        >>> plan = Classification(samples=16, epochs=40, batch_size=4, learning_rate=1.0,
+        ...                       momentum=0.0, weight_decay=0.0)
+        >>> losses = train_classifier(nn.Linear(1, 2), x, torch.tensor([0, 1] * 8), plan, seed=0)
+        >>> bool(losses[-1] < 0.1)
+        True
+    """
+    counts = {len(inputs), len(labels), plan.samples}
+    require(len(counts) == 1, "samples", "as many inputs and labels as the plan", sorted(counts))
+    order = Order(plan.samples, plan.batch_size, seed)
+
+    def batches(step: int) -> Sequence[Batch]:
+        chosen = order.samples(step)
+        return [(inputs[chosen], labels[chosen])]
+
+    task = Task(
+        model=model,
+        loss=lambda network, x, y: functional.cross_entropy(network(x), y),
+        batches=batches,
+        seed=seed,
+        unit="images",
+        units=plan.batch_size,
+        identity=identity,
+    )
+    losses = train_by_minibatches(
+        task,
+        plan,
+        observer=observer,
+        observed={epoch * plan.updates for epoch in observed},
+        log=log,
+        checkpoint=checkpoint,
+    )
+    return np.asarray(losses.reshape(plan.epochs, plan.updates).mean(axis=1))

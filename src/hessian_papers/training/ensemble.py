@@ -1,0 +1,364 @@
+"""Training of all networks of an ensemble at once."""
+
+import math
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from hessian_papers.training.descent import LOSS_LIMIT
+from hessian_papers.training.ensemble_descent import Descent, MomentDescent, SampleDescent
+from hessian_papers.training.ensemble_plateau import Plateau
+from hessian_papers.training.ensemble_samples import Samples
+from hessian_papers.training.ensemble_width import narrow, widen
+from hessian_spectra.matrix_products import fastest_products
+from hessian_spectra.models import Ensemble, require_piecewise_linear
+from hessian_spectra.progress import LOGGED_EPOCHS, Log, silent
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
+
+Order = Literal["own", "shared"]
+
+CONVERGED, EPOCH_LIMIT, DIVERGED = 0, 1, 2
+
+# Networks train side by side in parts: enough to hide what a call costs, few enough that a step
+# finds them in the caches.
+CACHE_BYTES, FEWEST, MOST = 4 * 2**20, 16, 256
+# Signals times hidden units from which on fast products are worth their calls.
+LARGE = 1500
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsembleTraining:
+    """How the training of each of ``N`` networks ended.
+
+    Args:
+        ensemble: the networks at the end; NaN where they diverged.
+        loss: ``(N,)`` float64, the loss over all samples at the end; NaN where it diverged.
+        epochs: ``(N,)`` int64, how many passes over the samples were made.
+        status: ``(N,)`` int8: ``CONVERGED``, 0: the loss stopped improving at the smallest learning
+            rate; ``EPOCH_LIMIT``, 1: it had not yet; ``DIVERGED``, 2: it
+            exceeded 10¹² or was not finite.
+        rate: ``(N,)`` float64, the base learning rate of the last epoch.
+    """
+
+    ensemble: Ensemble
+    loss: Tensor
+    epochs: Tensor
+    status: Tensor
+    rate: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settings:
+    """The settings of :func:`train_ensemble`, by the same names."""
+
+    learning_rate: float
+    factors: tuple[float, ...]
+    epochs: int
+    batch_size: int
+    order: str
+    smallest_rate: float
+    factor: float
+    patience: int
+    threshold: float
+    seed: int
+
+
+def train_ensemble(
+    ensemble: Ensemble,
+    x: Tensor,
+    y: Tensor,
+    *,
+    learning_rate: float,
+    factors: Sequence[float],
+    networks: Sequence[int],
+    seed: int,
+    epochs: int,
+    batch_size: int,
+    order: str = "own",
+    smallest_rate: float = 1e-5,
+    factor: float = 0.1,
+    patience: int = 10,
+    threshold: float = 1e-4,
+    log: Log = silent,
+) -> EnsembleTraining:
+    """Mini-batch gradient descent on 1/(2n) Σ_i ‖f(x_i) − y_i‖² for each network of an ensemble.
+
+    Each network ends as if it were trained alone, on a CPU with the same bits in float64: as by
+    ``torch.optim.SGD`` and ``ReduceLROnPlateau`` on the loss over all samples after each epoch, up
+    to rounding. A network is done when the scheduler would lower a rate that is the smallest.
+
+    Args:
+        ensemble: the networks at the start, linear or with ReLUs, of two or more layers; float32 or
+            float64.
+        x: inputs ``(n, d_0)``.
+        y: targets ``(n, d_L)``.
+        learning_rate: base rate η at the start; layer l has the rate η r_l.
+        factors: r_l for each layer.
+        networks: the number of each network, which decides the order in which it sees the samples.
+        seed: seed of the orders.
+        epochs: after how many passes over the samples a network stops, converged or not.
+        batch_size: samples in a step.
+        order: ``own``: each network has random orders of its own; ``shared``: all have the same.
+        smallest_rate: the base rate below which the scheduler does not go.
+        factor: what the scheduler multiplies the base rate with.
+        patience: how many epochs without improvement the scheduler bears.
+        threshold: the relative improvement that counts.
+        log: called at about a hundred epochs with ``loss``, the mean over the networks in training
+            that have not diverged, and how many are in ``training``. Networks train in parts, one
+            after the other: the epochs of a part count on from those of the parts before.
+
+    Returns:
+        The :class:`EnsembleTraining`.
+
+    Raises:
+        ValueError: a setting, a shape, or the data are not as described; the message says which.
+
+    Source: singh2026cracking, appendix D.1.3.
+
+    Example:
+        >>> one = Ensemble(weights=(torch.ones(1, 1, 1), torch.ones(1, 1, 1)),
+        ...                multipliers=(1.0, 1.0), activation="linear")
+        >>> x = torch.tensor([[-1.0], [1.0]])
+        >>> end = train_ensemble(one, x, 4 * x, learning_rate=0.1, factors=(1.0, 1.0),
+        ...                      networks=[0], seed=0, epochs=500, batch_size=2)
+        >>> [round(weight.item(), 3) for weight in end.ensemble.weights], end.status.tolist()
+        ([2.0, 2.0], [0])
+    """
+    settings = _Settings(
+        learning_rate=learning_rate,
+        factors=tuple(factors),
+        epochs=epochs,
+        batch_size=batch_size,
+        order=order,
+        smallest_rate=smallest_rate,
+        factor=factor,
+        patience=patience,
+        threshold=threshold,
+        seed=seed,
+    )
+    require_piecewise_linear(ensemble.activation)
+    _check_settings(settings, ensemble.depth)
+    _check_data(ensemble, x, y, networks)
+    samples = Samples(x.to(ensemble.weights[0]), y.to(ensemble.weights[0]), batch_size)
+    width, ends = ensemble.sizes[1], ensemble.sizes[0] + ensemble.sizes[-1]
+    shrinks = ensemble.activation == "linear" and ensemble.depth == 2 and width > ends
+    trained, basis = narrow(ensemble) if shrinks else (ensemble, None)
+    result = _in_parts(trained, networks, samples, settings, _Watch(epochs, log))
+    return result if basis is None else replace(result, ensemble=widen(result.ensemble, basis))
+
+
+class _Watch:
+    """Tells how the training of all networks goes on, part by part."""
+
+    def __init__(self, epochs: int, log: Log) -> None:
+        self._every = max(epochs // LOGGED_EPOCHS, 1)
+        self._log = log
+        self._before = 0
+
+    def __call__(self, epoch: int, losses: Tensor, stops: Tensor) -> None:
+        """Take in an epoch: the losses of the networks in training, and which of them stop."""
+        last = bool(stops.all())
+        if epoch % self._every == 0 or last:
+            kept = losses[losses <= LOSS_LIMIT]
+            if len(kept):
+                metrics = {"loss": float(kept.mean()), "training": float(len(losses))}
+                self._log(self._before + epoch, metrics)
+        if last:
+            self._before += epoch
+
+
+def _in_parts(
+    ensemble: Ensemble,
+    networks: Sequence[int],
+    samples: Samples,
+    settings: _Settings,
+    watch: _Watch,
+) -> EnsembleTraining:
+    """Train some networks after the others."""
+    together = _together(ensemble, settings.batch_size)
+    large = _has_large_products(ensemble, settings.batch_size)
+    parts = []
+    for start in range(0, ensemble.count, together):
+        chosen = range(start, min(start + together, ensemble.count))
+        numbers = [networks[place] for place in chosen]
+        with fastest_products() if large else nullcontext():
+            parts.append(_train(ensemble.select(chosen), numbers, samples, settings, watch))
+    return _joined(parts)
+
+
+def _signals(ensemble: Ensemble, batch_size: int) -> int:
+    """How many signals go through a network in a step."""
+    return batch_size if ensemble.activation == "relu" else min(batch_size, ensemble.sizes[0])
+
+
+def _has_large_products(ensemble: Ensemble, batch_size: int) -> bool:
+    """Whether fast products weigh more than what their calls cost."""
+    return _signals(ensemble, batch_size) * max(ensemble.sizes[1:-1]) >= LARGE
+
+
+def _together(ensemble: Ensemble, batch_size: int) -> int:
+    """How many networks train side by side."""
+    inputs, *hidden, outputs = ensemble.sizes
+    signals = _signals(ensemble, batch_size)
+    weights = sum(weight[0].numel() for weight in ensemble.weights)
+    numbers = weights + 2 * signals * sum(hidden) + batch_size * (inputs + outputs)
+    fit = CACHE_BYTES // (numbers * ensemble.weights[0].element_size())
+    return min(max(fit, FEWEST), MOST)
+
+
+def _train(
+    ensemble: Ensemble,
+    networks: Sequence[int],
+    samples: Samples,
+    settings: _Settings,
+    watch: _Watch,
+) -> EnsembleTraining:
+    """Train networks side by side until the last is done."""
+    device = ensemble.weights[0].device
+    descent = _descent(ensemble, samples, settings)
+    plateau = _plateau(ensemble.count, settings, device)
+    orders = _Orders(networks, samples.count, settings)
+    end = _unfinished(ensemble)
+    places = torch.arange(ensemble.count, device=device)
+    for epoch in range(1, settings.epochs + 1):
+        rate = plateau.rate
+        descent.descend(orders.draw().to(device), rate)
+        loss = descent.losses()
+        # A loss that is not a number is not below the limit either.
+        diverged = ~(loss <= LOSS_LIMIT)
+        status = torch.where(plateau.advance(loss), CONVERGED, EPOCH_LIMIT)
+        status[diverged] = DIVERGED
+        stops = (status != EPOCH_LIMIT) | (epoch == settings.epochs)
+        watch(epoch, loss, stops)
+        if bool(stops.any()):
+            stopped, others = stops.nonzero().flatten(), (~stops).nonzero().flatten()
+            place = places[stopped]
+            for kept, weight in zip(end.ensemble.weights, descent.ensemble().weights, strict=True):
+                kept[place] = weight[stopped]
+            end.loss[place], end.rate[place] = loss[stopped], rate[stopped]
+            end.epochs[place], end.status[place] = epoch, status[stopped].to(torch.int8)
+            if len(others) == 0:
+                break
+            places = places[others]
+            for part in (descent, plateau, orders):
+                part.select(others)
+    return _without_diverged(end)
+
+
+def _plateau(count: int, settings: _Settings, device: torch.device) -> Plateau:
+    return Plateau(
+        count,
+        rate=settings.learning_rate,
+        smallest_rate=settings.smallest_rate,
+        factor=settings.factor,
+        patience=settings.patience,
+        threshold=settings.threshold,
+        device=device,
+    )
+
+
+def _without_diverged(end: EnsembleTraining) -> EnsembleTraining:
+    """NaN in place of what networks that diverged ended with."""
+    lost = end.status == DIVERGED
+    for values in (end.loss, *end.ensemble.weights):
+        values[lost] = torch.nan
+    return end
+
+
+class _Orders:
+    """In which order each network sees the samples in each epoch."""
+
+    def __init__(self, networks: Sequence[int], count: int, settings: _Settings) -> None:
+        self._shared = settings.order == "shared"
+        purposes = ["order"] if self._shared else [f"order {network}" for network in networks]
+        self._generators = [generator(settings.seed, purpose) for purpose in purposes]
+        self._orders = torch.empty(len(purposes), count, dtype=torch.int64)
+
+    def select(self, networks: Tensor) -> None:
+        """Go on with the networks at these places only."""
+        if not self._shared:
+            self._generators = [self._generators[place] for place in networks.tolist()]
+            self._orders = self._orders[: len(networks)]
+
+    def draw(self) -> Tensor:
+        """The orders of the next epoch, ``(N, n)``, or ``(1, n)`` if shared."""
+        for order, numbers in zip(self._orders, self._generators, strict=True):
+            torch.randperm(len(order), generator=numbers, out=order)
+        return self._orders
+
+
+def _descent(ensemble: Ensemble, samples: Samples, settings: _Settings) -> Descent:
+    # As many signals go through a linear network as it has inputs; or those of a batch, if fewer.
+    linear = ensemble.activation == "linear" and settings.batch_size >= ensemble.sizes[0]
+    kind = MomentDescent if linear else SampleDescent
+    return kind(ensemble, samples, settings.factors, shared=settings.order == "shared")
+
+
+def _unfinished(ensemble: Ensemble) -> EnsembleTraining:
+    """The form in which the ends of all networks are put down, one after the other."""
+    count, device = ensemble.count, ensemble.weights[0].device
+    return EnsembleTraining(
+        ensemble=replace(ensemble, weights=tuple(map(torch.empty_like, ensemble.weights))),
+        loss=torch.empty(count, dtype=torch.float64, device=device),
+        epochs=torch.empty(count, dtype=torch.int64, device=device),
+        status=torch.empty(count, dtype=torch.int8, device=device),
+        rate=torch.empty(count, dtype=torch.float64, device=device),
+    )
+
+
+def _joined(parts: Sequence[EnsembleTraining]) -> EnsembleTraining:
+    layers = zip(*(part.ensemble.weights for part in parts), strict=True)
+    return EnsembleTraining(
+        ensemble=replace(parts[0].ensemble, weights=tuple(torch.cat(layer) for layer in layers)),
+        loss=torch.cat([part.loss for part in parts]),
+        epochs=torch.cat([part.epochs for part in parts]),
+        status=torch.cat([part.status for part in parts]),
+        rate=torch.cat([part.rate for part in parts]),
+    )
+
+
+def _check_settings(settings: _Settings, depth: int) -> None:
+    def positive(value: float) -> bool:
+        return math.isfinite(value) and value > 0
+
+    factors, rate, smallest = settings.factors, settings.learning_rate, settings.smallest_rate
+    require(depth >= 2, "ensemble", "two or more layers", depth)
+    require(positive(rate), "learning_rate", "a positive number", rate)
+    require(len(factors) == depth, "factors", f"one for each of {depth} layers", factors)
+    require(all(map(positive, factors)), "factors", "positive numbers", factors)
+    require(settings.epochs >= 1, "epochs", "at least 1", settings.epochs)
+    require(settings.batch_size >= 1, "batch_size", "at least 1", settings.batch_size)
+    require(settings.order in get_args(Order), "order", "'own' or 'shared'", settings.order)
+    require(
+        positive(smallest) and smallest <= rate,
+        "smallest_rate",
+        f"a positive number up to the learning rate, {rate}",
+        smallest,
+    )
+    require(0 < settings.factor < 1, "factor", "a number in (0, 1)", settings.factor)
+    require(settings.patience >= 0, "patience", "at least 0", settings.patience)
+    require(0 <= settings.threshold < 1, "threshold", "a number in [0, 1)", settings.threshold)
+
+
+def _check_data(ensemble: Ensemble, x: Tensor, y: Tensor, networks: Sequence[int]) -> None:
+    inputs, outputs = ensemble.sizes[0], ensemble.sizes[-1]
+    expected = f"inputs (n, {inputs}) and targets (n, {outputs}) for one or more samples"
+    shapes = (tuple(x.shape), tuple(y.shape))
+    rows = len(x) if x.ndim == 2 else 0
+    require(rows > 0 and shapes == ((rows, inputs), (rows, outputs)), "x, y", expected, shapes)
+    require(bool(torch.isfinite(x).all()), "x", "finite numbers", "NaN or infinity")
+    require(bool(torch.isfinite(y).all()), "y", "finite numbers", "NaN or infinity")
+    known = (torch.float32, torch.float64)
+    dtype = ensemble.weights[0].dtype
+    require(dtype in known, "ensemble", "float32 or float64", dtype)
+    require(
+        len(networks) == ensemble.count > 0,
+        "networks",
+        f"one number for each of {ensemble.count} networks, at least one",
+        list(networks),
+    )

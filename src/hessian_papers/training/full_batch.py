@@ -1,0 +1,227 @@
+"""Full-batch gradient descent over thousands of epochs, which can be interrupted."""
+
+import math
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hessian_papers.training.descent import LOSS_LIMIT
+from hessian_papers.training.full_batch_state import State
+from hessian_papers.training.halving import gains_too_little
+from hessian_papers.training.objectives import Objective
+from hessian_spectra.files import digest
+from hessian_spectra.matrix_products import fastest_products
+from hessian_spectra.progress import LOGGED_EPOCHS, Log, silent
+from hessian_spectra.training import STATE, Saver, tensors_digest
+from hessian_spectra.validation import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullBatchTraining:
+    """What a training went through. Epoch t stands for the state after t updates.
+
+    Args:
+        recorded: the epochs at which the weights were kept; without those that a divergence left
+            unreached.
+        weights: for each of them W_1, ..., W_L.
+        losses: ``(epochs + 1,)`` float64, at each epoch; from the divergence on NaN, after an early
+            stop that at the stop.
+        rates: ``(epochs + 1,)`` float64, the learning rate of the update that follows; likewise.
+        halvings: the epochs at which the rate was lowered.
+        finished: the last epoch that was reached: all of them, that of the early stop, or the one
+            before the divergence.
+        diverged_at: the epoch at which the loss was not finite or exceeded 10¹²; else ``None``.
+    """
+
+    recorded: tuple[int, ...]
+    weights: list[tuple[Tensor, ...]]
+    losses: Tensor
+    rates: Tensor
+    halvings: tuple[int, ...]
+    finished: int
+    diverged_at: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settings:
+    """The settings of :func:`full_batch_descent`, by the same names."""
+
+    learning_rate: float
+    epochs: int
+    record: tuple[int, ...]
+    patience: int
+    threshold: float
+    factor: float
+    smallest_rate: float
+
+
+def full_batch_descent(
+    objective: Objective,
+    weights: Sequence[Tensor],
+    *,
+    learning_rate: float,
+    epochs: int,
+    record: Sequence[int],
+    patience: int = 100,
+    threshold: float = 1e-3,
+    factor: float = 0.5,
+    smallest_rate: float = 0.0,
+    log: Log = silent,
+    checkpoint: Path | None = None,
+) -> FullBatchTraining:
+    """Gradient descent W ← W − η ∇L(W), whose rate η is halved when the loss gains too little.
+
+    The rule is that of ``training.halving``.
+
+    With a positive ``smallest_rate`` the training stops as soon as η falls below it. Weights and
+    losses of later epochs are taken to be those at the stop: running on would move each weight by
+    less than ``smallest_rate`` times the sum of its slopes over the epochs left.
+
+    Args:
+        objective: the loss.
+        weights: W_l ``(d_l, d_{l−1})`` at the start, of the objective's type; not changed.
+        learning_rate: η at the start.
+        epochs: the number of updates.
+        record: the epochs to keep the weights at, in rising order; 0 is the start.
+        patience: over how many epochs the gain is taken.
+        threshold: the relative gain below which the rate is lowered.
+        factor: what the rate is multiplied by.
+        smallest_rate: the training stops below it; 0 for never.
+        log: called at about a hundred epochs with ``loss`` and ``learning_rate``; by a training
+            that goes on, first with those before.
+        checkpoint: a folder for the unfinished state, written about every half minute. If it is
+            that of this training, which was interrupted, the training goes on from it, to the same
+            bits as without the interruption; any other is written over. Whoever trains removes it.
+
+    Returns:
+        The :class:`FullBatchTraining`.
+
+    Raises:
+        ValueError: a setting or a shape is not as described, or the loss at the start is not finite
+            or above 10¹².
+
+    Source: anon2026data, appendix C.
+
+    Example:
+        >>> from hessian_papers.training import SampleObjective, full_batch_descent
+        >>> x, y = torch.ones(1, 1).double(), torch.full((1, 1), 4.0).double()
+        >>> start = [torch.ones(1, 1).double(), torch.ones(1, 1).double()]
+        >>> end = full_batch_descent(SampleObjective(x, y, "linear"), start, learning_rate=0.1,
+        ...                          epochs=100, record=[0, 100])
+        >>> [round((last @ first).item(), 6) for first, last in end.weights], end.finished
+        ([1.0, 4.0], 100)
+    """
+    settings = _Settings(
+        learning_rate=learning_rate,
+        epochs=epochs,
+        record=tuple(record),
+        patience=patience,
+        threshold=threshold,
+        factor=factor,
+        smallest_rate=smallest_rate,
+    )
+    _check(settings)
+    state = State.start(weights, learning_rate, epochs)
+    save = None
+    if checkpoint is not None:
+        name = digest([vars(settings), objective.digest(), tensors_digest("start", *weights)])
+        state.read(checkpoint / STATE, name)
+        save = Saver(partial(state.write, checkpoint / STATE, name))
+    fast = fastest_products() if objective.dtype == torch.float32 else nullcontext()
+    with torch.no_grad(), fast:
+        diverged_at = _descend(objective, state, settings, _Watch(epochs, log), save)
+    return _finished(state, settings, diverged_at)
+
+
+class _Watch:
+    """Tells how a training goes on."""
+
+    def __init__(self, epochs: int, log: Log) -> None:
+        self._every = max(epochs // LOGGED_EPOCHS, 1)
+        self._log = log
+
+    def __call__(self, state: State, epoch: int) -> None:
+        """Log an epoch if it is one of those that are."""
+        if epoch % self._every == 0:
+            loss, rate = float(state.losses[epoch]), float(state.rates[epoch])
+            self._log(epoch, {"loss": loss, "learning_rate": rate})
+
+
+def _descend(
+    objective: Objective,
+    state: State,
+    settings: _Settings,
+    watch: _Watch,
+    save: Saver | None,
+) -> int | None:
+    """Train until ``state.epoch`` is the last epoch reached; the epoch of divergence, if any."""
+    evaluate, factors = objective.follow(state.weights)
+    updates = [(weight, *pair) for weight, pair in zip(state.weights, factors, strict=True)]
+    record, losses = set(settings.record), state.losses
+    for epoch in range(state.epoch):
+        watch(state, epoch)
+    while True:
+        epoch = state.epoch
+        loss = evaluate()
+        # Written so that NaN, which compares false with everything, counts as divergence.
+        if not loss <= LOSS_LIMIT:
+            require(epoch > 0, "weights", f"a loss of at most {LOSS_LIMIT:g} at the start", loss)
+            state.epoch -= 1
+            return epoch
+        losses[epoch] = loss
+        since = max(state.halvings, default=0)
+        if gains_too_little(
+            losses, epoch, since, patience=settings.patience, threshold=settings.threshold
+        ):
+            state.rate *= settings.factor
+            state.halvings.append(epoch)
+        state.rates[epoch] = state.rate
+        if epoch in record:
+            state.keep()
+        watch(state, epoch)
+        if epoch == settings.epochs or state.rate < settings.smallest_rate:
+            return None
+        for weight, left, right in updates:
+            weight.addmm_(left, right, alpha=-state.rate)
+        state.epoch += 1
+        if save is not None:
+            save()
+
+
+def _finished(state: State, settings: _Settings, diverged_at: int | None) -> FullBatchTraining:
+    losses, rates = torch.from_numpy(state.losses), torch.from_numpy(state.rates)
+    if diverged_at is None:
+        losses[state.epoch :], rates[state.epoch :] = losses[state.epoch], rates[state.epoch]
+        while len(state.kept) < len(settings.record):
+            state.keep()
+    return FullBatchTraining(
+        recorded=settings.record[: len(state.kept)],
+        weights=state.kept,
+        losses=losses,
+        rates=rates,
+        halvings=tuple(state.halvings),
+        finished=state.epoch,
+        diverged_at=diverged_at,
+    )
+
+
+def _check(settings: _Settings) -> None:
+    rate, smallest = settings.learning_rate, settings.smallest_rate
+    require(math.isfinite(rate) and rate > 0, "learning_rate", "a positive number", rate)
+    require(settings.epochs >= 0, "epochs", "at least 0", settings.epochs)
+    record: Any = list(settings.record)
+    fits = record == sorted(set(record)) and (
+        not record or 0 <= record[0] <= record[-1] <= settings.epochs
+    )
+    require(fits, "record", f"rising epochs from 0 to {settings.epochs}", record)
+    require(settings.patience >= 1, "patience", "at least 1", settings.patience)
+    require(0 <= settings.threshold < 1, "threshold", "a number in [0, 1)", settings.threshold)
+    require(0 < settings.factor < 1, "factor", "a number in (0, 1)", settings.factor)
+    expected = f"a number from 0 to the learning rate, {rate}"
+    require(0 <= smallest <= rate, "smallest_rate", expected, smallest)

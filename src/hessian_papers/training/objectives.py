@@ -1,0 +1,263 @@
+"""Losses over all samples whose gradients are written out by hand, for many thousands of epochs."""
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian_spectra.models import Activation
+from hessian_spectra.training import tensors_digest
+from hessian_spectra.validation import require
+
+# For each layer A_l, B_l with gradient A_l B_l: descent adds the product to the weights at once.
+Factors = tuple[tuple[Tensor, Tensor], ...]
+# The loss at the present values of the weights; it renews the factors, too.
+Evaluation = Callable[[], float]
+
+
+class Objective(ABC):
+    """A loss of the weights W_1, ..., W_L of a network without biases."""
+
+    @property
+    @abstractmethod
+    def ends(self) -> tuple[int, int]:
+        """The sizes d_0 and d_L that the weights must have."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> torch.dtype:
+        """The type that the weights must have."""
+
+    @abstractmethod
+    def digest(self) -> str:
+        """Equal for equal losses, and for nothing else."""
+
+    @abstractmethod
+    def follow(self, weights: Sequence[Tensor]) -> tuple[Evaluation, Factors]:
+        """Prepare for many evaluations at weights that are changed in place.
+
+        All memory is taken here. The factors share it, and some of them the weights' own: who
+        updates the weights does so from the first layer to the last.
+
+        Raises:
+            ValueError: the weights do not fit together, or not to the data.
+        """
+
+    def loss_and_slopes(self, weights: Sequence[Tensor]) -> tuple[float, tuple[Tensor, ...]]:
+        """The loss, and its gradient with respect to each matrix.
+
+        Args:
+            weights: W_l ``(d_l, d_{l−1})`` for each layer.
+
+        Raises:
+            ValueError: the weights do not fit together, or not to the data.
+        """
+        evaluate, factors = self.follow(weights)
+        return evaluate(), tuple(left @ right for left, right in factors)
+
+    def _check(self, weights: Sequence[Tensor]) -> None:
+        shapes = [tuple(weight.shape) for weight in weights]
+        first, last = self.ends
+        fits = (
+            bool(shapes)
+            and all(len(shape) == 2 for shape in shapes)
+            and all(after[1] == before[0] for before, after in itertools.pairwise(shapes))
+            and (shapes[0][1], shapes[-1][0]) == (first, last)
+        )
+        expected = f"(d_l, d_(l-1)) for each layer with d_0 = {first} and d_L = {last}"
+        require(fits, "weights", expected, shapes)
+        types = sorted({str(weight.dtype) for weight in weights})
+        require(types == [str(self.dtype)], "weights", f"{self.dtype} as the data", types)
+
+
+class LinearObjective(Objective):
+    """1/2 ‖W_L ⋯ W_1 diag(root) − target‖_F² + floor, the least-squares loss of a linear network.
+
+    With P = W_L ⋯ W_1 and its slope G = (P diag(root) − target) diag(root), the gradient for W_l is
+    (W_L ⋯ W_{l+1})ᵀ (G W_1ᵀ ⋯ W_{l−1}ᵀ). Both factors are built from the side of the K outputs, so
+    that all products have K rows, and none depends on the number of samples.
+
+    Args:
+        root: ``(r,)`` the root of the inputs' second moment along its r axes, on which W_1 acts.
+        target: ``(K, r)``.
+        floor: the loss of the best linear map, which no weights can change.
+
+    Raises:
+        ValueError: shapes that do not fit together, types that differ, or numbers that are not
+            finite.
+
+    Source: the second moments alone decide the training of a linear network; anon2026data trains
+    such networks (Figures 1 to 4).
+
+    Example:
+        >>> root, target = torch.ones(1).double(), torch.zeros(1, 1).double()
+        >>> two = [torch.full((1, 1), value).double() for value in (3.0, 2.0)]
+        >>> LinearObjective(root, target, 1.0).loss_and_slopes(two)
+        (19.0, (tensor([[12.]], dtype=torch.float64), tensor([[18.]], dtype=torch.float64)))
+    """
+
+    def __init__(self, root: Tensor, target: Tensor, floor: float) -> None:
+        shapes = (tuple(root.shape), tuple(target.shape))
+        fits = root.ndim == 1 and target.ndim == 2 and target.shape[1] == len(root) > 0
+        require(fits and len(target) > 0, "root, target", "shapes (r,) and (K, r)", shapes)
+        _check_numbers(root, target, torch.tensor(floor, dtype=root.dtype))
+        self._root, self._target, self._floor = root, target.contiguous(), floor
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """R and K."""
+        return len(self._root), len(self._target)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """That of the root and the target."""
+        return self._root.dtype
+
+    def digest(self) -> str:
+        """Of the root, the target and the floor."""
+        return tensors_digest(f"linear {self._floor!r}", self._root, self._target)
+
+    def follow(self, weights: Sequence[Tensor]) -> tuple[Evaluation, Factors]:
+        """As for every objective."""
+        self._check(weights)
+        root, target, floor = self._root, self._target, self._floor
+        outputs = len(target)
+        like = target.new_empty
+        # after[l] = W_L ⋯ W_{l+1}, down to after[0], the whole product.
+        after = [like(outputs, weight.shape[1]) for weight in weights[:-1]]
+        after += [weights[-1], torch.eye(outputs).to(target)]
+        # before[l] = G W_1ᵀ ⋯ W_lᵀ.
+        before = [like(outputs, weight.shape[1]) for weight in weights]
+        slope, flat = before[0], before[0].view(-1)
+        down = [
+            (after[layer + 1], weights[layer], after[layer])
+            for layer in reversed(range(len(weights) - 1))
+        ]
+        up = [
+            (before[layer], weights[layer].T, before[layer + 1])
+            for layer in range(len(weights) - 1)
+        ]
+        product = after[0]
+
+        def evaluate() -> float:
+            for left, right, out in down:
+                torch.mm(left, right, out=out)
+            torch.mul(product, root, out=slope)
+            slope.sub_(target)
+            loss = 0.5 * torch.dot(flat, flat).item() + floor
+            slope.mul_(root)
+            for left, right, out in up:
+                torch.mm(left, right, out=out)
+            return loss
+
+        factors = zip((left.T for left in after[1:]), before, strict=True)
+        return evaluate, tuple(factors)
+
+
+class SampleObjective(Objective):
+    """1/(2n) Σ_i ‖f(x_i) − y_i‖² with f(x) = W_L φ(⋯ φ(W_1 x)), by backpropagation.
+
+    Args:
+        x: ``(n, d_0)`` inputs.
+        y: ``(n, K)`` targets.
+        activation: φ: ``linear`` for the identity, ``relu`` or ``tanh``.
+
+    Raises:
+        ValueError: no samples, different numbers of inputs and targets, types that differ, numbers
+            that are not finite, or an unknown activation.
+
+    Source: anon2026data, appendix C.
+
+    Example:
+        >>> x, y = torch.ones(4, 1).double(), torch.zeros(4, 1).double()
+        >>> two = [torch.full((1, 1), value).double() for value in (3.0, 2.0)]
+        >>> SampleObjective(x, y, "linear").loss_and_slopes(two)
+        (18.0, (tensor([[12.]], dtype=torch.float64), tensor([[18.]], dtype=torch.float64)))
+    """
+
+    def __init__(self, x: Tensor, y: Tensor, activation: str) -> None:
+        shapes = (tuple(x.shape), tuple(y.shape))
+        fits = x.ndim == 2 and y.ndim == 2 and len(x) == len(y) > 0
+        require(fits, "x, y", "shapes (n, d_0) and (n, K) with at least one sample", shapes)
+        known = get_args(Activation)
+        require(activation in known, "activation", f"one of {', '.join(known)}", activation)
+        _check_numbers(x, y)
+        # Columns of a matrix are the samples: products are fastest with their long side last.
+        self._x, self._y = x.contiguous(), y.T.contiguous()
+        self._activation = activation
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """d_0 and K."""
+        return self._x.shape[1], len(self._y)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """That of the samples."""
+        return self._x.dtype
+
+    def digest(self) -> str:
+        """Of the samples and the activation."""
+        return tensors_digest(f"samples {self._activation}", self._x, self._y)
+
+    def follow(self, weights: Sequence[Tensor]) -> tuple[Evaluation, Factors]:
+        """As for every objective."""
+        self._check(weights)
+        count, activation, y = len(self._x), self._activation, self._y
+        values = [self._x.T, *(y.new_empty(len(weight), count) for weight in weights)]
+        # What a change of each layer's sums changes the loss by; at the last layer in place.
+        slopes = [y.new_empty(len(weight), count) for weight in weights[:-1]] + [values[-1]]
+        error, flat = values[-1], values[-1].view(-1)
+        last = len(weights) - 1
+        forward = list(zip(weights, values, values[1:], strict=False))
+        backward = [
+            (weights[layer].T, slopes[layer], values[layer], slopes[layer - 1])
+            for layer in range(last, 0, -1)
+        ]
+
+        def evaluate() -> float:
+            for layer, (weight, inputs, out) in enumerate(forward):
+                torch.mm(weight, inputs, out=out)
+                if layer < last:
+                    _activate(out, activation)
+            error.sub_(y)
+            loss = torch.dot(flat, flat).item() / (2 * count)
+            error.div_(count)
+            for weight, slope, value, out in backward:
+                torch.mm(weight, slope, out=out)
+                _differentiate(out, value, activation)
+            return loss
+
+        return evaluate, tuple(zip(slopes, (value.T for value in values[:-1]), strict=True))
+
+
+def _activate(values: Tensor, activation: str) -> None:
+    """φ in place."""
+    if activation == "relu":
+        values.relu_()
+    elif activation == "tanh" and values.device.type == "cpu":
+        # NumPy's is computed by vector instructions, five times as fast as torch's.
+        array = values.numpy()
+        np.tanh(array, out=array)
+    elif activation == "tanh":
+        values.tanh_()
+
+
+def _differentiate(slopes: Tensor, values: Tensor, activation: str) -> None:
+    """Times φ' in place, where ``values`` are those of φ."""
+    if activation == "relu":
+        torch.ops.aten.threshold_backward.grad_input(slopes, values, 0.0, grad_input=slopes)
+    elif activation == "tanh":
+        torch.ops.aten.tanh_backward.grad_input(slopes, values, grad_input=slopes)
+
+
+def _check_numbers(*tensors: Tensor) -> None:
+    known = (torch.float32, torch.float64)
+    types = [tensor.dtype for tensor in tensors]
+    require(types[0] in known and len(set(types)) == 1, "data", "float32 or float64", types)
+    finite = all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
+    require(finite, "data", "finite numbers", "NaN or infinity")

@@ -1,0 +1,126 @@
+"""Trainings and other computations that a stage runs: what they are given, and how they split."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hessian_spectra.files import Arrays
+from hessian_spectra.progress import Log, silent
+
+# The keyword arguments of one call: numbers, strings, numpy arrays, and lists, dictionaries and
+# dataclasses of them.
+Item = Mapping[str, Any]
+
+
+# Begins to show a training: its name, what tells it from all others, and its configuration.
+Live = Callable[[str, str, Mapping[str, Any]], AbstractContextManager[Log]]
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def unseen(name: str, identity: str, config: Mapping[str, Any]) -> Iterator[Log]:
+    """A :data:`Live` that shows nothing."""
+    yield silent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What a training is given beside its configuration and data.
+
+    Args:
+        log: where it tells how it goes on.
+        checkpoint: a folder of its own for its unfinished state. What is found there was written by
+            an interrupted run of the same training by the same code, or is damaged. Whoever runs
+            the training removes the folder when the result is kept. ``None``: no state is kept.
+        folder: an empty folder for a result that is more than arrays, such as the weights of a
+            language model; it is kept beside the arrays if anything was written there. ``None``:
+            it would be lost.
+
+    Example:
+        >>> KEEPS_NOTHING.log(1, {"loss": 0.5})
+        >>> KEEPS_NOTHING.checkpoint is None
+        True
+    """
+
+    log: Log = silent
+    checkpoint: Path | None = None
+    folder: Path | None = None
+
+
+KEEPS_NOTHING = Run()
+
+
+def _unit(item: Item) -> float:
+    return 1.0
+
+
+def _whole(item: Item) -> Item:
+    return item
+
+
+@dataclass(frozen=True, kw_only=True)
+class FanOut:
+    """One computation as many independent items, which may run anywhere and in any order.
+
+    Called like a function ``(config, networks) -> arrays`` it computes all items in this process,
+    one after the other; whoever has more machines computes them elsewhere and calls ``gather``.
+
+    Args:
+        items: ``(config, networks) -> items``; an item says all that its computation needs, so
+            equal items give equal arrays.
+        compute: a function of a module, called with an item as keyword arguments.
+        gather: ``(config, arrays of all items in their order) -> arrays``.
+        cost: how long an item takes in some unit, for progress and estimates.
+        probe: a miniature of an item, whose time tells that of a unit of ``cost``.
+        trains: whether ``compute`` is a training, which takes a :class:`Run` as ``run``.
+
+    Example:
+        >>> import numpy as np
+        >>> squares = FanOut(
+        ...     items=lambda config, networks: [{"a": a} for a in range(config)],
+        ...     compute=lambda a: {"square": np.array(a * a)},
+        ...     gather=lambda config, parts: {"squares": np.stack([p["square"] for p in parts])},
+        ... )
+        >>> squares(4, {})["squares"].tolist()
+        [0, 1, 4, 9]
+    """
+
+    items: Callable[[Any, Arrays], Sequence[Item]]
+    compute: Callable[..., Arrays]
+    gather: Callable[[Any, Sequence[Arrays]], Arrays]
+    cost: Callable[[Item], float] = _unit
+    probe: Callable[[Item], Item] = _whole
+    trains: bool = False
+
+    def __call__(self, config: Any, networks: Arrays) -> Arrays:
+        """The arrays of the whole computation, made in this process; nothing else is kept of it."""
+        run = {"run": KEEPS_NOTHING} if self.trains else {}
+        parts = [self.compute(**item, **run) for item in self.items(config, networks)]
+        return self.collected(config, parts)
+
+    def collected(self, config: Any, parts: Sequence[Arrays]) -> Arrays:
+        """What ``gather`` makes of the arrays of all items; nothing of none."""
+        return self.gather(config, parts) if parts else {}
+
+
+def alone(train: Callable[..., Arrays]) -> FanOut:
+    """A training ``train(config, data, run)`` as a computation of one item.
+
+    Args:
+        train: a function of a module; ``config`` is a dataclass.
+    """
+    return FanOut(
+        items=lambda config, data: [{"config": config, "data": data}],
+        compute=train,
+        gather=lambda config, parts: parts[0],
+        trains=True,
+    )

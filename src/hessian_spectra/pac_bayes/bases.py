@@ -1,0 +1,108 @@
+"""Bases of a fully connected network's layers in which a posterior's covariance is diagonal."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from scipy import linalg
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.pac_bayes.posterior import Basis
+
+# Samples that pass through the network together.
+BATCH = 1000
+STANDARD = "standard"
+
+
+def layer_bases(model: nn.Module, inputs: Tensor, labels: Tensor, kind: str) -> Mapping[str, Basis]:
+    """Eigenbases of what stands for the layers' Hessians of the cross-entropy, largest first.
+
+    ``kronecker``: of E[M] and E[xxᵀ]. ``nearest``: of the factors of the Kronecker product nearest
+    to the Gauss-Newton matrix. ``printed output``: of ``M̃ = Tᵀ E[A] T`` in place of E[M], where T
+    is the product of the weights behind the layer, halved once for each of them, and
+    ``A = diag(p) − p pᵀ`` is the softmax's Hessian. ``exact``: of the layer's Hessian itself, of as
+    many rows as it has weights.
+
+    Args:
+        model: a chain of linear layers and functions without parameters.
+        inputs: ``(n, d)``.
+        labels: ``(n,)``.
+        kind: one of these, or ``standard`` for none.
+
+    Returns:
+        Of each linear layer by name; the columns by descending eigenvalue.
+
+    Raises:
+        ValueError: no such kind.
+
+    Source: wu2022dissecting, section 2.2, appendix H and eq. (272).
+    """
+    if kind not in KINDS:
+        raise ValueError(f"basis: expected one of {', '.join(KINDS)}, got {kind!r}")
+    names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
+    if kind == STANDARD:
+        return {name: Basis() for name in names}
+    batches = list(zip(inputs.split(BATCH), labels.split(BATCH), strict=True))
+    problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
+    layers = cv.layerwise(problem, names, check=False)
+    outputs = _printed(model, inputs, names) if kind == "printed output" else {}
+    return {name: _FACTORS[kind](layers[name], outputs.get(name)) for name in names}
+
+
+def _eigenbasis(matrix: Tensor) -> Tensor:
+    """Eigenvectors as columns, the largest eigenvalue's first."""
+    double = matrix.double()
+    try:
+        vectors = torch.linalg.eigh(double).eigenvectors
+    except torch.linalg.LinAlgError:
+        # Divide and conquer may fail where hundreds of eigenvalues are nearly zero, as of pixels
+        # and units that are always so; the slower iteration does not.
+        found = linalg.eigh(double.cpu().numpy(), driver="ev")[1]
+        vectors = torch.from_numpy(found).to(double)
+    return vectors.flip(1).to(matrix.dtype).contiguous()
+
+
+def _kronecker(layer: cv.Layerwise, output: Tensor | None) -> Basis:
+    outputs = layer.output_hessian if output is None else output
+    return Basis(outputs=_eigenbasis(outputs), inputs=_eigenbasis(layer.input_autocorrelation))
+
+
+def _nearest(layer: cv.Layerwise, output: Tensor | None) -> Basis:
+    try:
+        best = layer.best_kronecker(tolerance=1e-3)
+    except cv.OperatorError:
+        # The matrix is zero, behind units that are all silent: every basis is an eigenbasis.
+        return _kronecker(layer, output)
+    return Basis(outputs=_eigenbasis(best.output), inputs=_eigenbasis(best.inputs))
+
+
+def _exact(layer: cv.Layerwise, output: Tensor | None) -> Basis:
+    hessian = layer.hessian
+    dense = hessian @ torch.eye(hessian.shape[0], dtype=hessian.dtype, device=hessian.device)
+    whole = _eigenbasis((dense + dense.T) / 2)
+    return Basis(outputs=_eigenbasis(layer.output_hessian), whole=whole)
+
+
+_FACTORS: dict[str, Callable[[cv.Layerwise, Tensor | None], Basis]] = {
+    "kronecker": _kronecker,
+    "printed output": _kronecker,
+    "nearest": _nearest,
+    "exact": _exact,
+}
+KINDS = (STANDARD, *_FACTORS)
+
+
+def _printed(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> dict[str, Tensor]:
+    """``M̃`` of each layer."""
+    with torch.no_grad():
+        shares = functional.softmax(torch.cat([model(x) for x in inputs.split(BATCH)]), dim=1)
+        behind = torch.diag(shares.mean(dim=0)) - shares.T @ shares / len(shares)
+        found = {}
+        for name in reversed(names):
+            found[name] = behind
+            module = model.get_submodule(name)
+            assert isinstance(module, nn.Linear)
+            weight = module.weight / 2
+            behind = weight.T @ behind @ weight
+    return found

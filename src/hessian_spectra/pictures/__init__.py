@@ -1,0 +1,10 @@
+"""Pictures of curvature, and the look that they share; they need the extra ``figures``."""
+
+from hessian_spectra.validation import optional_import
+
+optional_import("matplotlib", "figures")
+
+from hessian_spectra.pictures import style  # noqa: E402
+from hessian_spectra.pictures.files import rendered  # noqa: E402
+
+__all__ = ["rendered", "style"]

@@ -1,0 +1,123 @@
+"""The figure of an inspection: density and top eigenvalues, the gradient's place, the layers."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from hessian_spectra.pictures import style
+from hessian_spectra.pictures.files import rendered
+
+# The values of each quantity by its key, empty where there are none.
+Values = Mapping[str, Mapping[str, Any]]
+
+# More layers than this would not be told apart.
+_ROWS = 24
+
+
+def drawn(values: Values) -> dict[str, bytes]:
+    """The figure as PNG and PDF, with a panel for each quantity that is there.
+
+    Args:
+        values: of the quantities ``density``, ``top``, ``gradient``, ``layers`` and
+            ``sharpness_hessian``, as an inspection finds them.
+
+    Returns:
+        The files' contents by suffix, none if there is nothing to draw.
+    """
+    panels = [draw for key, draw in _PANELS.items() if values[key]]
+    if not panels:
+        return {}
+    width = style.FULL_WIDTH * len(panels) / len(_PANELS)
+    figure, axes = style.panels(1, len(panels), height=2.4, width=width, squeeze=False)
+    for name, place, draw in zip(style.letters(), axes[0], panels, strict=False):
+        style.letter(place, f"({name}) {draw(place, values)}")
+    return rendered(figure)
+
+
+def _density(axes: Axes, values: Values) -> str:
+    """The density on a logarithmic axis, and a tick for each of the top eigenvalues."""
+    names = ("grid", "density", "standard_error")
+    grid, density, error = (values["density"][name] for name in names)
+    # A smooth density falls off without end; five decades below its top nothing is resolved.
+    floor = max(density) * 1e-5
+    above = [one if one > floor else math.nan for one in density]
+    lower = [max(one - 2 * e, floor) for one, e in zip(density, error, strict=True)]
+    upper = [max(one + 2 * e, floor) for one, e in zip(density, error, strict=True)]
+    axes.fill_between(grid, lower, upper, color=style.BLUE, alpha=0.25, linewidth=0)
+    axes.plot(grid, above, color=style.BLUE)
+    top = values["top"].get("eigenvalues", [])
+    if top:
+        axes.plot(
+            top, [floor * 1.6] * len(top), "|", color=style.VERMILION, markersize=7,
+            label=f"top {len(top)}",
+        )  # fmt: skip
+        axes.legend(loc="upper right")
+    axes.set_yscale("log")
+    axes.set_ylim(floor, max(upper) * 3)
+    axes.set_xlabel("eigenvalue")
+    axes.set_ylabel("density")
+    return "spectral density"
+
+
+def _gradient(axes: Axes, values: Values) -> str:
+    """How much of the gradient lies in the first eigenvectors, one after the other."""
+    shares = values["gradient"]["shares"]
+    places = range(1, len(shares) + 1)
+    sums = [sum(shares[:place]) for place in places]
+    axes.bar(places, shares, color=style.SKY, width=0.7, label="each")
+    axes.plot(places, sums, color=style.BLACK, marker="o", markersize=2.5, label="together")
+    axes.set_ylim(0, 1.05)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.set_xlabel("eigenvector, from the top")
+    axes.set_ylabel("share of its squared length")
+    axes.legend(loc="best")
+    return "gradient"
+
+
+def _layers(axes: Axes, values: Values) -> str:
+    """Sharpness of each layer beside that of the whole."""
+    rows = values["layers"]["layers"]
+    sharpest = sorted(row["sharpness"] for row in rows)[-_ROWS:]
+    shown = [row for row in rows if row["sharpness"] >= sharpest[0]]
+    sharpness = [row["sharpness"] for row in shown]
+    places = range(len(shown))
+    axes.hlines(places, 0, sharpness, color=style.GREY, linewidth=0.6)
+    axes.plot(sharpness, places, linestyle="none", marker="o", markersize=4, color=style.GREEN)
+    whole = values["sharpness_hessian"].get("sharpness")
+    if whole is not None:
+        axes.axvline(whole, color=style.BLACK, linewidth=0.8, linestyle="--")
+    if sharpest[0] > 0 and sharpest[-1] > 50 * sharpest[0]:
+        axes.set_xscale("log")
+    size = 7 if len(shown) <= 12 else 5
+    axes.set_yticks(places, _short([row["name"] for row in shown]), fontsize=size)
+    # Few layers stand close to each other.
+    axes.set_ylim(max(len(shown), 5) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("sharpness")
+    name = "layers" if len(shown) == len(rows) else f"{len(shown)} sharpest layers"
+    return name if whole is None else f"{name}; dashed: all"
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Names of modules without the ones that all of them are in.
+
+    Example:
+        >>> _short(["net.0.first", "net.0.last"]), _short(["", "inner"])
+        (['first', 'last'], ['(model)', 'inner'])
+    """
+    paths = [name.split(".") for name in names]
+    shared = 0
+    # The last part of a name stays, also of a single one.
+    while all(len(path) > shared + 1 and path[shared] == paths[0][shared] for path in paths):
+        shared += 1
+    return [".".join(path[shared:]) or "(model)" for path in paths]
+
+
+_PANELS: dict[str, Callable[[Axes, Values], str]] = {
+    "density": _density,
+    "gradient": _gradient,
+    "layers": _layers,
+}

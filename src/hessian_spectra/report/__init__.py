@@ -1,5 +1,0 @@
-"""The report page: every figure and claim, with ways to all that is behind them."""
-
-from hessian_spectra.report.page import build
-
-__all__ = ["build"]

@@ -1,0 +1,433 @@
+"""The command ``inspect``: what it finds is right, and what ends it leaves what was found."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.__main__ import main
+from hessian_spectra.inspection import findings
+from hessian_spectra.inspection.findings import Clock, Finding, OutOfBudget, Report, computed
+from hessian_spectra.inspection.quantities import TITLES, Quantities
+from hessian_spectra.pictures.inspection import drawn
+
+FACTORIES = """
+import torch
+from torch import nn
+from hessian_spectra.curvature import Problem
+
+
+def network():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 12), nn.Tanh(), nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 2))
+    x = torch.randn(30, 3, dtype=torch.float64)
+    return model.double(), nn.CrossEntropyLoss(), [(x, LABELS)]
+
+
+LABELS = torch.arange(30) % 2
+
+
+def linear():
+    torch.manual_seed(0)
+    x = torch.randn(20, 1, dtype=torch.float64)
+    model = nn.Sequential(nn.Linear(1, 3, bias=False), nn.Linear(3, 1, bias=False)).double()
+    return model, nn.MSELoss(), [(x, 2 * x + 0.1 * torch.randn_like(x))]
+
+
+def kinked():
+    torch.manual_seed(0)
+    x = torch.randn(20, 3)
+    return nn.Sequential(nn.Linear(3, 2), nn.LogSoftmax(1)), nn.NLLLoss(), [(x, LABELS[:20])]
+
+
+def problem():
+    model, _, data = linear()
+    return Problem(model, loss_fn=lambda model, batch: model(batch[0]).square().mean(), data=data)
+
+
+def nothing():
+    return None
+
+
+def two():
+    return 1, 2
+
+
+def no_model():
+    return 1, nn.MSELoss(), []
+
+
+def no_data():
+    return nn.Linear(1, 1), nn.MSELoss(), []
+
+
+def broken():
+    return 1 / 0
+
+
+def needs(width):
+    return network()
+
+
+text = "no function"
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder with the module ``factories``, which is the current one."""
+    (tmp_path / "factories.py").write_text(FACTORIES)
+    (tmp_path / "broken_module.py").write_text("import json\n\nraise RuntimeError('two\\nlines')\n")
+    (tmp_path / "missing_import.py").write_text("import no_such_package\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("factories", "broken_module", "missing_import"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return tmp_path
+
+
+def problem(name: str = "network") -> cv.Problem:
+    import factories
+
+    return cv.Problem(*getattr(factories, name)())
+
+
+def record(folder: Path = Path("inspection")) -> dict:
+    return json.loads((folder / "inspection.json").read_text())
+
+
+def test_a_run_of_the_command(folder):
+    """As a user runs it, in a process of its own."""
+    command = [sys.executable, "-m", "hessian_spectra", "inspect", "factories:network", "--k", "4"]
+    paths = os.pathsep.join(path for path in sys.path if path != str(folder))
+    done = subprocess.run(
+        [*command, "--out", "out"], cwd=folder, env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    found = {key: one["values"] for key, one in record(folder / "out")["findings"].items()}
+    assert [path.name for path in sorted((folder / "out").iterdir())] == [
+        "inspection.json", "inspection.pdf", "inspection.png",
+    ]  # fmt: skip
+    at = problem()
+    dense = cv.dense_matrix(cv.hessian(at))
+    values, vectors = torch.linalg.eigh(dense)
+    gradient = at.gradient()
+    shares = (vectors.T @ (gradient / gradient.norm())).square().flip(0)[:4]
+    assert found["loss"]["loss"] == pytest.approx(at.value())
+    assert found["sharpness_hessian"]["sharpness"] == pytest.approx(float(values[-1]), rel=1e-6)
+    top = cv.top_eigenpairs(cv.ggn(at), k=1).eigenvalues
+    assert found["sharpness_ggn"]["sharpness"] == pytest.approx(float(top), rel=1e-6)
+    assert found["top"]["eigenvalues"] == pytest.approx(values.flip(0)[:4].tolist(), rel=1e-5)
+    assert max(found["top"]["residuals"]) <= 1e-5
+    assert found["gradient"]["shares"] == pytest.approx(shares.tolist(), rel=1e-2, abs=1e-4)
+    low, high = found["trace"]["interval"]
+    assert low <= float(dense.trace()) <= high
+    assert sum(found["density"]["density"]) > 0
+    for row, part in zip(found["layers"]["layers"], (48, 104, 18), strict=True):
+        assert row["parameters"] == part
+        assert row["sharpness"] <= float(values[-1]) + 1e-6
+    trace = sum(row["trace"] for row in found["layers"]["layers"])
+    assert trace == pytest.approx(float(dense.trace()), rel=0.2)
+    for line in (
+        "Sequential, 170 parameters of float64 on cpu, CrossEntropyLoss, 1 batch",
+        "top 4 eigenvalues of the Hessian",
+        "inspection.json, inspection.png, inspection.pdf in out",
+    ):
+        assert line in done.stdout
+
+
+def test_layers_are_chosen_by_pattern_and_are_the_blocks_of_the_hessian(capsys):
+    assert main(["inspect", "factories:network", "--layers", "[24]", "--k", "2"]) == 0
+    rows = record()["findings"]["layers"]["values"]["layers"]
+    assert [row["name"] for row in rows] == ["2", "4"]
+    dense = cv.dense_matrix(cv.hessian(problem()))
+    for row, block in zip(rows, (slice(48, 152), slice(152, 170)), strict=True):
+        top = float(torch.linalg.eigvalsh(dense[block, block])[-1])
+        assert row["sharpness"] == pytest.approx(top, rel=1e-5)
+        low, high = row["interval"]
+        assert low - 1e-9 <= float(dense[block, block].trace()) <= high + 1e-9
+    assert "layer  parameters  sharpness" in capsys.readouterr().out
+
+
+def test_kronecker_factors_stand_beside_the_weights_block(capsys):
+    assert main(["inspect", "factories:network", "--layers", "2", "--k", "3"]) == 0
+    (row,) = record()["findings"]["kronecker"]["values"]["layers"]
+    at = problem()
+    layer = cv.layerwise(at, "2")
+    values, vectors = torch.linalg.eigh(cv.dense_matrix(layer.hessian))
+    assert row["shape"] == list(layer.shape)
+    assert row["hessian"] == pytest.approx(values.flip(0)[:3].tolist(), rel=1e-5)
+    product = torch.kron(layer.output_hessian, layer.input_autocorrelation)
+    theirs, basis = torch.linalg.eigh(product)
+    assert row["product"] == pytest.approx(theirs.flip(0)[:3].tolist(), rel=1e-9)
+    overlap = cv.subspace_overlap(vectors[:, -3:], basis[:, -3:])
+    assert row["overlap"] == pytest.approx(overlap, abs=1e-4)
+    for name in ("output_hessian", "input_autocorrelation"):
+        expected = torch.linalg.eigvalsh(getattr(layer, name)).flip(0)[:3]
+        assert row[name] == pytest.approx(expected.tolist(), rel=1e-9)
+    assert f"{overlap:.1%} of 3" in capsys.readouterr().out
+
+
+def test_a_layer_without_factors_is_a_note_and_the_others_have_theirs():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.head = nn.Linear(2, 2), nn.Linear(2, 3)
+
+        def forward(self, x):
+            return self.head(torch.relu(self.inner(torch.relu(self.inner(x)))))
+
+    torch.manual_seed(0)
+    at = cv.Problem(Twice(), nn.CrossEntropyLoss(), [(torch.randn(9, 2), torch.arange(9) % 3)])
+    finding = Finding("kronecker", "kronecker")
+    Quantities(at, Clock(1e6), 2, [], 0).all()["kronecker"](finding)
+    (row,), (note,) = finding.values["layers"], finding.notes
+    assert row["name"] == "head"
+    assert "'inner' is used more than once in the network" in note
+
+
+def test_the_closed_form_that_applies_is_shown_with_its_value(capsys):
+    assert main(["inspect", "factories:linear"]) == 0
+    values = {key: one["values"] for key, one in record()["findings"].items()}
+    exact, numeric = (values[key]["sharpness"] for key in ("closed_forms", "sharpness_hessian"))
+    assert exact == pytest.approx(numeric, rel=1e-8)
+    # Fewer parameters than --k asks for by default.
+    assert len(values["top"]["eigenvalues"]) == 6
+    text = capsys.readouterr().out
+    assert "sharpness by closed form, Theorem 3.1" in text
+    assert "applies: Theorem 3.1, the two-layer linear network" in text
+
+
+def test_a_quantity_that_cannot_be_computed_is_a_line(capsys):
+    assert main(["inspect", "factories:kinked", "--k", "2"]) == 0
+    found = record()["findings"]
+    assert found["sharpness_ggn"]["status"] == "failed"
+    assert {one["status"] for key, one in found.items() if key != "sharpness_ggn"} == {"done"}
+    text = capsys.readouterr().out
+    assert "sharpness, Gauss-Newton    -              failed, see below" in text
+    assert "the loss is linear in the outputs" in " ".join(text.split())
+
+
+def test_what_did_not_converge_is_noted(monkeypatch, capsys):
+    def short(*args, original=cv.top_eigenpairs, **options):
+        return original(*args, **options, max_iterations=5)
+
+    monkeypatch.setattr(cv, "top_eigenpairs", short)
+    assert main(["inspect", "factories:network", "--k", "2", "--layers", "4"]) == 0
+    (note,) = record()["findings"]["sharpness_hessian"]["notes"]
+    assert note.startswith("top_eigenpairs: 0 of 1 eigenpairs converged; the largest residual is")
+    assert f"sharpness, Hessian: {note[:60]}" in capsys.readouterr().out
+
+
+def test_a_factory_may_return_a_problem_with_a_loss_function_of_its_own(capsys):
+    assert main(["inspect", "factories:problem"]) == 0
+    found = record()["findings"]
+    failed = [key for key, one in found.items() if one["status"] != "done"]
+    # The loss function keeps the outputs for itself.
+    assert failed == ["sharpness_ggn"]
+    text = capsys.readouterr().out
+    assert "closed forms               none           see below" in text
+    assert "closed forms: they are about a loss of outputs and targets that is a module" in text
+    assert main(["inspect", "factories:problem", "--device", "cpu"]) == 2
+    assert "returns a Problem, whose device is cpu; return (model" in capsys.readouterr().err
+
+
+def test_the_seed_is_that_of_all_probes():
+    at = problem()
+    found = []
+    for seed in (0, 0, 1):
+        finding = Finding("trace", "trace")
+        Quantities(at, Clock(1e6), 1, [], seed).all()["trace"](finding)
+        found.append(finding.values["trace"])
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+
+
+def interrupting(*args, **options):
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_interrupted_it_gives_what_it_has(monkeypatch, capsys):
+    monkeypatch.setattr(cv, "trace", interrupting)
+    assert main(["inspect", "factories:network", "--k", "2", "--out", "out"]) == 130
+    found = record(Path("out"))
+    assert found["stopped"] == "interrupted"
+    status = {key: one["status"] for key, one in found["findings"].items()}
+    assert status["gradient"] == "done"
+    assert {status[key] for key in ("trace", "density", "layers")} == {"missing"}
+    assert Path("out/inspection.png").read_bytes().startswith(b"\x89PNG")
+    text = capsys.readouterr().out
+    assert "trace, Hessian             -" in text
+    assert "interrupted: what is missing above was not computed" in text
+
+
+def test_layers_that_were_done_in_time_are_kept(monkeypatch, capsys):
+    calls = []
+
+    def second(*args, original=cv.trace, **options):
+        calls.append(args)
+        # The whole, the first layer, and no more.
+        return original(*args, **options) if len(calls) < 3 else interrupting()
+
+    monkeypatch.setattr(cv, "trace", second)
+    assert main(["inspect", "factories:network", "--k", "2"]) == 130
+    layers = record()["findings"]["layers"]
+    assert (layers["status"], len(layers["values"]["layers"])) == ("partial", 1)
+    assert "layers, Hessian            1              below; interrupted" in capsys.readouterr().out
+
+
+def test_interrupted_before_anything_was_found(monkeypatch, capsys):
+    monkeypatch.setattr("hessian_spectra.inspection.running.problem_of", interrupting)
+    assert main(["inspect", "factories:network"]) == 130
+    assert "interrupted before anything was found" in capsys.readouterr().err
+
+
+def test_out_of_budget_it_gives_what_it_has(monkeypatch, capsys):
+    time = iter(range(10**6))
+    # A second a look: sixty are over within the first searches.
+    monkeypatch.setattr(findings, "monotonic", lambda: float(next(time)))
+    assert main(["inspect", "factories:network", "--budget", "1"]) == 3
+    found = record()
+    assert found["stopped"] == "out of budget"
+    status = [one["status"] for one in found["findings"].values()]
+    assert "done" in status
+    assert "missing" in status
+    assert "out of budget" in capsys.readouterr().out
+
+
+def test_nothing_that_can_be_computed_is_an_error(monkeypatch):
+    def fails(self, finding):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(Quantities, "all", lambda self: dict.fromkeys(TITLES, fails.__get__(self)))
+    assert main(["inspect", "factories:network"]) == 1
+
+
+def test_without_matplotlib_all_else_is_there(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["inspect", "factories:network", "--k", "1"]) == 0
+    assert [path.name for path in Path("inspection").iterdir()] == ["inspection.json"]
+    assert 'pip install "hessian-spectra[figures]"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("factories", "factory: expected package.module:function, got 'factories'"),
+        ("no.such.module:f", "there is no module 'no', neither installed nor in /"),
+        ("missing_import:f", "missing_import: ModuleNotFoundError: No module named 'no_such_p"),
+        ("broken_module:f", "broken_module: RuntimeError: two lines ("),
+        ("factories:nowhere", "there is no function 'nowhere' in factories; there is broken, k"),
+        ("factories:text", "there is no function 'text' in factories"),
+        ("factories:broken", "factories:broken: ZeroDivisionError: division by zero ("),
+        ("factories:needs", "factories:needs: TypeError: needs() missing 1 required positional"),
+        ("factories:nothing", "factories:nothing: expected (model, loss, data) or a hessian_s"),
+        ("factories:two", "got tuple of 2"),
+        ("factories:no_model", "got int as model"),
+        ("factories:no_data", "factories:no_data: data: expected at least one batch"),
+        ("factories:network --device nowhere", "factories:network: RuntimeError: "),
+        ("factories:network --layers 0 9", "--layers: '9' fits none of 0, 2, 4"),
+        ("factories:network --k 0", "--k: expected at least 1 eigenvalue, got 0"),
+        ("factories:network --budget 0", "--budget: expected minutes above 0, got 0"),
+        ("factories:network --out factories.py", "FileExistsError: "),
+    ],
+)
+def test_what_does_not_do_is_one_line(arguments, message, capsys):
+    assert main(["inspect", *arguments.split()]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("hessian-spectra inspect: ")
+    assert said.count("\n") == 1
+    assert message in said
+    assert not Path("inspection/inspection.json").exists()
+
+
+def test_a_watched_operator_multiplies_counts_and_stops(monkeypatch):
+    matrix = torch.diag(torch.arange(5.0))
+    clock = Clock(float("inf"))
+    watched = clock.watched(cv.as_operator(matrix))
+    columns = torch.randn(5, 7)
+    torch.testing.assert_close(watched @ columns, matrix @ columns)
+    torch.testing.assert_close(watched @ columns[:, 0], matrix @ columns[:, 0])
+    assert clock.products == 8
+    late = Clock(-1.0)
+    with pytest.raises(OutOfBudget):
+        late.watched(cv.as_operator(matrix)) @ columns
+    assert late.products == 0
+
+
+def test_slow_products_are_taken_one_by_one(monkeypatch):
+    widths = []
+
+    class Slow(cv.Operator):
+        def _matmat(self, columns):
+            widths.append(columns.shape[1])
+            return columns
+
+    time = iter(range(0, 10**6, 4))
+    monkeypatch.setattr(findings, "monotonic", lambda: float(next(time)))
+    Clock(1e6).watched(Slow(3, torch.float64, torch.device("cpu"))) @ torch.ones(3, 4).double()
+    assert widths == [1, 1, 1, 1]
+
+
+def test_an_error_ends_one_quantity_and_its_record_says_so():
+    report = Report({}, {key: Finding(key, key) for key in ("good", "bad", "later")})
+
+    def good(finding):
+        finding.values["x"] = 1.0
+
+    def bad(finding):
+        raise ValueError("two\nlines")
+
+    seen = []
+    computed(report, {"good": good, "bad": bad, "later": good}, Clock(1e6), seen.append)
+    assert [one.status for one in report.findings.values()] == ["done", "failed", "done"]
+    assert report.findings["bad"].reason == "two lines"
+    assert [one.key for one in seen] == ["good", "bad", "later"]
+    assert not report.stopped
+
+
+def values():
+    grid = [0.1 * step for step in range(30)]
+    density = [2.718 ** -(x**2) for x in grid]
+    layer = {"name": "0", "sharpness": 1.0}
+    return {
+        "density": {"grid": grid, "density": density, "standard_error": [0.01] * 30},
+        "top": {"eigenvalues": [2.5, 1.0]},
+        "gradient": {"shares": [0.5, 0.25]},
+        "layers": {"layers": [layer | {"name": str(number)} for number in range(40)]},
+        "sharpness_hessian": {"sharpness": 3.0},
+    }
+
+
+def test_the_figure_has_a_panel_for_what_is_there():
+    whole = drawn(values())
+    assert whole["png"].startswith(b"\x89PNG")
+    assert whole["pdf"].startswith(b"%PDF")
+    assert drawn(values()) == whole
+    nothing = {key: {} for key in values()}
+    one = drawn(nothing | {"gradient": values()["gradient"]})
+    assert 0 < len(one["png"]) < len(whole["png"])
+    assert drawn(nothing) == {}
+
+
+def test_a_network_of_many_kinds_of_modules_has_a_layer_for_each():
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(1))
+            self.inner = nn.Linear(1, 1)
+
+        def forward(self, x):
+            return self.scale * self.inner(x)
+
+    at = cv.Problem(Own(), nn.MSELoss(), [(torch.ones(3, 1), torch.zeros(3, 1))])
+    found = Quantities(at, Clock(1e6), 1, [], 0)
+    assert found.layers == ["", "inner"]

@@ -1,0 +1,176 @@
+"""Certificates of small networks: held by held-out samples, and refused where they would not be."""
+
+import copy
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from hessian_spectra import pac_bayes
+from hessian_spectra.pac_bayes.posterior import error_of_draws
+from hessian_spectra.seeding import generator
+
+FEATURES = 5
+QUICK = {
+    "epochs": 20,
+    "batch_size": 32,
+    "learning_rate": 0.03,
+    "draws": 2000,
+    "largest_variance": 1.0,
+}
+
+
+def samples(seed, count, noise=0.1):
+    """Two classes on both sides of a plane, some labels exchanged."""
+    draws = generator(seed, "samples")
+    x = torch.randn(count, FEATURES, generator=draws)
+    flipped = torch.rand(count, generator=draws) < noise
+    return x, ((x[:, 0] + x[:, 1] > 0) ^ flipped).long()
+
+
+def network(seed, width=6):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(FEATURES, width), nn.Tanh(), nn.Linear(width, 2))
+
+
+def trained(model, x, y, steps=30):
+    model = copy.deepcopy(model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    return model
+
+
+@pytest.fixture(scope="module")
+def case():
+    data = samples(0, 400)
+    before = network(0)
+    return before, trained(before, *data), data
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_held_out_samples_keep_within_the_bound(seed):
+    x, y = samples(seed, 500)
+    before = network(seed)
+    model = trained(before, x, y)
+    found = pac_bayes.bound(model, (x, y), prior=before, prior_saw="nothing", seed=seed, **QUICK)
+    held_out = error_of_draws(found.posterior, *samples(-1 - seed, 5000), draws=5000, seed=seed)
+    assert held_out < found.bound < 0.5
+
+
+def test_a_lie_about_the_prior_gives_a_bound_that_fails():
+    """Labels of noise, learned by heart by the prior itself: its network errs on half of all."""
+    x, y = samples(0, 100, noise=0.5)
+    prior = trained(network(0, width=60), x, y, steps=100)
+    slowly = {**QUICK, "epochs": 300, "largest_variance": 0.1, "refresh": 0}
+    lie = pac_bayes.bound(prior, (x, y), prior=prior, prior_saw="other data", **slowly)
+    held_out = error_of_draws(lie.posterior, *samples(1, 5000, noise=0.5), draws=5000, seed=0)
+    assert lie.bound < 0.45 < held_out
+    with pytest.raises(ValueError, match=r"^prior: expected weights from before the training"):
+        pac_bayes.bound(prior, (x, y), prior=prior, prior_saw="nothing", **slowly)
+
+
+def test_a_prior_of_one_half_is_bounded_on_the_other(case):
+    before, model, (x, y) = case
+    prior = trained(before, x[:200], y[:200], steps=50)
+    half = torch.arange(200)
+    found = pac_bayes.bound(model, (x, y), prior=prior, prior_saw=half, **QUICK)
+    assert (found.given, found.samples) == (400, 200)
+    assert found.prior_saw == "200 of the 400 samples"
+    # The seen half has no part in it, whatever it holds.
+    other = torch.cat([torch.full((200, FEATURES), 7.0), x[200:]])
+    again = pac_bayes.bound(model, (other, y), prior=prior, prior_saw=half, **QUICK)
+    assert again == found
+    from_before = pac_bayes.bound(model, (x, y), prior=before, prior_saw="nothing", **QUICK)
+    assert found.prior.kl < from_before.prior.kl
+    assert len(pac_bayes.alternatives(from_before, found)) == 4
+
+
+def test_the_same_call_gives_the_same_certificate_and_leaves_the_model(case):
+    before, model, (x, y) = case
+    state = copy.deepcopy(model.state_dict())
+    batches = [(x[:150], y[:150]), (x[150:], y[150:])]
+    first = pac_bayes.bound(model, (x, y), prior=before, prior_saw="nothing", **QUICK)
+    named = before.state_dict()
+    assert first == pac_bayes.bound(model, batches, prior=named, prior_saw="nothing", **QUICK)
+    assert all(torch.equal(state[name], value) for name, value in model.state_dict().items())
+    assert first.moments.parameters == sum(one.numel() for one in model.parameters())
+    assert first.confidence == pytest.approx(0.965)
+
+
+def test_the_log_has_the_terms_of_the_bound(case):
+    before, model, data = case
+    told = []
+    pac_bayes.bound(
+        model,
+        data,
+        prior=before,
+        prior_saw="nothing",
+        log=lambda step, metrics: told.append((step, dict(metrics))),
+        **QUICK,
+    )
+    terms = [metrics for _, metrics in told if "complexity" in metrics]
+    assert terms[-1]["complexity"] < terms[0]["complexity"]
+
+
+class Scaled(nn.Module):
+    """Scores that depend on the whole batch."""
+
+    def forward(self, x):
+        return x / x.abs().max()
+
+
+def refused(case, message, **changed):
+    before, model, data = case
+    given = {"prior": before, "prior_saw": "nothing", **QUICK, **changed}
+    model, data = given.pop("model", model), given.pop("data", data)
+    with pytest.raises(ValueError, match=message) as caught:
+        pac_bayes.bound(model, data, **given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"prior_saw": None}, '^prior_saw: expected "nothing", "other data", or which samples'),
+        ({"prior_saw": torch.arange(400)}, "^prior_saw: expected fewer than all 400 samples"),
+        ({"prior_saw": torch.arange(395)}, "^data: expected at least 8 samples that .*, got 5$"),
+        ({"delta": 0.0}, "^delta, delta_monte_carlo: expected positive numbers whose sum is bel"),
+        ({"delta": 0.6, "delta_monte_carlo": 0.4}, r"whose sum is below 1, got \(0.6, 0.4\)$"),
+        ({"draws": 0}, "^draws: expected at least 1, got 0$"),
+        ({"epochs": 0}, "^epochs: expected at least 1, got 0$"),
+        ({"basis": "best"}, "^basis: expected one of standard, kronecker, .*, got 'best'$"),
+        ({"data": []}, "^data: expected inputs and labels, or batches of them"),
+        ({"learning_rate": 1e30}, "^learning_rate: expected a rate at which the posterior's"),
+        ({"prior": {}}, r"^prior: expected 0.weight of shape \(6, 5\), got none$"),
+        ({"model": nn.Sequential(nn.LSTM(5, 2))}, "^model: expected linear layers and functions"),
+    ],
+)
+def test_what_is_no_certificate_is_refused_in_one_line(case, changed, message):
+    refused(case, message, **changed)
+
+
+def test_bad_samples_are_refused(case):
+    x, y = case[2]
+    for data, message in (
+        ((x, y.float()), "^labels: expected integers"),
+        ((x, y + 1), "^labels: expected 0 to 1, got 2$"),
+        ((x[:5], y), r"^data: expected inputs \(n, ...\) and labels \(n,\), got"),
+        ((x[:0], y[:0]), r"^data: expected inputs \(n, ...\) and labels \(n,\), got \(\(0, 5\), "),
+        ((x[:, :3], y), "^data: expected inputs that the model takes, got: .*mat1 and mat2"),
+        ((x * math.nan, y), "^inputs: expected finite numbers"),
+    ):
+        refused(case, message, data=data)
+
+
+def test_networks_without_an_error_on_one_sample_are_refused(case):
+    before = network(0)
+    for added, message in (
+        (Scaled(), "^model: expected scores of a sample that do not depend on the samples besi"),
+        (nn.Flatten(0), r"^model: expected scores \(n, classes\) of at least 2 classes, got \(16,"),
+    ):
+        refused(case, message, model=before.append(added), prior=before)
+        before = network(0)

@@ -1,0 +1,365 @@
+"""Posteriors: gradients against plain autograd, draws against drawn weights, bases, resumption."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call
+from torch.nn import functional
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.pac_bayes import minimisation
+from hessian_spectra.pac_bayes.bases import KINDS, layer_bases
+from hessian_spectra.pac_bayes.minimisation import BoundDescent, minimise_bound
+from hessian_spectra.pac_bayes.posterior import (
+    Basis,
+    GaussianPosterior,
+    OneNetwork,
+    OwnNetworks,
+    error_of_draws,
+)
+from hessian_spectra.training import unfinished
+
+SIZES = (5, 4, 3, 2)
+
+
+def network(seed=0, sizes=SIZES, bias=True):
+    draws = torch.Generator().manual_seed(seed)
+    layers = []
+    for place, (before, size) in enumerate(itertools.pairwise(sizes)):
+        layer = nn.Linear(before, size, bias=bias)
+        for value in layer.parameters():
+            nn.init.normal_(value, std=0.7, generator=draws)
+        layers += [layer] + ([nn.ReLU()] if place < len(sizes) - 2 else [])
+    return nn.Sequential(*layers)
+
+
+def data(samples=40, seed=1):
+    draws = torch.Generator().manual_seed(seed)
+    x = torch.randn(samples, SIZES[0], generator=draws) * torch.tensor([3.0, 1, 1, 0.3, 0.1])
+    return x, (x[:, 0] + x[:, 1] > 0).long()
+
+
+def posterior_with(kind, bias=True):
+    """In double precision, with bases of a kind and a prior elsewhere."""
+    model, (x, y) = network(bias=bias).double(), data()
+    found = GaussianPosterior(model, network(seed=5, bias=bias).state_dict(), -1.2).double()
+    found.bases = dict(layer_bases(model, x.double(), y, kind))
+    return model, found, x.double(), y
+
+
+def naive(model, posterior, noise, scale):
+    """The state of one network from leaves, with every U E Vᵀ formed."""
+    state, start = {}, 0
+    for name in posterior.names:
+        basis = posterior.bases[name]
+        m, d = model.get_submodule(name).weight.shape
+        entries = (noise * scale.exp())[start : start + m * d].view(m, d)
+        start += m * d
+        u = torch.eye(m).double() if basis.outputs is None else basis.outputs
+        if basis.whole is not None:
+            state[f"{name}.weight"] = (basis.whole @ entries.flatten()).view(m, d)
+        else:
+            v = torch.eye(d).double() if basis.inputs is None else basis.inputs
+            state[f"{name}.weight"] = u @ entries @ v.T
+        if model.get_submodule(name).bias is not None:
+            state[f"{name}.bias"] = u @ (noise * scale.exp())[start : start + m]
+            start += m
+    return state
+
+
+@pytest.mark.parametrize("samples", [1, 2, 40])
+@pytest.mark.parametrize("leads", [True, False])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_are_those_of_plain_autograd(kind, bias, leads, samples):
+    """Of few samples what passes through is perturbed, of many the weights are."""
+    model, posterior, x, y = posterior_with(kind, bias)
+    x, y = x[:samples], y[:samples]
+    noise = torch.randn(posterior.mean.numel(), generator=torch.Generator().manual_seed(3)).double()
+    for parameter in posterior.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    leading = posterior.leading(x) if leads else None
+    draw = OneNetwork(noise * posterior.log_deviation.detach().exp(), leading)
+    loss = functional.cross_entropy(posterior(x, draw), y)
+    loss.backward()
+
+    means = {name: value.detach().clone().requires_grad_() for name, value in
+             model.named_parameters()}  # fmt: skip
+    scale = posterior.log_deviation.detach().clone().requires_grad_()
+    moved = naive(model, posterior, noise, scale)
+    state = {name: value + moved[name] for name, value in means.items()}
+    expected = functional.cross_entropy(functional_call(model, state, (x,)), y)
+    expected.backward()
+
+    torch.testing.assert_close(loss, expected, rtol=1e-12, atol=0)
+    of_mean = torch.cat([value.grad.flatten() for value in means.values()])
+    torch.testing.assert_close(posterior.mean.grad, of_mean, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(posterior.log_deviation.grad, scale.grad, rtol=1e-9, atol=1e-12)
+    for name, value in posterior.model_state(noise).items():
+        torch.testing.assert_close(value, state[name].detach(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_drawn_without_weights_is_distributed_as_with_them(kind):
+    """Mean and covariance of the scores of one input, and of the other layers through ReLU."""
+    _, posterior, x, _ = posterior_with(kind)
+    posterior.log_deviation.data.fill_(-1.0)
+    posterior.log_deviation.data[::3] += 1.5
+    draws, count = torch.Generator().manual_seed(7), 40000
+    one = x[:1].expand(count, -1)
+    with torch.no_grad():
+        found = posterior(one, OwnNetworks(posterior, draws))
+        noise = torch.randn(4000, posterior.mean.numel(), generator=draws).double()
+        expected = torch.stack(
+            [posterior(x[:1], OneNetwork(row * posterior.log_deviation.exp()))[0] for row in noise]
+        )
+    # Five standard errors of either.
+    error = 5 * expected.std(dim=0) / math.sqrt(len(noise))
+    assert ((found.mean(dim=0) - expected.mean(dim=0)).abs() < error).all()
+    spread = torch.cov(expected.T)
+    assert float((torch.cov(found.T) - spread).norm() / spread.norm()) < 0.12
+
+
+def settings(**changes):
+    fields = {
+        "epochs": 8, "batch_size": 16, "learning_rate": 0.02, "decay_every": 4, "smoothing": 0.9,
+        "basis": "kronecker", "refresh": 3, "refresh_grows": False, "delta": 0.025,
+        "grid_precision": 100.0, "largest_variance": 0.1,
+    }  # fmt: skip
+    return BoundDescent(**(fields | changes))
+
+
+def test_the_regulariser_and_its_gradients_are_those_of_the_formula():
+    _, posterior, _, _ = posterior_with("kronecker")
+    plan = minimisation._Plan(samples=700, **vars(settings()))
+    posterior.half_log_variance.data.fill_(-1.9)
+    for parameter in posterior.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    half, variances = posterior.half_log_variance, (2 * posterior.log_deviation.detach()).exp()
+    value = minimisation._Regulariser.apply(half, posterior, plan, variances)
+    (0.7 * value).backward()
+
+    mean, scale, half = (p.detach().clone().requires_grad_() for p in posterior.parameters())
+    variance = torch.exp(2 * half)
+    ratio = torch.exp(2 * scale) / variance
+    divergence = 0.5 * (
+        ratio.sum() + (mean - posterior.prior).square().sum() / variance - len(mean)
+        - ratio.log().sum()
+    )  # fmt: skip
+    index = 100 * (math.log(0.1) - 2 * half)
+    union = 2 * index.log() + math.log(math.pi**2 * 700 / (6 * 0.025))
+    expected = torch.sqrt((divergence + union) / (2 * 699))
+    (0.7 * expected).backward()
+    torch.testing.assert_close(value, expected)
+    for own, other in zip(posterior.parameters(), (mean, scale, half), strict=True):
+        torch.testing.assert_close(own.grad, other.grad, rtol=1e-6, atol=1e-9)
+    terms = plan.terms(posterior)
+    assert terms["divergence"] == pytest.approx(divergence.item(), rel=1e-6)
+    assert terms["complexity"] == pytest.approx(2 * expected.item() ** 2, rel=1e-6)
+
+
+def test_no_prior_comes_nearer_to_the_largest_than_the_first_of_the_grid():
+    """Where j approaches 0 the printed bound falls without end."""
+    _, posterior, _, _ = posterior_with("standard")
+    plan = minimisation._Plan(samples=700, **vars(settings()))
+    posterior.half_log_variance.data.fill_(0.5 * math.log(0.1))
+    variances = posterior.log_deviation.detach().exp().square()
+    minimisation._Regulariser.apply(posterior.half_log_variance, posterior, plan, variances)
+    assert plan.terms(posterior)["index"] == pytest.approx(1.0)
+
+
+def test_bases_are_eigenbases_of_what_they_are_called_after():
+    model, _, x, y = posterior_with("exact")
+    problem = cv.Problem(model, nn.CrossEntropyLoss(), [(x, y)])
+    hessians = {name: layer.hessian for name, layer in cv.layerwise(problem).items()}
+    for kind in KINDS[1:]:
+        for name, basis in layer_bases(model, x, y, kind).items():
+            layer = cv.layerwise(problem, name)
+            turned = {
+                "outputs": layer.output_hessian, "inputs": layer.input_autocorrelation,
+                "whole": hessians[name] @ torch.eye(hessians[name].shape[0]).double(),
+            }  # fmt: skip
+            if kind == "nearest":
+                best = layer.best_kronecker(tolerance=1e-9)
+                turned |= {"outputs": best.output, "inputs": best.inputs}
+            if kind == "printed output":
+                del turned["outputs"]
+            for part, columns in basis.arrays().items():
+                identity = torch.eye(len(columns)).double()
+                torch.testing.assert_close(columns.T @ columns, identity, atol=1e-10, rtol=0)
+                if part in turned:
+                    inner = columns.T @ turned[part] @ columns
+                    loose = 5e-3 if kind == "nearest" else 1e-9
+                    rest = inner - torch.diag(inner.diagonal())
+                    assert float(rest.norm() / inner.norm()) < loose, (kind, name, part)
+                    assert (inner.diagonal().diff() <= loose * inner.norm()).all()
+
+
+def test_bases_are_found_where_divide_and_conquer_fails(monkeypatch):
+    model, _, x, y = posterior_with("standard")
+    expected = layer_bases(model, x, y, "kronecker")
+
+    def fails(matrix):
+        raise torch.linalg.LinAlgError("linalg.eigh: The algorithm failed to converge")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.linalg, "eigh", fails)
+        found = layer_bases(model, x, y, "kronecker")
+    for name, basis in expected.items():
+        for part, columns in basis.arrays().items():
+            aligned = (getattr(found[name], part) * columns).sum(dim=0).abs()
+            # Of the largest eigenvalue, which no other is near.
+            assert float(aligned[0]) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_silent_units_have_any_basis():
+    model, _, x, y = posterior_with("standard")
+    model[2].bias.data.fill_(-1e3)
+    basis = layer_bases(model, x, y, "nearest")["0"]
+    for columns in basis.arrays().values():
+        identity = torch.eye(len(columns)).double()
+        torch.testing.assert_close(columns.T @ columns, identity, atol=1e-10, rtol=0)
+
+
+def test_the_printed_output_hessian_is_that_of_halved_weights():
+    model, _, x, y = posterior_with("standard")
+    shares = functional.softmax(model(x), dim=1).detach()
+    behind = torch.diag(shares.mean(dim=0)) - shares.T @ shares / len(x)
+    product = (model[4].weight @ model[2].weight / 4).detach()
+    printed = product.T @ behind @ product
+    columns = layer_bases(model, x, y, "printed output")["0"].outputs
+    inner = columns.T @ printed @ columns
+    assert float((inner - torch.diag(inner.diagonal())).abs().max()) < 1e-12
+
+
+def run(kind="kronecker", checkpoint=None, **changes):
+    model, (x, y) = network(), data()
+    posterior = GaussianPosterior(model, network(seed=5).state_dict(), -2.0)
+    found = minimise_bound(
+        posterior, model, x, y, settings(basis=kind, **changes), seed=3, checkpoint=checkpoint
+    )
+    return posterior, found
+
+
+def test_a_bound_is_minimised():
+    posterior, found = run(epochs=60, decay_every=30)
+    assert found["surrogate"][-1] < found["surrogate"][0]
+    assert found["complexity"][-1] < found["complexity"][0]
+    x, y = data()
+    assert error_of_draws(posterior, x, y, draws=2000, seed=0) < 0.4
+
+
+@pytest.mark.parametrize("fitting", [1, 7, 10**6])
+def test_an_update_in_parts_is_that_of_the_whole(monkeypatch, fitting):
+    expected, _ = run("kronecker")
+    monkeypatch.setattr(minimisation, "FITTING", fitting)
+    posterior, _ = run("kronecker")
+    for own, other in zip(posterior.parameters(), expected.parameters(), strict=True):
+        assert torch.equal(own, other)
+    monkeypatch.setattr(minimisation, "_parts", lambda model: (part for part in model.parameters()))
+    posterior, _ = run("kronecker")
+    for own, other in zip(posterior.parameters(), expected.parameters(), strict=True):
+        assert torch.equal(own, other)
+
+
+@pytest.mark.parametrize("kind", ["standard", "kronecker"])
+def test_what_diverges_has_no_terms_from_there_on(kind):
+    _, found = run(kind, epochs=6, learning_rate=1e9)
+    assert not np.isfinite(found["surrogate"][-1])
+    assert found["epoch"].tolist() == list(range(7))
+    for name in minimisation.TERMS:
+        assert np.isfinite(found[name][0])
+        assert np.isnan(found[name][1:]).all()
+
+
+class BrokenError(Exception):
+    """The end of an interrupted process."""
+
+
+@pytest.mark.parametrize("kind", ["standard", "kronecker", "exact"])
+def test_an_interrupted_descent_goes_on_to_the_same_bits(tmp_path, monkeypatch, kind):
+    expected, whole = run(kind)
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", float("inf"))
+    plain, seen = minimisation._Bases.__call__, []
+
+    def breaks(self, step):
+        seen.append(step)
+        if step == 15:
+            raise BrokenError
+        plain(self, step)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(minimisation._Bases, "__call__", breaks)
+        with pytest.raises(BrokenError):
+            run(kind, tmp_path)
+    posterior, found = run(kind, tmp_path)
+    assert seen[-1] == 15
+    for name in whole:
+        np.testing.assert_array_equal(found[name], whole[name])
+    for own, other in zip(posterior.parameters(), expected.parameters(), strict=True):
+        assert torch.equal(own, other)
+    for name, basis in expected.bases.items():
+        for part, value in basis.arrays().items():
+            assert torch.equal(getattr(posterior.bases[name], part), value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"refresh": 0}, [0]),
+        ({"refresh": 3}, [0, 3, 6]),
+        ({"refresh": 2, "refresh_grows": True, "epochs": 50, "decay_every": 5}, [0, 2, 4, 6, 26]),
+    ],
+)
+def test_bases_are_found_at_these_epochs(changes, expected):
+    plan = minimisation._Plan(samples=40, **vars(settings(**changes)))
+    assert plan.refreshes() == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "prior", "message"),
+    [
+        (nn.Sequential(nn.Conv1d(1, 1, 1)), None, "functions without parameters, .* got Conv1d"),
+        (nn.Sequential(nn.ReLU()), None, "model: expected at least one linear layer, got none"),
+        (nn.Sequential(nn.Linear(2, 1)), {}, r"expected 0.weight of shape \(1, 2\), got none"),
+        (
+            nn.Sequential(nn.Linear(2, 1)),
+            {"0.weight": torch.zeros(1, 3)},
+            r"prior: expected 0.weight of shape \(1, 2\), got \(1, 3\)",
+        ),
+    ],
+)
+def test_other_networks_are_refused(model, prior, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianPosterior(model, model.state_dict() if prior is None else prior)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"basis": "fisher"}, "basis: expected one of standard, kronecker, .*, got 'fisher'"),
+        ({"delta": 1.0}, r"delta: expected a probability in \(0, 1\), got 1.0"),
+        ({"epochs": 0}, "epochs: expected at least 1, got 0"),
+        ({"refresh": -1}, "refresh: expected at least 0, got -1"),
+        ({"largest_variance": 0.0}, "largest_variance: expected a positive number, got 0.0"),
+    ],
+)
+def test_bad_settings_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        settings(**changes)
+
+
+def test_no_draws_tell_nothing():
+    posterior = GaussianPosterior(network(), network().state_dict())
+    with pytest.raises(ValueError, match="draws: expected at least 1, got 0"):
+        error_of_draws(posterior, *data(), draws=0, seed=0)
+
+
+def test_a_whole_basis_turns_as_its_matrix():
+    basis = Basis(whole=torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    assert basis.turned(torch.tensor([[1.0, 2.0]])).tolist() == [[2.0, 1.0]]

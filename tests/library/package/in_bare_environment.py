@@ -1,0 +1,83 @@
+"""What the installed library does where nothing but its own dependencies is installed.
+
+Run by the Python of such an environment; prints what it found as JSON.
+"""
+
+import importlib
+import json
+import pkgutil
+import sys
+from importlib import metadata
+
+import hessian_spectra
+
+
+def at_import():
+    """The package alone: torch takes seconds, and comes when it is needed."""
+    return {
+        "file": hessian_spectra.__file__,
+        "version": hessian_spectra.__version__,
+        "metadata": metadata.version("hessian-spectra"),
+        "distributions": sorted(one.metadata["Name"] for one in metadata.distributions()),
+        "loads torch": "torch" in sys.modules,
+    }
+
+
+def library_modules():
+    """All modules but the command, which runs when it is imported."""
+    prefix = f"{hessian_spectra.__name__}."
+    for found in pkgutil.iter_modules(hessian_spectra.__path__, prefix):
+        if found.name.endswith("__main__"):
+            continue
+        yield found.name
+        if found.ispkg:
+            inside = found.module_finder.find_spec(found.name).submodule_search_locations
+            yield from (one.name for one in pkgutil.walk_packages(inside, f"{found.name}."))
+
+
+def imported():
+    """Every module of the library, with the error of those that cannot be imported."""
+    errors = {}
+    for name in library_modules():
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            errors[name] = str(error)
+        else:
+            errors[name] = None
+    return errors
+
+
+def message(function):
+    """What the error of a function says."""
+    try:
+        function()
+    except ImportError as error:
+        return str(error)
+    return None
+
+
+def spectra():
+    """The closed form of a network, and what the eigen-solver finds of its Hessian."""
+    import torch
+
+    torch.manual_seed(0)
+    v, w = torch.randn(2, 5, dtype=torch.float64)
+    x, y = torch.randn(2, 100, dtype=torch.float64)
+    models, cv = hessian_spectra.models, hessian_spectra.curvature
+    loss = models.HalfSquaredError()
+    problem = cv.Problem(models.TwoLayerLinear(v, w), loss, [(x, y)])
+    top = cv.top_eigenpairs(cv.hessian(problem), k=3, tol=1e-10)
+    return {
+        "closed form": hessian_spectra.closed_form.two_layer_linear(
+            w, v, x, y
+        ).eigenvalues.tolist(),
+        "top": top.eigenvalues.tolist(),
+        "curvlinops": message(lambda: cv.hessian(problem, backend="curvlinops")),
+    }
+
+
+if __name__ == "__main__":
+    found = at_import()
+    found |= {"spectra": spectra(), "imported": imported()}
+    print(json.dumps(found))

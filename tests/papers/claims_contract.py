@@ -1,0 +1,182 @@
+"""What every claim has to stand: arrays that hold, arrays that fail, a case that is missing.
+
+A claim that no wrong arrays break says nothing. So each case of each claim fails on something that
+was planted to fail, and an identity fails where what was measured is disturbed: one that compares
+theory with itself is refused. No array tells that a study computed one and the same thing twice, so
+networks are planted, where that can be done, and not what a study returns of them. A kind's test
+module plants arrays and names them; the rest is here:
+
+    test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, Verdict
+from hessian_papers.ledger.claims import Claims, Entry, Study
+from hessian_spectra.files import Arrays
+
+Sides = Mapping[str, Arrays]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planted:
+    """Arrays for the claims about one artifact of a paper.
+
+    Args:
+        paper: the paper's key.
+        artifact: what the claims are about.
+        holds: the sides of a study of which every claim holds.
+        fails: other arrays; each claim fails on at least one of them.
+        reduced: arrays of smaller studies, which leave out a case, a run or a point.
+        of_theory: the identities that hold two results of theory against each other, by the name
+            of their entry, and why they can be wrong all the same.
+    """
+
+    paper: str
+    artifact: str
+    holds: Sides
+    fails: Sequence[Sides]
+    reduced: Sequence[Sides] = ()
+    of_theory: Mapping[str, str] = field(default_factory=dict)
+
+    def entries(self, claims: Claims, name: str, sides: Sides) -> Iterator[Entry]:
+        """What a claim's function says of some arrays, an entry a case."""
+        only = copy(claims)
+        only.all = [claim for claim in claims.all if claim.function_name == name]
+        config = {"paper": self.paper, "artifact": self.artifact}
+        yield from only.entries(Study("planted", config), claims.reading(sides))
+
+
+def names(claims: Claims) -> list[str]:
+    """The functions of a kind's claims."""
+    return list(dict.fromkeys(claim.function_name for claim in claims.all))
+
+
+def changed(sides: Sides, side: str, **arrays: object) -> Sides:
+    """The sides with some arrays of one of them replaced; a function is called with the old one."""
+    old = sides[side]
+    new = {name: a(old[name]) if callable(a) else a for name, a in arrays.items()}
+    return {**sides, side: {**old, **new}}
+
+
+def _verdict(entry: Entry, *, of_print: bool = False) -> Verdict:
+    assert entry.bound is not None
+    measure = entry.measure_printed if of_print else entry.measure
+    assert measure is not None
+    found = measure()
+    return entry.bound.verdict(found if isinstance(found, Estimate) else Estimate(float(found)))
+
+
+def holds_and_fails(claims: Claims, planted: Sequence[Planted], name: str) -> None:
+    """A claim holds on the arrays planted for it; each case, and what is in print, fails on others.
+
+    An identity fails besides where the arrays that were measured are disturbed.
+    """
+    holding: set[str] = set()
+    failing: set[str] = set()
+    printed: list[bool] = []
+    for one in planted:
+        entries = {entry.id: entry for entry in one.entries(claims, name, one.holds)}
+        for entry in entries.values():
+            assert entry.problems() == []
+            assert _verdict(entry) == "reproduced", f"{entry.id} does not hold where it was planted"
+            if entry.measure_printed is not None:
+                printed.append(_verdict(entry, of_print=True) != "differs")
+            if entry.kind == "identity":
+                _is_measured(claims, one, name, entry.id)
+        holding |= {f"{one.artifact}: {entry}" for entry in entries}
+        for sides in one.fails:
+            failing |= {
+                f"{one.artifact}: {entry.id}"
+                for entry in one.entries(claims, name, sides)
+                if _verdict(entry) == "differs"
+            }
+    assert holding, f"nothing was planted for {name}"
+    assert holding <= failing, f"{sorted(holding - failing)} hold on everything planted to fail"
+    assert not printed or not all(printed), f"what is in print of {name} holds everywhere"
+
+
+def _is_measured(claims: Claims, one: Planted, name: str, entry: str) -> None:
+    """An identity is broken by some disturbance of what brute force, or training, says."""
+    own = entry.removeprefix("planted/")
+    broken = any(
+        _breaks(claims, one, name, entry, sides)
+        for side in one.holds
+        if side != "closed_form"
+        for sides in _disturbances(one.holds, side)
+    )
+    assert broken or own in one.of_theory, f"{entry} holds whatever is measured"
+    assert not (broken and own in one.of_theory), f"{entry} is not of theory alone"
+
+
+def _breaks(claims: Claims, one: Planted, name: str, entry: str, sides: Sides) -> bool:
+    # Of disturbed indices or kinds there may be nothing to measure, or none of an array.
+    with suppress(Exception):
+        found = {each.id: each for each in one.entries(claims, name, sides)}
+        return _verdict(found[entry]) == "differs"
+    return False
+
+
+def _disturbances(sides: Sides, side: str) -> Iterator[Sides]:
+    """With all real numbers of a side disturbed, and with each of its arrays alone."""
+    real = [name for name, values in sides[side].items() if np.asarray(values).dtype.kind == "f"]
+    for disturb in (_raised, _lowered, _shrunk):
+        yield changed(sides, side, **dict.fromkeys(real, disturb))
+    for name in sides[side]:
+        for disturb in (_raised, _lowered, _shrunk):
+            yield changed(sides, side, **{name: disturb})
+
+
+def _raised(values: np.ndarray, sign: int = 1) -> np.ndarray:
+    """Real numbers by up to the largest, by up to 1 where all are nearly 0; counts by one."""
+    values = np.asarray(values)
+    if values.dtype.kind == "b":
+        return ~values
+    if values.dtype.kind != "f":
+        return values if values.dtype.kind == "U" else values + sign
+    largest = np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
+    draws = np.random.default_rng(0).uniform(0.5, 1.0, values.shape)
+    return np.asarray(values + sign * (largest if largest > 1e-6 else 1.0) * draws)
+
+
+def _lowered(values: np.ndarray) -> np.ndarray:
+    return _raised(values, -1)
+
+
+def _shrunk(values: np.ndarray) -> np.ndarray:
+    """A thousandth of real numbers, for what is bounded from below and has room."""
+    return values * 1e-3 if np.asarray(values).dtype.kind == "f" else values
+
+
+def bears_a_missing_case(claims: Claims, planted: Sequence[Planted], name: str) -> None:
+    """Of a smaller study a claim is measured, or says that there is nothing to measure."""
+    for one in planted:
+        for sides in one.reduced:
+            for entry in one.entries(claims, name, sides):
+                assert entry.measure is not None
+                try:
+                    found = entry.measure()
+                except NothingToMeasure:
+                    continue
+                value = found.value if isinstance(found, Estimate) else float(found)
+                assert not math.isnan(value), f"{entry.id}: measured NaN of a smaller study"
+
+
+def contract(claims: Claims) -> tuple[Callable[..., None], Callable[..., None]]:
+    """The tests of all claims of a kind, for a module with a fixture ``planted``."""
+
+    def holding(name: str, planted: Sequence[Planted]) -> None:
+        holds_and_fails(claims, planted, name)
+
+    def bearing(name: str, planted: Sequence[Planted]) -> None:
+        bears_a_missing_case(claims, planted, name)
+
+    each = pytest.mark.parametrize("name", names(claims))
+    return each(holding), each(bearing)

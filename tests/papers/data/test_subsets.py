@@ -1,0 +1,134 @@
+"""Subsets with one large class: counts, draws, and what is said when there are too few samples."""
+
+from fractions import Fraction
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hessian_papers.data.tools.subsets import class_counts, imbalanced_subset, share_range
+from hessian_spectra.seeding import generator
+
+
+@given(st.data(), st.integers(2, 12), st.integers(1, 6000))
+def test_counts_are_the_floor_of_the_exact_share(data, classes, size):
+    percent = data.draw(st.integers(-(-100 // classes), 100))
+    counts = class_counts(size, percent / 100, classes)
+    assert sum(counts) == size
+    assert len(set(counts[1:])) == 1
+    exact = (1 - Fraction(percent, 100)) * size / (classes - 1)
+    assert counts[1] <= exact < counts[1] + 1
+    assert counts[0] >= counts[1]
+
+
+@given(st.integers(1, 30), st.integers(1, 50))
+def test_the_smallest_share_is_balance(classes, each):
+    assert class_counts(classes * each, 1 / classes, classes) == [each] * classes
+
+
+def test_the_printed_recipe_would_take_more_samples_than_asked_for():
+    # As printed, floor((1 - share) n) of each of nine classes.
+    assert 9 * int((1 - 0.3) * 5000) > 5000
+    assert class_counts(5000, 0.3, 10)[1] == 388
+
+
+@pytest.mark.parametrize(
+    ("size", "share", "classes"),
+    [
+        (10, 0.05, 10),
+        (10, 1.01, 10),
+        (10, -0.1, 10),
+        (10, float("nan"), 10),
+        (10, 0.999, 1),
+        (0, 0.5, 10),
+        (10, 0.5, 0),
+    ],
+)
+def test_counts_out_of_range_are_refused_in_one_line(size, share, classes):
+    with pytest.raises(ValueError, match=r"^(size|share|classes): expected .*, got .*$"):
+        class_counts(size, share, classes)
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.integers(1, 120))
+def test_the_range_of_shares_is_what_can_be_drawn(available, size):
+    def fits(share):
+        counts = class_counts(size, share, len(available))
+        return all(n <= m for n, m in zip(counts, available, strict=True))
+
+    # Every split into the largest class and equal others, smallest largest class first.
+    classes = len(available)
+    others = range(size // classes, -1, -1) if classes > 1 else [0]
+    shares = [float(1 - Fraction(count * (classes - 1), size)) for count in others]
+    shares = [1 / classes, *shares]
+    possible = [share for share in shares if fits(share)]
+    if not possible:
+        with pytest.raises(ValueError, match=r"^size: .* cannot be had from"):
+            share_range(available, size)
+    else:
+        assert share_range(available, size) == (possible[0], possible[-1])
+
+
+@given(st.integers(0, 10), st.sampled_from([0.25, 0.4, 0.7, 1.0]))
+def test_a_subset_has_its_counts_without_repetition(seed, share):
+    labels = torch.arange(400) % 4
+    chosen = imbalanced_subset(labels, 90, share, generator(seed, "subset"))
+    assert len(chosen) == len(chosen.unique()) == 90
+    assert labels[chosen].bincount(minlength=4).tolist() == class_counts(90, share, 4)
+
+
+def test_a_seed_changes_the_subset_and_a_share_as_little_as_it_can():
+    labels = torch.arange(200) % 4
+    few, many, other = (
+        set(imbalanced_subset(labels, 40, share, generator(seed, "subset")).tolist())
+        for share, seed in ((0.25, 0), (0.7, 0), (0.7, 1))
+    )
+    assert many != other
+    first = {index for index in few if labels[index] == 0}
+    assert first < many
+    assert {index for index in many if labels[index] != 0} < few
+
+
+def test_a_subset_is_in_random_order():
+    labels = torch.arange(200) % 2
+    drawn = labels[imbalanced_subset(labels, 100, 0.5, generator(0, "subset"))]
+    changes = int((drawn[1:] != drawn[:-1]).sum())
+    # Of 99 neighbours about half differ, with standard deviation 5; sorted by class, one would.
+    assert 30 < changes < 70
+
+
+@pytest.mark.parametrize(
+    ("first", "share", "message"),
+    [
+        (50, 0.9, r"share 0.9 of 60 samples asks for 54 of class 0, and there are 50: "
+                  r"the largest share that would do is 0.833333"),
+        (35, 0.9, r".* asks for 54 of class 0, and there are 35: .* largest .* 0.566667"),
+        (50, 0.4, r".* asks for 18 of class 2, and there are 15: .* smallest .* is 0.5"),
+    ],
+)  # fmt: skip
+def test_too_few_samples_of_a_class_are_named(first, share, message):
+    labels = torch.tensor([0] * first + [1] * 20 + [2] * 15)
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        imbalanced_subset(labels, 60, share, generator(0, "subset"))
+
+
+def test_the_share_that_is_offered_does():
+    labels = torch.tensor([0] * 50 + [1] * 20 + [2] * 20)
+    with pytest.raises(ValueError, match=r"largest share that would do is 0\.833333$"):
+        imbalanced_subset(labels, 60, 1.0, generator(0, "subset"))
+    chosen = imbalanced_subset(labels, 60, 0.833333, generator(0, "subset"))
+    assert labels[chosen].bincount().tolist() == [50, 5, 5]
+
+
+def test_more_samples_than_there_are_are_refused():
+    with pytest.raises(ValueError, match=r"no share would do, 30 samples are too many$"):
+        imbalanced_subset(torch.arange(20) % 2, 30, 0.5, generator(0, "subset"))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [torch.zeros(3), torch.zeros(2, 2, dtype=torch.int64), torch.tensor([0, -1]), torch.arange(0)],
+)
+def test_bad_labels_are_refused(labels):
+    with pytest.raises(ValueError, match=r"^labels: expected a vector of integers"):
+        imbalanced_subset(labels, 1, 1.0, generator(0, "subset"))

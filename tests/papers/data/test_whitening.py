@@ -1,0 +1,139 @@
+"""Whitening: the identity for any inputs, and what QR does instead."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+
+from hessian_papers.data.tools.whitening import principal_components, whiten
+
+# The rank cut separates singular values from round-off; these instances keep them apart.
+INSTANCES = st.tuples(
+    st.integers(1, 30), st.integers(1, 12), st.integers(1, 12), st.integers(0, 1000)
+)
+MOST = settings(max_examples=60)
+
+
+def inputs_of_rank(size, features, rank, seed):
+    """Inputs with singular values from 1 to 100, one column repeated and one constant zero."""
+    rank = min(rank, size, features)
+    generator = torch.Generator().manual_seed(seed)
+
+    def orthonormal(rows):
+        draw = torch.randn(rows, rank, dtype=torch.float64, generator=generator)
+        return torch.linalg.qr(draw).Q
+
+    values = torch.logspace(0, 2, rank, dtype=torch.float64)
+    x = orthonormal(size) * values @ orthonormal(features).mT
+    zeros = torch.zeros(size, 1, dtype=torch.float64)
+    return torch.cat([zeros, x, x[:, :1]], dim=1), rank
+
+
+def identity_error(inputs, input_scale):
+    moments = inputs.mT @ inputs / len(inputs)
+    return float(
+        (moments - input_scale**2 * torch.eye(len(moments), dtype=inputs.dtype)).abs().max()
+    )
+
+
+@MOST
+@given(INSTANCES)
+def test_the_components_are_the_thin_svd(instance):
+    x, rank = inputs_of_rank(*instance)
+    found = principal_components(x)
+    assert found.scores.shape == (len(x), rank)
+    eye = torch.eye(rank, dtype=x.dtype)
+    for factor in (found.scores, found.directions):
+        assert float((factor.mT @ factor - eye).abs().max()) < 1e-12
+    torch.testing.assert_close(
+        found.singular_values, torch.linalg.svdvals(x)[:rank], rtol=1e-12, atol=0
+    )
+    again = found.scores * found.singular_values @ found.directions.mT
+    torch.testing.assert_close(again, x, rtol=0, atol=1e-12 * float(x.abs().max()) * len(x))
+    assert (found.directions.amax(dim=0) == found.directions.abs().amax(dim=0)).all()
+
+
+@MOST
+@given(INSTANCES, st.sampled_from([0.01, 1.0, 3.0]))
+def test_whitened_inputs_have_scaled_unit_moments_at_any_rank(instance, input_scale):
+    x, rank = inputs_of_rank(*instance)
+    inputs, found = whiten(x, input_scale)
+    assert inputs.shape == (len(x), rank)
+    assert found == rank
+    assert identity_error(inputs, input_scale) < 1e-10 * input_scale**2
+
+
+def test_constant_columns_are_inputs_as_any_other():
+    x = torch.cat([torch.ones(6, 1), torch.eye(6)[:, :2]], dim=1).double()
+    inputs, rank = whiten(x, 2.0)
+    assert rank == 3
+    assert identity_error(inputs, 2.0) < 1e-12
+
+
+@MOST
+@given(st.integers(4, 30), st.integers(1, 4), st.integers(0, 1000))
+def test_qr_is_svd_up_to_a_rotation_where_the_rank_is_full(size, features, seed):
+    x, _ = inputs_of_rank(size, features, features, seed)
+    x = x[:, 1:-1]
+    by_qr, _ = whiten(x, 1.5, method="qr")
+    by_svd, _ = whiten(x, 1.5)
+    assert identity_error(by_qr, 1.5) < 1e-10
+    rotation = by_svd.mT @ by_qr / (size * 1.5**2)
+    torch.testing.assert_close(by_svd @ rotation, by_qr, rtol=0, atol=1e-10)
+
+
+def test_qr_turns_the_constant_pixels_of_the_digits_into_single_samples():
+    x = torch.from_numpy(load_digits().data)
+    constant = (x == 0).all(dim=0).nonzero().flatten().tolist()
+    assert constant == [0, 32, 39]
+    inputs, rank = whiten(x, 1.0, method="qr")
+    assert identity_error(inputs, 1.0) < 1e-10
+    assert rank == 61
+    assert inputs.shape[1] == 64
+    unit = inputs / math.sqrt(len(x))
+    samples_taking_part = 1 / unit.pow(4).sum(dim=0)
+    assert samples_taking_part[constant].max() < 1.1
+    # Of the pixels that vary, hundreds of samples take part in most columns.
+    assert samples_taking_part.median() > 100
+    scores = principal_components(x).scores
+    outside = (unit - scores @ (scores.mT @ unit)).norm(dim=0)
+    assert outside[constant].min() > 0.99
+    outside[constant] = 0
+    # Later columns avoid those samples, and so leave the span of the pixels.
+    assert outside.max() > 0.05
+    by_svd, _ = whiten(x, 1.0)
+    assert by_svd.shape == (1797, 61)
+    within = by_svd / math.sqrt(len(x))
+    assert (within - scores @ (scores.mT @ within)).norm(dim=0).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.ones(3, dtype=torch.float64),
+        torch.ones(3, 2),
+        torch.ones(0, 2, dtype=torch.float64),
+        torch.ones(2, 0, dtype=torch.float64),
+        torch.full((2, 2), math.nan, dtype=torch.float64),
+        torch.zeros(2, 2, dtype=torch.float64),
+    ],
+)
+def test_bad_inputs_are_refused_in_one_line(x):
+    with pytest.raises(ValueError, match=r"^x: expected .*, got .*$"):
+        whiten(x, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"input_scale": 0.0}, "input_scale: expected a positive number, got 0.0"),
+        ({"input_scale": math.inf}, "input_scale: expected a positive number, got inf"),
+        ({"input_scale": 1.0, "method": "pca"}, "method: expected one of svd, qr, got 'pca'"),
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(arguments, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        whiten(torch.eye(2, dtype=torch.float64), **arguments)

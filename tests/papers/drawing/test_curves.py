@@ -1,0 +1,76 @@
+"""The curves of a figure's main panel: which panel, which lines, and their points."""
+
+import numpy as np
+import pytest
+from matplotlib.lines import Line2D
+
+from hessian_papers.drawing import curves
+from hessian_spectra.pictures import style
+
+X = np.arange(1.0, 6.0)
+
+
+def two_panels():
+    """One name in the first panel, two in the second."""
+    figure, (first, second) = style.panels(1, 2)
+    first.plot(X, X, label="identity")
+    first.set(xlabel="x", ylabel="y")
+    style.letter(first, "(a)")
+    second.plot(X, X**2, label="squares")
+    second.plot(X, X**3, label="cubes")
+    style.letter(second, "(b)")
+    return figure
+
+
+def test_the_main_panel_has_the_most_names_unless_one_is_marked():
+    figure = two_panels()
+    found = curves.chart(figure)
+    assert found["title"] == "(b)"
+    assert [curve["name"] for curve in found["curves"]] == ["squares", "cubes"]
+    curves.main(figure.axes[0])
+    found = curves.chart(figure)
+    assert {name: found[name] for name in "xy"} | {"title": found["title"]} == {
+        "title": "(a)", "x": "x", "y": "y",
+    }  # fmt: skip
+    assert found["curves"] == [{"name": "identity", "x": X.tolist(), "y": X.tolist()}]
+
+
+@pytest.mark.parametrize("of_figure", [True, False])
+def test_a_line_is_named_by_the_entry_that_looks_like_it(of_figure):
+    figure, axes = style.panels()
+    axes.plot(X, X, color="C1", linestyle="--")
+    axes.plot(X, X + 1, color="C1")
+    axes.axhline(0, color="C3")
+    handle = Line2D([], [], color="C1", linestyle="--", label="dashed")
+    (figure if of_figure else axes).legend(handles=[handle])
+    (curve,) = curves.chart(figure)["curves"]
+    assert (curve["name"], curve["y"]) == ("dashed", X.tolist())
+
+
+def test_one_name_of_several_lines_is_numbered_and_there_are_not_too_many():
+    figure, axes = style.panels()
+    for number in range(curves.CURVES + 3):
+        axes.plot(X, X + number, label="seed" if number else "mean")
+    found = curves.chart(figure)["curves"]
+    assert [curve["name"] for curve in found[:3]] == ["mean", "seed, 1", "seed, 2"]
+    assert len(found) == curves.CURVES
+
+
+def test_long_curves_are_thinned_evenly_from_end_to_end():
+    figure, axes = style.panels()
+    x = np.linspace(0, 1, 10 * curves.POINTS)
+    axes.plot(x, np.pi * x, label="line")
+    (curve,) = curves.chart(figure)["curves"]
+    assert len(curve["x"]) == curves.POINTS
+    assert (curve["x"][0], curve["x"][-1]) == (0.0, 1.0)
+    assert np.diff(curve["x"]).max() < 1.3 / curves.POINTS
+    np.testing.assert_allclose(curve["y"], np.pi * np.array(curve["x"]), rtol=1e-5, atol=1e-9)
+
+
+def test_what_has_no_name_or_no_numbers_is_left_out():
+    figure, axes = style.panels()
+    axes.plot(X, X)
+    axes.plot(X, np.full(5, np.nan), label="lost")
+    axes.plot([0, 1], [0, 1], label="ends of a guide")
+    assert curves.chart(figure) == {}
+    assert curves.chart(style.panels(2, 2)[0]) == {}

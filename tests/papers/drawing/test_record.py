@@ -1,0 +1,90 @@
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sample_reports
+
+from hessian_papers.drawing.record import Origin, files, read_figures
+from hessian_papers.drawing.save import save
+from hessian_spectra.files import DamagedFileError, MissingResultError
+from hessian_spectra.pictures import style
+
+ORIGIN = Origin(
+    study="poster-pair",
+    config=sample_reports.config("poster-pair"),
+    package="hessian_papers.studies.toys.toy",
+    arrays={},
+    scale="demo",
+    departs={"width": [10, 100]},
+)
+PAPER = replace(ORIGIN, scale="paper", facts={"commit": "abc"}, departs={})
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reports with one study that has both figures."""
+    reports = tmp_path_factory.mktemp("both")
+    for origin, recorded in ((ORIGIN, False), (PAPER, True)):
+        figure, axes = style.panels()
+        axes.plot([0, 2 if recorded else 1])
+        save(figure, f"At {origin.scale}.", origin, reports / "figures", recorded=recorded)
+    return reports
+
+
+@pytest.fixture
+def reports(both: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(both, tmp_path / "reports"))
+
+
+def test_the_recorded_run_stands_beside_todays(both: Path) -> None:
+    (figure,) = read_figures(both)
+    recorded = figure.recorded
+    assert recorded is not None
+    assert (figure.scale, figure.facts, figure.departs) == ("demo", {}, {"width": [10, 100]})
+    assert (recorded.scale, recorded.facts, recorded.departs) == ("paper", {"commit": "abc"}, {})
+    assert (figure.caption, recorded.caption) == ("At demo.", "At paper.")
+    assert recorded.recorded is None
+    for found in (figure, recorded):
+        assert found.png == found.image.read_bytes()
+        assert found.pdf.is_file()
+    assert figure.sha256 != recorded.sha256
+
+
+def test_figures_come_by_paper_and_in_natural_order(sample_root: Path) -> None:
+    found = [figure.study for figure in read_figures(sample_root / "reports")]
+    assert found == list(sample_reports.STUDIES)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("suffix", ["png", "json"])
+def test_a_missing_file_names_the_stage(reports: Path, recorded: bool, suffix: str) -> None:
+    path = files(reports / "figures", "poster-pair", recorded)[suffix]
+    path.unlink()
+    with pytest.raises(MissingResultError, match=r"run dvc repro 'figures@poster-pair'$") as caught:
+        read_figures(reports)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("suffix", ["png", "json"])
+def test_a_cut_off_file_is_refused(reports: Path, recorded: bool, suffix: str) -> None:
+    path = files(reports / "figures", "poster-pair", recorded)[suffix]
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DamagedFileError, match=r"run dvc repro 'figures@poster-pair'$") as caught:
+        read_figures(reports)
+    assert str(path) in str(caught.value)
+
+
+def test_a_record_of_another_study_is_refused(reports: Path) -> None:
+    shutil.move(reports / "figures" / "poster-pair", reports / "figures" / "mine")
+    (reports / "figures" / "poster-pair.png").unlink()
+    with pytest.raises(DamagedFileError, match="expected the study 'mine', got 'poster-pair'"):
+        read_figures(reports)
+
+
+def test_a_recorded_run_that_is_gone_leaves_todays(reports: Path) -> None:
+    for path in files(reports / "figures", "poster-pair", recorded=True).values():
+        path.unlink()
+    (figure,) = read_figures(reports)
+    assert figure.recorded is None

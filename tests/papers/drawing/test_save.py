@@ -1,0 +1,69 @@
+import json
+
+import pytest
+
+from hessian_papers.drawing.record import Origin
+from hessian_papers.drawing.save import save
+from hessian_spectra.files import digest
+from hessian_spectra.pictures import style
+
+CONFIG = {
+    "kind": "toy",
+    "paper": "singh2026cracking",
+    "artifact": "Figure 0",
+    "title": "A line",
+    "data": "none",
+    "seed": 0,
+    "width": 3,
+}
+
+
+ORIGIN = Origin(
+    study="toy-fig0",
+    config=CONFIG,
+    package="hessian_papers.studies.toys.toy",
+    arrays={"numerics": "0" * 64},
+    scale="paper",
+    facts={"hardware": {"cores": 2}},
+    departs={"width": [3, 100]},
+)
+FILES = {
+    False: ("toy-fig0.png", "toy-fig0/figure.pdf", "toy-fig0/figure.json"),
+    True: ("toy-fig0/recorded.png", "toy-fig0/recorded.pdf", "toy-fig0/recorded.json"),
+}
+
+
+def line():
+    figure, axes = style.panels()
+    axes.plot([0, 1], [1, 3], label="λ")
+    axes.legend()
+    return figure
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_equal_figures_give_equal_bytes(tmp_path, recorded):
+    for folder in ("one", "two"):
+        save(line(), "A caption.", ORIGIN, tmp_path / folder, recorded=recorded)
+    written = [path for path in (tmp_path / "one").rglob("*") if path.is_file()]
+    assert {str(path.relative_to(tmp_path / "one")) for path in written} == set(FILES[recorded])
+    for name in FILES[recorded]:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_the_record_says_where_the_figure_comes_from(tmp_path):
+    save(line(), "A caption.", ORIGIN, tmp_path)
+    record = json.loads((tmp_path / "toy-fig0" / "figure.json").read_text())
+    assert record["config"] == CONFIG
+    assert record["digest"] == digest(CONFIG)
+    assert record["command"] == "dvc repro 'figures@toy-fig0'"
+    assert record["caption"] == "A caption."
+    assert record["package"] == "hessian_papers.studies.toys.toy"
+    assert record["arrays"] == {"numerics": "0" * 64}
+    assert record["scale"] == "paper"
+    assert record["facts"] == {"hardware": {"cores": 2}}
+    assert record["departs"] == {"width": [3, 100]}
+
+
+@pytest.mark.parametrize("change", [{"width": 4}, {"seed": 1}])
+def test_another_configuration_has_another_digest(change):
+    assert digest(CONFIG | change) != digest(CONFIG)

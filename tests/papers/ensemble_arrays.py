@@ -1,0 +1,119 @@
+"""Arrays of an ensemble in the form of ``results/networks/<name>/``, from random matrices.
+
+Nothing is trained: "trained" networks have other draws. On whitened inputs the sharpness at zero
+loss is the sum over layers of (σ_max(left product) σ_max(right product))², which stands here for
+the measured one, up to a factor that is noise.
+"""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+CONF = Path(__file__).resolve().parents[2] / "conf" / "studies"
+
+NORMS = ("spectral", "frobenius", "nuclear")
+# Standard deviation of an entry by the layer's output and input size.
+ENTRIES = {
+    "sp": lambda out, fan_in: fan_in**-0.5,
+    "mup": lambda out, fan_in: (min(1.0, out / fan_in) / fan_in) ** 0.5,
+    "ntp": lambda out, fan_in: 1.0,
+}
+
+
+def configurations(kind):
+    """The configurations of all studies of a kind, by their names."""
+    found = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(CONF.rglob("*.yaml"))}
+    return {name: fields for name, fields in found.items() if fields["kind"] == kind}
+
+
+def norms_of(matrix: np.ndarray) -> list[float]:
+    """Spectral, Frobenius and nuclear norm."""
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return [values.max(), np.sqrt((values**2).sum()), values.sum()]
+
+
+def product(matrices: list[np.ndarray], size: int) -> np.ndarray:
+    """W_k ⋯ W_1 of the matrices W_1, ..., W_k; the identity if there are none."""
+    found = np.eye(size)
+    for matrix in matrices:
+        found = matrix @ found
+    return found
+
+
+def network(weights: list[np.ndarray], depth: int) -> dict[str, np.ndarray]:
+    """What is measured of one network, its layers padded to ``depth``."""
+    size, width, layers = weights[0].shape[1], weights[0].shape[0], len(weights)
+    padding = [[np.nan] * 3] * (depth - layers)
+    rest = [weights[:b] + weights[b + 1 :] for b in range(layers)]
+    blocks = []
+    for b in range(layers):
+        left = product(weights[b + 1 :], width if b + 1 < layers else size)
+        right = product(weights[:b], size)
+        blocks.append((norms_of(left)[0] * norms_of(right)[0]) ** 2)
+    aligned = [np.nan] * 3
+    if layers == 2:
+        end = weights[1] @ weights[0]
+        spectral, _, nuclear = norms_of(end)
+        aligned = [spectral, abs(np.trace(end)), nuclear]
+    return {
+        "norms": np.array([norms_of(w) for w in weights] + padding),
+        "products": np.array(
+            [norms_of(w[0] if len(w) == 1 else np.linalg.multi_dot(w[::-1])) for w in rest]
+            + padding
+        ),
+        "alignments": np.array(aligned),
+        "largest_block": np.array(max(blocks)),
+        "ggn_sum": np.array(sum(blocks)),
+        "trace": np.array(size * sum(norms_of(w)[1] ** 2 for w in weights)),
+    }
+
+
+def ensemble(
+    parametrisations=("sp", "ntp"),
+    depths=(2,),
+    sizes=(1, 3),
+    networks=12,
+    width=6,
+    seed=0,
+    noise=0.0,
+    teachers=1,
+) -> dict[str, np.ndarray]:
+    """Every combination of parametrisation, depth and size; the last network of each diverged."""
+    draw = np.random.default_rng(seed)
+    points = list(itertools.product(parametrisations, depths, sizes))
+    measured: list[dict[str, np.ndarray]] = []
+    for name, depth, size in points:
+        shape = [size, *[width] * (depth - 1), size]
+        for _ in range(2 * networks):
+            weights = [
+                draw.normal(size=(out, fan_in)) * ENTRIES[name](out, fan_in)
+                for fan_in, out in itertools.pairwise(shape)
+            ]
+            measured.append(network(weights, max(depths)))
+    found = {
+        key: np.stack([one[key] for one in measured]).reshape(
+            len(points), 2, networks, *measured[0][key].shape
+        )
+        for key in measured[0]
+    }
+    found["sharpness"] = found["ggn_sum"] * np.exp(noise * draw.normal(size=found["ggn_sum"].shape))
+    found["residual"] = np.zeros_like(found["sharpness"])
+    found["loss"] = np.full_like(found["sharpness"], 0.01)
+    for key in found:
+        found[key][:, 1, -1] = np.nan
+    status = np.zeros((len(points), networks), dtype=np.int8)
+    status[:, -1], status[:, 0] = 2, 1
+    return found | {
+        "parametrisation": np.array([name for name, _, _ in points]),
+        "depth": np.array([depth for _, depth, _ in points]),
+        "size": np.array([size for _, _, size in points]),
+        "teacher": np.repeat(np.arange(teachers), networks // teachers),
+        "time": np.array(["initialisation", "trained"]),
+        "norm": np.array(NORMS),
+        "width": np.array(width),
+        "activation": np.array("linear"),
+        "epochs": np.full((len(points), networks), 7),
+        "status": status,
+    }

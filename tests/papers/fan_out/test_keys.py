@@ -1,0 +1,108 @@
+"""Equal keys mean equal results: what changes one, and what does not."""
+
+import functools
+import pkgutil
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hessian_papers.fan_out.keys import function_name, item_key
+
+VALUES = [
+    1,
+    1.0,
+    True,
+    "1",
+    None,
+    -0.0,
+    0.0,
+    float("nan"),
+    [1],
+    (1,),
+    [[1], []],
+    [[], [1]],
+    {"a": 1},
+    {"a": {"a": 1}},
+    np.float64(1.0),
+    np.float32(1.0),
+    np.array(1.0),
+    np.array([1.0]),
+    np.array([[1.0]]),
+    np.array([1], dtype=np.int32),
+    np.array([1], dtype=">i4"),
+    np.array(["1"]),
+]
+
+
+def key(**item):
+    return item_key("module:function", "code", item)
+
+
+def test_different_values_and_types_have_different_keys():
+    assert len({key(a=value) for value in VALUES}) == len(VALUES)
+
+
+def test_the_order_of_arguments_and_of_memory_does_not_count():
+    matrix = np.arange(6.0).reshape(2, 3)
+    assert key(a=1, b=matrix) == key(b=np.asfortranarray(matrix), a=1)
+    assert key(b=matrix) != key(b=matrix.T)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """Something that is told by its digest, wherever it is."""
+
+    folder: str = field(compare=False)
+    digest: str
+
+
+@pytest.mark.parametrize("wrap", [lambda found: found, lambda found: [{"inner": (found,)}]])
+def test_where_something_is_found_does_not_count(wrap):
+    here, there = (Found(folder=folder, digest="1f") for folder in ("here", "there"))
+    other = Found(folder="here", digest="2e")
+    assert key(a=wrap(here)) == key(a=wrap(there))
+    assert key(a=wrap(here)) != key(a=wrap(other))
+
+
+def test_the_function_and_its_code_count():
+    keys = {item_key(name, code, {}) for name in ("m:f", "m:g") for code in ("one", "two")}
+    assert len(keys) == 4
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@settings(max_examples=60, derandomize=True, database=None)
+@given(PLAIN, PLAIN)
+def test_keys_are_equal_exactly_for_items_that_read_the_same(first, second):
+    assert (key(a=first) == key(a=second)) == (repr(first) == repr(second))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([1, {2}], r"item\.a\[1\]: expected numbers, strings, lists of them or arrays, got a set"),
+        (np.array([{}]), r"item\.a: expected an array of numbers or strings, got object"),
+        (np.ma.array([1], mask=[True]), r"item\.a: expected numbers, .*, got a MaskedArray"),
+    ],
+)
+def test_what_has_no_canonical_form_is_refused(value, message):
+    with pytest.raises(ValueError, match=message):
+        key(a=value)
+
+
+def test_a_function_is_found_by_its_name():
+    name = function_name(np.linalg.norm)
+    assert pkgutil.resolve_name(name) is np.linalg.norm
+
+
+@pytest.mark.parametrize("compute", [lambda a: {}, functools.partial(int), int("3").__add__])
+def test_what_others_cannot_import_is_refused(compute):
+    with pytest.raises(ValueError, match="compute: expected a function of a module"):
+        function_name(compute)

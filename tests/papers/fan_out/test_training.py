@@ -1,0 +1,167 @@
+"""A training that is one item: where it runs, and what of it is kept."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+from fan_out_items import Training, trained, weights
+
+from hessian_papers import fan_out
+from hessian_papers.networks.tools.result import read, write
+from hessian_spectra.files import DamagedFileError
+
+
+def train(folder, settings, value=2):
+    return fan_out.train(
+        "one",
+        trained,
+        Training(value),
+        {"values": np.arange(3)},
+        result=folder / "networks" / "one",
+        folder=folder / "shards",
+        launcher=fan_out.Launcher(**settings),
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["debug", "local", pytest.param("slurm", marks=pytest.mark.xdist_group("slurm"))]
+)
+def test_it_runs_here_or_as_a_job_of_slurm(tmp_path, request, kind):
+    if kind == "slurm":
+        request.getfixturevalue("cluster")
+    made = train(tmp_path, {"cluster": kind, "workers": 1})
+    assert made["sum"].tolist() == [2, 3, 4]
+    found = read(tmp_path / "networks" / "one")
+    assert found["sum"].tobytes() == made["sum"].tobytes()
+    here = int((found.folder / "process").read_text()) == os.getpid()
+    assert here == (kind != "slurm")
+
+
+def test_another_configuration_is_another_training(tmp_path):
+    debug = {"cluster": "debug"}
+    assert train(tmp_path, debug)["sum"].tolist() == [2, 3, 4]
+    assert train(tmp_path, debug, value=5)["sum"].tolist() == [5, 6, 7]
+    assert train(tmp_path, debug)["sum"].tolist() == [2, 3, 4]
+    shards = tmp_path / "shards" / "one"
+    assert len(list(shards.glob("*.npz"))) == 2
+    assert not list(shards.glob("*.unfinished"))
+
+
+VALUES = [1, 2, 3]
+
+
+def train_all(folder, cluster="debug"):
+    """Train the networks of `VALUES`, each of which keeps two files beside its arrays."""
+    return fan_out.train(
+        "many",
+        weights,
+        {},
+        {"values": np.array(VALUES)},
+        result=folder / "networks" / "many",
+        folder=folder / "shards",
+        launcher=fan_out.Launcher(cluster=cluster, workers=1),
+    )
+
+
+def content(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def shard(folder, pattern="*/weights"):
+    """A file of a shard."""
+    return next(path for path in (folder / "shards" / "many").glob(pattern) if path.is_file())
+
+
+def flip(path):
+    """Change a byte where no size shows it."""
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.unlink()  # a result may share the file
+    path.write_bytes(content)
+
+
+def cut(path):
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(content[:-2])
+
+
+@pytest.mark.parametrize("cluster", ["debug", "local"])
+@pytest.mark.parametrize("harm", [lambda path: path.unlink(), cut, flip])
+@pytest.mark.parametrize("pattern", ["*/weights", "*/deep/weights", "*.npz", "*.json"])
+def test_an_item_of_which_a_file_is_not_as_it_was_written_is_trained_again(
+    tmp_path, capsys, cluster, harm, pattern
+):
+    train_all(tmp_path)
+    expected = content(tmp_path / "networks" / "many")
+    assert {"0/weights", "1/deep/weights", "2/weights", "arrays.npz"} <= {*expected}
+    harm(shard(tmp_path, pattern))
+    shutil.rmtree(tmp_path / "networks")
+    capsys.readouterr()
+    train_all(tmp_path, cluster)
+    said = capsys.readouterr().err
+    assert content(tmp_path / "networks" / "many") == expected
+    assert "2 done before, 1 computed, 0 failed" in said
+    # An item without arrays or manifest was never there.
+    gone = harm.__name__ == "<lambda>" and pattern in ("*.npz", "*.json")
+    assert ("damaged or incomplete items, to be computed again: 1" in said) != gone
+
+
+def test_a_shard_without_a_manifest_of_its_files_does_not_count(tmp_path, capsys):
+    train_all(tmp_path)
+    shard(tmp_path, "*.json").write_text('{"seconds": 1.0}')
+    capsys.readouterr()
+    train_all(tmp_path)
+    assert "2 done before, 1 computed" in capsys.readouterr().err
+
+
+def test_a_folder_is_not_replaced_by_one_that_is_not_as_it_was_written(tmp_path):
+    made, folder = tmp_path / "made", tmp_path / "networks" / "one"
+    made.mkdir()
+    (made / "weights").write_text("whole")
+    written = {"weights": {"bytes": 5, "sha256": "another"}}
+    write(folder, {"a": np.ones(1)})
+    before = content(tmp_path / "networks")
+    for wrong in (written, written | {"more": {"bytes": 1, "sha256": ""}}):
+        with pytest.raises(DamagedFileError, match=r"one is damaged \(\w+ (has other bytes|is m)"):
+            write(folder, {"a": np.ones(1)}, {".": made}, wrong)
+        assert content(tmp_path / "networks") == before
+
+
+@pytest.mark.parametrize(
+    ("name", "harm", "reason"),
+    [
+        ("2/weights", lambda path: path.unlink(), "2/weights is missing"),
+        ("1/deep/weights", cut, "1/deep/weights has 15 bytes, 17 were written"),
+        ("arrays.npz", lambda path: path.unlink(), "arrays.npz is missing"),
+        ("arrays.npz", flip, "arrays.npz has other bytes than were written"),
+        ("manifest.json", cut, "manifest.json is missing or damaged"),
+        ("manifest.json", lambda path: path.unlink(), "manifest.json is missing or damaged"),
+    ],
+)
+def test_half_a_folder_is_refused_by_name(tmp_path, name, harm, reason):
+    folder = train_all(tmp_path).folder
+    assert read(folder)["squares"].tolist() == [1, 4, 9]
+    harm(folder / name)
+    with pytest.raises(DamagedFileError) as caught:
+        read(folder)
+    assert str(caught.value) == (
+        f"{folder} is damaged ({reason}): delete it and train it "
+        "(dvc repro train@many, or python -m pipelines.train)"
+    )
+
+
+def test_a_damaged_file_that_a_shard_and_a_folder_share_does_not_stay(tmp_path, capsys):
+    folder = train_all(tmp_path).folder
+    expected = content(folder)
+    assert (folder / "0" / "weights").stat().st_nlink == 2
+    with (folder / "0" / "weights").open("r+b") as file:
+        file.write(b"damaged")
+    train_all(tmp_path)
+    assert "damaged or incomplete items, to be computed again: 1" in capsys.readouterr().err
+    assert content(folder) == expected

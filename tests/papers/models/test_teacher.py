@@ -1,0 +1,51 @@
+"""The teacher's data have the moments that they should have."""
+
+import pytest
+import torch
+
+from hessian_papers.models.teacher import teacher_data
+
+
+@pytest.mark.parametrize(("activation", "mean_square"), [("linear", 1.0), ("relu", 0.5)])
+@pytest.mark.parametrize("inputs", [5, 80])
+def test_targets_have_the_same_size_whatever_the_number_of_inputs(activation, mean_square, inputs):
+    x, y = teacher_data(2000, inputs, 400, activation, 0)
+    # Over 400 outputs and 2000 samples these are 5 standard errors or more.
+    assert x.square().mean().item() == pytest.approx(1, abs=0.08)
+    assert y.square().mean().item() == pytest.approx(mean_square + 0.01, abs=0.12)
+
+
+@pytest.mark.parametrize("activation", ["linear", "relu"])
+def test_noise_is_added_after_the_activation(activation):
+    x, exact = teacher_data(5000, 4, 3, activation, 1, noise_variance=0.0)
+    again, noisy = teacher_data(5000, 4, 3, activation, 1)
+    assert torch.equal(x, again)
+    assert (noisy - exact).square().mean().item() == pytest.approx(0.01, rel=0.06)
+    assert (exact.min() >= 0) == (activation == "relu")
+
+
+def test_a_linear_teacher_is_one_matrix():
+    x, y = teacher_data(50, 4, 3, "linear", 2, noise_variance=0.0)
+    matrix = torch.linalg.lstsq(x, y).solution
+    torch.testing.assert_close(x @ matrix, y, rtol=0, atol=1e-12)
+
+
+def test_the_seed_decides():
+    first, second, other = (teacher_data(5, 2, 2, "relu", seed) for seed in (3, 3, 4))
+    assert torch.equal(first[1], second[1])
+    assert not torch.equal(first[1], other[1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"samples": 0}, "samples: expected at least 1, got 0"),
+        ({"inputs": 0}, "inputs: expected at least 1, got 0"),
+        ({"outputs": -1}, "outputs: expected at least 1, got -1"),
+        ({"noise_variance": -1.0}, "noise_variance: expected a number of at least 0, got -1.0"),
+    ],
+)
+def test_bad_settings_are_named(changes, message):
+    settings = {"samples": 3, "inputs": 2, "outputs": 2, "activation": "linear", "seed": 0}
+    with pytest.raises(ValueError, match=message):
+        teacher_data(**(settings | changes))

@@ -1,0 +1,337 @@
+"""Classifiers of images: against a plain loop, interrupted and not, and their kept weights."""
+
+import math
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from hessian_papers.data.base import IMAGES, TEXT, Form
+from hessian_papers.fan_out.keys import item_key
+from hessian_papers.models import classifier
+from hessian_papers.networks import classifiers
+from hessian_papers.networks.tools.result import Networks, read, write
+from hessian_papers.networks.tools.samples import Samples
+from hessian_papers.training import Classification, train_classifier
+from hessian_papers.training.divergence import has_diverged
+from hessian_papers.work import Run
+from hessian_spectra.files import DamagedFileError
+from hessian_spectra.seeding import generator
+from hessian_spectra.training import Observer, unfinished
+
+NAMES = ["F-4", "F-5^2-BN"]
+
+
+def images(samples=30, seed=0):
+    draws = np.random.default_rng(seed)
+    labels = np.arange(samples) % 3
+    grey = draws.integers(0, 60, (samples, 4, 4, 1)) + 60 * labels[:, None, None, None]
+    return {
+        "sources": np.array(["made"]),
+        "made/images": grey.astype(np.uint8),
+        "made/labels": labels.astype(np.int64),
+        "random_labels": np.array(False),
+    }
+
+
+def config(**changes):
+    fields = {
+        "kind": "classifiers",
+        "seed": 3,
+        "data": "images",
+        "networks": NAMES,
+        "seeds": 2,
+        "variations": [],
+        "epochs": 12,
+        "batch_size": 8,
+        "learning_rate": 0.2,
+        "momentum": 0.5,
+        "weight_decay": 1e-3,
+        "initialisation": "xavier uniform",
+        "inputs": "standardised",
+        "held_out": 0,
+        "kept": [12, 0],
+    }
+    return classifiers.Config(**(fields | changes))
+
+
+def train(settings, folder):
+    """Each network in a folder of its own."""
+    parts = []
+    for number, item in enumerate(classifiers.train.items(settings, images())):
+        run = Run(folder=folder / str(number), checkpoint=None)
+        parts.append(classifiers.train.compute(**item, run=run))
+    return classifiers.train.gather(settings, parts)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("classifiers")
+
+
+@pytest.fixture(scope="module")
+def trained(folder):
+    return train(config(), folder)
+
+
+def plain(name, seed, settings):
+    """The same training in the fewest lines."""
+    data = images()
+    x, y = samples_of(data["made/images"], data["made/labels"]).trained()
+    model = classifier(name, (1, 4, 4), 3, seed)
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=settings.learning_rate, momentum=settings.momentum,
+        weight_decay=settings.weight_decay,
+    )  # fmt: skip
+    losses = []
+    for epoch in range(settings.epochs):
+        order = torch.randperm(len(x), generator=generator(seed, f"order {epoch}"))
+        for chosen in order.split(settings.batch_size):
+            loss = nn.functional.cross_entropy(model(x[chosen]), y[chosen])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    return model.eval(), np.array(losses).reshape(settings.epochs, -1).mean(axis=1)
+
+
+@pytest.mark.parametrize(("place", "number"), [(0, 0), (1, 1)])
+def test_it_is_the_plain_loop(trained, folder, place, number):
+    model, losses = plain(NAMES[place], 3 + number, config())
+    np.testing.assert_allclose(trained["epoch_loss"][place, number], losses, rtol=1e-5)
+    item = classifiers.kept_classifier(Networks(trained, folder), NAMES[place], 3 + number, 12)
+    kept = item.load()
+    assert not kept.training
+    for own, other in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
+        torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-6)
+    x, y = item.samples.trained()
+    scores = model(x).detach()
+    expected = float(nn.functional.cross_entropy(scores, y))
+    assert trained["loss"][place, number, 1] == pytest.approx(expected, rel=1e-4)
+    right = float((scores.argmax(dim=1) == y).double().mean())
+    assert trained["accuracy"][place, number, 1] == pytest.approx(right)
+
+
+def test_the_arrays_are_those_of_all_networks(trained):
+    shapes = {name: array.shape for name, array in trained.items()}
+    assert shapes == {
+        "parameters": (2,), "epoch_loss": (2, 2, 12), "loss": (2, 2, 2), "accuracy": (2, 2, 2),
+        "network": (2,), "seed": (2,), "kept": (2,), "images": (30, 4, 4, 1), "labels": (30,),
+        "inputs": (), "largest": (), "held_out": (), "variation": (2,), "random_labels": (),
+        "diverged": (2, 2),
+    }  # fmt: skip
+    assert not trained["diverged"].any()
+    assert trained["kept"].tolist() == [0, 12]
+    assert trained["seed"].tolist() == [3, 4]
+    assert trained["parameters"].tolist() == [4 * 17 + 3 * 5, 5 * 17 + 5 * 6 + 3 * 6]
+    assert (trained["loss"][..., 1] < trained["loss"][..., 0]).all()
+
+
+def test_what_diverged_is_known(tmp_path):
+    found = train(config(variations=[{"learning_rate": 1e30}]), tmp_path)
+    assert np.isnan(found["loss"][:, 2:, -1]).all()
+    assert found["diverged"].tolist() == [[False, False, True, True]] * len(NAMES)
+
+
+def test_without_a_folder_the_last_epoch_says_whether_it_diverged():
+    assert not classifiers.train(config(), images())["diverged"].any()
+    assert classifiers.train(config(learning_rate=1e30), images())["diverged"].all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_a_loss_far_above_that_of_a_guess_has_diverged_without_an_overflow(scale):
+    """Weights of some size give losses of that size, as after steps that are much too large."""
+    model = classifier("F-4", (1, 4, 4), 3, seed=0)
+    for value in model.parameters():
+        value.data.mul_(scale)
+    samples = samples_of(images()["made/images"], images()["made/labels"])
+    inputs, labels = samples.trained()
+    with torch.no_grad():
+        loss = float(nn.functional.cross_entropy(model(inputs), labels))
+    assert math.isfinite(loss)
+    assert has_diverged(model, loss, 3) == (scale > 1)
+
+
+def test_variations_are_trained_as_networks_of_their_own(tmp_path):
+    variations = [{"learning_rate": 0.01}, {"momentum": 0.0, "weight_decay": 0.1}]
+    found = train(config(networks=["F-4"], variations=variations), tmp_path)
+    assert found["seed"].tolist() == [3, 4, 5, 6, 7, 8]
+    assert found["variation"].tolist() == [0, 0, 1, 1, 2, 2]
+    for place, changed in enumerate([{}, *variations]):
+        for number in range(2):
+            at = 2 * place + number
+            _, losses = plain("F-4", 3 + at, config(**changed))
+            np.testing.assert_allclose(found["epoch_loss"][0, at], losses, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kept", [[], [0], [1]])
+def test_any_epochs_may_be_kept(tmp_path, kept):
+    (item, *_) = classifiers.train.items(config(epochs=2, kept=kept), images())
+    told = []
+    run = Run(folder=tmp_path, log=lambda step, metrics: told.append({**metrics}))
+    found = classifiers.train.compute(**item, run=run)
+    assert [len(found["loss"]), len(list(tmp_path.glob("*.npz")))] == [len(kept)] * 2
+    assert "loss_of_all" not in told[-1]
+
+
+class BrokenError(Exception):
+    """The end of an interrupted process."""
+
+
+class Breaks(Observer):
+    """Ends the training at a step, after its state was written."""
+
+    def __call__(self, step):
+        raise BrokenError
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, monkeypatch, momentum):
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", float("inf"))
+    data = images()
+    x, y = samples_of(data["made/images"], data["made/labels"]).trained()
+    plan = Classification(
+        samples=30, epochs=6, batch_size=8, learning_rate=0.1, momentum=momentum, weight_decay=0.0
+    )
+    whole, parts = (classifier("F-5-BN", (1, 4, 4), 3, seed=0) for _ in range(2))
+    expected = train_classifier(whole, x, y, plan, seed=5)
+    with pytest.raises(BrokenError):
+        train_classifier(
+            parts, x, y, plan, seed=5, observer=Breaks(), observed=[4], checkpoint=tmp_path
+        )
+    again = classifier("F-5-BN", (1, 4, 4), 3, seed=0)
+    found = train_classifier(
+        again, x, y, plan, seed=5, observer=Observer(), observed=[4], checkpoint=tmp_path
+    )
+    np.testing.assert_array_equal(found, expected)
+    for own, other in zip(again.state_dict().values(), whole.state_dict().values(), strict=True):
+        assert torch.equal(own, other)
+
+
+def samples_of(images, labels, **changes):
+    fields = {"inputs": "standardised", "largest": 255.0, "held_out": 0, "seed": 3}
+    fields["random_labels"] = False
+    return Samples(images=images, labels=labels, **fields | changes)
+
+
+def colours():
+    found = (np.random.default_rng(0).random((20, 5, 5, 3)) * [10, 100, 250]).astype(np.uint8)
+    found[..., 1] = 7
+    return found
+
+
+@pytest.mark.parametrize("held_out", [0, 5])
+def test_channels_are_standardised_each_by_itself(held_out):
+    samples = samples_of(colours(), np.arange(20), held_out=held_out)
+    x, _ = samples.trained()
+    assert x.dtype == torch.float32
+    np.testing.assert_allclose(x.mean(dim=(0, 2, 3)), 0, atol=1e-6)
+    np.testing.assert_allclose(x.std(dim=(0, 2, 3), correction=0), [1, 0, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("inputs", ["standardised", "unit interval"])
+def test_every_image_is_trained_on_or_held_out(inputs):
+    images = colours()
+    (x, y), (z, left) = (
+        part
+        for samples in [samples_of(images, np.arange(20), held_out=6, inputs=inputs)]
+        for part in (samples.trained(), samples.left_out())
+    )
+    assert sorted([*y.tolist(), *left.tolist()]) == list(range(20))
+    assert len(z) == len(left) == 6
+    # One map of grey values for both.
+    red = torch.cat([x, z])[:, 0].flatten().double()
+    grey = torch.from_numpy(images[[*y.tolist(), *left.tolist()], ..., 0]).flatten().double()
+    np.testing.assert_allclose(np.corrcoef(red, grey)[0, 1], 1, atol=1e-12)
+    if inputs == "unit interval":
+        np.testing.assert_allclose(red, grey / 255, atol=1e-7)
+
+
+def test_other_images_are_held_out_for_another_seed():
+    first, second = (
+        samples_of(colours(), np.arange(20), held_out=6, seed=seed).left_out()[1] for seed in (3, 4)
+    )
+    assert first.tolist() != second.tolist()
+
+
+def test_at_least_one_image_is_trained_on():
+    with pytest.raises(ValueError, match="held_out: expected fewer than 30 images, got 30"):
+        classifiers.train.items(config(held_out=30), images())
+
+
+def test_kept_weights_are_told_by_their_content_wherever_they_are(trained, folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "copy")
+    places = folder, tmp_path / "copy"
+
+    def key(place, seed):
+        kept = classifiers.kept_classifier(Networks(trained, place), "F-4", seed, 12)
+        assert kept.path.is_relative_to(place)
+        return item_key("module:f", "code", {"kept": kept})
+
+    here, there = ([key(place, seed) for seed in (3, 4)] for place in places)
+    assert here == there
+    assert here[0] != here[1]
+
+
+def test_weights_of_another_network_are_named(trained, folder):
+    item = classifiers.kept_classifier(Networks(trained, folder), "F-4", 3, 12)
+    with pytest.raises(ValueError, match=r"0/12.npz: expected weights of F-5: "):
+        replace(item, network="F-5").load()
+
+
+def test_weights_that_are_not_as_they_were_written_are_named(trained, folder, tmp_path):
+    networks = write(tmp_path / "mine", trained, {".": folder})
+    path = tmp_path / "mine" / "0" / "12.npz"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.unlink()  # the file is that of all tests
+    path.write_bytes(content)
+    message = (
+        r"mine is damaged \(0/12\.npz has other bytes than were written\): delete it and train"
+    )
+    with pytest.raises(DamagedFileError, match=message):
+        classifiers.kept_classifier(read(tmp_path / "mine"), "F-4", 3, 12)
+    classifiers.kept_classifier(networks, "F-4", 4, 12)
+
+
+def test_images_are_from_one_source():
+    several = images() | {"sources": np.array(["made", "more"])}
+    with pytest.raises(ValueError, match=r"data: expected images from one source, got \['made', "):
+        classifiers.train.items(config(), several)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"networks": []}, r"networks: expected different names of architectures, got \[\]"),
+        ({"networks": ["F-4", "F-4"]}, "networks: expected different names of architectures"),
+        ({"networks": ["G-4"]}, "network: expected a name such as F-200.2, .*, got 'G-4'"),
+        ({"seeds": 0}, "seeds: expected at least 1, got 0"),
+        ({"variations": [{}]}, r"variations: expected values of learning_rate, .*, got \[{}\]"),
+        ({"variations": [{"epochs": 2.0}]}, "variations: expected values of .*weight_decay, got "),
+        ({"variations": [{"momentum": 1.0}]}, r"momentum: expected a number in \[0, 1\), got 1.0"),
+        ({"kept": [13]}, r"kept: expected different epochs from 0 to 12, got \[13\]"),
+        ({"momentum": 1.0}, r"momentum: expected a number in \[0, 1\), got 1.0"),
+        ({"learning_rate": 0.0}, "learning_rate: expected"),
+        ({"batch_size": 0}, "batch_size: expected at least 1, got 0"),
+    ],
+)
+def test_a_bad_setting_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+def test_only_images_are_trained_on():
+    config().require_data(Form(IMAGES))
+    with pytest.raises(ValueError, match="data: expected a data set with"):
+        config().require_data(Form(TEXT))
+
+
+def test_a_probe_is_a_smaller_training():
+    for item in classifiers.train.items(config(epochs=40), images()):
+        probe = classifiers.train.probe(item)
+        assert 0 < classifiers.train.cost(probe) < classifiers.train.cost(item)

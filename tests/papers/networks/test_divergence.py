@@ -1,0 +1,53 @@
+"""Which networks are left when those that diverged are left out."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from hessian_papers.networks.tools.divergence import noted, surviving
+
+
+def ensemble(diverged):
+    count, seeds = diverged.shape
+    names = [f"F-{width}" for width in range(count)]
+    return {"network": np.array(names), "seed": np.arange(seeds) + 7, "diverged": diverged}
+
+
+GRIDS = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(lambda shape: arrays(bool, shape))
+
+
+@given(GRIDS)
+def test_none_that_is_left_diverged_and_no_whole_row_is_missed(diverged):
+    networks = ensemble(diverged)
+    names, seeds = surviving(networks, "network")
+    rows = np.isin(networks["network"], names), np.isin(networks["seed"], seeds)
+    assert not diverged[rows[0]][:, rows[1]].any()
+    assert len(names) * len(seeds) >= (~diverged).sum(axis=1).max()
+    assert (not names) == diverged.all()
+
+
+@given(GRIDS)
+def test_all_are_left_where_none_diverged_or_nobody_knows(grid):
+    networks = ensemble(np.zeros_like(grid))
+    expected = networks["network"].tolist(), networks["seed"].tolist()
+    assert surviving(networks, "network") == expected
+    del networks["diverged"]
+    assert surviving(networks, "network") == expected
+    assert surviving(networks, "network", networks["network"][-1:].tolist())[0] == expected[0][-1:]
+
+
+def test_a_pair_takes_two_seeds():
+    networks = ensemble(np.array([[False, True, True], [True, False, False]]))
+    assert surviving(networks, "network", least=2) == (["F-1"], [8, 9])
+    assert surviving(networks, "network", ["F-0"], least=2) == ([], [])
+
+
+def test_a_study_is_unchanged_unless_a_network_diverged():
+    measured = {"norm": np.ones(2)}
+    assert noted(measured, {}) is measured
+    assert noted(measured, ensemble(np.zeros((1, 2), dtype=bool))) is measured
+    networks = ensemble(np.array([[True, False]]))
+    assert noted(measured, networks)["diverged"].tolist() == [True, False]
+    own = measured | {"diverged": np.array([False, True, True])}
+    assert noted(own, networks)["diverged"].sum() == 3

@@ -1,0 +1,178 @@
+"""The ensembles' arrays: against brute force, in any chunks, with diverged networks counted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from hessian_papers.models.parametrisation import draw
+from hessian_papers.models.teacher import teacher_data
+from hessian_papers.networks import multilayer
+from hessian_papers.networks.multilayer import Config
+from hessian_papers.training.ensemble import DIVERGED, EPOCH_LIMIT
+from hessian_spectra import curvature as cv
+from hessian_spectra.models import HalfSquaredError
+
+CONFIG = Config(
+    kind="multilayer",
+    seed=3,
+    activation="linear",
+    parametrisations=["sp", "ntp"],
+    depths=[2, 3],
+    sizes=[1, 3],
+    width=4,
+    teachers=1,
+    networks=5,
+    samples=24,
+    noise_variance=0.01,
+    batch_size=8,
+    order="own",
+    learning_rates={"sp": 0.01, "ntp": 0.01},
+    large_size=100,
+    large_learning_rates={"sp": 0.1, "ntp": 0.1},
+    smallest_learning_rate=1e-5,
+    factor=0.1,
+    patience=2,
+    threshold=1e-4,
+    epochs=6,
+    tolerance=1e-6,
+    networks_per_item=3,
+)
+
+
+def points_of(arrays):
+    """Parametrisation, depth and size of each point."""
+    axes = (arrays[name].tolist() for name in ("parametrisation", "depth", "size"))
+    return list(zip(*axes, strict=True))
+
+
+@pytest.fixture(scope="module", params=["linear", "relu"])
+def made(request):
+    config = replace(CONFIG, activation=request.param)
+    return config, multilayer.train(config, {})
+
+
+def test_every_point_and_network_is_there(made):
+    config, arrays = made
+    points = list(
+        zip(*(arrays[k].tolist() for k in ("parametrisation", "depth", "size")), strict=True)
+    )
+    assert len(points) == len(set(points)) == 8
+    assert arrays["sharpness"].shape == (8, 2, 5)
+    assert arrays["norms"].shape == arrays["products"].shape == (8, 2, 5, 3, 3)
+    assert np.isfinite(arrays["sharpness"]).all()
+    assert (arrays["residual"] <= config.tolerance).all()
+    two_layers = arrays["depth"] == 2
+    assert np.isnan(arrays["norms"][two_layers, :, :, 2]).all()
+    assert np.isfinite(arrays["norms"][~two_layers]).all()
+    assert np.isfinite(arrays["alignments"][two_layers]).all()
+    assert np.isnan(arrays["alignments"][~two_layers]).all()
+
+
+def test_curvature_and_norms_at_initialisation_are_those_of_each_network(made):
+    config, arrays = made
+    for point, (name, depth, size) in enumerate(points_of(arrays)):
+        x, y = teacher_data(config.samples, size, size, config.activation, config.seed)
+        sizes = (size, *[config.width] * (depth - 1), size)
+        drawn = draw(name, sizes, config.activation, config.seed, [4], torch.float32)
+        network = drawn.to(torch.float64).network(0)
+        problem = cv.Problem(network, HalfSquaredError(), [(x, y)])
+        eigenvalues = cv.dense_spectrum(cv.hessian(problem)).eigenvalues
+        assert arrays["sharpness"][point, 0, 4] == pytest.approx(float(eigenvalues[-1]), rel=1e-5)
+        assert arrays["trace"][point, 0, 4] == pytest.approx(float(eigenvalues.sum()), rel=1e-9)
+        loss = HalfSquaredError()(network(x), y).item()
+        assert arrays["loss"][point, 0, 4] == pytest.approx(loss, rel=1e-9)
+        frobenius = [float(w.detach().norm()) for w in network.parameters()]
+        assert arrays["norms"][point, 0, 4, :depth, 1] == pytest.approx(frobenius, rel=1e-9)
+
+
+def test_training_lowers_the_loss_and_its_end_is_told(made):
+    config, arrays = made
+    assert (arrays["loss"][:, 1] < arrays["loss"][:, 0]).mean() > 0.9
+    assert (arrays["epochs"] <= config.epochs).all()
+    assert (arrays["epochs"][arrays["status"] == EPOCH_LIMIT] == config.epochs).all()
+
+
+def test_the_chunks_do_not_matter():
+    config = replace(CONFIG, parametrisations=["sp"], depths=[2], sizes=[3])
+    whole = multilayer.train(replace(config, networks_per_item=5), {})
+    for size in (1, 2):
+        chunked = multilayer.train(replace(config, networks_per_item=size), {})
+        for name, values in whole.items():
+            if values.dtype.kind == "f":
+                np.testing.assert_allclose(chunked[name], values, rtol=1e-4, atol=1e-6)
+            else:
+                assert (chunked[name] == values).all()
+
+
+def test_another_point_leaves_the_items_of_the_others_as_they_are():
+    before = multilayer.items(CONFIG, {})
+    after = multilayer.items(replace(CONFIG, sizes=[1, 2, 3]), {})
+    assert len(before) == 16
+    assert len(after) == 24
+    assert all(item in after for item in before)
+
+
+def test_teachers_have_data_and_networks_of_their_own():
+    config = replace(CONFIG, parametrisations=["sp"], depths=[2], sizes=[3], networks_per_item=2)
+    one = multilayer.train(config, {})
+    two = multilayer.train(replace(config, teachers=2), {})
+    assert two["teacher"].tolist() == [0] * 5 + [1] * 5
+    assert one["teacher"].tolist() == [0] * 5
+    np.testing.assert_allclose(two["trace"][..., :5], one["trace"], rtol=1e-9)
+    network = draw("sp", (3, CONFIG.width, 3), "linear", CONFIG.seed, [7]).network(0)
+    first, second = (teacher_data(24, 3, 3, "linear", CONFIG.seed, number=t) for t in (0, 1))
+    assert not np.isclose(first[0], second[0]).any()
+    loss = HalfSquaredError()(network(second[0]), second[1]).item()
+    assert two["loss"][0, 0, 7] == pytest.approx(loss, rel=1e-6)
+
+
+def test_large_networks_may_start_with_another_rate():
+    made = multilayer.items(replace(CONFIG, large_size=3), {})
+    assert {item["learning_rate"] for item in made if item["size"] == 1} == {0.01}
+    assert {item["learning_rate"] for item in made if item["size"] == 3} == {0.1}
+
+
+def test_diverged_networks_are_counted():
+    rates = {"sp": 1e3, "ntp": 0.01}
+    arrays = multilayer.train(replace(CONFIG, learning_rates=rates, depths=[2]), {})
+    gone = arrays["parametrisation"] == "sp"
+    assert (arrays["status"][gone] == DIVERGED).all()
+    assert (arrays["status"][~gone] != DIVERGED).all()
+    for name in ("sharpness", "trace", "loss", "alignments"):
+        assert np.isnan(arrays[name][gone, 1]).all()
+        assert np.isfinite(arrays[name][gone, 0]).all()
+        assert np.isfinite(arrays[name][~gone]).all()
+
+
+def test_a_probe_costs_less_than_its_item():
+    for item in multilayer.items(replace(CONFIG, networks=60, networks_per_item=50), {}):
+        assert multilayer.cost(multilayer.probe(item)) < multilayer.cost(item)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"activation": "tanh"}, "activation: expected linear or relu, got 'tanh'"),
+        (
+            {"parametrisations": ["he"]},
+            "parametrisations: expected different ones of .*, got .'he'.",
+        ),
+        ({"parametrisations": ["sp", "sp"]}, "parametrisations: expected different ones of"),
+        ({"parametrisations": []}, "parametrisations: expected different ones of sp, mup, ntp"),
+        ({"parametrisations": ["mup"]}, "learning_rates: expected .* for mup, got 0.0"),
+        ({"depths": [1]}, "depths: expected different numbers of at least 2"),
+        ({"sizes": [2, 2]}, "sizes: expected different numbers"),
+        ({"batch_size": 25}, "batch_size: expected between 1 and samples, got 25"),
+        ({"networks": 2}, "networks: expected at least 3"),
+        ({"order": "random"}, "order: expected own or shared"),
+        ({"factor": 1.0}, "factor: expected between 0 and 1"),
+        ({"epochs": 0}, "epochs: expected at least 1, got 0"),
+        ({"noise_variance": -1.0}, "noise_variance: expected at least 0"),
+        ({"smallest_learning_rate": 0.0}, "smallest_learning_rate: expected a positive number"),
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(changes, message):
+    with pytest.raises(ValueError, match=message):
+        replace(CONFIG, **changes)

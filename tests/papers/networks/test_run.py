@@ -1,0 +1,198 @@
+"""A training is resumed to the same bytes, its result may be a folder, and it logs live."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from wandb_files import read_back
+
+from hessian_papers import fan_out
+from hessian_papers.networks.tools.result import Networks, read, write
+from hessian_papers.tracking import TrackingError
+from hessian_spectra.files import DamagedFileError, MissingResultError
+from tests.papers.networks.trainings import Config, live, train, walks
+
+ROOT = Path(__file__).resolve().parents[3]
+EPOCHS = 400
+
+
+def content(folder):
+    """The files below a folder with their bytes."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def steps(folder):
+    """The epochs that were trained, as they came."""
+    file = folder / "steps"
+    return list(map(int, file.read_text().split("\n")[:-1])) if file.exists() else []
+
+
+def start(folder):
+    """Train in a process of its own."""
+    call = {"folder": str(folder), "config": {"epochs": EPOCHS, "notes": str(folder)}}
+    command = [sys.executable, "-m", "tests.papers.networks.trainings", json.dumps(call)]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+
+
+def wait_for_epoch(folder, epoch):
+    until = time.monotonic() + 60
+    while not steps(folder) or steps(folder)[-1] < epoch:
+        assert time.monotonic() < until, "the training does not go on"
+        time.sleep(0.02)
+
+
+def test_a_killed_training_is_resumed_to_the_same_folder(tmp_path):
+    killed, whole = tmp_path / "killed", tmp_path / "killed-not"
+    for folder in (killed, whole):
+        folder.mkdir()
+    result = Path("networks", "descent")
+    resumed = []
+    for epoch in (100, 250):
+        process = start(killed)
+        wait_for_epoch(killed, epoch)
+        process.kill()
+        process.wait()
+        resumed.append(len(steps(killed)))
+        assert not (killed / result).exists()
+        assert list((killed / "shards" / "descent").glob("*.unfinished/state.npz"))
+    assert start(killed).wait(60) == 0
+    # Each time it went on where it stood, with the epoch under way or the next one.
+    trained = steps(killed)
+    for at in resumed:
+        assert trained[at - 1] > 90
+        assert trained[at - 1] - 1 <= trained[at] <= trained[at - 1] + 1
+    assert len(trained) <= EPOCHS + 1 + 2 * 2
+    # What tells the two apart is where they take notes, which the arrays do not depend on.
+    train(whole, Config(epochs=EPOCHS, notes=str(whole)))
+    assert steps(whole) == list(range(EPOCHS + 1))
+    assert content(killed / result) == content(whole / result)
+    names = {"arrays.npz", "manifest.json", "weights.pt", "more/words.txt"}
+    assert set(content(killed / result)) == names
+    assert not list((killed / "shards" / "descent").glob("*.unfinished"))
+    before = len(trained)
+    train(killed, Config(epochs=EPOCHS, notes=str(killed)))
+    assert len(steps(killed)) == before, "what is trained is not trained again"
+
+
+def logged(folder, cluster):
+    """Train three walks with live runs; the result, and the runs by name."""
+    networks = fan_out.train(
+        "walks",
+        walks,
+        5,
+        {"values": np.array([4, 5, 7])},
+        result=folder / "networks" / "walks",
+        folder=folder / "shards",
+        launcher=fan_out.Launcher(cluster=cluster, workers=2, items_per_job=2),
+        live=live(folder),
+    )
+    runs = map(read_back, (folder / "wandb").glob("offline-run-*"))
+    return networks, {run.name: run for run in runs}
+
+
+def test_each_item_of_a_fan_out_logs_a_live_run_of_its_own_in_one_group(tmp_path, monkeypatch):
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    monkeypatch.setenv("PYTHONPATH", path)
+    networks, runs = logged(tmp_path, "local")
+    for file in (tmp_path / "wandb").glob("offline-run-*/*.wandb"):
+        assert b"one-state" in file.read_bytes(), "all are in one group"
+    assert runs.keys() == {f"train walks value {value}" for value in (4, 5, 7)}
+    for value in (4, 5, 7):
+        run = runs[f"train walks value {value}"]
+        assert (run.state, run.project) == ("finished", "tests")
+        assert run.config["value"] == value
+        assert [entry["loss"] for entry in run.history] == [value / epoch for epoch in range(1, 6)]
+    again, _ = logged(tmp_path, "debug")
+    assert len(list((tmp_path / "wandb").glob("offline-run-*"))) == 3, "nothing was trained again"
+    assert again["losses"].tobytes() == networks["losses"].tobytes()
+    # What items made beside arrays is kept by their places.
+    assert set(content(networks.folder)) == {
+        "arrays.npz",
+        "manifest.json",
+        "1/value.txt",
+        "2/value.txt",
+    }
+    assert (networks.folder / "2" / "value.txt").read_text() == "7"
+
+
+def test_a_run_begins_only_when_a_training_has_gone_on_for_a_while(tmp_path, monkeypatch):
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    now = [0.0]
+    monkeypatch.setattr("hessian_papers.tracking.run.time.monotonic", lambda: now[0])
+    patient = replace(live(tmp_path), after=2.0)
+    with patient("short", "a", {}) as log:
+        log(0, {"loss": 1.0})
+        now[0] = 1.9
+        log(1, {"loss": 0.5})
+    assert not (tmp_path / "wandb").exists()
+    with patient("long", "b", {}) as log:
+        log(0, {"loss": 1.0})
+        now[0] = 4.0
+        log(1, {"loss": 0.5})
+        log(2, {"loss": 0.2})
+    (folder,) = (tmp_path / "wandb").glob("offline-run-*")
+    assert [entry["loss"] for entry in read_back(folder).history] == [1.0, 0.5, 0.2]
+
+
+def test_a_training_that_fails_leaves_a_failed_run(tmp_path, monkeypatch):
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+
+    def fail():
+        with live(tmp_path)("broken", "a", {}) as log:
+            log(0, {"loss": 1.0})
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        fail()
+    (folder,) = (tmp_path / "wandb").glob("offline-run-*")
+    assert read_back(folder).state == "failed"
+
+
+def test_an_unknown_mode_is_refused_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "loudly")
+    with pytest.raises(TrackingError, match="WANDB_MODE: expected one of offline, online"):
+        live(tmp_path)
+
+
+def test_a_result_is_replaced_as_a_whole(tmp_path):
+    made, result = tmp_path / "made", tmp_path / "networks" / "one"
+    (made / "deep").mkdir(parents=True)
+    (made / "deep" / "weights").write_bytes(b"weights")
+    write(result, {"a": np.ones(2)}, {".": made})
+    assert set(content(result)) == {"arrays.npz", "manifest.json", "deep/weights"}
+    written = write(result, {"b": np.zeros(3)})
+    assert set(content(result)) == {"arrays.npz", "manifest.json"}
+    assert content(made) == {"deep/weights": b"weights"}
+    found = read(result)
+    assert isinstance(found, Networks)
+    assert (found.folder, found["b"].tolist()) == (result, [0, 0, 0])
+    assert written.folder == result
+    assert [path.name for path in result.parent.iterdir()] == ["one"]
+
+
+@pytest.mark.parametrize("name", ["arrays.npz", "manifest.json"])
+def test_what_was_made_cannot_take_the_place_of_the_arrays(tmp_path, name):
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / name).touch()
+    with pytest.raises(ValueError, match=f"{name}: expected another name"):
+        write(tmp_path / "one", {}, {".": tmp_path / "made"})
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_a_missing_or_damaged_result_is_one_line(tmp_path):
+    with pytest.raises(MissingResultError, match=r"one is missing: train it \(dvc repro train@one"):
+        read(tmp_path / "one")
+    write(tmp_path / "one", {"a": np.ones(2)})
+    file = tmp_path / "one" / "arrays.npz"
+    file.write_bytes(file.read_bytes()[:-30])
+    with pytest.raises(DamagedFileError, match="one is damaged") as caught:
+        read(tmp_path / "one")
+    assert "\n" not in str(caught.value)

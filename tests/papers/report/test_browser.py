@@ -1,0 +1,294 @@
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sample_reports
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from hessian_papers.report import build
+
+pytestmark = pytest.mark.browser
+
+STUDIES = [*sample_reports.STUDIES]
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip(f"no browser: expected one of {', '.join(NAMES)} on the path")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def url(sample_root: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page beside its pictures, opened from disk."""
+    folder = shutil.copytree(sample_root / "reports", tmp_path_factory.mktemp("page") / "reports")
+    file = Path(folder) / "index.html"
+    file.write_text(build(Path(folder)))
+    return file.as_uri()
+
+
+class Visit:
+    """A page, with what the browser complained about and asked for."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def claims(self) -> int:
+        """How many claims the filter leaves."""
+        return self.page.locator(".claims > li:not([hidden])").count()
+
+    def figures(self) -> list[str]:
+        """The studies whose figures it leaves."""
+        ids = "all => all.filter((one) => one.checkVisibility()).map((one) => one.id)"
+        found = self.page.locator("details.entry[id^='figure-']").evaluate_all(ids)
+        return [str(name).removeprefix("figure-") for name in found]
+
+    def count(self) -> str:
+        return self.page.locator("#filter-count").inner_text()
+
+    def find(self, text: str) -> None:
+        self.page.fill("#filter-text", text)
+
+
+@pytest.fixture
+def visit(browser: Browser, url: str) -> Iterator[Visit]:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened = Visit(page)
+    page.goto(url)
+    yield opened
+    page.close()
+
+
+def test_it_loads_without_complaint_and_no_picture_before_it_is_seen(
+    visit: Visit, url: str
+) -> None:
+    assert visit.complaints == []
+    assert [request for request in visit.requests if not request.startswith("data:")] == [url]
+    entry = visit.page.locator("#figure-poster-pair")
+    entry.locator("summary").first.click()
+    image = entry.locator("img")
+    image.scroll_into_view_if_needed()
+    assert image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
+    assert visit.requests[-1].endswith("/reports/figures/poster-pair.png")
+    assert visit.complaints == []
+
+
+def test_the_filter_narrows_by_verdict_text_paper_and_kind(visit: Visit) -> None:
+    claims, page = sample_reports.claims(), visit.page
+    total = len(claims)
+    assert visit.claims() == total
+
+    page.select_option("#filter-verdict", "corrected")
+    corrected = [c for c in claims if c["verdict"] == "corrected"]
+    assert visit.claims() == len(corrected)
+    assert visit.count().startswith(f"{len(corrected)} of {total} entries, ")
+    assert visit.figures() == [s for s in STUDIES if s in {c["study"] for c in corrected}]
+
+    page.select_option("#filter-kind", "value")
+    assert visit.claims() == sum(c["kind"] == "value" for c in corrected)
+
+    page.get_by_role("button", name="show all").click()
+    assert page.input_value("#filter-verdict") == ""
+    assert visit.claims() == total, "at once: no moment at which the fields say otherwise"
+
+    visit.find("NUMBER 17:  width")
+    assert visit.claims() == 1
+    shown = page.locator(".claims > li:visible")
+    assert shown.get_attribute("id") == "claim-sample--claim-17"
+
+    visit.find("λ_1 15:")
+    assert visit.claims() == 1
+
+    visit.find("")
+    page.select_option("#filter-paper", "singh2024poster")
+    assert visit.claims() == sum(c["paper"] == "singh2024poster" for c in claims)
+
+    visit.find("no claim says this")
+    assert visit.figures() == []
+    assert page.locator("#filter-empty").is_visible()
+    assert visit.complaints == []
+
+
+def test_the_name_of_a_figure_finds_that_figure_and_no_other(visit: Visit) -> None:
+    visit.find("figure 2")
+    assert visit.figures() == ["closed2024-fig2", "cracking-fig2"], "and not Figure 27"
+    shown = visit.page.locator("nav a[href^='#figure-']:visible").evaluate_all(
+        "all => all.map((link) => link.hash)"
+    )
+    assert shown == ["#figure-closed2024-fig2", "#figure-cracking-fig2"]
+    visit.page.press("#filter-text", "Enter")
+    assert visit.page.locator("#figure-closed2024-fig2").get_attribute("open") is not None
+    visit.find("singh2026cracking figure 7")
+    assert visit.figures() == ["cracking-fig7"]
+    visit.find("fig27")
+    assert visit.figures() == ["cracking-fig27"]
+
+
+def test_a_count_filters_and_a_link_to_a_claim_shows_it(visit: Visit) -> None:
+    page = visit.page
+    page.locator("[data-show='differs']").click()
+    assert visit.claims() == sum(c["verdict"] == "differs" for c in sample_reports.claims())
+    hidden = page.locator("#claim-sample--claim-0")
+    assert hidden.is_hidden()
+    page.evaluate("location.hash = '#claim-sample--claim-0'")
+    hidden.wait_for(state="visible")
+    assert page.locator("#filter-verdict").input_value() == ""
+
+
+def test_a_cell_of_the_overview_opens_its_figure_and_the_contents_mark_it(visit: Visit) -> None:
+    page = visit.page
+    page.locator(".cell[href='#figure-cracking-fig7']").click()
+    entry = page.locator("#figure-cracking-fig7")
+    entry.locator("img").first.wait_for(state="visible")
+    assert entry.get_attribute("open") is not None
+    page.locator("nav [aria-current][href='#figure-cracking-fig7']").wait_for(state="visible")
+
+
+def test_the_switch_shows_one_run_at_a_time(visit: Visit) -> None:
+    entry = visit.page.locator("#figure-cracking-fig7")
+    entry.locator("summary").first.click()
+    runs = [entry.locator(f".card[data-run='{run}']") for run in ("recorded", "today")]
+    assert [run.is_visible() for run in runs] == [True, False]
+    entry.get_by_label("today’s run (demo)").focus()
+    visit.page.keyboard.press("Space")
+    assert [run.is_visible() for run in runs] == [False, True]
+
+
+def test_a_picture_is_enlarged_and_put_back_by_keyboard(visit: Visit) -> None:
+    page = visit.page
+    page.locator("#figure-poster-pair summary").first.click()
+    page.locator("#figure-poster-pair .plate").focus()
+    page.keyboard.press("Enter")
+    enlarged = page.locator("#enlarged img")
+    assert enlarged.is_visible()
+    assert str(enlarged.get_attribute("src")).endswith("figures/poster-pair.png")
+    page.keyboard.press("Escape")
+    assert enlarged.is_hidden()
+
+
+def test_a_command_is_copied(visit: Visit) -> None:
+    page = visit.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    entry = page.locator("#figure-poster-pair")
+    entry.locator("summary").first.click()
+    entry.locator(".copy").first.click()
+    entry.get_by_role("button", name="copied").wait_for(state="visible")
+    line = entry.locator(".commands code").first.inner_text()
+    assert page.evaluate("getSelection().toString()") == line
+    assert page.evaluate("navigator.clipboard.readText()") == line
+
+
+def test_the_filter_tells_the_runs_apart(visit: Visit) -> None:
+    page, claims = visit.page, sample_reports.claims()
+    page.select_option("#filter-run", "recorded")
+    assert visit.claims() == sum(bool(c["recorded"]) for c in claims) == 3
+    page.select_option("#filter-run", "disagree")
+    assert visit.claims() == 2
+    page.select_option("#filter-verdict", "undecided")
+    assert visit.claims() == 1
+    page.locator("[data-field='run'][data-show='recorded']").click()
+    assert page.input_value("#filter-verdict") == ""
+    assert visit.claims() == 3
+
+
+def test_a_verdict_that_disagrees_stands_out_and_one_that_agrees_does_not(visit: Visit) -> None:
+    def ground(number: int) -> str:
+        badge = visit.page.locator(f"#claim-sample--claim-{number} .beside .badge")
+        return str(badge.evaluate("(e) => getComputedStyle(e).backgroundColor"))
+
+    assert ground(5) == "rgba(0, 0, 0, 0)"
+    assert ground(14) == "rgb(223, 241, 229)"
+
+
+def test_text_that_looks_like_markup_stays_text(visit: Visit) -> None:
+    shown = str(visit.page.locator("#claim-sample--claim-0").text_content())
+    # Of a formula the exponent is a letter like others, and the spaces are its own.
+    said, letters = sample_reports.AWKWARD.replace("²", "2"), shown.replace(" ", "")
+    assert said.replace(" ", "") in letters
+
+
+def test_it_can_be_worked_by_keyboard(visit: Visit) -> None:
+    page = visit.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#verdicts"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "filter-text"
+    summary = page.locator("details.entry summary").first
+    summary.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details.entry").first.get_attribute("open") is not None
+
+
+@pytest.mark.parametrize("width", [320, 390, 760, 1280])
+def test_nothing_runs_off_the_screen(visit: Visit, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 900})
+    visit.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    wide = visit.page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= width
+
+
+def test_the_notation_tables_break_no_name_at_1280_pixels(visit: Visit) -> None:
+    """A name in code that needs two lines is broken in its middle: its column is too narrow."""
+    visit.page.evaluate("document.querySelector('#notation details').open = true")
+    names = visit.page.evaluate("""() => [...document.querySelectorAll('#notation td code')]
+        .filter((code) => !code.textContent.includes(' '))
+        .map((code) => [code.textContent, code.getClientRects().length])""")
+    assert len(names) > 50
+    assert [name for name, lines in names if lines != 1] == []
+
+
+def test_the_columns_of_the_notation_tables_are_wide_enough_at_1280_pixels(visit: Visit) -> None:
+    visit.page.evaluate("document.querySelector('#notation details').open = true")
+    cells = visit.page.evaluate("""() => ['th', 'td']
+        .flatMap((kind) => [...document.querySelectorAll(`#notation ${kind}`)])
+        .map((cell) => [cell.textContent, cell.clientWidth, cell.scrollWidth])""")
+    assert len(cells) > 300
+    assert [text for text, shown, needed in cells if needed > shown or shown < 100] == []
+
+
+def test_dark_mode_turns_the_page_dark_and_leaves_figures_white(visit: Visit) -> None:
+    page = visit.page
+
+    def background(selector: str) -> str:
+        script = "(e) => getComputedStyle(e).backgroundColor"
+        return page.locator(selector).first.evaluate(script)
+
+    light = background("body")
+    page.emulate_media(color_scheme="dark")
+    assert light == "rgb(250, 250, 247)"
+    assert background("body") == "rgb(22, 24, 28)"
+    assert background(".plate") == "rgb(255, 255, 255)"
+
+
+def test_paper_shows_what_is_folded_away(visit: Visit) -> None:
+    page = visit.page
+    closed = page.locator("details:not([open])").count()
+    assert closed > 0
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details:not([open])").count() == closed

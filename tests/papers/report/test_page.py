@@ -1,0 +1,496 @@
+import base64
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from html.parser import HTMLParser
+from importlib import resources
+from pathlib import Path
+
+import pytest
+import sample_reports
+
+from hessian_papers.drawing.record import image_size
+from hessian_papers.ledger.bounds import VERDICTS
+from hessian_papers.ledger.record import read_claims
+from hessian_papers.report import build
+from hessian_papers.report.commands import override
+from hessian_papers.report.entries import anchor
+from hessian_papers.report.findings import Finding
+from hessian_papers.report.verdicts import style
+from hessian_spectra.files import DamagedFileError, MissingResultError, write_json
+
+
+class Reader(HTMLParser):
+    """Collects what the tests ask about: elements, ids and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "img", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def values(self, attribute: str) -> list[str]:
+        return [a[attribute] or "" for _, a in self.elements if attribute in a]
+
+
+@pytest.fixture(scope="module")
+def text(sample_root: Path) -> str:
+    return build(sample_root / "reports")
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> Reader:
+    return Reader(text)
+
+
+def test_equal_inputs_give_equal_bytes(text: str, sample_root: Path) -> None:
+    assert build(sample_root / "reports") == text
+
+
+def test_elements_are_closed_and_ids_unique(page: Reader) -> None:
+    assert page.open == []
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+
+
+def test_links_lead_to_something(page: Reader, sample_root: Path) -> None:
+    links = [a["href"] or "" for a in page.all("a")]
+    inside = {link[1:] for link in links if link.startswith("#")}
+    assert inside <= set(page.values("id"))
+    reports = sample_root / "reports"
+    outside = [reports / link for link in links if not link.startswith("#")]
+    # The code and the configuration of made-up studies are nowhere.
+    made = [link for link in outside if not {"src", "conf"} & {*link.parts}]
+    assert all(link.is_file() for link in made)
+    runs = len(sample_reports.STUDIES) + 1
+    names = Counter(link.suffix for link in made)
+    assert names[".png"] == names[".pdf"] == runs, "one figure has a recorded run"
+    assert names[".npz"] == runs
+    assert names[".json"] == 1, "the facts of that run"
+    assert len(outside) - len(made) == 5 * len(sample_reports.STUDIES)
+
+
+def test_each_run_says_on_which_packages_it_was_made_and_of_which_files(text: str) -> None:
+    for name, version in sample_reports.VERSIONS["versions"].items():
+        assert text.count(f"versions.{name}: {version}\n") == len(sample_reports.STUDIES)
+    ((name, digest),) = sample_reports.FILES["files"].items()
+    assert text.count(f"files.{name}: {digest}\n") == 1
+    assert f"files.{name}" in figure(text, "poster-pair")
+    assert text.count("own files it read</summary>") == 1
+    assert text.count("on what, for how long</summary>") == 1, "of the recorded run"
+
+
+def test_nothing_is_loaded_from_elsewhere(page: Reader, sample_root: Path) -> None:
+    assert [a["href"].split(",")[0] for a in page.all("link")] == ["data:image/svg+xml"]
+    policy = page.values("content")[-1]
+    assert policy.startswith("default-src 'none'; img-src 'self' file: data:;")
+
+
+def test_every_figure_is_a_file_beside_the_page_loaded_when_seen(
+    page: Reader, sample_root: Path
+) -> None:
+    reports = sample_root / "reports"
+    shown = [a for a in page.all("img") if "src" in a]
+    files = {path.relative_to(reports).as_posix() for path in reports.rglob("*.png")}
+    assert {a["src"] for a in shown} == files
+    assert len(files) == len(shown) == len(sample_reports.STUDIES) + 1
+    for attributes in shown:
+        assert attributes["alt"]
+        assert attributes["loading"] == "lazy"
+        width, height = image_size((reports / attributes["src"]).read_bytes(), Path("x"), "")
+        assert (attributes["width"], attributes["height"]) == (str(width), str(height))
+
+
+def test_a_command_says_how_long_it_takes_where_that_is_known(sample_root: Path) -> None:
+    known = {"processor": "some kind", "seconds": {"poster-pair": 100}}
+    text = build(sample_root / "reports", durations=known)
+    said = "with all that it is made from; 2 min on one core of some kind"
+    assert text.count("with all that it is made from") == len(sample_reports.STUDIES)
+    assert text.count(said) == 1
+    assert said in figure(text, "poster-pair")
+
+
+def test_a_single_file_holds_every_picture_and_links_no_file(sample_root: Path) -> None:
+    reports = sample_root / "reports"
+    page = Reader(build(reports, embedded=True))
+    shown = {base64.b64decode(a["src"].split(",")[1]) for a in page.all("img") if "src" in a}
+    assert shown == {file.read_bytes() for file in reports.rglob("*.png")}
+    assert all(a["href"].startswith("#") for a in page.all("a"))
+    assert "img-src data:;" in page.values("content")[-1]
+
+
+def filtered(page: Reader) -> dict[str, dict[str, str | None]]:
+    """What the filter knows of each claim, of its own or of its list's."""
+    found, usual = {}, {}
+    for tag, attributes in page.elements:
+        if tag == "ul" and attributes.get("class") == "claims":
+            usual = attributes
+        elif tag == "li" and (name := attributes.get("id") or "").startswith("claim-"):
+            found[name] = usual | attributes
+    return found
+
+
+def test_every_claim_has_a_row_that_the_filter_knows(page: Reader) -> None:
+    rows = filtered(page)
+    expected = {anchor("claim", str(entry["id"])): entry for entry in sample_reports.claims()}
+    assert rows.keys() == expected.keys()
+    for name, entry in expected.items():
+        assert rows[name]["data-kind"] == entry["kind"]
+        assert rows[name]["data-paper"] == entry["paper"]
+
+
+def test_what_most_claims_of_a_list_have_is_said_once(page: Reader) -> None:
+    """The page has hundreds of them, and a size that it must not exceed."""
+    lists = [a for a in page.all("ul") if a.get("class") == "claims"]
+    own = [a for a in page.all("li") if "data-paper" in a]
+    assert all({"data-paper", "data-kind", "data-run"} <= a.keys() for a in lists)
+    assert len(own) < len(filtered(page)) / 2
+
+
+def test_text_from_files_is_escaped(text: str) -> None:
+    assert "<img src=x" not in text
+    assert text.count("&lt;img src=x onerror=alert(1)&gt;") == 1
+    assert text.count("<script>") == text.count("</script>") == 1
+
+
+def test_each_figure_says_how_it_was_made(text: str) -> None:
+    for study in sample_reports.STUDIES:
+        config = sample_reports.config(study)
+        change, meaning = override(study, config)
+        for command in (
+            f"dvc repro &#39;figures@{study}&#39;",
+            f"dvc exp run -S {change}",
+            f"python -m pipelines.figures only={study} {change}",
+            meaning,
+            f"../conf/studies/{config['paper']}/{study}.yaml",
+        ):
+            assert command in text
+
+
+def test_the_paper_scale_is_offered_where_it_is_another(text: str) -> None:
+    """With what the recorded run took, or the word that says how long it takes."""
+    line = "python -m pipelines.evidence only={} scale=paper"
+    article = figure(text, sample_reports.RECORDED)
+    assert line.format(sample_reports.RECORDED) in article
+    assert "recorded; took 26 min on one core of made-up" in article
+    others = {study for study in sample_reports.STUDIES if line.format(study) in text}
+    assert others == {sample_reports.RECORDED}
+
+
+@pytest.mark.parametrize(
+    ("config", "change"),
+    [
+        ({"width": 10}, "studies.s.width=20"),
+        ({"width": True, "seed": 4}, "studies.s.seed=5"),
+        ({"learning_rate": 0.5, "width": 10}, "studies.s.learning_rate=0.25"),
+        ({"cases": ["base", "all, alone"]}, 'studies.s.cases=["all, alone"]'),
+        ({"top": 300}, "studies.s.top=150"),
+        ({"parametrisations": ["sp"], "ensemble": "e"}, "networks.e.seed=1"),
+        ({"widths": [1, 2, 3]}, "studies.s.widths=[1,2]"),
+        ({"depth": 0, "momentum": 0.0}, "studies.s.seed=1"),
+    ],
+)
+def test_the_override_changes_what_says_most(config: dict[str, object], change: str) -> None:
+    assert override("s", config)[0] == change
+
+
+def test_errata_show_both_forms_and_their_errors(text: str) -> None:
+    errata = section(text, "errata", "section")
+    for entry in sample_reports.claims():
+        printed = f'data-label="in print"><div>{entry["printed"]}<'
+        assert (printed in errata) == (entry["printed"] is not None)
+
+
+def section(text: str, name: str, end: str) -> str:
+    """The page from an id on, up to the next closing tag of a kind."""
+    return text[text.index(f'id="{name}"') :].partition(f"</{end}>")[0]
+
+
+def figure(text: str, study: str) -> str:
+    """The entry of a study, from its id up to the next one's."""
+    return text.partition(f'id="figure-{study}"')[2].partition('<details class="entry"')[0]
+
+
+def test_a_recorded_run_and_todays_stand_in_one_place(text: str) -> None:
+    article = figure(text, sample_reports.RECORDED)
+    recorded, today = article.split('<figure class="card" data-run="')[1:]
+    assert recorded.startswith('recorded"')
+    assert today.startswith('today"')
+    assert re.findall('type="radio".*?value="(.*?)"( checked)?', article) == [
+        ("recorded", " checked"),
+        ("today", ""),
+    ]
+    assert "<strong>Today’s run (demo)</strong>" in today
+    assert "<strong>Recorded run (paper)</strong>" in recorded
+    assert "hardware.cores" not in today
+    assert "hardware.cores: 2" in recorded
+    assert "commit <code>abc</code>" in recorded
+    assert "2 settings are not the paper’s" in today
+    assert (
+        "large_learning_rates.of_a_long_name: [0.1, 0.1, 0.1, …, 0.1] (9 values) "
+        "(paper: [1.0, 1.0, 1.0, …, 1.0] (9 values))" in today
+    )
+    assert "1 setting is not the paper’s" in recorded
+    assert f'href="figures/{sample_reports.RECORDED}/recorded.pdf"' in recorded
+    assert f'href="../reports/evidence/{sample_reports.RECORDED}/numerics.npz"' in recorded
+    other = figure(text, "poster-pair")
+    assert "Recorded run" not in other
+    assert "radio" not in other
+    assert "not the paper’s" not in other
+
+
+def row(text: str, number: int) -> str:
+    return section(text, f"claim-sample--claim-{number}", "li")
+
+
+def test_a_claim_says_which_run_decided_it_and_what_the_other_says(text: str) -> None:
+    agreeing, flipped, undecided, weaker = (row(text, number) for number in (5, 14, 23, 32))
+    assert 'badge reproduced"' in agreeing
+    assert "</b><i>recorded run (paper)</i>" in agreeing
+    assert '<p class="beside agrees">today’s run (demo) measured ' in agreeing
+    assert "departs" not in agreeing
+    assert "</b><i>recorded run (paper)</i>" in flipped
+    assert "measured 1.84 × 10<sup>−13</sup>" in flipped.partition('<p class="beside">')[2]
+    assert 'badge reproduced"' in flipped.partition('<p class="beside">')[2]
+    assert "not run" not in flipped
+    assert 'badge undecided"' in undecided
+    assert 'badge differs"' in undecided.partition('<p class="beside">')[2]
+    assert "</b><i>today’s run (demo)</i>" in weaker
+    assert "<i>" not in row(text, 2), "no other run was made"
+    assert '<p class="beside agrees">recorded run (paper) measured 32.5: ' in weaker
+
+
+def test_where_a_tolerance_comes_from_is_said_once_for_all_claims_of_a_figure(text: str) -> None:
+    article = figure(text, "poster-pair")
+    assert article.count("Expected: made up. Tolerance: round-off.") == 1
+    claims = article.count("<li id=")
+    assert claims > 1
+    assert article.count(" (a)</p>") == claims
+
+
+def test_an_explanation_that_claims_share_is_given_once(reports: Path) -> None:
+    entries = [
+        sample_reports.claim(number, "poster-pair", "differs", explanation=why)
+        for number, why in enumerate(["It is shared.", "It is shared.", "It is its own."])
+    ]
+    write_json(reports / "claims.json", entries)
+    text = build(reports)
+    assert text.count("It is shared.") == text.count("It is its own.") == 1
+    for number in (0, 1):
+        assert "<p>Remark 1, below.</p>" in row(text, number)
+    assert "<dt>1</dt><dd>It is shared.</dd>" in text
+    assert "It is its own." in row(text, 2)
+
+
+def test_settings_that_are_not_the_papers_stand_where_they_may_explain(text: str) -> None:
+    """Under what differs or is undecided, of the run that decides; of the other if it disagrees."""
+    note = "et otherwise than in the paper: "
+    assert note not in row(text, 5)
+    assert row(text, 14).count(note) == 1
+    assert f'<p class="departs">S{note}sizes.</p>' in row(text, 14)
+    assert f'<p class="departs">S{note}sizes.</p>' in row(text, 23)
+    assert f"; s{note}large_learning_rates, networks</p>" in row(text, 23)
+    assert f'<p class="departs">S{note}large_learning_rates, networks.</p>' in row(text, 32)
+    assert row(text, 32).count(note) == 1
+
+
+def test_the_filter_knows_the_runs_of_a_claim(page: Reader) -> None:
+    known = {name: str(a["data-run"]) for name, a in filtered(page).items()}
+    expected = {
+        0: "today",
+        5: "recorded",
+        8: "",
+        14: "recorded|disagree",
+        32: "today",
+    }
+    for number, runs in expected.items():
+        assert known[f"claim-sample--claim-{number}"] == runs
+    options = {a["value"] for a in page.all("option")}
+    assert {run for runs in known.values() for run in runs.split("|")} <= options
+
+
+def test_the_summary_says_what_was_decided_by_what(text: str) -> None:
+    summary = section(text, "verdicts", "section")
+    said = re.sub("<.*?>", "", summary)
+    assert "35 claims in 36 entries, 8 figures of 3 papers" in said
+    assert "3 claims are decided by recorded runs" in said
+    assert "28 by today’s run" in said
+    assert "on 2 the two disagree" in said
+
+
+def test_the_summary_counts_a_statement_of_several_papers_once(text: str) -> None:
+    summary = section(text, "verdicts", "section")
+    found = re.findall(r'data-show="([a-z ]+)"><span class="count">(\d+)<', summary)
+    entries = Counter(entry["verdict"] for entry in sample_reports.claims())
+    # One is reproduced in one paper and differs in another.
+    assert {name: int(count) for name, count in found} == entries - Counter(["reproduced"])
+
+
+def test_a_page_without_recorded_runs_says_so(reports: Path) -> None:
+    entries = [sample_reports.claim(0, "poster-pair", "reproduced")]
+    write_json(reports / "claims.json", entries)
+    assert "Today’s run decides all of them." in build(reports)
+
+
+def test_the_overview_has_a_cell_for_each_artifact_that_leads_to_it(text: str) -> None:
+    table = section(text, "verdicts", "table")
+    rows = [row.partition("</tr>")[0] for row in table.split('scope="row"><a href="#paper-')[1:]]
+    found = {row.partition('">')[2].partition("<")[0]: row for row in rows}
+    assert [*found] == ["singh2024closed", "singh2024poster", "singh2026cracking"]
+    for study, (paper, artifact) in sample_reports.STUDIES.items():
+        cells = re.findall(rf'<a class="cell" href="#figure-{study}".*?</a>', found[paper], re.S)
+        assert len(cells) == 1
+        assert f'">{artifact.removeprefix("Figure ")}<' in cells[0]
+    assert found["singh2026cracking"].count('href="#others-singh2026cracking"') == 1
+
+
+def test_a_cell_of_the_overview_is_coloured_by_the_shares_of_verdicts(text: str) -> None:
+    for study in sample_reports.STUDIES:
+        own = [c["verdict"] for c in sample_reports.claims() if c["study"] == study]
+        found = Counter(own)
+        cell = text.partition(f'<a class="cell" href="#figure-{study}"')[2].partition("</a>")[0]
+        widths = {
+            name: float(end) - float(start)
+            for name, start, end in re.findall(r"--([a-z]+)-back\) (\d+)% (\d+)%", cell)
+        }
+        assert widths == {
+            verdict: pytest.approx(100 * count / len(own), abs=1)
+            for verdict, count in found.items()
+        }
+        assert (f"≠{found['differs']}" in cell) == (found["differs"] > 0)
+
+
+def test_findings_open_the_page_and_lead_to_their_claims(sample_root: Path) -> None:
+    reports = sample_root / "reports"
+    claims = read_claims(reports)
+    stated = Finding("one", "λ_1 < 2 holds", True, claims[:2])
+    text = build(reports, [stated, Finding("two", "x is not run", False, [])])
+    found = section(text, "findings", "section")
+    assert text.index('id="findings"') < text.index('id="verdicts"')
+    assert "<mi>λ</mi>" in found
+    assert "<em>Not stated by this run:</em> x is not run." in found
+    assert re.findall('href="#claim-(.*?)"', found) == ["sample--claim-0", "sample--claim-1"]
+    assert 'id="findings"' not in build(reports)
+
+
+def colours() -> dict[str, dict[str, str]]:
+    """Those of the light and the dark scheme, by their names."""
+    css = resources.files("hessian_papers.report").joinpath("style.css").read_text("utf-8")
+    blocks = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
+    return {
+        name: dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block))
+        for name, block in zip(("light", "dark"), blocks, strict=True)
+    }
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2.2."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_the_contrast_that_wcag_aa_asks_for(scheme: str) -> None:
+    known = colours()[scheme]
+    pairs = [(f, b) for f in ("text", "quiet", "link") for b in ("page", "card", "code", "target")]
+    # In the overview a cell's text stands on the colours of verdicts.
+    verdicts = [style(verdict) for verdict in VERDICTS]
+    pairs += [(front, f"{name}-back") for name in verdicts for front in (name, "text")]
+    low = {pair: contrast(known[pair[0]], known[pair[1]]) for pair in pairs}
+    assert {pair: round(value, 2) for pair, value in low.items() if value < 4.5} == {}
+
+
+def test_every_verdict_has_a_sign_of_its_own() -> None:
+    css = resources.files("hessian_papers.report").joinpath("verdicts.css").read_text("utf-8")
+    signs = dict(re.findall(r'\.badge(?:\.([a-z]+))?::before \{\s+content: "(.) " / "";', css))
+    # What was not run has that of any badge.
+    assert {*signs} == {style(verdict) for verdict in VERDICTS} - {"open"} | {""}
+    assert len({*signs.values()}) == len(VERDICTS)
+
+
+def test_a_page_without_pdfs_has_no_links_to_them(reports: Path) -> None:
+    (reports / "figures" / "poster-pair" / "figure.pdf").unlink()
+    text = build(reports)
+    assert "poster-pair/figure.pdf" not in text
+    assert "cracking-fig7/figure.pdf" in text
+
+
+def change(name: str, **changes: object) -> Callable[[Path], None]:
+    def apply(reports: Path) -> None:
+        path = reports / name
+        content = json.loads(path.read_text())
+        entry = content[0] if isinstance(content, list) else content
+        for key, value in changes.items():
+            if value is None:
+                del entry[key]
+            else:
+                entry[key] = value
+        write_json(path, content)
+
+    return apply
+
+
+def write(name: str, content: bytes) -> Callable[[Path], None]:
+    return lambda reports: (reports / name).write_bytes(content) and None
+
+
+def remove(pattern: str) -> Callable[[Path], None]:
+    return lambda reports: [path.unlink() for path in reports.glob(pattern)] and None
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (remove("figures/*/*.json"), r"figure\.json is missing: run dvc repro 'figures@"),
+        (
+            lambda reports: shutil.rmtree(reports / "figures"),
+            r"figures holds no figures: run the stage figures",
+        ),
+        (
+            remove("figures/poster-pair.png"),
+            r"poster-pair\.png is missing: run dvc repro 'figures@",
+        ),
+        (remove("claims.json"), r"claims\.json is missing: run dvc repro claims"),
+        (write("claims.json", b"[{"), r"claims\.json is no JSON .*: delete it and run"),
+        (write("claims.json", b"\xff"), r"claims\.json is no JSON .*: delete it and run"),
+        (write("claims.json", b"[]"), r"expected a list of claims, got none; run dvc repro claims"),
+        (write("claims.json", b"[1]"), r"claims\.json, entry 0: expected an object, got 1"),
+        (change("claims.json", verdict="proved"), r"expected verdict to be one of reproduced, .*"),
+        (change("claims.json", measured=None), r"entry 0: expected measured, found none"),
+        (write("figures/poster-pair/figure.json", b"{"), r"poster-pair/figure\.json is no JSON"),
+        (change("figures/poster-pair/figure.json", caption=None), r"expected caption, found none"),
+        (
+            change("figures/poster-pair/figure.json", study="x"),
+            r"expected the study 'poster-pair', got 'x'",
+        ),
+        (write("figures/poster-pair.png", b"no image"), r"poster-pair\.png is no complete PNG"),
+    ],
+)
+def test_bad_inputs_are_one_line_that_names_the_remedy(
+    reports: Path, damage: Callable[[Path], None], message: str
+) -> None:
+    damage(reports)
+    with pytest.raises((MissingResultError, DamagedFileError), match=message) as caught:
+        build(reports)
+    assert "\n" not in str(caught.value)
+    assert re.search(r"run (dvc repro|the stage)", str(caught.value))

@@ -1,0 +1,173 @@
+"""Self-attention at the edge of stability: gradient descent, and a closed form that follows it."""
+
+import numpy as np
+import pytest
+import torch
+from attention_arrays import edge_config, edge_sides, reversal
+
+from hessian_papers.studies.attention.attention_edge_of_stability import study
+from hessian_papers.studies.attention.attention_edge_of_stability.reading import Reading
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.models import HalfSquaredError, SelfAttention
+
+
+def test_training_is_plain_gradient_descent():
+    data, settings = reversal(0.98, -0.98), edge_config(steps=2)
+    networks = study.train(settings, data)
+    value, query, key = (weights.clone() for weights in study.initial_weights(settings))
+    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    for step in range(3):
+        # It passes close to zero: what it is a difference of has the size of the first one.
+        np.testing.assert_allclose(networks["w_value"][step], value, rtol=1e-13, atol=1e-15)
+        np.testing.assert_allclose(networks["w_query"][step], query, rtol=1e-13)
+        np.testing.assert_allclose(networks["w_key"][step], key, rtol=1e-13)
+        moments = cf.attention_moments(query, key, x)
+        residual = value * moments.m_1 - y
+        # df/dw_V = m_1, and df/d<w_Q, w_K> = w_V x m_2 / sqrt(d_K).
+        slope = (residual * value * x * moments.m_2).mean() / 2**0.5
+        change = (residual * moments.m_1).mean()
+        value, query, key = (
+            value - 2.3 * change,
+            query - 2.3 * slope * key,
+            key - 2.3 * slope * query,
+        )
+
+
+def test_closed_form_is_the_spectrum_at_every_step():
+    sides = edge_sides(0.98, -0.98)
+    exact, reading = sides["closed_form"], Reading(sides)
+    assert reading.errors().max() < 1e-12
+    np.testing.assert_allclose(exact["trace"], exact["eigenvalues"].sum(axis=1), atol=1e-13)
+    np.testing.assert_array_equal(exact["sharpness"], exact["eigenvalues"].max(axis=1))
+    np.testing.assert_allclose(exact["norm/residual"] ** 2 / 4, exact["loss"], rtol=1e-12)
+    assert reading.select("outlier").shape == (91, 3)
+    bulk = reading.select("bulk")
+    np.testing.assert_array_equal(bulk, -bulk[:, ::-1])
+
+
+def flattest_sharpness(a, b):
+    """The sharpness of the flattest weights that reverse (a, -b), a > b > 0, found by bisection."""
+    x = torch.tensor([[a, -b]], dtype=torch.float64)
+
+    def outputs(k):
+        # w_Q = (k, 0), w_K = (-1, 0): alignment -k.
+        query, key = (torch.tensor([c, 0.0], dtype=torch.float64) for c in (k, -1.0))
+        return cf.attention_moments(query, key, x).m_1[0]
+
+    low, high = 0.1, 10.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        first, second = outputs(middle)
+        # m_1 is proportional to the targets (-b, a) at the solution.
+        low, high = (middle, high) if first * a + second * b > 0 else (low, middle)
+    first, _ = outputs(low)
+    size = low**0.5
+    query, key = (torch.tensor([c, 0.0], dtype=torch.float64) for c in (size, -size))
+    value = -b / first
+    assert torch.allclose(value * outputs(low), x.flip(1)[0], atol=1e-10)
+    return cf.self_attention(value, query, key, x, x.flip(1)).eigenvalues[-1].item()
+
+
+@pytest.mark.parametrize("b", [0.5, 0.75])
+def test_without_flat_enough_weights_of_zero_loss_the_edge_is_for_ever(b):
+    exact = edge_sides(1.0, -b, steps=500, numeric_every=500)["closed_form"]
+    flattest = flattest_sharpness(1.0, b) * 2.3 / 2
+    late = exact["sharpness"][400:] * 2.3 / 2
+    if b == 0.5:
+        assert flattest < 0.7
+        assert exact["loss"][-1] < 1e-20
+        # Gradient descent finds weights that are hardly sharper than the flattest.
+        assert late[-1] == pytest.approx(flattest, abs=0.01)
+    else:
+        assert flattest > 1.1
+        assert exact["loss"][400:].mean() > 1e-4
+        assert late.mean() == pytest.approx(1, abs=0.1)
+
+
+def test_a_diverging_run_is_recorded_up_to_its_end():
+    sides = edge_sides(2.0, 1.0)
+    exact = sides["closed_form"]
+    assert 0 < exact["diverged_at"] < 90
+    assert len(exact["step"]) == exact["diverged_at"]
+    assert np.isfinite(sides["numerics"]["eigenvalues"]).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key_dimension": 0},
+        {"initial_scale": 0.0},
+        {"learning_rate": -1.0},
+        {"steps": 0},
+        {"numeric_every": 0},
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(change):
+    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
+        edge_config(**change)
+
+
+@pytest.mark.parametrize(("key_dimension", "length"), [(1, 2), (2, 2), (3, 4)])
+def test_derivatives_of_many_sequences_are_those_of_automatic_differentiation(
+    key_dimension, length
+):
+    draw = np.random.default_rng(key_dimension)
+    weights, x = draw.normal(size=(4, 1 + 2 * key_dimension)), draw.normal(size=(4, length))
+    gradients, hessians = study.sequence_derivatives(weights, x)
+    for row, tokens, gradient, hessian in zip(weights, x, gradients, hessians, strict=True):
+        value, query, key = torch.from_numpy(row).split([1, key_dimension, key_dimension])
+        layer = SelfAttention(value.squeeze(0), query, key)
+        inputs = torch.from_numpy(tokens.copy())[None]
+        loss, targets = HalfSquaredError("element"), inputs.flip(1)
+        parts = torch.autograd.grad(loss(layer(inputs), targets), list(layer.parameters()))
+        found = torch.cat([part.reshape(-1) for part in parts]).numpy()
+        np.testing.assert_allclose(gradient, found, atol=1e-12)
+        problem = cv.Problem(layer, loss, [(inputs, targets)])
+        np.testing.assert_allclose(hessian, cv.dense_matrix(cv.hessian(problem)), atol=1e-12)
+
+
+def test_a_draw_ends_as_its_training_does():
+    """The sequence of the figure, from the figure's weights, as one draw of two."""
+    config = edge_config()
+    networks = study.train(config, reversal(0.98, -0.98))
+    exact = study.closed_form(config, networks)
+    relative = exact["sharpness"] * config.learning_rate / 2
+    start = np.concatenate([np.ravel(networks[name][0]) for name in study.WEIGHTS])
+    found = study.at_the_edge(
+        np.stack([start, 1e5 * start]), np.array([[0.98, -0.98]] * 2), 2.3, config.steps
+    )
+    assert found["peak"][0] == pytest.approx(relative.max(), rel=1e-9)
+    edge = int(np.argmax(relative >= 1))
+    assert found["mean"][0] == pytest.approx(relative[edge:].mean(), rel=1e-9)
+    assert found["reversals"][0] > 0.9
+    reading = Reading({"closed_form": exact})
+    assert found["trace"][0] == pytest.approx(reading.changes_together("trace"), rel=1e-6)
+    assert found["half_width"][0] == pytest.approx(reading.changes_together("half_width"), rel=1e-6)
+    assert found["terms"][0].sum() == pytest.approx(1)
+    assert all(np.isnan(array[1]).all() for array in found.values())
+
+
+def test_the_terms_of_xi_sum_to_it():
+    draw = np.random.default_rng(0)
+    weights, x = draw.normal(size=(5, 7)), draw.normal(size=(5, 2))
+    for solved in (False, True):
+        terms = study.coefficients(weights, x, solved=solved).terms(weights)
+        for row, tokens, found in zip(weights, x, terms, strict=True):
+            value, query, key = torch.from_numpy(row).split([1, 3, 3])
+            inputs = torch.from_numpy(tokens.copy())[None]
+            outputs = value * cf.attention_moments(query, key, inputs).m_1
+            targets = outputs if solved else inputs.flip(1)
+            exact = cf.attention_coefficients(value.squeeze(0), query, key, inputs, targets)
+            half_width = cf.attention_cubic(exact, query, key).half_width()
+            assert 4 * found.sum() / 9 == pytest.approx(half_width.item() ** 2)
+            assert found[3] ** 0.5 == pytest.approx(
+                abs(exact.alpha + exact.zeta * (query @ query + key @ key)).item()
+            )
+
+
+def test_draws_have_a_row_for_each_rate():
+    config = edge_config(rates=[0.1, 2.3], draws=4, steps=5)
+    arrays = study.closed_form(config, study.train(config, reversal(0.5, -0.5)))
+    assert arrays["draws/peak"].shape == (2, 4)
+    assert (arrays["draws/peak"][0] < 0.5).all()

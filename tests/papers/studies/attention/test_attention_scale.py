@@ -1,0 +1,159 @@
+"""Self-attention against norms and sinks: closed form and numbers along four sweeps."""
+
+import numpy as np
+import pytest
+import torch
+from attention_arrays import scalar_tokens, scale_config, scale_sides
+
+from hessian_papers.studies.attention.attention_scale import study
+from hessian_papers.studies.attention.attention_scale.reading import Draw, Reading
+from hessian_papers.studies.training import numeric_spectrum
+from hessian_spectra.closed_form import self_attention
+from hessian_spectra.seeding import generator
+
+DATA = scalar_tokens()
+
+
+def swept(name, data=DATA, purpose="weights", **changes):
+    config = scale_config(**changes)
+    varied = study.varied_in(config, name, config.points)
+    return list(study.sweep(config, name, data, varied, purpose))
+
+
+@pytest.fixture(scope="module")
+def reading():
+    return Reading(scale_sides())
+
+
+def test_each_sweep_varies_one_thing():
+    networks = {name: swept(name) for name in study.SWEEPS}
+    norms = np.geomspace(0.1, 3.0, 9)
+    for name, varied in networks.items():
+        value, query, key, bias = np.array(
+            [[n.w_value.abs(), n.w_query.norm(), n.w_key.norm(), n.sink_bias] for n in varied]
+        ).T
+        one = np.ones(9)
+        np.testing.assert_allclose(value, norms if name == "value" else one)
+        np.testing.assert_allclose(query, norms if name == "query_key" else one)
+        np.testing.assert_allclose(key, norms if name == "query_key" else one)
+        sink = np.linspace(0, 6, 9) if name.endswith("sink") else 0 * one
+        np.testing.assert_allclose(bias, sink)
+    first = networks["massive_sink"][0].x
+    np.testing.assert_allclose(first[:, 0], 10 * DATA["x"][:, 0])
+    np.testing.assert_array_equal(first[:, 1:], DATA["x"][:, 1:])
+
+
+def test_closed_form_and_numbers_agree_on_values_and_multiplicities(reading):
+    for sweep in reading.sweeps():
+        assert sweep.distinct_error.max() < 1e-12
+        assert sweep.dense_error.max() < 1e-12
+        assert sweep["repeated"].sum(axis=1).tolist() == [2] * 5
+        assert np.isfinite(sweep["values"]).sum(axis=1).tolist() == [5] * 5
+        assert sweep["residual"].max() < 1e-12
+        assert sweep["dense"].shape == (3, 25)
+
+
+def test_distinct_eigenvalues_keep_their_kinds_and_multiplicities(reading):
+    network = swept("value")[4]
+    arguments = network.w_value, network.w_query, network.w_key, network.x, network.y
+    spectrum = self_attention(*arguments)
+    sweep = reading.sweep("value")
+    whole = np.repeat(sweep["eigenvalues"][4], sweep["multiplicity"][4])
+    np.testing.assert_array_equal(whole, spectrum.eigenvalues)
+    np.testing.assert_array_equal(sweep.outliers[4], spectrum.select("outlier"))
+    assert sweep.bulk[4] == spectrum.select("bulk").max()
+
+
+def test_under_a_massive_activation_the_bulk_first_grows():
+    config = scale_config(key_dimension=1000)
+    sweep = Reading({"closed_form": study.closed_form(config, DATA)}).sweep("massive_sink")
+    assert sweep.bulk.max() > 3 * sweep.bulk[0]
+    assert 0.4 < sweep["attention"][sweep.bulk.argmax()] < 0.8
+
+
+def test_relative_changes_of_bulk_and_largest_eigenvalue_are_of_one_order():
+    """Both are between 0.1 and 10 at norms of √d_K / 3, be d_K 30, 300 or 3000."""
+    changes = []
+    for width in (30, 300, 3000):
+        largest = width**0.5 / 3
+        per_seed = []
+        for seed in range(8):
+            changed = {"key_dimension": width, "largest_norm": largest, "seed": seed}
+            few = {
+                "points": 2,
+                "numeric_points": 2,
+                "dense_points": 0,
+                "draws": 1,
+                "draw_points": 2,
+            }
+            settings = scale_config(**few, **changed)
+            arrays = {"closed_form": study.closed_form(settings, DATA)}
+            sweep = Reading(arrays).sweep("query_key")
+            (first, last), (low, high) = sweep.bulk, sweep.outliers.max(axis=-1)
+            per_seed.append([abs(last / first - 1), high / low - 1])
+        changes.append(np.median(per_seed, axis=0))
+    assert np.all(np.array(changes) > 0.1)
+    assert np.all(np.array(changes) < 10)
+
+
+def test_the_same_settings_give_the_same_numbers():
+    settings = scale_config(points=2, numeric_points=2, dense_points=1)
+    first, second = (study.numerics(settings, DATA) for _ in range(2))
+    assert first.keys() == second.keys()
+    assert all(np.array_equal(first[key], second[key], equal_nan=True) for key in first
+               if first[key].dtype.kind == "f")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key_dimension": 2},
+        {"weight_norm": 0.0},
+        {"largest_norm": 2e6},
+        {"massive_activation": 1e-7},
+        {"key_dimension": 2500},
+        {"smallest_norm": -1.0},
+        {"largest_norm": 0.1},
+        {"largest_sink_bias": 0.0},
+        {"massive_activation": 0.0},
+        {"points": 1},
+        {"numeric_points": 10},
+        {"dense_points": 6},
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(change):
+    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
+        scale_config(**change)
+
+
+@pytest.mark.parametrize("name", study.SWEEPS)
+def test_what_is_kept_of_a_draw_is_of_its_dense_hessian(name):
+    arrays = study.closed_form(scale_config(draws=3), DATA)
+    other = {"x": np.zeros((10, 10)), "y": np.zeros((10, 10))}
+    for draw in range(3):
+        numbers = generator(0, f"sequences of draw {draw}")
+        other["x"], other["y"] = torch.randn(
+            2, 10, 10, generator=numbers, dtype=torch.float64
+        ).numpy()
+        varied = arrays[f"draws/{name}/varied"]
+        purpose = f"weights of draw {draw}"
+        networks = study.sweep(scale_config(), name, other, varied, purpose)
+        for point, network in enumerate(networks):
+            values = numeric_spectrum(network.layer(), network.x, network.y, "element")
+            found = {key: arrays[f"draws/{name}/{key}"][draw, point] for key in Draw._fields[1:]}
+            assert found["largest"] == pytest.approx(values.max(), rel=1e-10)
+            sizes = np.abs(values)
+            number = sizes.max() / sizes.min()
+            assert found["condition_number"] == pytest.approx(number, rel=1e-13 * number + 1e-10)
+            assert found["condition_bound"] <= number * (1 + 1e-8)
+            # The bulk occurs d_K − 1 times on either side.
+            at_bulk = np.abs(sizes - found["bulk"]) < 1e-10 * sizes.max()
+            assert np.count_nonzero(at_bulk) >= 2 * 11
+
+
+def test_draws_differ_and_norms_have_the_end_of_the_smaller_range():
+    arrays = study.closed_form(scale_config(draws=6), DATA)
+    assert arrays["draws/sink/bulk"].shape == (6, 5)
+    assert len(np.unique(arrays["draws/sink/bulk"][:, 0])) == 6
+    assert 1.0 in arrays["draws/value/varied"]
+    assert len(arrays["draws/value/varied"]) == 6

@@ -1,0 +1,108 @@
+"""The claims about sinks with vector tokens, on a small layer."""
+
+import numpy as np
+import pytest
+from attention_arrays import sinks_sides
+from claims_contract import Planted, changed, contract
+
+from hessian_papers.ledger.bounds import NothingToMeasure, wilson
+from hessian_papers.ledger.claims import Study
+from hessian_papers.studies.attention.attention_sinks import claims as module
+from hessian_papers.studies.attention.attention_sinks import figure as figures
+from hessian_papers.studies.attention.attention_sinks.claims import claims
+from hessian_papers.studies.attention.attention_sinks.reading import Reading
+
+
+def drawn(sides, bulk=(1.0, 0.05), largest=(1.0, 2.0), draws=20):
+    """With draws of which all are as the paper says, without and with the largest sink."""
+    of = [np.tile(pair, (2, draws, 1)) for pair in (bulk, largest)]
+    numerics = {"draw_largest": of[1], "draw_residual": 1e-3 * of[1]}
+    return changed(changed(sides, "closed_form", draw_bulk=of[0]), "numerics", **numerics)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    holds = drawn(sinks_sides())
+
+    def from_the_last(values):
+        return values[::-1]
+
+    backwards = dict.fromkeys(("eigenvalues", "first", "copies"), from_the_last)
+    fails = [
+        changed(holds, "numerics", **backwards),
+        drawn(holds, bulk=(0.05, 1.0)),
+        drawn(holds, largest=(2.0, 1.0)),
+        changed(holds, "closed_form", numeric_bulk=lambda bulk: bulk + 1e-8),
+        changed(holds, "closed_form", copies=np.array(6)),
+    ]
+    few = {"points": 2, "replicates": 1, "draws": 1, "draw_norms": [[1.0, 1.0]]}
+    return [
+        Planted(
+            paper="singh2026cracking",
+            artifact="Figure 9",
+            holds=holds,
+            fails=fails,
+            reduced=[sinks_sides(sink_biases=[0.0, 6.0], **few)],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def test_sinks_that_take_all_the_attention_are_left_out():
+    """There the bulk is rounding, and so is which eigenvalues repeat."""
+    reading = Reading(sinks_sides(sink_biases=[0.0, 40.0], points=2, replicates=1))
+    assert reading.resolved.tolist() == [True, False]
+    assert module.bulk(reading) < 1e-10
+    assert module.bulk_multiplicity(reading) == 0
+    assert len(figures.draw(reading).axes) == 4
+    assert "unknown" not in figures.caption(reading)
+
+
+def test_where_no_sink_can_be_told_nothing_is_measured():
+    reading = Reading(sinks_sides(sink_biases=[40.0, 50.0], points=2, replicates=1))
+    for claim in (module.bulk, module.bulk_multiplicity):
+        with pytest.raises(NothingToMeasure, match="no sink at which float64 tells the bulk's"):
+            claim(reading)
+    assert len(figures.draw(reading).axes) == 4
+    assert "It is unknown, as rounding hides it" in figures.caption(reading)
+
+
+def measured(sides, name):
+    entries = claims.entries(
+        Study("s", {"paper": "singh2026cracking", "artifact": "Figure 9"}), Reading(sides)
+    )
+    return {entry.id: entry.measure for entry in entries}[f"s/{name}"]()
+
+
+def test_a_bulk_of_zeros_does_not_shrink(planted):
+    names = ("bulk", "numeric_bulk", "replicate_bulk", "draw_bulk")
+    nothing = changed(
+        planted[0].holds, "closed_form", **dict.fromkeys(names, lambda bulk: 0 * bulk)
+    )
+    for name in ("bulk-shrinks-1", "bulk-towards-zero-1"):
+        with pytest.raises(NothingToMeasure, match="the draws have no bulk but zeros"):
+            measured(nothing, name)
+    assert len(figures.draw(Reading(nothing)).axes) == 4
+
+
+def test_the_shares_are_those_of_the_draws_at_each_norm(planted):
+    bulk = np.tile([1.0, 0.05], (2, 20, 1))
+    bulk[0, :3, 1], bulk[1, :4, 1] = 0.5, 2.0
+    sides = changed(planted[0].holds, "closed_form", draw_bulk=bulk)
+    assert measured(sides, "bulk-shrinks-1").value == 1.0
+    assert measured(sides, "bulk-towards-zero-1").value == 0.85
+    assert measured(sides, "bulk-shrinks-2").value == measured(sides, "bulk-towards-zero-2").value
+    assert measured(sides, "bulk-shrinks-2").value == 0.8
+
+
+def test_what_residuals_leave_open_widens_the_interval(planted):
+    """Of 20 draws 12 grow and 8 fall, 5 each by less than the residuals."""
+    largest = np.tile([1.0, 2.0], (2, 20, 1))
+    largest[0, :8, 1], largest[0, :5, 1], largest[0, 8:13, 1] = 0.5, 0.999, 1.001
+    sides = changed(planted[0].holds, "numerics", draw_largest=largest)
+    found = measured(sides, "largest-grows-1")
+    assert found.value == 0.6
+    assert found.low == pytest.approx(wilson(7 / 20, 20, 1.959964).low)
+    assert found.high == pytest.approx(wilson(17 / 20, 20, 1.959964).high)

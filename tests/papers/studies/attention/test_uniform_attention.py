@@ -1,0 +1,79 @@
+"""The study of attention at initialisation: its formulas, held against modules and limits."""
+
+import numpy as np
+import pytest
+import torch
+from uniform_attention_arrays import config, sides
+
+from hessian_papers.studies.attention.uniform_attention import study
+from hessian_spectra import closed_form as cf
+
+
+def test_the_moments_are_those_of_definition_b1():
+    one = next(study.draws(config()))
+    query, key = (torch.from_numpy(vector[:4]) / 3**0.5 for vector in (one.query, one.key))
+    exact = cf.attention_moments(query, key, torch.from_numpy(one.x)[None])
+    attention = study.attention_of(np.array(one.score("sp", 4)), one.x)
+    m_1, m_2 = study.moments(attention, one.x)
+    np.testing.assert_allclose(m_1, exact.m_1[0], rtol=1e-13)
+    np.testing.assert_allclose(m_2, exact.m_2[0], rtol=1e-12)
+
+
+def test_no_scores_are_uniform_attention():
+    x = np.array([1.0, -2.0, 4.0])
+    attention = study.attention_of(np.zeros(()), x)
+    assert study.distance(attention) == pytest.approx(0)
+    mean, variance = study.moments(attention, x)
+    np.testing.assert_allclose(mean, x.mean())
+    np.testing.assert_allclose(variance, x.var())
+
+
+def test_the_distance_of_attention_to_one_token():
+    # Half of |1 − 1/4| + 3 · 1/4.
+    assert study.distance(np.eye(4)) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("initialisation", study.INITIALISATIONS)
+def test_the_bulk_is_what_repeats(initialisation):
+    place = study.INITIALISATIONS.index(initialisation)
+    exact, numeric = (sides()[side]["bulk"][place] for side in ("closed_form", "numerics"))
+    assert numeric.shape == (2, 3)
+    np.testing.assert_allclose(numeric, exact[:2, :3], rtol=1e-8, atol=1e-13)
+
+
+def test_entries_have_the_variance_or_the_norm_that_is_said():
+    one = next(study.draws(config()))
+    assert np.linalg.norm(one.scale("unit", 16)[0] * one.query[:16]) == pytest.approx(1)
+    assert one.scale("xavier", 7) == pytest.approx((0.5, 0.5))
+    assert one.scale("sp", 64) == pytest.approx((3**-0.5, 3**-0.5))
+
+
+def test_a_factor_multiplies_both_weights():
+    closed = sides()["closed_form"]
+    np.testing.assert_allclose(closed["scaled_bulk"][:, :, 0], closed["bulk"], rtol=1e-12)
+    stretched = study.closed_form(config(factors=[1.0, 3.0, 1.0]), {})["scaled_bulk"]
+    np.testing.assert_array_equal(stretched[:, :, 0], stretched[:, :, 2])
+    assert not np.allclose(stretched[:, :, 0], stretched[:, :, 1])
+
+
+def test_more_draws_keep_the_first_ones():
+    more = study.closed_form(config(draws=41), {})
+    np.testing.assert_array_equal(more["bulk"][..., :40], sides()["closed_form"]["bulk"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"initialisations": ["other"]},
+        {"key_dimensions": [8]},
+        {"key_dimensions": [2, 8]},
+        {"factors": [1.0]},
+        {"factors": [0.0, 1.0]},
+        {"checked": 41},
+        {"checked_dimension": 3},
+        {"draws": 1},
+    ],
+)
+def test_what_makes_no_sense_is_refused(changes):
+    with pytest.raises(ValueError, match="expected"):
+        config(**changes)

@@ -1,0 +1,60 @@
+"""A small instance of the study of paired eigenvalues."""
+
+import numpy as np
+
+from hessian_papers.studies.correlations.paired_eigenvalues import study
+
+CASES = list(study.CASES)
+
+
+def config(**changes):
+    fields = {
+        "kind": "paired_eigenvalues",
+        "paper": "singh2026cracking",
+        "artifact": "Figure 10",
+        "title": "test",
+        "data": "test",
+        "seed": 3,
+        "activation": "linear",
+        "depth": 2,
+        "cases": CASES,
+        "widths": [5, 12],
+        "samples": [20, 30],
+        "sizes": [1, 2, 5, 12],
+        "networks": 8,
+        "jitters": 19,
+        "networks_per_item": 3,
+    }
+    return study.Config(**(fields | changes))
+
+
+def features(samples=40, size=15, seed=0):
+    draws = np.random.default_rng(seed)
+    return {"x": draws.normal(1.0, 2.0, (samples, size)), "y": draws.normal(-1.0, 3.0, samples)}
+
+
+def sides(**changes):
+    settings, data = config(**changes), features()
+    return {
+        "closed_form": study.closed_form(settings, data),
+        "numerics": study.numerics(settings, data),
+    }
+
+
+def flattened(found, networks):
+    """With some networks whose ReLUs are all off: their Hessian is zero, and all that is of it."""
+    sides = {side: dict(arrays) for side, arrays in found.items()}
+    for arrays in sides.values():
+        for name in {"trace", "target", "mean", "distance", "chance", "largest", "single"} & {
+            *arrays
+        }:
+            arrays[name] = arrays[name].copy()
+            arrays[name][:, networks] = 0.0
+            if name == "distance" and arrays is sides["numerics"]:
+                arrays[name][:, networks, 1] = np.inf
+    return sides
+
+
+def four_relu_layers(**changes):
+    small = {"activation": "relu", "depth": 4, "widths": [4], "samples": [20], "sizes": [2, 4]}
+    return sides(**(small | changes))

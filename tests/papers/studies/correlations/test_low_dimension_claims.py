@@ -1,0 +1,50 @@
+"""The claims about low dimension, their reading and their figure, on planted networks."""
+
+import numpy as np
+import pytest
+from claims_contract import Planted, changed, contract
+from low_dimension_arrays import PARAMETRISATIONS, SIZES, deep, sides
+
+from hessian_papers.studies.correlations.low_dimension.claims import claims
+from hessian_papers.studies.correlations.low_dimension.figure import caption, draw
+from hessian_papers.studies.correlations.low_dimension.reading import Reading
+
+
+def driven(networks, *, last_at):
+    """The product without the last matrix is the sharpness at one size, that without the first at
+    the other.
+    """
+    rows = np.arange(len(networks["depth"]))
+    layer = np.where(networks["size"] == last_at, networks["depth"] - 1, 0)
+    norm = networks["products"][rows, :, :, layer, 0]
+    return networks | {"sharpness": norm**2}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    alone = [sides(deep(), parametrisations=[name]) for name in PARAMETRISATIONS]
+    stopped = changed(alone[0], "correlation", epoch_limit=lambda counts: np.full_like(counts, 36))
+    return [
+        Planted(
+            paper="singh2026cracking",
+            artifact="Section 4.2",
+            holds=sides(driven(deep(), last_at=1)),
+            fails=[sides(driven(deep(), last_at=3))],
+            reduced=[*alone, sides(deep(), depths=[3]), stopped],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def test_the_figure_shows_every_lead():
+    reading = Reading(sides(deep()))
+    panels = draw(reading).axes
+    assert len(panels) == len(PARAMETRISATIONS)
+    for axes, name in zip(panels, PARAMETRISATIONS, strict=True):
+        shown = [list(line.get_ydata()) for line in axes.lines]
+        for size in SIZES:
+            for time in reading.times:
+                assert reading.lead(name, size, time)[0].tolist() in shown
+    assert "D = K = 1 and 3" in caption(reading)

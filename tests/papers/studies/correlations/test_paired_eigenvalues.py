@@ -1,0 +1,179 @@
+"""Paired eigenvalues: the data, the networks, what is known, what chance does."""
+
+import numpy as np
+import pytest
+import torch
+from paired_arrays import CASES, config, features, four_relu_layers, sides
+
+from hessian_papers.studies.correlations.paired_eigenvalues import study
+from hessian_spectra import curvature as cv
+from hessian_spectra.models import HalfSquaredError
+
+
+@pytest.fixture(scope="module")
+def two_layers():
+    found = sides()
+    return found["closed_form"], found["numerics"]
+
+
+@pytest.fixture(scope="module")
+def four_layers():
+    found = four_relu_layers()
+    return found["closed_form"], found["numerics"]
+
+
+class TestData:
+    def test_decorrelated_features_and_target_are_orthonormal(self):
+        data = features()
+        # As many features as there can be.
+        x, y = study.prepared("decorrelated", data["x"][:17, :15], data["y"][:17])
+        table = np.column_stack([x, y])
+        np.testing.assert_allclose(table.mean(axis=0), 0, atol=1e-13)
+        np.testing.assert_allclose(table.T @ table / 17, np.eye(16), atol=1e-13)
+
+    def test_normalised_ones_keep_their_correlations(self):
+        data = features()
+        x, y = study.prepared("normalised", data["x"], data["y"])
+        table = np.column_stack([x, y])
+        np.testing.assert_allclose(table.mean(axis=0), 0, atol=1e-13)
+        np.testing.assert_allclose(table.std(axis=0), 1, rtol=1e-13)
+        expected = np.corrcoef(np.column_stack([data["x"], data["y"]]).T)
+        np.testing.assert_allclose(np.corrcoef(table.T), expected, atol=1e-13)
+
+    def test_the_first_feature_keeps_its_direction(self):
+        data = features()
+        x, y = study.prepared("decorrelated", data["x"], data["y"])
+        assert np.corrcoef(y, data["y"])[0, 1] == pytest.approx(1)
+        assert np.corrcoef(x[:, 0], data["x"][:, 0])[0, 1] > 0.9
+
+
+class TestNetworks:
+    @pytest.mark.parametrize("depth", [2, 4])
+    def test_orthogonal_ones_have_orthonormal_columns_in_all_layers_but_the_last(self, depth):
+        ensemble = study.drawn("orthogonal", "relu", depth, 6, 3, 0, [0, 1, 2])
+        for weight in ensemble.weights[:-1]:
+            columns = weight.shape[2]
+            identity = torch.eye(columns, dtype=torch.float64).expand(3, columns, columns)
+            torch.testing.assert_close(weight.mT @ weight, identity, rtol=0, atol=1e-14)
+        standard = study.drawn("sp", "relu", depth, 6, 3, 0, [0, 1, 2])
+        assert torch.equal(ensemble.weights[-1], standard.weights[-1])
+        assert standard.sizes == ensemble.sizes == (3, *[6] * (depth - 1), 1)
+
+    def test_a_network_is_the_same_in_any_company(self):
+        together = study.drawn("orthogonal", "linear", 2, 6, 3, 0, range(5))
+        alone = study.drawn("orthogonal", "linear", 2, 6, 3, 0, [4])
+        for weights, one in zip(together.weights, alone.weights, strict=True):
+            torch.testing.assert_close(weights[4:], one, rtol=0, atol=1e-15)
+
+    def test_widths_and_sizes_have_draws_of_their_own(self):
+        first, second = (
+            study.drawn("sp", "linear", 2, 4, size, 0, [0]).weights[0] for size in (1, 2)
+        )
+        assert not torch.isclose(first.flatten()[:2], second.flatten()[:2] * 2**0.5).any()
+
+
+class TestNumbers:
+    def test_points_are_cases_widths_and_the_sizes_that_fit(self, two_layers):
+        exact, numeric = two_layers
+        # Sizes 1, 2, 5 at width 5; 1, 2, 5, 12 at width 12; in four cases.
+        assert exact["width"].tolist() == ([5] * 3 + [12] * 4) * 4
+        assert exact["size"][:7].tolist() == [1, 2, 5, 1, 2, 5, 12]
+        assert numeric["distance"].shape == exact["distance"].shape == (28, 8, 2)
+        assert numeric["chance"].shape == (28, 8, 19)
+
+    @pytest.mark.parametrize("activation", ["linear", "relu"])
+    def test_distances_are_those_of_all_pairs_of_the_dense_spectrum(self, activation):
+        settings = config(activation=activation, widths=[5], samples=[20], sizes=[3], networks=3)
+        numeric = study.numerics(settings, features())
+        for row, case in enumerate(CASES):
+            parametrisation, kind = case.split("-")
+            x, y = study.prepared(kind, features()["x"][:20, :3], features()["y"][:20])
+            x, y = torch.from_numpy(x), torch.from_numpy(y)[:, None]
+            ensemble = study.drawn(parametrisation, activation, 2, 5, 3, 3, range(3))
+            for network in range(3):
+                problem = cv.Problem(ensemble.network(network), HalfSquaredError(), [(x, y)])
+                values = cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy()
+                target = values.sum() / 3
+                # Equal pairs count once: distances that differ by more than round-off.
+                pairs = [values[i] + values[j] for i in range(20) for j in range(i)]
+                distances = np.sort(np.abs(np.array(pairs) - target))
+                found = numeric["distance"][row, network]
+                assert found[0] == pytest.approx(distances[0], abs=1e-13)
+                second = distances[distances > distances[0] + 1e-11][0]
+                assert found[1] == pytest.approx(second, abs=1e-13)
+                assert numeric["target"][row, network] == pytest.approx(target, rel=1e-12)
+                assert numeric["mean"][row, network] == pytest.approx(values.mean(), rel=1e-11)
+                largest = np.abs(values).max()
+                assert numeric["largest"][row, network] == pytest.approx(largest, rel=1e-12)
+
+    def test_the_spectrum_is_known_for_one_input_and_under_the_assumptions(self, two_layers):
+        exact, _ = two_layers
+        known = np.isfinite(exact["distance"]).all(axis=(1, 2))
+        assumed = (exact["parametrisation"] == "orthogonal") & (exact["data"] == "decorrelated")
+        np.testing.assert_array_equal(known, assumed | (exact["size"] == 1))
+
+    def test_nothing_is_known_of_other_networks(self, four_layers):
+        exact, _ = four_layers
+        assert np.isnan(exact["distance"]).all()
+
+    def test_items_may_be_computed_in_any_order_and_chunks(self, two_layers):
+        settings = config(networks_per_item=8)
+        items = study.numerics.items(settings, features())
+        assert len(items) == 28
+        parts = [study.numerics.compute(**item) for item in reversed(items)]
+        again = study.numerics.gather(settings, parts[::-1])
+        for name, array in two_layers[1].items():
+            # A network in another company differs by the rounding of batched products.
+            np.testing.assert_allclose(again[name], array, rtol=1e-6, atol=1e-14, err_msg=name)
+
+    def test_an_item_costs_more_the_larger_it_is(self):
+        items = study.numerics.items(
+            config(cases=["sp-normalised"], widths=[12], samples=[30]), features()
+        )
+        costs = [study.numerics.cost(item) for item in items[::3]]
+        assert costs == sorted(costs)
+        assert costs[0] > 0
+        assert study.numerics.probe(items[0])["networks"] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"activation": "tanh"}, "activation: expected linear or relu, got 'tanh'"),
+        ({"depth": 1}, "depth: expected at least 2, got 1"),
+        ({"cases": []}, "cases: expected different ones of orthogonal-decorrelated, "),
+        ({"cases": ["sp-whitened"]}, r"cases: expected .*, got \['sp-whitened'\]"),
+        ({"cases": ["sp-normalised"] * 2}, "cases: expected different ones"),
+        ({"widths": []}, "widths: expected different numbers of at least 1"),
+        ({"widths": [5, 5]}, "widths: expected different numbers"),
+        ({"sizes": [0, 2]}, "sizes: expected different numbers of at least 1"),
+        ({"sizes": [1]}, "sizes: expected one above 1 and of at most the largest width"),
+        ({"sizes": [6, 12]}, "sizes: expected one of at most the width 5"),
+        ({"samples": [20]}, "samples: expected one number for each of widths, got"),
+        ({"samples": [6, 30]}, r"samples: expected at least D \+ 2 = 7 at width 5, to decorrelate"),
+        (
+            {"activation": "relu", "depth": 4, "widths": [40], "samples": [30]},
+            "widths: expected at most 3000 parameters in a ReLU network of more than two layers",
+        ),
+        ({"networks": 0}, "networks: expected at least 1, got 0"),
+        ({"jitters": 18}, "jitters: expected at least 19, got 18"),
+        ({"networks_per_item": 0}, "networks_per_item: expected at least 1, got 0"),
+    ],
+)
+def test_a_bad_setting_is_named(changes, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        config(**changes)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (features(size=5), "at least 30 points with 12 features, got 'test'"),
+        (features(samples=25), "at least 30 points with 12 features, got 'test'"),
+        ({"x": np.ones(40)}, "a data set with several features per sample, got 'test'"),
+    ],
+)
+def test_a_data_set_that_is_too_small_is_named(data, message):
+    data = {"y": np.ones(40)} | data
+    with pytest.raises(ValueError, match=f"^data: expected {message}"):
+        study.numerics(config(), data)

@@ -1,0 +1,281 @@
+"""The claims about paired eigenvalues, on small networks with and without an exact pair."""
+
+import numpy as np
+import pytest
+from claims_contract import Planted, changed, contract
+from paired_arrays import CASES, flattened, four_relu_layers, sides
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.claims import Study
+from hessian_papers.studies.correlations.paired_eigenvalues import claims as functions
+from hessian_papers.studies.correlations.paired_eigenvalues.claims import claims
+from hessian_papers.studies.correlations.paired_eigenvalues.reading import ASSUMED, Reading, median
+
+
+def four_linear_layers(**changes):
+    small = {"depth": 4, "widths": [8], "samples": [20], "sizes": [3, 5]}
+    return sides(**(small | changes))
+
+
+def nearly_paired(found):
+    """Beyond the assumptions with distances that are small and alike, and that no chance meets."""
+    reading = Reading(found)
+    beyond = np.isin(reading.case, reading.beyond)
+    distance = found["numerics"]["distance"].copy()
+    small = 0.5 * found["numerics"]["mean"]
+    distance[beyond] = np.stack([small, 1.5 * small], axis=-1)[beyond]
+    return changed(found, "numerics", distance=distance, chance=lambda chance: chance + 1e3)
+
+
+def exactly_paired(found):
+    """With a pair in every network that is nearer than all others by far."""
+    distance = found["numerics"]["distance"] * [1e-3, 1.0]
+    return changed(found, "numerics", distance=distance)
+
+
+def wrong(found):
+    """With eigenvalues that are not those of the closed form, and far from any pair."""
+    return changed(
+        found,
+        "numerics",
+        target=lambda target: 1.001 * target,
+        single=lambda single: 1.001 * single,
+        distance=lambda distance: distance + 1.0,
+        chance=lambda chance: 0.0 * chance,
+    )
+
+
+def repeated(found, times=20):
+    """With each network so many times: of few, no interval lies below 5 %."""
+    return {
+        side: {
+            name: values if values.ndim < 2 else np.repeat(values, times, axis=1)
+            for name, values in arrays.items()
+        }
+        for side, arrays in found.items()
+    }
+
+
+def of_width_150(found):
+    return changed(found, "closed_form", width=lambda width: np.full_like(width, 150))
+
+
+def about(number, holds, reduced):
+    return Planted(
+        paper="singh2026cracking",
+        artifact=f"Figure {number}",
+        holds=repeated(nearly_paired(holds)),
+        fails=[exactly_paired(holds), wrong(holds), repeated(wrong(holds))],
+        reduced=reduced,
+    )
+
+
+def smaller(make, width=5):
+    """Under the assumptions alone; without them; one size."""
+    return [
+        make(cases=[ASSUMED]),
+        make(cases=["sp-normalised"]),
+        make(widths=[width], samples=[20], sizes=[2]),
+    ]
+
+
+@pytest.fixture(scope="module")
+def two_layers():
+    return sides()
+
+
+@pytest.fixture(scope="module")
+def planted(two_layers):
+    figure_3 = sides(cases=[ASSUMED, "sp-normalised"])
+    relu = sides(activation="relu", widths=[5], samples=[20], sizes=[2, 5])
+    wide = of_width_150(four_relu_layers())
+    return [
+        about(3, figure_3, smaller(sides)),
+        about(10, two_layers, smaller(sides)),
+        about(11, four_linear_layers(), smaller(four_linear_layers, 8)),
+        about(12, relu, []),
+        about(13, wide, smaller(four_relu_layers, 4)),
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+@pytest.mark.parametrize("measure", [functions.trace, functions.pair, functions.second_distance])
+def test_what_is_known_agrees_with_the_eigenvalues(measure, two_layers):
+    assert measure(Reading(two_layers)) < 1e-12
+    assert measure(Reading(wrong(two_layers))) > 1e-4
+
+
+def test_the_trace_is_known_of_every_network():
+    assert functions.trace(Reading(four_relu_layers())) < 1e-12
+
+
+def test_of_four_layers_those_that_occur_once_sum_to_the_fraction_of_the_trace():
+    reading = Reading(four_linear_layers(cases=[ASSUMED]))
+    assert functions.eigenvalues_that_occur_once(reading) < 1e-10
+    # They are more than a pair: two of them alone miss it.
+    assert (reading.numerics["distance"][..., 0] > 1e-8).all()
+
+
+def test_the_pair_stands_out_under_the_assumptions_alone(two_layers):
+    reading = Reading(two_layers)
+    assert functions.pair_stands_out(reading) > 1e8
+    found = functions.no_pair_stands_out(reading)
+    assert 1 < found.low < found.value < found.high < 10
+
+
+def test_chance_is_told_from_a_pair(two_layers):
+    """The exact pair is closer than chance in every network; without it few networks are."""
+    reading = Reading(two_layers)
+    with_pair = functions.told_from_chance_where_proved(reading)
+    assert with_pair.value == 1
+    assert 0.7 < with_pair.low < with_pair.high <= 1
+    assert reading.beyond == [case for case in CASES if case != ASSUMED]
+    found = functions.closer_than_chance(reading)
+    assert found.low < 0.05 < found.high < 0.2
+    # The cases together: as many networks as their shares say.
+    shares = [reading.of(case, least=2).share_beyond_chance().value for case in reading.beyond]
+    assert found.value == pytest.approx(np.mean(shares))
+
+
+def test_the_furthest_point_decides(two_layers):
+    closed_form, numerics = two_layers["closed_form"], two_layers["numerics"]
+    chosen = (closed_form["data"] == "normalised") & (closed_form["parametrisation"] == "sp")
+    point = np.flatnonzero(chosen & (closed_form["size"] > 1))[-1]
+    distance = numerics["distance"].copy()
+    distance[point, :, 0] = 5 * numerics["target"][point]
+    reading = Reading(changed(two_layers, "numerics", distance=distance))
+    assert functions.nearly(reading) == pytest.approx((5.0, 5.0, 5.0))
+    eigenvalues = closed_form["width"][point] * (closed_form["size"][point] + 1)
+    inputs = closed_form["size"][point]
+    expected = 5.0 * eigenvalues / inputs  # tr(H)/D over tr(H)/p
+    assert functions.within_the_mean_eigenvalue(reading).value == pytest.approx(expected)
+
+
+def test_the_mean_eigenvalue_is_the_yardstick_of_the_true_pairs_too(two_layers):
+    """With a reference a million times smaller, no pair stands out against it."""
+    assert functions.pair_stands_out(Reading(two_layers)) > 1e8
+    small = changed(two_layers, "numerics", mean=lambda mean: 1e-12 * mean)
+    assert functions.pair_stands_out(Reading(small)) < 1e6
+
+
+@pytest.mark.parametrize("networks", [3, 10, 100])
+def test_the_median_lies_in_its_interval_as_often_as_it_says(networks):
+    """Where the interval is not the whole range; of few values it is."""
+    draws = np.random.default_rng(0).uniform(size=(2000, networks))
+    found = [median(row) for row in draws]
+    assert all(one.value == np.median(row) for one, row in zip(found, draws, strict=True))
+    covered = np.mean([one.low <= 0.5 <= one.high for one in found])
+    assert covered >= min(0.985, 1 - 2 ** (1 - networks) - 0.02)
+
+
+def test_a_network_without_curvature_is_left_out():
+    found = four_relu_layers()
+    without = Reading(flattened(found, [0]))
+    rest = Reading(
+        {
+            side: {name: a if a.ndim < 2 else a[:, 1:] for name, a in arrays.items()}
+            for side, arrays in found.items()
+        }
+    )
+    for measure in (
+        functions.trace,
+        functions.nearly,
+        functions.within_the_mean_eigenvalue,
+        functions.no_pair_stands_out,
+        functions.closer_than_chance,
+    ):
+        assert measure(without) == measure(rest)
+
+
+def test_networks_with_one_pair_of_eigenvalues_have_no_second_distance():
+    reading = Reading(sides(cases=[ASSUMED], widths=[1, 2], samples=[9, 9], sizes=[1, 2]))
+    assert np.isinf(reading.numerics["distance"][reading["width"] == 1, :, 1]).all()
+    assert functions.second_distance(reading) < 1e-12
+    assert reading.ratios.shape == (2 * 8,)
+
+
+def test_one_input_is_left_out_where_the_pair_is_a_theorem(two_layers):
+    distance = two_layers["numerics"]["distance"].copy()
+    distance[two_layers["closed_form"]["size"] == 1] = 1e6
+    found = functions.nearly(Reading(changed(two_layers, "numerics", distance=distance)))
+    assert found == functions.nearly(Reading(two_layers))
+
+
+def test_texts_name_the_networks_and_their_cases(two_layers):
+    def statement(found, number):
+        (entry,) = about(number, found, []).entries(claims, "nearly", found)
+        return entry.statement
+
+    assert "two-layer linear networks (orthogonal parametrisation, normalised data; standard" in (
+        statement(two_layers, 10)
+    )
+    assert "four-layer ReLU networks (orthogonal parametrisation, decorrelated data; orthog" in (
+        statement(four_relu_layers(), 13)
+    )
+    assert "two-layer linear networks (none)" in statement(sides(cases=[ASSUMED]), 3)
+
+
+@pytest.mark.parametrize(
+    ("measure", "make", "message"),
+    [
+        (
+            functions.pair,
+            lambda: sides(cases=["sp-normalised"]),
+            "this configuration leaves out orthogonal-decorrelated",
+        ),
+        (
+            functions.nearly,
+            lambda: sides(cases=[ASSUMED]),
+            "this configuration leaves out what is beyond the assumptions with D of at least 2",
+        ),
+        (
+            functions.eigenvalues_that_occur_once,
+            lambda: four_linear_layers(sizes=[2]),
+            "this configuration leaves out orthogonal-decorrelated with D of at least 3",
+        ),
+        (
+            functions.eigenvalues_that_occur_once,
+            lambda: four_linear_layers(sizes=[6]),
+            "this configuration leaves out 2 < D < m − 2",
+        ),
+        (
+            functions.no_pair_stands_out,
+            lambda: flattened(four_relu_layers(), slice(None)),
+            "this configuration has no network with two pairs of eigenvalues",
+        ),
+        *(
+            (
+                measure,
+                lambda: flattened(four_relu_layers(), slice(None)),
+                "this configuration has no network with a Hessian other than zero",
+            )
+            for measure in (functions.nearly, functions.closer_than_chance)
+        ),
+        (functions.width_150, four_relu_layers, "Their Hessians have 45000 to 68000 rows and"),
+    ],
+)
+def test_what_a_configuration_leaves_out_is_named(measure, make, message):
+    with pytest.raises(NothingToMeasure, match=f"^{message}"):
+        measure(Reading(make()))
+
+
+def test_the_width_that_is_not_run_is_one_of_four_relu_layers():
+    for found, count in ((four_relu_layers(), 1), (four_linear_layers(), 0), (sides(), 0)):
+        assert len(list(about(13, found, []).entries(claims, "width_150", found))) == count
+
+
+def test_two_layers_alone_have_a_pair_by_the_theorem():
+    for number, found in ((12, sides(activation="relu", sizes=[2, 5])), (11, four_linear_layers())):
+        for name in ("pair", "second_distance"):
+            assert list(about(number, found, []).entries(claims, name, found)) == []
+
+
+@pytest.mark.parametrize(
+    ("figure", "place"),
+    [("Figure 3", "section 4.1, {artifact}"), ("Figure 10", "appendix D.3.2, {artifact}")],
+)
+def test_the_first_figure_is_in_the_paper_and_the_others_in_its_appendix(figure, place):
+    study = Study("named", {"artifact": figure})
+    assert {claim.place(study) for claim in claims.all if callable(claim.place)} == {place}

@@ -1,0 +1,81 @@
+"""The figure of paired eigenvalues shows every point, and its caption what chance would reach."""
+
+import numpy as np
+import pytest
+from paired_arrays import CASES, flattened, four_relu_layers, sides
+
+from hessian_papers.studies.correlations.paired_eigenvalues import figure
+from hessian_papers.studies.correlations.paired_eigenvalues.reading import Reading
+
+
+@pytest.fixture(scope="module")
+def two_layers():
+    return Reading(sides())
+
+
+@pytest.fixture(scope="module")
+def four_layers():
+    return Reading(four_relu_layers())
+
+
+def test_every_point_is_drawn(two_layers):
+    panels = figure.draw(two_layers).axes
+    assert len(panels) == 8
+    assert panels[0].get_ylabel()
+    assert all(panel.get_xlabel() for panel in panels[4:])
+    # (a): all sizes at width 5 for the pair, the second distance and chance; rings, twice.
+    assert [line.get_xdata().tolist() for line in panels[0].lines] == [[1, 2, 5]] * 6
+    smallest = panels[0].lines[0].get_ydata()
+    np.testing.assert_allclose(smallest, np.median(two_layers.distances[:3, :, 0], axis=1))
+
+
+def test_a_distance_of_zero_is_at_the_foot_beside_others_that_are_not(two_layers):
+    panel = figure.draw(two_layers).axes[1]
+    marks = [line for line in panel.lines if line.get_marker() == "v"]
+    assert [line.get_xdata().tolist() for line in marks] == [[1]]
+    assert marks[0].get_ydata()[0] == panel.get_ylim()[0]
+
+
+def test_the_caption_says_what_chance_is(two_layers):
+    text = figure.caption(two_layers)
+    assert "linear networks of 2 layers with one output, width 5 and 12, 8 networks" in text
+    assert "19 spectra per network" in text
+    assert "Rings: the exact spectrum" in text
+
+
+def test_what_is_not_run_is_said(four_layers):
+    text = figure.caption(four_layers)
+    assert "The paper's width 150 is not run" in text
+    assert "Rings" not in text
+    assert len(figure.draw(four_layers).axes) == 4
+
+
+@pytest.mark.parametrize("networks", [[0], slice(None)])
+def test_networks_without_curvature_are_left_out(networks):
+    reading = Reading(flattened(four_relu_layers(), networks))
+    panels = figure.draw(reading).axes
+    lines = [line for line in panels[0].lines if line.get_marker() != "None"]
+    assert bool(lines) == (networks == [0])
+    assert all((line.get_ydata() > 0).all() for line in lines)
+    assert ("all Hessians are zero" in figure.caption(reading)) == (networks != [0])
+
+
+def test_a_second_pair_that_is_not_there_is_not_drawn():
+    reading = Reading(sides(cases=CASES[:1], widths=[1, 2], samples=[9, 9], sizes=[1, 2]))
+    smallest, second = figure.draw(reading).axes[0].lines[:2]
+    assert smallest.get_xdata().tolist() == [1]
+    assert second.get_xdata().tolist() == []
+
+
+def test_there_are_more_panels_than_letters():
+    widths = [2, 3, 4, 5, 6, 7, 8]
+    reading = Reading(sides(widths=widths, samples=[9] * 7, sizes=[2], networks=1))
+    titles = [axes.get_title("left").split()[0] for axes in figure.draw(reading).axes]
+    assert titles[0] == "(a)"
+    assert titles[-3:] == ["(z)", "(aa)", "(ab)"]
+
+
+def test_one_case_alone_is_drawn():
+    reading = Reading(sides(cases=["sp-normalised"], widths=[5], samples=[20], sizes=[2]))
+    assert len(figure.draw(reading).axes) == 1
+    assert "all Hessians are zero" not in figure.caption(reading)

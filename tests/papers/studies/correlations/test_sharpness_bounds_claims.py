@@ -1,0 +1,129 @@
+"""The claims about the sharpness and two formulas, on planted ensembles."""
+
+import numpy as np
+import pytest
+import scipy.stats
+from claims_contract import Planted, changed, contract
+from ensemble_arrays import ensemble
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.correlations.sharpness_bounds import claims as functions
+from hessian_papers.studies.correlations.sharpness_bounds import study
+from hessian_papers.studies.correlations.sharpness_bounds.claims import claims
+from hessian_papers.studies.correlations.sharpness_bounds.reading import MEDIAN_ERROR, Reading
+
+PARAMETRISATIONS = ("sp", "mup", "ntp")
+
+
+def of(networks, **changes):
+    fields = {
+        "kind": "sharpness_bounds",
+        "paper": "singh2026cracking",
+        "artifact": "Appendix D.3.3",
+        "title": "test",
+        "ensemble": "test",
+        "seed": 0,
+        "parametrisations": list(PARAMETRISATIONS),
+        "along": "size",
+        "depths": [2],
+        "sizes": [],
+    }
+    return {"correlation": study.correlation(study.Config(**(fields | changes)), networks)}
+
+
+def correlation(**changes):
+    return of(ensemble(PARAMETRISATIONS, sizes=(1, 3, 5), networks=40), **changes)
+
+
+def read(**factors):
+    """The study of networks whose sharpness is a multiple of one of the formulas."""
+    networks = ensemble(PARAMETRISATIONS, sizes=(1, 3), noise=0.01)
+    for name, factor in factors.items():
+        networks["sharpness"] = factor * networks[name]
+    return Reading(of(networks))
+
+
+def diverged():
+    """The study of networks of which none got through training."""
+    networks = ensemble(PARAMETRISATIONS)
+    networks["sharpness"][:, 1] = np.nan
+    return of(networks)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    holds = correlation()
+    fails = [
+        changed(holds, "correlation", pooled_maximum=lambda ratio: 0.5 * ratio),
+        changed(holds, "correlation", ratio_sum=lambda ratio: 2 * ratio),
+        changed(holds, "correlation", closer=lambda share: np.full_like(share, 0.1)),
+    ]
+    return [
+        Planted(
+            paper="singh2026cracking",
+            artifact="Appendix D.3.3",
+            holds=holds,
+            fails=fails,
+            reduced=[
+                correlation(parametrisations=["mup"]),
+                correlation(sizes=[1]),
+                of(ensemble(PARAMETRISATIONS, depths=(3,)), depths=[3]),
+                diverged(),
+            ],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+@pytest.mark.parametrize("factor", [0.7, 1.0, 1.3])
+def test_the_smallest_ratio_is_found(factor):
+    assert functions.lower_bound(read(largest_block=factor)) == pytest.approx(factor)
+
+
+@pytest.mark.parametrize("time", ["initialisation", "trained"])
+def test_the_sum_is_closer_where_it_is(time):
+    share, low, high = functions.sum_closer(read(ggn_sum=1.0), time)
+    assert share == pytest.approx(high) == 1
+    assert 0.8 < low < 1
+    assert functions.sum_closer(read(largest_block=1.0), time).value == 0
+
+
+def test_the_interval_of_a_share_is_wilsons():
+    share, low, high = functions.sum_closer(read(), "initialisation")
+    expected = scipy.stats.binomtest(round(share * 72), 72).proportion_ci(method="wilson")
+    np.testing.assert_allclose((low, high), expected, atol=1e-6)
+
+
+def test_the_typical_error_is_found():
+    for factor in (0.8, 1.3):
+        found = functions.value(read(ggn_sum=factor), "mup")
+        np.testing.assert_allclose(found, abs(factor - 1), atol=1e-9)
+    # The size at which the median is furthest decides.
+    networks = ensemble(PARAMETRISATIONS, sizes=(1, 3), noise=0.01)
+    factors = np.where(networks["size"] == 3, 1.3, 1.1)[:, None, None]
+    networks["sharpness"] = factors * networks["ggn_sum"]
+    found = functions.value(Reading(of(networks)), "mup")
+    np.testing.assert_allclose(found, 0.3, atol=1e-9)
+    around = functions.value(read(), "sp")
+    assert around.low <= around.value <= around.high
+
+
+def test_what_a_configuration_leaves_out_is_named():
+    deeper = Reading(of(ensemble(PARAMETRISATIONS, depths=(3,)), depths=[3]))
+    with pytest.raises(NothingToMeasure, match=r"^this configuration is not one of two layers"):
+        functions.lower_bound(deeper)
+    for measure in (
+        lambda: functions.value(Reading(diverged()), "sp"),
+        lambda: functions.sum_closer(Reading(diverged()), "trained"),
+    ):
+        with pytest.raises(NothingToMeasure, match=r"has no network whose ratio is finite$"):
+            measure()
+
+
+def test_the_error_of_a_median_is_that_of_normal_samples():
+    """1/(2 f(0)) over the root of their number, for quartiles as far apart as the normal ones."""
+    normal = scipy.stats.norm
+    expected = 1 / (2 * normal.pdf(0)) / (normal.ppf(0.75) - normal.ppf(0.25))
+    assert pytest.approx(expected, rel=1e-6) == MEDIAN_ERROR

@@ -1,0 +1,109 @@
+"""The studies of ensembles with less of everything: claims are measured of what there is."""
+
+import importlib
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from ensemble_arrays import configurations, ensemble
+
+from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
+from hessian_papers.ledger.claims import Study
+
+FAMILY = "hessian_papers.studies.correlations"
+KINDS = ("norm_correlation", "sharpness_bounds")
+STUDIES = {name: fields for kind in KINDS for name, fields in configurations(kind).items()}
+DEPTHS, SIZES = (2, 3, 4), (1, 3, 10)
+PARAMETRISATIONS = ("sp", "mup", "ntp")
+
+
+@cache
+def networks():
+    return ensemble(PARAMETRISATIONS, DEPTHS, SIZES, networks=12)
+
+
+def part(fields, name):
+    """A module of a study's kind."""
+    return importlib.import_module(f"{FAMILY}.{fields['kind']}.{name}")
+
+
+def smaller(name, **changes):
+    """A study's configuration with changes, and the reading of its arrays."""
+    fields = STUDIES[name] | changes
+    if fields["kind"] == "norm_correlation":
+        fields = fields | {"resamples": 100}
+    study = part(fields, "study")
+    arrays = study.correlation(study.Config(**fields), networks())
+    return fields, part(fields, "reading").Reading({"correlation": arrays})
+
+
+def measured(name, fields, reading):
+    """What each claim of a study measures, or why it does not; no value is NaN."""
+    found = {}
+    claims = part(fields, "claims").claims
+    for entry in claims.entries(Study(name, fields), reading):
+        assert entry.problems() == []
+        claim = entry.id.removeprefix(f"{name}/")
+        try:
+            value = entry.measure()
+            if entry.measure_printed is not None:
+                entry.measure_printed()
+        except NothingToMeasure as missing:
+            found[claim] = str(missing)
+        else:
+            found[claim] = float(value.value if isinstance(value, Estimate) else value)
+            assert not math.isnan(found[claim]), claim
+    missing = [found for found in found.values() if isinstance(found, str)]
+    assert all(text.startswith("this configuration ") for text in missing)
+    return found
+
+
+def drawn(fields, reading):
+    figure = part(fields, "figure")
+    return figure.draw(reading).axes, figure.caption(reading)
+
+
+def whose(claim):
+    """The parametrisation that a claim's name has, if any."""
+    return next((name for name in PARAMETRISATIONS if name in claim.split("-")), None)
+
+
+def test_there_are_twelve():
+    assert len(STUDIES) == 12
+
+
+@pytest.mark.parametrize("parametrisation", PARAMETRISATIONS)
+@pytest.mark.parametrize("name", STUDIES)
+def test_one_parametrisation_is_measured_for_what_it_has(name, parametrisation):
+    fields, reading = smaller(name, parametrisations=[parametrisation])
+    for claim, found in measured(name, fields, reading).items():
+        if whose(claim) in (None, parametrisation):
+            assert not isinstance(found, str) or "parametrisation" not in found
+        else:
+            assert found == f"this configuration leaves out parametrisation {whose(claim)}"
+    panels, caption = drawn(fields, reading)
+    assert panels
+    assert "nan" not in caption
+
+
+def test_a_claim_about_another_parametrisation_says_so():
+    fields, reading = smaller("cracking-fig4", parametrisations=["sp"])
+    found = measured("cracking-fig4", fields, reading)
+    missing = "this configuration leaves out parametrisation mup"
+    assert found["first-matrix-trained-mup"] == missing
+    assert isinstance(found["second-matrix-trained-sp"], float)
+    assert "spectral-most-mup-trained" not in found
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("name", STUDIES)
+def test_fewer_sizes_or_depths_are_measured_for_what_they_have(name, number):
+    along = {"size": ("sizes", SIZES), "depth": ("depths", DEPTHS)}
+    field, positions = along[STUDIES[name]["along"]]
+    everything = measured(name, *smaller(name))
+    for first in range(len(positions) - number + 1):
+        fields, reading = smaller(name, **{field: list(positions[first : first + number])})
+        assert list(measured(name, fields, reading)) == list(everything)
+        panels, _ = drawn(fields, reading)
+        assert all(np.isfinite(axes.get_ylim()).all() for axes in panels)

@@ -1,0 +1,156 @@
+"""The whole spectrum of balanced networks from their labels: what is computed, read and drawn."""
+
+import numpy as np
+import pytest
+import torch
+from balanced_spectrum_sides import RECTANGULAR, SQUARE, both, config, sample
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.deep_linear.balanced_spectrum import study
+from hessian_papers.studies.deep_linear.balanced_spectrum.figure import caption, draw
+from hessian_papers.studies.deep_linear.balanced_spectrum.reading import Reading
+
+
+@pytest.fixture(scope="module")
+def reading():
+    return Reading(both())
+
+
+def brute_force(network, labels):
+    """The Hessian by twice differentiating the loss as it is written in the paper."""
+    shapes = [weight.shape for weight in network.weights]
+    x, y = network.inputs.T, network.labels[labels].T
+
+    def loss(flat):
+        product, start = x, 0
+        for shape in shapes:
+            layer = flat[start : start + shape.numel()].reshape(shape)
+            product, start = layer @ product, start + shape.numel()
+        return (product - y).square().sum() / (2 * x.shape[1])
+
+    flat = torch.cat([weight.flatten() for weight in network.weights])
+    return torch.autograd.functional.hessian(loss, flat)
+
+
+def test_numerics_are_the_hessian_of_the_printed_loss(reading):
+    drawn = study._networks(config(), sample())
+    for network, found in zip(drawn, reading.networks, strict=True):
+        for labels in ("exact", "least_squares"):
+            truth = torch.linalg.eigvalsh(brute_force(network, labels)).numpy()
+            np.testing.assert_allclose(found[f"hessian_{labels}"], truth, atol=1e-12 * truth[-1])
+        trace = brute_force(network, "unfitted").trace()
+        assert found["trace_unfitted"] == pytest.approx(float(trace), rel=1e-12)
+
+
+def test_inputs_are_whitened_and_labels_have_the_residual_asked_for(reading):
+    for network in study._networks(config(), sample()):
+        x = network.inputs
+        moments = x.T @ x / len(x)
+        torch.testing.assert_close(moments, 9.0 * torch.eye(x.shape[1], dtype=torch.float64))
+        exact = network.labels["exact"]
+        for name, correlated in (("least_squares", False), ("unfitted", True)):
+            residual = network.labels[name] - exact
+            assert float(residual.square().mean()) == pytest.approx(0.25)
+            assert bool((residual.T @ x).abs().max() > 1e-9) == correlated
+    assert float(reading.networks[0]["loss_unfitted"]) == pytest.approx(0.5 * 3 * 0.25)
+    assert all(network["loss_least_squares"] > 0.1 for network in reading.networks)
+
+
+def test_networks_are_read_one_by_one(reading):
+    assert [network.sizes for network in reading.networks] == [SQUARE, RECTANGULAR]
+    assert [network.ends_are_narrowest for network in reading.networks] == [True, False]
+    assert [network.sizes for network in reading.with_narrowest_ends] == [SQUARE]
+    assert reading.networks[0].numerics["top_vectors"].shape == (27, 3)
+
+
+def test_more_than_ten_networks_keep_their_order():
+    sizes = [[2, width] for width in range(1, 13)]
+    found = Reading(both(architectures=sizes, top=1))
+    assert [network.sizes for network in found.networks] == sizes
+
+
+def test_more_eigenvalues_are_positive_than_in_print(reading):
+    # r = 2 of 4 inputs and 3 outputs: 8 + 6 - 4 instead of 4.
+    network = reading.networks[1]
+    assert (network.count, network.printed_count) == (10, 4)
+    assert int((network["hessian_exact"] > 1e-9).sum()) == 10
+    assert [network.beyond(n) for n in (network.count, network.printed_count)] == [0, 6]
+
+
+def test_a_residual_adds_to_what_the_labels_make_expect(reading):
+    for network in reading.networks:
+        assert network["labels_sharpness_least_squares"] > network["labels_sharpness_exact"]
+
+
+def test_networks_do_not_depend_on_those_beside_them(reading):
+    (alone,) = Reading(both(architectures=[SQUARE])).networks
+    beside = reading.networks[0]["hessian_exact"]
+    np.testing.assert_allclose(alone["hessian_exact"], beside, atol=1e-13 * beside.max())
+
+
+def test_a_study_without_a_network_of_equal_widths_says_so():
+    with pytest.raises(NothingToMeasure, match="this configuration has no network whose first"):
+        _ = Reading(both(architectures=[RECTANGULAR])).with_narrowest_ends
+
+
+def test_figure_shows_every_positive_eigenvalue(reading):
+    figure = draw(reading)
+    assert len(figure.axes) == 6
+    assert [axes.get_title(loc="left")[:3] for axes in figure.axes[:3]] == ["(a)", "(b)", "(c)"]
+    assert all(axes.get_xlabel() for axes in figure.axes[3:])
+    points, line, printed, *_ = figure.axes[1].lines
+    descending = reading.networks[1]["hessian_exact"][::-1]
+    np.testing.assert_array_equal(points.get_ydata()[:10], descending[:10])
+    assert int(np.isfinite(line.get_ydata()).sum()) == 10
+    assert int(np.isfinite(printed.get_ydata()).sum()) == 4
+    assert "10 of 33 eigenvalues are not zero (in print: at most 4)" in caption(reading)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"input_scale": 0.0},
+        {"residual": float("nan")},
+        {"input_scale": 1e7},
+        {"input_scale": 1e-3, "residual": 20.0},
+        {"architectures": []},
+        {"architectures": [[3]]},
+        {"architectures": [[3, 0, 3]]},
+        {"architectures": [[20, 300, 20]]},
+        {"top": 0},
+        {"top": 28},
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(change):
+    with pytest.raises(ValueError, match=f"^{list(change)[-1]}: expected .*, got .*$"):
+        config(**change)
+
+
+def test_figure_shows_three_networks_and_leaves_the_rest_to_the_claims():
+    many = Reading(both(architectures=[[3, 2], [2, 2], [3, 3, 3], [3, 2, 3]], top=2))
+    assert len(many.networks) == 4
+    assert len(draw(many).axes) == 2 * 4
+    assert "(d) " not in caption(many)
+
+
+def test_labels_that_are_lost_in_rounding_are_left_out():
+    """At depth 24 the smallest singular values have 24th powers below the rounding of the rest."""
+    deep, shallow = [5] * 25, [4, 4, 4]
+    one = Reading(both(architectures=[deep], top=2))
+    assert one.networks[0].magnified > 1e-8
+    with pytest.raises(NothingToMeasure, match="no network whose labels tell its smallest"):
+        one.with_clear_labels  # noqa: B018
+    two = Reading(both(architectures=[deep, shallow], top=2))
+    assert [network.sizes for network in two.with_clear_labels.networks] == [shallow]
+    assert two.networks[1].magnified < 1e-15
+
+
+def test_data_that_do_not_fit_are_refused_in_one_line():
+    with pytest.raises(ValueError, match="architectures: expected at most 2 inputs"):
+        study.closed_form(config(), sample(features=2))
+    with pytest.raises(ValueError, match="fewer than the 4 samples of test, got 4"):
+        study.numerics(config(architectures=[[4, 4]]), sample(size=4))
+    constant = sample()
+    constant["x"][:, 1] = 0.0
+    with pytest.raises(ValueError, match="data: expected 3 linearly independent inputs, got rank"):
+        study.closed_form(config(), constant)

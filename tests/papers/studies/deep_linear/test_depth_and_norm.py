@@ -1,0 +1,96 @@
+"""Sharpness, depth and label norm: the networks, the equation's curves, and how they are drawn."""
+
+import numpy as np
+import pytest
+from depth_and_norm_sides import both, closed_only, config, sample
+
+from hessian_papers.studies.deep_linear.depth_and_norm import study
+from hessian_papers.studies.deep_linear.depth_and_norm.figure import draw
+from hessian_papers.studies.deep_linear.depth_and_norm.reading import Reading
+
+
+@pytest.fixture(scope="module")
+def reading():
+    return Reading(both())
+
+
+def test_networks_are_balanced_and_have_the_norms_asked_for(reading):
+    assert reading["label_norms"].shape == reading.sharpness.shape == (5, 3)
+    np.testing.assert_allclose(reading["label_norms"], np.tile(reading.norms, (5, 1)), rtol=1e-12)
+    assert reading["defect"].max() < 1e-14
+    # Widths are drawn for each network.
+    assert len(set(reading["parameters"][-1].tolist())) > 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3, 2.5])
+def test_equation_is_the_largest_eigenvalue(scale):
+    found = Reading(both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
+    assert found.error.max() < 1e-11
+    # One layer: every eigenvalue is the second moment of the inputs.
+    np.testing.assert_allclose(found.sharpness[0], scale**2, rtol=1e-12)
+    # Two layers: twice the labels' norm times the inputs' scale.
+    np.testing.assert_allclose(found.sharpness[1], 2 * scale * found.norms, rtol=1e-11)
+
+
+def test_residuals_bound_the_errors(reading):
+    assert reading.error.max() < 1e-10
+    assert reading["residual"].max() <= study.TOLERANCE
+
+
+def test_depth_makes_it_flatter_below_a_norm(reading):
+    # At 1/8 the sharpness falls up to the fourth layer, at 0.4 up to the second.
+    assert reading.falls.sum(axis=0).tolist() == [3, 1, 0]
+    np.testing.assert_allclose(reading["growth_from"][:2], [1 / 2, (2 / 3) ** 3], rtol=1e-12)
+
+
+def test_thresholds_are_where_the_sharpness_of_neighbouring_depths_is_equal():
+    found = Reading(closed_only())
+    for depth, norm in zip(found.depths[:3], found["growth_from"], strict=False):
+        below, above = (
+            layers * norm ** (2 - 2 / layers) for layers in (float(depth), float(depth + 1))
+        )
+        assert below == pytest.approx(above, rel=1e-12)
+
+
+def test_flattest_depth_is_the_smallest_of_the_curve():
+    found = Reading(closed_only(largest_depth=8, contour_points=7001))
+    lowest = found["contour_depths"][found["curves"].argmin(axis=0)]
+    np.testing.assert_allclose(found["flattest_depths"], lowest, atol=1e-3)
+    np.testing.assert_allclose(found["flattest"], found["curves"].min(axis=0), rtol=1e-6)
+
+
+def test_figure_shows_every_number(reading):
+    panels = [axes for axes in draw(reading).axes if axes.get_title(loc="left")]
+    assert len(panels) == 4
+    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
+    (discs,) = (c for c in panels[0].collections if len(c.get_offsets()) == 15)
+    np.testing.assert_array_equal(np.sort(discs.get_array()), np.sort(reading.sharpness.ravel()))
+    drawn = [line.get_ydata() for line in panels[3].lines if line.get_linestyle() == "None"]
+    assert sum(map(len, drawn)) == 15
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"input_scale": -1.0},
+        {"largest_depth": 1},
+        {"norms": [1.0]},
+        {"norms": [1.0, 0.5]},
+        {"norms": [0.0, 0.5]},
+        {"norms": [0.5, float("inf")]},
+        {"norms": [0.5, 0.504]},
+        {"norms": [0.5, 2e6]},
+        {"input_scale": 2e6},
+        {"contour_points": 1},
+        {"smallest_width": 0},
+        {"largest_width": 1},
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(change):
+    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
+        config(**change)
+
+
+def test_data_with_too_few_inputs_are_refused_in_one_line():
+    with pytest.raises(ValueError, match="largest_width: expected at most the 3 independent"):
+        study.closed_form(config(), sample(features=3))

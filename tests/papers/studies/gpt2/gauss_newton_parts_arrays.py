@@ -1,0 +1,62 @@
+"""Arrays of the study of what the GGN misses; nothing is measured."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hessian_papers.studies.gpt2.gauss_newton_parts.reading import HELD_TO
+from hessian_papers.studies.gpt2.seeds import ATTENTION, TWIN
+
+GROUPS = ("attention", "MLP", "norm", "embedding")
+# The GGN's relative error, and the share of each group's rows that it misses.
+ERRORS = {ATTENTION: 0.2, TWIN: 0.05}
+MISSED = {"attention": 0.6, "MLP": 0.3, "norm": 0.2, "embedding": 0.1}
+
+
+def parts(
+    variants: Sequence[str] = (ATTENTION, TWIN),
+    seeds: int = 3,
+    errors: Mapping[str, float] | None = None,
+    missed: Mapping[str, float] | None = None,
+    gap: Sequence[float] = (0.7, 0.1, 0.1, 0.1),
+    released: float = 1e-4,
+    noise: float = 0.01,
+) -> dict[str, np.ndarray]:
+    """Networks at two steps.
+
+    Args:
+        variants: the architectures.
+        seeds: of each.
+        errors: of the GGN by architecture.
+        missed: shares of the rows by group.
+        gap: parts of the groups in the gap at the top eigenvector.
+        released: relative, by which the released product changes the eigenvalue of the first one.
+        noise: of the errors and shares over seeds, relative.
+    """
+    draw = np.random.default_rng(0)
+    shape = (len(variants), seeds, 2)
+    vary = lambda *more: np.exp(noise * draw.normal(size=(*shape, *more)))  # noqa: E731
+    error = np.array([{**ERRORS, **(errors or {})}[name] for name in variants])[:, None, None]
+    hessian, squared = 10 * vary(), 3 * vary()
+    shift = np.where(np.arange(len(variants)) == 0, released, 0.0)[:, None, None]
+    there = np.array([[g != "attention" or v != TWIN for g in GROUPS] for v in variants])
+    rows = there[:, None, None, None] * vary(5, len(GROUPS))
+    share = np.array([{**MISSED, **(missed or {})}[name] for name in GROUPS])
+    found = {
+        "hessian": hessian,
+        "released": hessian * (1 + shift),
+        "ggn": hessian * (1 - error * vary()),
+        "squared_hessian": squared,
+        "squared_ggn": squared * (1 - error * vary()),
+    }
+    names = {name for pair in HELD_TO.values() for name in pair}
+    return found | {f"{name}_error": np.full(shape, 1e-5) for name in names} | {
+        "missed": error[..., None] * there[:, None, None] * np.array(gap) * np.ones((*shape, 1)),
+        "hessian_rows": rows,
+        "functional_rows": share**2 * rows * vary(1, len(GROUPS)),
+        "released_rows": 1e-6 * rows * (np.array(GROUPS) == "norm"),
+        "variant": np.array(variants),
+        "seed": np.arange(seeds),
+        "step": np.array([100, 400]),
+        "group": np.array(GROUPS),
+    }  # fmt: skip

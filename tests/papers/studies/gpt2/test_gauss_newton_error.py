@@ -1,0 +1,230 @@
+"""The error of the GGN's largest eigenvalue at common levels: interpolation, shares, intervals."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, config, pretrained, read
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.gpt2.gauss_newton_error import study
+from hessian_papers.studies.gpt2.seeds import Errors, compare, estimate
+from hessian_spectra.statistics import student_mean
+
+
+def runs(errors, x):
+    """Language models that have errors ``(V, S, m)`` at residuals that broadcast with them."""
+    errors, x = np.asarray(errors), np.broadcast_to(x, np.shape(errors)).astype(float)
+    variants, seeds, count = errors.shape
+    return {
+        "variant": np.array([ATTENTION, TWIN, NO_NORM_WEIGHTS][:variants]),
+        "seed": np.arange(seeds),
+        "parameters": np.arange(variants),
+        "step": np.arange(count),
+        "loss": x,
+        "residual": x,
+        "hessian": np.full(errors.shape, 2.0),
+        "hessian_error": np.zeros(errors.shape),
+        "ggn": 2.0 * (1 - errors),
+        "ggn_error": np.zeros(errors.shape),
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_a_monotone_run_it_is_the_ordinary_interpolation(seed):
+    draw = np.random.default_rng(seed)
+    x, values = np.sort(draw.uniform(size=9)), draw.normal(size=9)
+    levels = np.sort(np.concatenate([draw.uniform(-0.1, 1.1, size=40), x]))
+    inside = (levels >= x[0]) & (levels <= x[-1])
+    expected = np.where(inside, np.interp(levels, x, values), np.nan)
+    for order in (slice(None), slice(None, None, -1)):
+        found = study.at_levels(levels, x[order], values[order])
+        np.testing.assert_allclose(found.mean, expected, atol=1e-12)
+        np.testing.assert_allclose(found.first, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_any_run_it_is_the_mean_over_the_parts_that_are_monotone(seed):
+    draw = np.random.default_rng(seed)
+    x, values, levels = draw.normal(size=12), draw.normal(size=12), draw.normal(size=60)
+    lines = [(x[k : k + 2], values[k : k + 2]) for k in range(11)]
+    found = study.at_levels(levels, x, values)
+    for level, mean, first in zip(levels, found.mean, found.first, strict=True):
+        passed = [
+            np.interp(level, pair[np.argsort(pair)], of[np.argsort(pair)])
+            for pair, of in lines
+            if pair.min() < level < pair.max()
+        ]
+        assert mean == pytest.approx(np.mean(passed) if passed else math.nan, nan_ok=True)
+        assert first == pytest.approx(passed[0] if passed else math.nan, nan_ok=True)
+
+
+def test_a_measurement_at_a_level_counts_once():
+    # It turns at 1, which three measurements have, and stays there for one step.
+    x, values = np.array([2.0, 1.0, 1.0, 3.0, 1.0]), np.array([0.0, 3.0, 6.0, 8.0, 12.0])
+    found = study.at_levels(np.array([1.0, 3.0]), x, values)
+    assert found.mean.tolist() == [7.0, 8.0]
+    assert found.first.tolist() == [3.0, 8.0]
+
+
+def test_a_gap_is_not_bridged():
+    x, values = np.array([4.0, 3.0, 2.0, 1.0]), np.array([1.0, np.nan, 3.0, 4.0])
+    found = study.at_levels(np.array([3.5, 3.0, 2.5, 1.5, 4.0]), x, values)
+    np.testing.assert_equal(found.mean, [np.nan, np.nan, np.nan, 3.5, 1.0])
+    np.testing.assert_equal(found.first, found.mean)
+
+
+def test_the_relative_error_and_what_the_residuals_leave_open():
+    networks = pretrained(noise=0.3)
+    networks["ggn"][0, 0, 3] *= 3  # a larger GGN eigenvalue counts as an error as well
+    networks["hessian"][1, 2, 4] = np.nan
+    found = study.correlation(config(), networks)
+    ratio = networks["ggn"] / networks["hessian"]
+    np.testing.assert_allclose(found["measured"], np.abs(1 - ratio), atol=1e-12)
+    assert found["measured"][0, 0, 3] > 1
+    assert np.isnan(found["measured_uncertainty"][1, 2, 4])
+    # Eigenvalues at the ends of their intervals leave the error in its own, up to second order.
+    for sign in (-1, 1):
+        moved = ratio * (1 + sign * 1e-5) / (1 - sign * 1e-5)
+        change = np.abs(np.abs(1 - moved) - found["measured"])
+        known = np.isfinite(change)
+        assert (change <= found["measured_uncertainty"] * (1 + 1e-4))[known].all()
+        largest = (change / found["measured_uncertainty"])[known].max()
+        assert largest == pytest.approx(1, abs=1e-3)
+
+
+def test_levels_span_all_runs_and_are_nan_outside_of_one():
+    reading = read(pretrained())
+    for along, name in study.ALONG.items():
+        level = reading.level(along)
+        x = np.broadcast_to(pretrained()[name], (3, 3, 15))
+        assert (level[0], level[-1]) == (x.min(), x.max())
+        for variant, runs_of in zip(reading.variants, x, strict=True):
+            known = np.isfinite(reading.runs("error", along, variant))
+            for there, run in zip(known, runs_of, strict=True):
+                np.testing.assert_array_equal(there, (level >= run.min()) & (level <= run.max()))
+
+
+def test_the_share_is_where_the_difference_is_positive():
+    # Attention adds 0.3 − x for x from 0 to 1, with a spread of ±0.1 over three seeds.
+    x = np.linspace(1, 0, 11)
+    spread = np.array([-0.1, 0.0, 0.1])[:, None]
+    reading = read(runs([1.3 - x + spread, np.ones((3, 11))], x), along=["residual"])
+    level, found = reading.contrast("residual")
+    np.testing.assert_allclose(found.value, 0.3 - level, atol=1e-12)
+    half = scipy.stats.t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
+    np.testing.assert_allclose(found.high - found.value, half, rtol=1e-9)
+    np.testing.assert_allclose(found.value - found.low, half, rtol=1e-9)
+    share = reading.share("residual")
+    expected = [0.3, 0.3 - half, 0.3 + half]
+    np.testing.assert_allclose(share, expected, atol=0.011)  # of a hundred levels
+    # Pair by pair it changes sign at 0.2, 0.3 and 0.4.
+    each = reading.share_of_each_pair("residual")
+    np.testing.assert_allclose(each, [0.2, 0.3, 0.4], atol=0.011)
+
+
+def test_runs_are_paired_by_seed():
+    draw = np.random.default_rng(0)
+    common = draw.uniform(0.2, 0.5, size=(3, 1))
+    reading = read(runs([common + 0.1 + np.zeros(5), common + np.zeros(5)], np.linspace(1, 0, 5)))
+    np.testing.assert_allclose(reading.contrast("residual").mean, 0.1, atol=1e-12)
+
+
+def test_residuals_of_eigenvalues_widen_the_interval():
+    networks = runs([np.full((3, 5), 0.2), np.full((3, 5), 0.1)], np.linspace(1, 0, 5))
+    networks["ggn_error"] = np.full((2, 3, 5), 0.1)
+    found = read(networks).contrast("residual").mean
+    # 0.1 · 0.8 of the one and 0.1 · 0.9 of the other.
+    np.testing.assert_allclose(found.high - found.value, 0.17, atol=1e-12)
+    assert read(networks).share("residual") == (1.0, 0.0, 1.0)
+
+
+def test_a_ratio_is_compared_by_its_logarithm():
+    draw = np.random.default_rng(0)
+    errors = np.exp(draw.normal(size=(2, 3, 6)))
+    networks = runs(errors, np.linspace(1, 0, 6))
+    reading = read(networks, along=["residual"], points=6)
+    level, found = reading.contrast("residual", "ratio")
+    logs = np.log(errors[0] / errors[1])[:, ::-1]  # from the smallest residual on
+    np.testing.assert_allclose(level, np.linspace(0, 1, 6), atol=1e-12)
+    np.testing.assert_allclose(found.value, logs.mean(axis=0), atol=1e-9)
+    half = scipy.stats.t.ppf(0.975, 2) * logs.std(axis=0, ddof=1) / math.sqrt(3)
+    np.testing.assert_allclose(found.high - found.value, half, rtol=1e-7)
+    late = reading.late("residual", "ratio")
+    assert late.value == pytest.approx(logs[:, :2].mean(), abs=1e-9)
+
+
+def test_an_error_that_is_not_resolved_may_be_a_small_part_of_another():
+    one, other = (Errors(np.full(3, value), np.full(3, 0.1)) for value in (0.5, 0.05))
+    found = estimate(compare(one, other, "ratio"))
+    np.testing.assert_allclose(found, np.log([10, 0.4 / 0.15, np.inf]), atol=1e-9)
+    found = estimate(compare(other, one, "ratio"))
+    np.testing.assert_allclose(found, [-math.log(10), -math.inf, math.log(0.15 / 0.4)], atol=1e-9)
+
+
+def test_late_is_the_lowest_third_of_the_common_residuals():
+    x = np.stack([np.linspace(1, 0, 13), np.linspace(1, 0.1, 13)])[:, None] * np.ones((2, 3, 1))
+    errors = np.where(x <= 0.55, 0.2, 0.9) * np.array([1.0, 0.5])[:, None, None]
+    late = read(runs(errors, x), along=["residual"]).late("residual", "difference")
+    np.testing.assert_allclose(late, 0.1, atol=1e-12)
+
+
+def test_one_seed_leaves_everything_open():
+    _, low, high = student_mean(np.ones((1, 4)))
+    assert (low == -math.inf).all()
+    assert (high == math.inf).all()
+    assert tuple(read(pretrained(seeds=1)).share("loss"))[1:] == (0.0, 1.0)
+
+
+def test_what_is_not_there_is_named():
+    alone = read(pretrained(variants=(ATTENTION,)))
+    with pytest.raises(NothingToMeasure, match=r"^this configuration leaves out variant no att"):
+        alone.share("residual")
+    apart = runs(np.full((2, 2, 4), 0.1), np.array([[[4, 3, 2, 1]], [[8, 7, 6, 5]]]))
+    with pytest.raises(NothingToMeasure, match=r"no residual is common to all runs$"):
+        read(apart).late("residual", "ratio")
+    with pytest.raises(NothingToMeasure, match=r"a pair of runs has no residual in common$"):
+        read(apart).share_of_each_pair("residual")
+    with pytest.raises(NothingToMeasure, match=r"leaves out along loss$"):
+        read(pretrained(), along=["step"]).share("loss")
+    later = pretrained()
+    with pytest.raises(NothingToMeasure, match=r"is not measured at its start$"):
+        read(later | {"step": later["step"] + 1}).at_start()
+    few = {k: v[..., :2] if v.ndim == 3 or k == "step" else v for k, v in pretrained().items()}
+    with pytest.raises(NothingToMeasure, match=r"fewer than 3 measurements$"):
+        read(few).rank_with_error("residual", TWIN)
+
+
+def test_a_run_that_diverged_leaves_what_all_others_have():
+    networks = pretrained()
+    networks["hessian"][0, 1, 8:] = np.nan
+    reading = read(networks)
+    level, found = reading.contrast("residual")
+    assert level.min() > networks["residual"].min()
+    assert np.isfinite(found).all()
+    networks["hessian"][1, 0] = np.nan
+    with pytest.raises(NothingToMeasure, match=r"no residual is common"):
+        read(networks).share("residual")
+    networks["hessian"][:] = np.nan
+    assert np.isnan(read(networks)["level"]).all()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("along", [], "along: expected different ones of residual, loss, step, sharpness, got"),
+        ("along", ["loss", "loss"], "along: expected different ones"),
+        ("along", ["time"], "along: expected different ones"),
+        ("shown", "all", "shown: expected mean or runs, got 'all'"),
+        ("points", 1, "points: expected at least 2, got 1"),
+    ],
+)
+def test_bad_settings_are_refused(field, value, message):
+    with pytest.raises(ValueError, match=message):
+        config(**{field: value})
+
+
+def test_other_networks_are_refused():
+    with pytest.raises(ValueError, match="ensemble: expected language models, with variants, got"):
+        config().require_networks(object())

@@ -1,0 +1,85 @@
+"""The claims about the GGN of language models, on planted runs."""
+
+import pytest
+from claims_contract import Planted, contract
+from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, config, pretrained, read
+
+from hessian_papers.ledger.claims import Study
+from hessian_papers.studies.gpt2.gauss_newton_error import study
+from hessian_papers.studies.gpt2.gauss_newton_error.claims import claims
+
+FIGURES = {
+    "Figure 5": {"along": ["residual", "sharpness"]},
+    "Figure 23": {"along": ["loss"], "shown": "runs"},
+    "Figure 24": {"along": ["loss"]},
+    "Figure 25": {"along": ["step"]},
+}
+# Without attention larger throughout, and the smaller the residual the larger.
+REVERSED = {ATTENTION: 0.1, TWIN: 0.5, NO_NORM_WEIGHTS: 0.1}
+
+
+def of(networks, figure):
+    return {"correlation": study.correlation(config(**FIGURES[figure]), networks)}
+
+
+def rising():
+    networks = pretrained()
+    error = 0.02 / networks["residual"] ** 6
+    return networks | {"ggn": networks["hessian"] * (1 - error)}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    fails = [
+        pretrained(errors=REVERSED),
+        pretrained(start={ATTENTION: 0.9, TWIN: 0.5}),
+        rising(),
+    ]
+    reduced = [
+        pretrained(variants=(ATTENTION,)),
+        pretrained(variants=(TWIN, NO_NORM_WEIGHTS)),
+        pretrained(seeds=1),
+        pretrained() | {"hessian": pretrained()["hessian"] * float("nan")},
+    ]
+    return [
+        Planted(
+            paper="singh2026cracking",
+            artifact=figure,
+            holds=of(pretrained(), figure),
+            fails=[of(networks, figure) for networks in fails],
+            reduced=[of(networks, figure) for networks in reduced],
+        )
+        for figure in FIGURES
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def verdicts(networks, figure):
+    made = Study("test", {"paper": "singh2026cracking", "artifact": figure})
+    reading = read(networks, **FIGURES[figure])
+    return {
+        entry.id.partition("/")[2]: entry.bound.verdict(entry.measure())
+        for entry in claims.entries(made, reading)
+    }
+
+
+def test_what_few_noisy_seeds_leave_open_is_undecided():
+    noisy = pretrained(noise=1.5, errors={TWIN: 0.4})
+    assert verdicts(noisy, "Figure 5")["worse-residual-difference"] == "undecided"
+    assert verdicts(pretrained(seeds=1), "Figure 24") == {
+        "worse-loss-difference": "undecided",
+        "worse-loss-ratio": "undecided",
+        "worse-when-first-passed-loss": "undecided",
+    }
+
+
+def test_a_study_of_runs_states_nothing_of_their_mean():
+    assert [
+        entry.id
+        for entry in claims.entries(
+            Study("test", {"paper": "singh2026cracking", "artifact": "Figure 23"}),
+            read(pretrained(), **FIGURES["Figure 23"]),
+        )
+    ] == ["test/worse-in-each-pair-loss"]

@@ -1,0 +1,83 @@
+"""The figures of the GGN's error show every run, and their captions hold the numbers."""
+
+import re
+
+import numpy as np
+import pytest
+from language_models import ATTENTION, TWIN, pretrained, read
+from matplotlib.text import Text
+
+from hessian_papers.studies.gpt2.gauss_newton_error import figure
+
+
+def lines(axes):
+    return [(tuple(line.get_xdata()), tuple(line.get_ydata())) for line in axes.lines]
+
+
+@pytest.mark.parametrize("shown", ["mean", "runs"])
+@pytest.mark.parametrize("along", ["residual", "step", "sharpness"])
+def test_every_run_is_drawn_as_measured(along, shown):
+    reading = read(pretrained(), along=[along], shown=shown)
+    *_, errors, _, ratio = figure.draw(reading).axes
+    drawn = lines(errors)
+    for place in np.ndindex(3, 3):
+        assert (tuple(reading["x"][0][place]), tuple(reading["measured"][place])) in drawn
+    assert ratio.get_xlabel() == figure.AXES[along]
+    assert errors.xaxis_inverted() == (along == "residual")
+
+
+def test_means_and_their_difference_are_drawn_at_the_levels():
+    reading = read(pretrained(), along=["loss"])
+    errors, *contrasts = figure.draw(reading).axes
+    level = reading.level("loss")
+    means = [y for x, y in lines(errors) if len(x) == len(level)]
+    for variant, mean in zip(reading.variants, means, strict=True):
+        np.testing.assert_array_equal(mean, reading.mean("loss", variant)[0])
+    for axes, compared in zip(contrasts, ("difference", "ratio"), strict=True):
+        levels, found = reading.contrast("loss", compared)
+        assert (tuple(levels), tuple(found.value)) in lines(axes)
+        low, high = axes.get_ylim()
+        assert low < min(found.value.min(), 0)
+        assert high > found.value.max()
+
+
+@pytest.mark.parametrize("compared", ["difference", "ratio"])
+def test_each_pair_is_drawn_where_runs_are_shown(compared):
+    reading = read(pretrained(), along=["loss"], shown="runs")
+    axes = figure.draw(reading).axes[1 + ("difference", "ratio").index(compared)]
+    pairs = [np.array(y) for x, y in lines(axes) if len(x) == 101]
+    one, other = (reading.runs("error", "loss", variant) for variant in (ATTENTION, TWIN))
+    expected = one - other if compared == "difference" else np.log(one / other)
+    np.testing.assert_allclose(pairs, expected, atol=1e-12)
+
+
+def test_the_loss_stands_above_the_steps_alone():
+    reading = read(pretrained(), along=["residual", "step"])
+    panels = figure.draw(reading).axes
+    assert [axes.get_visible() for axes in panels] == [False, *[True] * 7]
+    losses = reading["loss"][0]
+    drawn = lines(panels[1])
+    assert all((tuple(reading["step"]), tuple(run)) in drawn for run in losses)
+
+
+@pytest.mark.parametrize("shown", ["mean", "runs"])
+def test_what_is_missing_is_said(shown):
+    for networks in (
+        pretrained(variants=(ATTENTION,)),
+        pretrained(seeds=1),
+        pretrained() | {"hessian": np.full((3, 3, 15), np.nan)},
+    ):
+        reading = read(networks, shown=shown, along=["sharpness", "step"])
+        drawn = figure.draw(reading)
+        drawn.set_layout_engine("none")
+        drawn.draw_without_rendering()
+        texts = [text.get_text() for text in drawn.findobj(Text)] + [figure.caption(reading)]
+        assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]
+
+
+def test_the_caption_tells_sizes_and_how_runs_are_drawn():
+    text = figure.caption(read(pretrained(), along=["residual"]))
+    assert "210,000 weights without attention" in text
+    assert "Mean over 3 seeds" in text
+    runs = read(pretrained(), along=["residual"], shown="runs")
+    assert "Each run as measured" in figure.caption(runs)

@@ -1,0 +1,227 @@
+"""What the GGN misses of a tiny GPT-2's Hessian, against dense matrices."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call
+
+from hessian_papers.models import gpt2
+from hessian_papers.networks.tools.result import Networks
+from hessian_papers.studies.gpt2.gauss_newton_parts import study
+from hessian_spectra.seeding import generator
+
+VARIANTS = ("attention", "no attention")
+
+
+def config(**changes):
+    fields = {
+        "kind": "gauss_newton_parts",
+        "paper": "singh2026cracking",
+        "artifact": "Section 4.3",
+        "title": "test",
+        "ensemble": "test",
+        "seed": 0,
+        "tolerance": 1e-6,
+        "probes": 3,
+        "memory": 1000,
+    }
+    return study.Config(**(fields | changes))
+
+
+def small(variant, seed):
+    """A model whose weights are large enough that no layer is close to linear."""
+    shape = gpt2.Shape(layers=1, width=4, heads=2, context=5, vocabulary=6, variant=variant)
+    model = gpt2.gpt2(shape, seed)
+    draws = generator(seed, "test")
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.5 * torch.randn(parameter.shape, generator=draws)
+    return model
+
+
+def kept(folder, seeds=(5,), steps=(7,)):
+    """Two architectures, kept after some steps, in a folder as it is kept."""
+    tokens = torch.randint(0, 6, (len(seeds), 3, 6), generator=generator(0, "tokens"))
+    for place, (variant, seed) in enumerate((v, s) for v in VARIANTS for s in seeds):
+        for step in steps:
+            gpt2.save(small(variant, seed + step), folder / str(place), str(step))
+    arrays = {
+        "variant": np.array(VARIANTS),
+        "seed": np.array(seeds),
+        "kept": np.array(steps),
+        "measured_tokens": tokens.numpy(),
+    }
+    return Networks(arrays, folder)
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    return kept(tmp_path_factory.mktemp("networks"))
+
+
+@pytest.fixture(scope="module")
+def found(networks):
+    """Measured in float64."""
+    load = gpt2.load
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gpt2, "load", lambda folder, name: load(folder, name).double())
+        return study.correlation(config(), networks)
+
+
+class _With(nn.Module):
+    """A model with other weights."""
+
+    def __init__(self, model, weights):
+        super().__init__()
+        self.model, self.weights = [model], weights
+
+    def forward(self, inputs):
+        return functional_call(self.model[0], self.weights, inputs)
+
+
+class _Says(nn.Module):
+    """A model with these logits."""
+
+    def __init__(self, logits):
+        super().__init__()
+        self.logits = logits
+
+    def forward(self, inputs):
+        return self
+
+
+def dense(model, tokens, loss):
+    """Hessian and GGN of a loss by autograd, and each parameter's group."""
+    model = model.double().eval()
+    names = [name for name, _ in model.named_parameters()]
+    shapes = [parameter.shape for parameter in model.parameters()]
+    start = torch.nn.utils.parameters_to_vector(model.parameters()).detach()
+
+    def network(theta):
+        parts = theta.split([shape.numel() for shape in shapes])
+        weights = dict(zip(names, map(torch.Tensor.view, parts, shapes), strict=True))
+
+        weights["lm_head.weight"] = weights["transformer.wte.weight"]
+        return loss(_With(model, weights), tokens)
+
+    hessian = torch.autograd.functional.hessian(lambda theta: network(theta)[0], start)
+    jacobian = torch.autograd.functional.jacobian(lambda theta: network(theta)[1], start)
+    logits = network(start)[1].detach()
+
+    def of_logits(values):
+        return loss(_Says(values), tokens)[0]
+
+    curvature = torch.autograd.functional.hessian(of_logits, logits)
+    count = logits.numel()
+    flat = jacobian.reshape(count, -1)
+    ggn = flat.T @ curvature.reshape(count, count) @ flat
+    groups = [
+        study.group_of(n) for n, s in zip(names, shapes, strict=True) for _ in range(s.numel())
+    ]
+    return hessian, ggn, np.array(groups)
+
+
+@pytest.mark.parametrize("variant", [0, 1])
+def test_all_numbers_are_those_of_dense_matrices(found, networks, variant):
+    place = (variant, 0, 0)
+    model = small(VARIANTS[variant], 5 + 7)
+    tokens = torch.from_numpy(networks["measured_tokens"][0])
+    hessian, ggn, groups = dense(model, tokens, gpt2.language_loss)
+    values, vectors = torch.linalg.eigh(hessian)
+    top = vectors[:, -1]
+    assert found["hessian"][place] == pytest.approx(float(values[-1]), rel=1e-9)
+    expected = float(torch.linalg.eigvalsh(ggn)[-1])
+    assert found["ggn"][place] == pytest.approx(expected, rel=1e-9)
+    functional = hessian - ggn
+    parts = (top * (functional @ top) / values[-1]).numpy()
+    probes = torch.randint(0, 2, (3, len(top)), generator=generator(0, "probes"), dtype=torch.int8)
+    rows = {
+        name: ((matrix @ (2.0 * probes.double() - 1).T) ** 2).numpy().T
+        for name, matrix in (("hessian_rows", hessian), ("functional_rows", functional))
+    }
+    for number, group in enumerate(found["group"]):
+        missed = found["missed"][place][number]
+        assert missed == pytest.approx(parts[groups == group].sum(), abs=1e-5)
+        for name, squares in rows.items():
+            expected = squares[:, groups == group].sum(axis=1)
+            np.testing.assert_allclose(found[name][place][:, number], expected, rtol=1e-8)
+    assert found["missed"][place].sum() == pytest.approx(float(parts.sum()), abs=1e-5)
+
+
+@pytest.mark.parametrize("variant", [0, 1])
+def test_the_squared_loss_has_eigenvalues_of_its_own(found, networks, variant):
+    model = small(VARIANTS[variant], 5 + 7)
+    tokens = torch.from_numpy(networks["measured_tokens"][0])
+    hessian, ggn, _ = dense(model, tokens, gpt2.squared_loss)
+    for name, matrix in (("squared_hessian", hessian), ("squared_ggn", ggn)):
+        expected = float(torch.linalg.eigvalsh(matrix)[-1])
+        assert found[name][variant, 0, 0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_released_product_is_wrong_for_norm_weights_alone(found):
+    norm = found["group"] == "norm"
+    relative = found["released_rows"].sum(axis=-2) / found["hessian_rows"].sum(axis=-2).clip(1e-300)
+    assert (relative[..., norm] > 1e-4).all()
+    assert (relative[..., ~norm] < 1e-24).all()
+
+
+def test_its_largest_eigenvalue_is_found_all_the_same(found):
+    """That of a symmetric matrix nearby differs by at most the error's norm."""
+    error = np.sqrt(found["released_rows"].sum(axis=-1).mean(axis=-1))
+    shift = np.abs(found["released"] - found["hessian"])
+    assert (found["released_error"] <= 1e-6).all()
+    assert (shift <= error).all()
+    assert (shift > 1e-9 * found["hessian"]).all()
+
+
+def test_every_parameter_has_a_group_and_the_twin_no_attention(found):
+    attention = found["group"] == "attention"
+    assert (found["hessian_rows"][0][..., attention] > 0).all()
+    assert (found["hessian_rows"][1][..., attention] == 0).all()
+    assert (found["hessian_rows"][..., ~attention] > 0).all()
+
+
+def test_networks_stand_in_their_order(tmp_path):
+    items = study.correlation.items(config(), kept(tmp_path, seeds=(5, 6), steps=(0, 7)))
+    assert len({item["kept"].digest for item in items}) == len(items) == 8
+    parts = [
+        {name: np.array(fact) for name, fact in item["facts"].items()} | {"a": np.full(2, number)}
+        for number, item in enumerate(items)
+    ]
+    found = study.correlation.gather(config(), parts)
+    assert found["variant"].tolist() == list(VARIANTS)
+    assert (found["seed"].tolist(), found["step"].tolist()) == ([5, 6], [0, 7])
+    np.testing.assert_array_equal(found["a"][..., 0], np.arange(8).reshape(2, 2, 2))
+    for item in items:
+        facts, number = item["facts"], int(Path(item["kept"].folder).name)
+        assert facts["variant"] == VARIANTS[number // 2]
+        assert facts["seed"] == (5, 6)[number % 2]
+        assert item["kept"].file == f"{facts['step']}.safetensors"
+        model = item["kept"].load()
+        expected = small(facts["variant"], facts["seed"] + facts["step"])
+        assert all(map(torch.equal, model.parameters(), expected.parameters()))
+    np.testing.assert_array_equal(items[0]["kept"].tokens, items[5]["kept"].tokens)
+    assert (items[0]["kept"].tokens != items[2]["kept"].tokens).any()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("tolerance", 0.5, "tolerance: expected a relative residual from 1e-6 to 0.1, got 0.5"),
+        ("probes", 1, "probes: expected at least 2, got 1"),
+        ("memory", 0, "memory: expected at least 1, got 0"),
+    ],
+)
+def test_bad_settings_are_refused(field, value, message):
+    with pytest.raises(ValueError, match=message):
+        config(**{field: value})
+
+
+@pytest.mark.parametrize("given", [{}, {"variants": ["attention"], "kept": []}])
+def test_networks_without_weights_are_refused(given):
+    networks = type("Networks", (), given)()
+    with pytest.raises(ValueError, match="ensemble: expected language models of which weights are"):
+        config().require_networks(networks)

@@ -1,0 +1,298 @@
+"""Ladders of sinks: targets are reached, eigenvalues are those of the edited model."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from hessian_papers.models import gpt2
+from hessian_papers.networks.tools.result import Networks
+from hessian_papers.studies.gpt2.sink_density import edits, study
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.curvlinops_operators import load_curvlinops
+
+ROOT = Path(__file__).resolve().parents[4]
+SHAPE = gpt2.Shape(layers=1, width=4, heads=2, context=6, vocabulary=5, variant="attention")
+LENGTH, SEEDS, STEPS = 6, 2, np.array([0, 2, 4])
+
+
+def config(**changes):
+    fields = {
+        "kind": "sink_density",
+        "paper": "singh2026cracking",
+        "artifact": "Figure 6",
+        "title": "test",
+        "ensemble": "test",
+        "seed": 0,
+        "masses": [0.5, 0.81],
+        "tolerance": 1e-3,
+        "probes": 2,
+        "products": 8,
+        "points": 30,
+        "kappa": 3.0,
+        "memory": 100,
+    }
+    return study.Config(**(fields | changes))
+
+
+def model(seed=0, shape=SHAPE):
+    """A model whose attention is far from uniform, with a gradient that is not zero."""
+    made = gpt2.gpt2(shape, seed).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.mul_(8 if parameter.ndim == 2 else 1)
+    return made
+
+
+def loss_of(edited, tokens):
+    return float(gpt2.language_loss(edited, tokens)[0].detach())
+
+
+@pytest.fixture(scope="module")
+def tokens():
+    return torch.randint(5, (4, LENGTH + 1), generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory, tokens):
+    """Trained networks in their folder, those with attention in the second place."""
+    folder = tmp_path_factory.mktemp("networks")
+    for seed in range(SEEDS):
+        gpt2.save(model(seed), folder / str(SEEDS + seed), "4")
+    draws = np.random.default_rng(0)
+    arrays = {
+        "variant": np.array(["no attention", "attention"]),
+        "seed": np.arange(SEEDS),
+        "kept": np.array([4]),
+        "step": STEPS,
+        "mass": draws.random((2, SEEDS, len(STEPS), 1, 2)),
+        "hessian": draws.random((2, SEEDS, len(STEPS))),
+        "measured_tokens": np.stack([tokens.numpy()] * SEEDS),
+    }
+    return Networks(arrays, folder)
+
+
+@pytest.fixture(scope="module")
+def found(networks):
+    return study.correlation(config(), networks)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_crossing_is_where_the_target_is(seed):
+    draws = np.random.default_rng(seed)
+    rate, start = draws.uniform(0.1, 5), draws.uniform(0, 2)
+    target = math.log1p(rate * (start + draws.uniform(0.1, 30)))
+    at = edits.crossing(
+        lambda x: math.log1p(rate * x), target, start=start, step=draws.uniform(0.01, 4), most=100.0
+    )
+    assert at == pytest.approx(math.expm1(target) / rate, rel=1e-5)
+
+
+def test_what_is_not_reached_is_no_number():
+    assert math.isnan(edits.crossing(math.tanh, 1.5, start=0.0, step=1.0, most=50.0))
+
+
+@pytest.mark.parametrize(("kappa", "products"), [(3.0, 12), (1.04, 30)])
+def test_the_kernel_is_as_wide_as_that_of_curvlinops(kappa, products):
+    """Of a spectrum that is one point, half-way between its bounds, the density is the kernel."""
+    spectrum = load_curvlinops("curvlinops.papyan2020traces.spectrum")
+    nodes = torch.full((products,), 2.0, dtype=torch.float64)
+    vectors = torch.full((products, products), products**-0.5, dtype=torch.float64)
+    grid, density = spectrum.lanczos_approximate_spectrum_from_iter(
+        (nodes, vectors), (-1.0, 5.0), 1001, kappa, 0.05
+    )
+    width = study.kernel_width(kappa, products) * 6.0
+    expected = torch.exp(-(((grid - 2.0) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi))
+    torch.testing.assert_close(density, expected)
+
+
+@pytest.mark.parametrize("token", [0, 4])
+def test_the_bias_brings_the_attention_that_was_asked_for(tokens, token):
+    deeper, targets = replace(SHAPE, layers=3), [0.5, 0.6, 0.81, 0.97]
+    edited = model(shape=deeper)
+    biases = []
+    for target, bias in zip(targets, edits.sinks(edited, tokens, targets, token), strict=True):
+        mass = gpt2.attention_mass(edited, tokens, token)
+        assert float(mass[:, 0].mean()) == pytest.approx(target, abs=1e-5)
+        biases.append(bias)
+    assert biases == sorted(biases)
+    # A copy with the last bias is the same model.
+    again = model(shape=deeper)
+    gpt2.set_sink(again, biases[-1], token=token)
+    torch.testing.assert_close(gpt2.attention_mass(again, tokens, token), mass)
+
+
+def test_a_target_below_the_models_own_attention_is_named(tokens):
+    own = float(gpt2.attention_mass(model(), tokens)[:, 0].mean())
+    message = rf"^masses: expected more than the {own:.3g} that token 1 has without an edit, got \["
+    with pytest.raises(ValueError, match=message):
+        list(edits.sinks(model(), tokens, [own / 2, 0.9]))
+
+
+def test_a_random_change_brings_the_loss_that_was_asked_for(tokens):
+    changed, start = model(), torch.nn.utils.parameters_to_vector(model().parameters()).detach()
+    own = loss_of(changed, tokens)
+    losses = [own + 0.05, own - 0.05, own + 0.3]
+    moved = []
+    for loss, change in zip(
+        losses,
+        edits.changes(changed, tokens, losses, torch.Generator().manual_seed(0)),
+        strict=True,
+    ):
+        moved.append(torch.nn.utils.parameters_to_vector(changed.parameters()).detach() - start)
+        assert float(moved[-1].norm() / start.norm()) == pytest.approx(change, abs=1e-6)
+        expected = max(loss, own)
+        assert loss_of(changed, tokens) == pytest.approx(expected, abs=1e-4)
+    # A loss that is no rise changes nothing; all others lie in one direction.
+    assert not moved[1].any()
+    cosine = torch.nn.functional.cosine_similarity(moved[0], moved[2], dim=0)
+    assert float(cosine) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_loss_that_no_change_brings_is_named(tokens):
+    changes = edits.changes(model(), tokens, [1e9], torch.Generator().manual_seed(0))
+    message = "masses: expected a loss that a random change of the weights brings, from "
+    with pytest.raises(ValueError, match=message):
+        list(changes)
+
+
+def close_to_dense(edited, tokens, values):
+    """Whether extreme eigenvalues, and the loss, are those of a model, by its dense matrix."""
+    problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
+    exact = torch.linalg.eigvalsh(cv.dense_matrix(cv.hessian(problem, check=False)).double())
+    expected = [float(exact[-1]), float(exact[0]), problem.value()]
+    np.testing.assert_allclose(values, expected, atol=1e-3 * float(exact.abs().max()))
+
+
+@pytest.mark.parametrize(("number", "place"), [(0, 0), (1, 2)])
+def test_extreme_eigenvalues_are_those_of_the_edited_model(found, tokens, number, place):
+    edited = model(number)
+    gpt2.set_sink(edited, found["strength"][number, place])
+    names = ("largest", "smallest", "loss")
+    close_to_dense(edited, tokens, [found[name][number, place] for name in names])
+
+
+def test_a_control_is_an_edit_of_its_own(found, tokens):
+    edited = model(1)
+    gpt2.set_sink(edited, found["control_strength"][1, 0], token=LENGTH // 2)
+    names = ("control_largest", "control_smallest", "control_loss")
+    close_to_dense(edited, tokens, [found[name][1, 0] for name in names])
+
+
+def test_ladders_have_their_targets(found):
+    for name in ("strength", "mass", "loss", "largest", "smallest", "largest_residual"):
+        assert found[name].shape == (SEEDS, 3), name
+        assert np.isfinite(found[name]).all(), name
+        assert found[f"control_{name}"].shape == (SEEDS, 2), name
+    assert (found["strength"][:, 0] == 0).all()
+    np.testing.assert_allclose(found["mass"][:, 1:], [[0.5, 0.81]] * SEEDS, atol=1e-5)
+    np.testing.assert_allclose(found["control_mass"][:, 0], 0.81, atol=1e-5)
+    # Random weights have the loss of the strongest sink, if that is a rise.
+    rises = np.maximum(found["loss"][:, -1], found["loss"][:, 0])
+    np.testing.assert_allclose(found["control_loss"][:, 1], rises, atol=1e-4)
+    assert found["control"].tolist() == [*edits.EDITS[1:]]
+
+
+def test_the_released_product_is_that_of_curvlinops(found, tokens):
+    """Its eigenvalues are those of the dense matrix of its products, which is not symmetric."""
+    for number, place in ((0, 0), (1, 1)):
+        edited = model(number)
+        gpt2.set_sink(edited, found["strength"][number, [0, -1][place]])
+        problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
+        operator = cv.hessian(problem, backend="curvlinops as released", check=False)
+        matrix = (operator @ torch.eye(problem.size)).double()
+        assert float((matrix - matrix.T).norm() / matrix.norm()) > 1e-3
+        real = torch.linalg.eigvals(matrix).real
+        for end, value in (("largest", real.max()), ("smallest", real.min())):
+            expected = pytest.approx(float(value), abs=3e-3 * float(real.abs().max()))
+            assert found[f"released_{end}"][number, place] == expected
+
+
+def test_the_density_is_that_of_the_edited_model(found, tokens):
+    edited = model(1)
+    gpt2.set_sink(edited, found["strength"][1, 2])
+    problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
+    settings = study.Settings(
+        seed=1,
+        masses=[0.5],
+        tolerance=1e-3,
+        probes=2,
+        products=8,
+        points=30,
+        kappa=3.0,
+        memory=100,
+    )
+    expected = study._density(cv.hessian(problem), settings)
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name][1, 2], array, rtol=1e-3, atol=1e-5, err_msg=name)
+    released = cv.hessian(problem, backend="curvlinops as released", check=False)
+    other = study._density(released, settings)
+    for name in ("nodes", "weights"):
+        array = found[f"released_{name}"][1]
+        np.testing.assert_allclose(array, other[name], rtol=1e-3, atol=1e-5, err_msg=name)
+        assert np.abs(array - found[name][1, 2]).max() > 1e-4
+    assert found["width"][1, 2] == pytest.approx(
+        study.kernel_width(3.0, 8) * (found["nodes"][1, 2].max() - found["nodes"][1, 2].min())
+    )
+
+
+def test_the_training_comes_along(found, networks):
+    np.testing.assert_array_equal(found["training_mass"], networks["mass"][1])
+    np.testing.assert_array_equal(found["training_largest"], networks["hessian"][1])
+    assert found["training_step"].tolist() == [STEPS.tolist()] * SEEDS
+    assert found["sequences"].tolist() == [[4, LENGTH]] * SEEDS
+    expected = sum(p.numel() for p in model().parameters())
+    assert found["parameters"].tolist() == [expected] * SEEDS
+
+
+def test_items_know_their_weights_and_not_each_other(networks):
+    items = study.correlation.items(config(), networks)
+    assert [item["edit"] for item in items] == [*edits.EDITS] * SEEDS
+    assert len({item["kept"].digest for item in items}) == SEEDS
+    assert [item["settings"].seed for item in items[:: len(edits.EDITS)]] == [0, 1]
+    for item in items:
+        probe = study.correlation.probe(item)
+        whole = study.correlation.cost(item)
+        assert 0 < study.correlation.cost(probe) <= whole
+        assert (study.correlation.cost(probe) < whole) == (item["edit"] == edits.EDITS[0])
+        assert probe["settings"].masses == [0.81]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"masses": []}, r"masses: expected shares of the attention in \(0, 1\), ascending, got"),
+        ({"masses": [0.8, 0.5]}, r"masses: .*, got \[0.8, 0.5\]"),
+        ({"masses": [0.5, 1.0]}, r"masses: .*, got \[0.5, 1.0\]"),
+        ({"tolerance": 0.0}, "tolerance: expected a relative residual from 1e-6 to 0.1, got 0.0"),
+        ({"probes": 1}, "probes: expected at least 2, got 1"),
+        ({"products": 1}, "products: expected so many that the kernel is narrower than"),
+        ({"kappa": 1.0}, "kappa: expected a number above 1, got 1.0"),
+    ],
+)
+def test_a_bad_setting_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+def networks_with(**settings):
+    return type("Networks", (), {"variants": ["attention"], "kept": [4]} | settings)
+
+
+@pytest.mark.parametrize(
+    "other", [networks_with(variants=["no attention"]), networks_with(kept=[]), object()]
+)
+def test_networks_without_attention_or_weights_are_refused(other):
+    config().require_networks(networks_with())
+    message = "ensemble: expected networks with the variant 'attention' and steps that are kept"
+    with pytest.raises(ValueError, match=message):
+        config().require_networks(other)
+
+
+def test_the_configuration_is_valid():
+    path = ROOT / "conf" / "studies" / "singh2026cracking" / "cracking-fig6.yaml"
+    assert study.Config(**yaml.safe_load(path.read_text())).kind == "sink_density"

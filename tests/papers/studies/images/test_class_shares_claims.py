@@ -1,0 +1,320 @@
+"""The claims about the sharpness and the largest class, on planted networks."""
+
+import math
+
+import numpy as np
+import pytest
+from claims_contract import Planted, changed, contract
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.claims import Study
+from hessian_papers.studies.images.class_shares import claims as module
+from hessian_papers.studies.images.class_shares.claims import BALANCED, KAIMING, RAW, TANH, claims
+from hessian_papers.studies.images.class_shares.reading import Reading
+
+SHARES, DEPTH = (0.1, 0.4, 0.9), 4
+ABLATIONS = (RAW, KAIMING, TANH)
+
+
+def networks(cases, sizes=(50,), shares=SHARES, replicates=(0, 1)):
+    """Networks of two image sets that agree with every formula.
+
+    Of which all arrays have one row a network: all numbers of samples for the first case.
+    """
+    rows = [
+        {"source": source, "case": case, "samples": n, "share": share, "replicate": replicate}
+        for source in ("one", "two")
+        for case in cases
+        for n in (sizes if case == cases[0] else sizes[:1])
+        for share in shares
+        for replicate in replicates
+    ]
+    found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    labels = DEPTH * found["share"] ** (1 - 1 / DEPTH)
+    found |= {"labels": labels, "fit": labels, "bound": labels, "first_layer": labels / DEPTH}
+    found |= {"floor": np.zeros(len(rows)), "loss": np.full(len(rows), 1e-3)}
+    found["defect"] = np.tile([0.1, 1e-4], (len(rows), 1))
+    return {"closed_form": found, "numerics": {"sharpness": labels, "ggn": labels}}
+
+
+def subsets(left):
+    """Subsets of three sizes; only the smallest's labels are fitted.
+
+    Args:
+        left: the sharpness over eq. (14), by number of samples or by number and share.
+    """
+    sides = networks([BALANCED], (50, 20, 200))
+    samples, share = (sides["closed_form"][name] for name in ("samples", "share"))
+    points = zip(samples.tolist(), share.tolist(), strict=True)
+    part = np.array([left.get(point, left.get(point[0], 1.0)) for point in points])
+    fit, floor = sides["closed_form"]["labels"] * part, np.where(samples == 20, 1e-18, 0.1)
+    sides = changed(sides, "closed_form", fit=fit, bound=fit, floor=floor)
+    return changed(sides, "numerics", sharpness=fit, ggn=fit)
+
+
+def trained():
+    """Labels of the larger subsets are fitted the less the more samples there are."""
+    return subsets({50: 0.97, 200: 0.95})
+
+
+def independent():
+    """The same, but on average over the shares each size has the sharpness of eq. (14)."""
+    left = {(50, 0.1): 0.97, (50, 0.4): 1.03, (200, 0.1): 0.97, (200, 0.4): 1.03}
+    # What layers lack of balance, 1e-4, where ten equal shares tie, else its square.
+    return subsets(left | {(20, 0.1): 1 + 1e-4, (20, 0.4): 1 + 1e-8, (20, 0.9): 1 + 1e-8})
+
+
+def ablations(**of):
+    """Networks of which each lacks one assumption, as the paper says: raw inputs alone matter."""
+    sides = networks(ABLATIONS, **of)
+    closed_form = sides["closed_form"]
+    raw, kaiming = (closed_form["case"] == case for case in (RAW, KAIMING))
+    bent = np.where(closed_form["share"] == 0.4, 51.0, 50.0)
+    sharpness = np.where(raw, bent, closed_form["labels"])
+    sides = changed(
+        sides,
+        "closed_form",
+        bound=np.where(kaiming, closed_form["labels"], np.nan),
+        first_layer=np.where(raw, 0.8 * sharpness, np.nan),
+        loss=np.where(raw, 0.1, 1e-3),
+        defect=np.where(kaiming[:, None], [0.1, 0.09], [1e-4, 1e-4]),
+    )
+    return changed(sides, "numerics", sharpness=sharpness, ggn=sharpness)
+
+
+def scaled(sides, factor, *, array="sharpness", case=None, source=None, share=None, samples=None):
+    """The sides with an array of some networks multiplied."""
+    rows = np.ones(len(sides["closed_form"]["share"]), dtype=bool)
+    wanted = {"case": case, "source": source, "share": share, "samples": samples}
+    for name, value in wanted.items():
+        if value is not None:
+            rows &= sides["closed_form"][name] == value
+    side = "numerics" if array in sides["numerics"] else "closed_form"
+    return changed(sides, side, **{array: lambda old: (old.T * np.where(rows, factor, 1.0)).T})
+
+
+def without(sides, gone):
+    """The sides with some networks diverged."""
+    numerics = {name: np.where(gone, np.nan, a) for name, a in sides["numerics"].items()}
+    return {**sides, "numerics": numerics}
+
+
+def kept(sides, rows):
+    """The sides with some networks left out."""
+    return {side: {name: a[rows] for name, a in arrays.items()} for side, arrays in sides.items()}
+
+
+def measured(name, sides):
+    return getattr(module, name)(Reading(sides))
+
+
+@pytest.fixture(scope="module")
+def planted():
+    figure_1c, figure_2 = independent(), ablations()
+    return [
+        Planted(
+            paper="anon2026data",
+            artifact="Figure 1c",
+            holds=figure_1c,
+            fails=[
+                scaled(figure_1c, 1.1),
+                scaled(figure_1c, 0.01, source="two", share=0.4),
+                scaled(figure_1c, 1.1, samples=200),
+                scaled(figure_1c, 1.1, array="ggn"),
+                scaled(figure_1c, 1e3, array="defect"),
+            ],
+            reduced=[networks([BALANCED]), networks([BALANCED], (50, 20), shares=(0.4,))],
+        ),
+        Planted(
+            paper="anon2026data",
+            artifact="Figure 2",
+            holds=figure_2,
+            fails=[
+                networks(ABLATIONS),  # raw inputs without effect, layers that became balanced
+                scaled(figure_2, 0.01, source="two", share=0.4),
+                scaled(figure_2, 2.0),
+                scaled(figure_2, 5.0, share=0.9),
+                scaled(figure_2, 1.1, array="ggn"),
+                scaled(figure_2, 1e3, array="defect"),
+            ],
+            reduced=[
+                *(kept(figure_2, figure_2["closed_form"]["case"] == case) for case in ABLATIONS),
+                ablations(shares=(0.4,)),
+            ],
+        ),
+    ]
+
+
+def test_equal_shares_are_those_of_the_number_of_classes():
+    sides = independent()
+    assert measured("order_of_imbalance", sides) < 0.1
+    # With five classes a share of 0.1 is not that of all: first order is then one too low.
+    five = changed(sides, "closed_form", classes=np.full(len(sides["closed_form"]["share"]), 5))
+    assert measured("order_of_imbalance", five) == pytest.approx(1, abs=0.1)
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def test_a_study_of_ones_own_inherits_no_claim_of_a_figure():
+    config = {"paper": "anon2026data", "artifact": "a figure of my own"}
+    assert list(claims.entries(Study("mine", config), Reading(trained()))) == []
+
+
+def test_the_bound_on_the_gauss_newton_matrix_is_the_figures():
+    both = [claim for claim in claims.all if claim.function_name == "gauss_newton"]
+    found = {claim.artifacts: claim.bound.tolerance for claim in both}
+    assert found == {
+        (("anon2026data", "Figure 1c"),): 1e-3,
+        (("anon2026data", "Figure 2"),): 0.02,
+    }
+
+
+def test_deviations_from_the_formulas():
+    sides = trained()
+    assert measured("zero_loss", sides) == pytest.approx(0.0)
+    assert measured("least_squares", sides) == pytest.approx(0.0)
+    assert measured("on_the_curve", sides) == pytest.approx(0.03)
+    for name in ("zero_loss", "least_squares"):
+        assert measured(name, scaled(sides, 1.01)) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "factor"), [("kaiming_values", KAIMING, 2.0), ("tanh_values", TANH, 0.5)]
+)
+def test_deviations_are_those_of_the_case(name, case, factor):
+    assert measured(name, ablations()) == pytest.approx(0.0)
+    value = measured(name, scaled(ablations(), factor, case=case))
+    assert value == pytest.approx(abs(factor - 1))
+
+
+def test_what_is_in_print_is_off_where_labels_are_not_fitted():
+    (claim,) = [claim for claim in claims.all if claim.printed]
+    assert claim.printed.measure(Reading(trained())) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "sides", "case"),
+    [
+        ("increasing", independent(), BALANCED),
+        ("kaiming_increasing", ablations(), KAIMING),
+        ("tanh_increasing", ablations(), TANH),
+    ],
+)
+def test_one_image_set_with_one_step_down_decides(name, sides, case):
+    assert measured(name, sides) == 1.0
+    bent = scaled(sides, 0.01, source="two", case=case, share=0.4)
+    assert measured(name, bent) == 0.5
+
+
+def test_the_most_consistent_image_set_decides_whether_raw_inputs_are_inconsistent():
+    bent = scaled(networks(ABLATIONS), 0.01, source="two", case=RAW, share=0.4)
+    assert measured("raw_inconsistent", bent) == 1.0
+    both = scaled(bent, 0.01, source="one", case=RAW, share=0.4)
+    assert measured("raw_inconsistent", both) == 0.5
+
+
+def test_tanh_is_held_against_the_least_squares_of_linear_networks_on_the_same_subsets():
+    """Which Tanh networks have none of."""
+    sides = ablations()
+    tanh = sides["closed_form"]["case"] == TANH
+    sides = changed(sides, "closed_form", fit=lambda fit: np.where(tanh, np.nan, fit))
+    assert measured("tanh_values_of_least_squares", sides) == pytest.approx(0.0)
+    off = scaled(sides, 1.25, array="fit", case=KAIMING, source="two", share=0.4)
+    assert measured("tanh_values_of_least_squares", off) == pytest.approx(1 - 1 / 1.25)
+    with pytest.raises(NothingToMeasure, match="no networks of which that can be said"):
+        measured("tanh_values_of_least_squares", scaled(sides, np.nan, array="fit", case=KAIMING))
+
+
+def test_the_number_of_samples():
+    sides = trained()
+    assert measured("independent_of_samples", sides) == pytest.approx(1 / 0.95 - 1)
+    # From 20 to 50 samples; what is left from there to 200 is a larger fall.
+    assert measured("no_rise_with_samples", sides) == pytest.approx(0.95 / 0.97 - 1)
+    same = changed(sides, "numerics", sharpness=sides["closed_form"]["labels"])
+    assert measured("independent_of_samples", same) == 0.0
+    rising = scaled(sides, 2.0, samples=200)
+    assert measured("no_rise_with_samples", rising) == pytest.approx(1.9 / 0.97 - 1)
+
+
+def test_sizes_are_compared_at_the_shares_that_all_of_them_have():
+    # As where a class is too small: of the largest subsets only the smallest share is left, and
+    # whatever the others have at larger shares does not count.
+    closed_form = trained()["closed_form"]
+    rows = (closed_form["samples"] < 200) | (closed_form["share"] == SHARES[0])
+    sides = scaled(scaled(trained(), 7.0, share=0.4), 7.0, share=0.9)
+    assert measured("independent_of_samples", kept(sides, rows)) == pytest.approx(1 / 0.95 - 1)
+
+
+def test_one_number_of_samples_says_nothing_of_their_influence():
+    with pytest.raises(NothingToMeasure, match="no image set at two numbers of samples"):
+        measured("no_rise_with_samples", networks([BALANCED]))
+
+
+def test_assumptions():
+    sides = ablations()
+    assert measured("gauss_newton", sides) == 0.0
+    assert measured("stay_balanced", sides) == pytest.approx(1e-4)
+    assert measured("kaiming_unbalanced", sides) == pytest.approx(0.9)
+    assert measured("kaiming_bound", sides) == 0.0
+    larger = scaled(sides, 1.1, array="ggn")
+    for name in ("gauss_newton", "kaiming_bound"):
+        assert measured(name, larger) == pytest.approx(0.1)
+    # Below the bound there is no excess.
+    assert measured("kaiming_bound", scaled(sides, 0.9, array="ggn")) == 0.0
+
+
+def test_raw_inputs_that_make_no_difference():
+    sides = networks(ABLATIONS)
+    assert measured("raw_breaks_down", sides) == pytest.approx(0.0)
+    assert measured("raw_share_matters_less", sides) == pytest.approx(1.0)
+    assert measured("raw_first_layer", sides) == pytest.approx(1 / DEPTH)
+    assert measured("raw_still_learning", sides) == pytest.approx(1.0)
+
+
+def test_raw_inputs_as_the_paper_has_them():
+    sides = ablations()
+    # At the smallest share; the least affected image set counts.
+    deviation = 50 / (DEPTH * 0.1**0.75) - 1
+    assert measured("raw_breaks_down", sides) == pytest.approx(deviation)
+    half = scaled(sides, 0.5, source="two", case=RAW)
+    assert measured("raw_breaks_down", half) == pytest.approx((deviation + 1) / 2 - 1)
+    assert measured("raw_inconsistent", sides) == 0.0
+    little = math.log(51 / 50) / (0.75 * math.log(9))
+    assert measured("raw_share_matters_less", sides) == pytest.approx(little)
+    assert measured("raw_first_layer", sides) == pytest.approx(0.8)
+    assert measured("raw_still_learning", sides) == pytest.approx(100)
+
+
+def test_what_is_left_to_learn_is_compared_on_the_same_subsets():
+    sides = scaled(ablations(), 2.0, array="loss", case=KAIMING, source="one", share=0.9)
+    assert measured("raw_still_learning", sides) == pytest.approx(50)
+    # Without whitened networks on those subsets they do not count.
+    gone = (sides["closed_form"]["source"] == "one") & (sides["closed_form"]["case"] == KAIMING)
+    assert measured("raw_still_learning", without(sides, gone)) == pytest.approx(100)
+
+
+def test_exponents():
+    assert measured("tanh_exponent", ablations()) == pytest.approx(0.0)
+    one, share = (ablations()["closed_form"][name] for name in ("source", "share"))
+    steeper = np.where(one == "one", share**0.375, 1.0)
+    sides = changed(ablations(), "numerics", sharpness=lambda old: old * steeper)
+    assert measured("tanh_exponent", sides) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("artifact", ["Figure 1c", "Figure 2"])
+def test_diverged_networks_are_left_out(artifact):
+    sides = independent() if artifact == "Figure 1c" else ablations()
+    config = {"paper": "anon2026data", "artifact": artifact}
+    closed_form = sides["closed_form"]
+    gone = (closed_form["source"] == "two") | (closed_form["replicate"] == 1)
+    for entry in claims.entries(Study("study", config), Reading(without(sides, gone))):
+        assert math.isfinite(entry.measure()), entry.id
+    for entry in claims.entries(Study("study", config), Reading(without(sides, gone | True))):
+        with pytest.raises(NothingToMeasure, match="this configuration has no networks"):
+            entry.measure()
+
+
+def test_one_share_has_no_trend():
+    with pytest.raises(NothingToMeasure, match="no image set with two shares"):
+        measured("increasing", networks([BALANCED], shares=(0.4,)))

@@ -1,0 +1,141 @@
+"""The claims about the trace through training, on planted traces and estimates."""
+
+import numpy as np
+import pytest
+from claims_contract import Planted, contract
+from planted_training import EPOCHS, FLOOR, LAST_EARLY, LOSS, joined, replaced
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.images.trace_through_training import claims as module
+from hessian_papers.studies.images.trace_through_training.claims import claims
+from hessian_papers.studies.images.trace_through_training.reading import Reading
+
+# Signs that sum to 0 and have a mean square of 1.
+SIGNS = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
+
+
+def traces(count=2, fall=0.9):
+    """Networks whose estimates are one standard error off, in turn above and below."""
+    found = []
+    for number in range(count):
+        exact = np.array([1.0, 0.99, 0.97, 0.95, fall, 1.1, 1.4, 1.5]) * 100 * (number + 1)
+        error = 0.01 * exact
+        facts = {"epoch": EPOCHS, "loss": LOSS, "floor": np.array(FLOOR), "trace": exact}
+        estimate = {"trace": exact + SIGNS * error, "standard_error": error}
+        found.append({"closed_form": facts, "numerics": {"epoch": EPOCHS} | estimate})
+    return found
+
+
+def biased(by):
+    """Networks whose estimates are all off by so many standard errors."""
+    found = traces()
+    for number, one in enumerate(found):
+        off = by * one["numerics"]["standard_error"]
+        found = replaced(found, number, "numerics", trace=one["closed_form"]["trace"] + off)
+    return found
+
+
+def off_by(factor):
+    """Networks of which the second one's errors are so many times what they say."""
+    one = traces()[1]
+    exact, estimate = one["closed_form"]["trace"], one["numerics"]["trace"]
+    return replaced(traces(), 1, "numerics", trace=exact + factor * (estimate - exact))
+
+
+def measured(name, networks):
+    return getattr(module, name)(Reading(joined(networks)))
+
+
+@pytest.fixture(scope="module")
+def planted():
+    growing = replaced(traces(), 1, "closed_form", trace=np.linspace(1, 2, len(EPOCHS)))
+    only_start = replaced(
+        traces(), 0, "closed_form", loss=np.array([1.0] + [FLOOR] * (len(EPOCHS) - 1))
+    )
+    return [
+        Planted(
+            paper="anon2026data",
+            artifact="Figure 3",
+            holds=joined(traces()),
+            fails=[joined(one) for one in (off_by(5), biased(-2), growing)],
+            reduced=[joined(traces(1)), joined(only_start)],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def test_errors_are_compared_with_what_they_should_be():
+    assert measured("trace", traces()) == pytest.approx(1.0)
+    # One network of two decides, whether its errors are too large or too small to be true.
+    assert measured("trace", off_by(2)) == pytest.approx(2.0)
+    assert measured("trace", off_by(0)) == pytest.approx(0.0)
+
+
+def test_a_bias_is_that_of_all_epochs_together():
+    assert measured("no_bias", traces()) == pytest.approx(0.0, abs=1e-9)
+    assert measured("no_bias", biased(-0.9)) == pytest.approx(-0.9 * np.sqrt(2 * len(EPOCHS)))
+
+
+@pytest.mark.parametrize(("at", "counts"), [(LAST_EARLY, True), (LAST_EARLY + 1, False)])
+def test_only_early_epochs_are_early(at, counts):
+    numeric = traces()[0]["numerics"]
+    far = numeric["trace"].copy()
+    far[at] += 10 * numeric["standard_error"][at]
+    value = measured("early", replaced(traces(), 0, "numerics", trace=far))
+    assert value == pytest.approx(10 + SIGNS[at] if counts else 1.0)
+
+
+def test_the_fall_is_that_of_the_network_where_it_is_least():
+    assert measured("falls_early", traces()) == pytest.approx(-0.1)
+    growing = np.linspace(1, 2, len(EPOCHS))
+    value = measured("falls_early", replaced(traces(), 1, "closed_form", trace=growing))
+    assert value == pytest.approx(1 / 7)
+
+
+def test_a_fall_after_the_early_epochs_does_not_count():
+    late = np.array([1.0, 1.1, 1.1, 1.1, 1.1, 0.5, 0.5, 0.5])
+    value = measured("falls_early", replaced(traces(), 0, "closed_form", trace=late))
+    assert value == pytest.approx(0.1)
+
+
+def test_without_a_standard_error_nothing_is_compared():
+    """Where all probes give the same trace, as of a diagonal Hessian."""
+    exact = traces()
+    for number in range(2):
+        exact = replaced(exact, number, "numerics", standard_error=np.zeros(len(EPOCHS)))
+    for name in ("trace", "no_bias"):
+        with pytest.raises(NothingToMeasure, match="all random probes give the same trace"):
+            measured(name, exact)
+    with pytest.raises(NothingToMeasure, match="no networks of which that can be said"):
+        measured("early", exact)
+    # An epoch without an error leaves the others.
+    one = np.append(0.0, 0.01 * traces()[0]["closed_form"]["trace"][1:])
+    assert measured(
+        "trace", replaced(traces(), 0, "numerics", standard_error=one)
+    ) == pytest.approx(1)
+
+
+def test_without_early_epochs_nothing_is_measured():
+    sudden = np.array([1.0] + [FLOOR] * (len(EPOCHS) - 1))
+    with pytest.raises(NothingToMeasure, match="no early epoch beside the start"):
+        measured("falls_early", replaced(traces(), 0, "closed_form", loss=sudden))
+
+
+def test_sides_of_other_networks_are_refused():
+    two, one = joined(traces()), joined(traces(1))
+    with pytest.raises(ValueError, match="expected the same networks on both sides, got 2 and 1"):
+        module.trace(Reading({**two, "numerics": one["numerics"]}))
+    later = replaced(traces(), 1, "numerics", epoch=EPOCHS + 1)
+    with pytest.raises(ValueError, match="network 1: expected the same epochs on both sides"):
+        measured("trace", later)
+
+
+def test_networks_come_in_the_order_of_their_numbers():
+    # As a file has them, whose names are sorted: 0, 1, 10, 11, 2, ...
+    sides = {
+        side: dict(sorted(arrays.items())) for side, arrays in joined(traces(count=12)).items()
+    }
+    starts = [network.trace[0] for network in Reading(sides).networks]
+    assert starts == [100.0 * number for number in range(1, 13)]

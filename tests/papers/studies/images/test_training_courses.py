@@ -1,0 +1,190 @@
+"""The study of courses of training: descent, its law of imbalance, and the sharpness on the way."""
+
+import numpy as np
+import pytest
+import torch
+from small_images import CLASSES, image_sets
+
+from hessian_papers.studies.images.training_courses import figure, study
+from hessian_papers.studies.images.training_courses.reading import MEASURED, Reading
+from hessian_spectra import curvature as cv
+from hessian_spectra.models import HalfSquaredError, Perceptron
+
+
+def config(**changes):
+    fields = {
+        "kind": "training_courses",
+        "paper": "anon2026data",
+        "artifact": "Sections 3 and 4, courses of training",
+        "title": "test",
+        "data": "test",
+        "seed": 0,
+        "samples": 12,
+        "replicates": 2,
+        "depth": 3,
+        "width": 5,
+        "initial_range": [0.4, 0.8],
+        "learning_rate": 0.02,
+        "epochs": 40,
+        "recorded": 4,
+        "weight_decay": 0.1,
+        "beyond": 1.05,
+    }
+    return study.Config(**(fields | changes))
+
+
+@pytest.fixture(scope="module")
+def data():
+    found = image_sets(digits=60)
+    # The class that stands alone has a direction less than all classes have.
+    found["digits/images"][found["digits/labels"] == 0, 2, 2] = 0
+    return found
+
+
+@pytest.fixture(scope="module")
+def sides(data):
+    settings = config()
+    return {
+        "closed_form": study.closed_form(settings, data),
+        "numerics": study.numerics(settings, data),
+    }
+
+
+def descended(course, epochs):
+    """The weights after descent by automatic differentiation, one network alone."""
+    inputs, targets = course.problem.samples()
+    weights = [weight.clone().requires_grad_() for weight in course.weights]
+    for _ in range(epochs):
+        product = weights[0]
+        for weight in weights[1:]:
+            product = weight @ product
+        data_loss = (inputs @ product.mT - targets).square().sum() / (2 * len(inputs))
+        decay = course.decay / 2 * sum(weight.square().sum() for weight in weights)
+        slopes = torch.autograd.grad(data_loss + decay, weights)
+        with torch.no_grad():
+            for weight, slope in zip(weights, slopes, strict=True):
+                weight -= course.rate * slope
+    return [weight.detach() for weight in weights]
+
+
+def test_all_runs_descend_as_each_alone(data):
+    runs = next(study.courses(config(), data))
+    assert len(runs) == len(study.RUNS)
+    # Subsets of one class have fewer directions than those of all: some are padded.
+    assert len({len(run.problem.root) for run in runs}) > 1
+    found = study.descend(runs, 7, [0, 7])
+    for number, run in enumerate(runs):
+        alone = descended(run, 7)
+        for layer, weight in enumerate(alone):
+            own = found.weights[1][layer][number]
+            own = own[:, : weight.shape[1]]
+            torch.testing.assert_close(own, weight, rtol=1e-12, atol=1e-13)
+        loss = run.problem.loss(alone[2] @ alone[1] @ alone[0]) - run.problem.floor
+        assert found.losses[7, number] == pytest.approx(float(loss), rel=1e-10)
+
+
+def test_sharpness_is_that_of_the_dense_hessian(data, sides):
+    runs = next(study.courses(config(), data))
+    for place, name in enumerate(MEASURED):
+        run = runs[study.RUNS.index(name)]
+        model = Perceptron(run.weights, [1.0] * 3, "linear")
+        problem = cv.Problem(model, HalfSquaredError("sample"), [run.problem.samples()])
+        dense = cv.dense_matrix(cv.hessian(problem, backend="curvlinops"))
+        found = sides["numerics"]["sharpness"][place, 0, 0]
+        assert found == pytest.approx(float(torch.linalg.eigvalsh(dense)[-1]), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["one-whitened", "uniform-raw"])
+def test_moments_are_those_of_the_samples(data, name):
+    """One-hot labels, whose mean square is 1; what no linear map removes included."""
+    run = next(study.courses(config(), data))[study.RUNS.index(name)]
+    assert run.problem.floor > 1e-4
+    found = study._moments(run.problem)
+    inputs, targets = run.problem.samples()
+    count = len(inputs)
+    torch.testing.assert_close(found.sxx, inputs.mT @ inputs / count)
+    torch.testing.assert_close(found.syx, targets.mT @ inputs / count)
+    assert float(found.syy) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_imbalance_follows_the_law_of_gradient_flow(data):
+    slow = config(learning_rate=1e-3, epochs=300, weight_decay=0.5)
+    reading = Reading(
+        {"closed_form": study.closed_form(slow, data), "numerics": study.numerics(slow, data)}
+    )
+    for run in ("one-plain", "one-decay", "uniform-decay"):
+        np.testing.assert_allclose(reading.kept(run), reading.predicted(run), rtol=2e-3)
+    assert reading.predicted("one-decay")[0, -1] == pytest.approx(np.exp(-2 * 0.5 * 0.3))
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_the_sharpness_of_the_balanced_solution_is_that_of_its_dense_hessian(data, depth):
+    """At balanced factors of the least-squares solution, which its own singular vectors make."""
+    runs = next(study.courses(config(depth=depth), data))
+    for name in ("one-plain", "uniform-plain"):
+        run = runs[study.RUNS.index(name)]
+        left, values, right = torch.linalg.svd(run.problem.target, full_matrices=False)
+        root = torch.diag(values ** (1 / depth))
+        weights = [root @ right, *[root] * (depth - 2), left @ root]
+        torch.testing.assert_close(torch.linalg.multi_dot(weights[::-1]), run.problem.target)
+        model = Perceptron(weights, [1.0] * depth, "linear")
+        problem = cv.Problem(model, HalfSquaredError("sample"), [run.problem.samples()])
+        dense = cv.dense_matrix(cv.hessian(problem, backend="curvlinops"))
+        expected = float(torch.linalg.eigvalsh(dense)[-1])
+        assert run.balanced_sharpness == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_edge_is_beyond_the_balanced_solution(data):
+    runs = next(study.courses(config(beyond=1.5), data))
+    edge = runs[study.RUNS.index("one-edge")]
+    assert edge.rate * edge.balanced_sharpness == pytest.approx(3.0)
+
+
+def test_subsets_are_of_one_class_and_of_all(data):
+    for labels, count in (("one", 1), ("uniform", CLASSES)):
+        draws = torch.Generator().manual_seed(0)
+        x, y = study._samples(config(), data, "digits", labels, draws)
+        assert x.shape[0] == 12
+        assert int((y.sum(dim=0) > 0).sum()) == count
+
+
+def test_epochs_until_the_loss_is_half_gone(data, sides):
+    runs = next(study.courses(config(), data))
+    losses = study.descend(runs, 40, [40]).losses.numpy()
+    for number, half in enumerate(sides["numerics"]["half"][:, 0]):
+        below = np.flatnonzero(losses[:, number] <= losses[0, number] / 2)
+        np.testing.assert_equal(half, float(below[0]) if len(below) else np.nan)
+
+
+def test_networks_that_diverge_are_told(data):
+    found = study.numerics(config(beyond=200.0, replicates=1), data)
+    assert found["diverged"][study.RUNS.index("uniform-edge")].all()
+    assert not found["diverged"][study.RUNS.index("one-plain")].any()
+    assert np.isfinite(found["top"]).all()
+
+
+def test_the_figure_shows_all_replicates(sides):
+    reading = Reading(sides)
+    panels = figure.draw(reading).axes
+    assert len(panels) == 6
+    assert all(panel.get_ylabel() and panel.get_xlabel() for panel in panels)
+    np.testing.assert_allclose(
+        panels[1].lines[0].get_ydata(), np.median(reading.of("sharpness", "one-whitened"), axis=0)
+    )
+    text = figure.caption(reading)
+    assert "median of 2 replicates" in text
+    assert "0 of 20 runs diverged" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"depth": 1}, "depth"),
+        ({"replicates": 0}, "replicates"),
+        ({"beyond": 0.0}, "beyond"),
+        ({"initial_range": [0.5, 0.1]}, "initial_range"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        config(**change)

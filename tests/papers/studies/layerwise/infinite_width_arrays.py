@@ -1,0 +1,96 @@
+"""Arrays of the study of infinite width; nothing is measured."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hessian_papers.studies.layerwise.infinite_width.study import Config, closed_form
+
+# What falls with the width, as a multiple of 1/n, and what stays: (rectified, Gaussian inputs).
+FALLING = {
+    "independence": (0.02, 0.1),
+    "ratio": (6.0, 10.0),
+    "space": (0.2, 0.6),
+    "formula": (0.05, 0.2),
+    "layer": (0.3, np.nan),
+    "layer_ratio": (6.0, np.nan),
+    "layer_noise": (0.1, np.nan),
+    "space_noise": (0.01, 0.01),
+}
+STAYING = {
+    "printed_space": (0.171, 0.001),
+    "printed_formula": (0.3, 0.001),
+    "active": (1e-5, 1e-5),
+    "printed_active": (0.05, 1e-5),
+    "softmax": (1e-5, 1e-5),
+    "printed_softmax": (0.06, 0.04),
+    "softmax_noise": (1e-5, 1e-5),
+    "norms": (1.0, 1.0),
+    "projections": (1.0, 1.0),
+    "projected": (0.7, 1.02),
+    "projected_copy": (0.7, 1.02),
+    "row_sum": (1.05, 1.05),
+}
+
+
+def config(**changes: object) -> Config:
+    """A small study."""
+    return Config(
+        **{
+            "kind": "infinite_width",
+            "paper": "wu2022dissecting",
+            "artifact": "Section 4",
+            "title": "A small one",
+            "seed": 0,
+            "laws": ["rectified", "gaussian"],
+            "widths": [16, 64, 256],
+            "classes": 4,
+            "alpha": 0.5,
+            "draws": 6,
+            "samples": 64,
+            "layer_samples": 32,
+            **changes,
+        }
+    )
+
+
+def sides(
+    laws: Sequence[str] = ("rectified", "gaussian"),
+    widths: Sequence[int] = (16, 64, 256),
+    draws: int = 6,
+    noise: float = 0.01,
+    constant: Mapping[str, float] | None = None,
+    off: float = 1.0,
+) -> dict[str, dict[str, np.ndarray]]:
+    """Both sides of a study.
+
+    Args:
+        laws: of the inputs.
+        widths: hidden units.
+        draws: of the weights.
+        noise: of all quantities over the draws, relative.
+        constant: quantities that are this number at every width instead, under both laws.
+        off: what the integrals are multiplied with.
+    """
+    draw = np.random.default_rng(0)
+    shape = len(laws), len(widths), draws
+    places = [("rectified", "gaussian").index(law) for law in laws]
+    theory = closed_form(config(laws=list(laws), widths=list(widths)), {})
+    found = {
+        "law": np.array(laws),
+        "width": np.array(widths),
+        "inputs": np.array([round(width**1.5) for width in widths]),
+        "classes": np.array(4),
+        "samples": np.array(64),
+        "layer_samples": np.array(32),
+        "fourth": theory["fourth"] * off,
+        "norm": theory["norm"] * off,
+    }
+    for name, numbers in (FALLING | STAYING).items():
+        means = np.array(numbers)[places][:, None] * np.ones(len(widths))
+        if name in FALLING:
+            means = means / np.array(widths)
+        if name in (constant or {}):
+            means = np.full_like(means, constant[name])
+        found[name] = means[..., None] * np.exp(noise * draw.normal(size=shape))
+    return {"closed_form": theory, "numerics": found}

@@ -1,0 +1,247 @@
+"""The measurement of what decouples, against dense matrices in float64."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from hessian_papers.networks.classifiers import kept_classifier
+from hessian_papers.studies.layerwise.decoupling import study
+from hessian_spectra.seeding import generator
+from tests.papers.studies.layerwise import small_classifiers
+
+FEW, NETWORKS = 24, ["F-6^2", "F-5-BN"]
+# Network, seed and layer.
+CASES = [("F-6^2", 0, "fc2"), ("F-6^2", 1, "fc3"), ("F-5-BN", 1, "fc2")]
+
+
+def config(**changes):
+    fields = {
+        "kind": "decoupling",
+        "paper": "wu2022dissecting",
+        "artifact": "Figure 2",
+        "title": "A small one",
+        "ensemble": "small",
+        "seed": 0,
+        "networks": [],
+        "top": 20,
+        "tolerance": 1e-6,
+        "probes": 3,
+        "images": FEW,
+        "shown": ["fc2:F-6^2", "fc1:F-5-BN"],
+    }
+    return study.Config(**(fields | changes))
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    return small_classifiers.ensemble(folder, networks=NETWORKS, seeds=2)
+
+
+@pytest.fixture(scope="module")
+def found(networks):
+    return study.correlation(config(), networks)
+
+
+def dense(networks, network, seed, layer, epoch=small_classifiers.EPOCHS, images=FEW):
+    """A layer in float64: its Hessian, the factors, the inputs."""
+    kept = kept_classifier(networks, network, 3 + seed, epoch)
+    model, (x, y) = kept.load().double(), kept.samples.trained()
+    x, y, module, seen = x[:images].double(), y[:images], model.get_submodule(layer), {}
+    hook = module.register_forward_hook(lambda _, given, out: seen.update(x=given[0], z=out))
+    model(x)
+    hook.remove()
+
+    def loss(weight):
+        scores = torch.func.functional_call(model, {f"{layer}.weight": weight}, x)
+        return nn.functional.cross_entropy(scores, y)
+
+    size, parts = module.weight.numel(), list(model.children())
+    rest = nn.Sequential(*parts[parts.index(module) + 1 :])
+
+    def own(z):
+        # A mean over samples: what each adds to its own output's second derivative.
+        return nn.functional.cross_entropy(rest(z), y)
+
+    hessian = torch.autograd.functional.hessian(loss, module.weight.detach())
+    by_output = torch.autograd.functional.hessian(own, seen["z"].detach())
+    inputs = seen["x"].detach().numpy()
+    return SimpleNamespace(
+        hessian=hessian.reshape(size, size).numpy(),
+        output=torch.einsum("aiaj->ij", by_output).numpy(),
+        input=inputs.T @ inputs / len(inputs),
+        mean=inputs.mean(axis=0),
+        shape=tuple(module.weight.shape),
+    )
+
+
+def descending(matrix):
+    values, vectors = np.linalg.eigh(matrix)
+    return values[::-1], vectors[:, ::-1]
+
+
+def place(found, network, layer):
+    a = found["network"].tolist().index(network)
+    return a, found["layer"][a].tolist().index(layer)
+
+
+@pytest.mark.parametrize(("network", "seed", "layer"), CASES)
+def test_eigenpairs_are_those_of_dense_matrices(networks, found, network, seed, layer):
+    one, (a, at) = dense(networks, network, seed, layer), place(found, network, layer)
+    values, vectors = descending(one.hessian)
+    product = np.kron(one.output, one.input)
+    others, basis = descending(product)
+    first = descending(one.input)[1][:, 0]
+
+    def mine(name, k=5):
+        return found[name][a, seed, at][:k]
+
+    scale = {"rtol": 0, "atol": 3e-5 * values[0]}
+    np.testing.assert_allclose(mine("hessian"), values[:5], **scale)
+    np.testing.assert_allclose(mine("approximation"), others[:5], **scale)
+    overlaps = [np.sum((vectors[:, :k].T @ basis[:, :k]) ** 2) / k for k in range(1, 6)]
+    np.testing.assert_allclose(mine("overlap"), overlaps, atol=1e-3)
+    # Of EKFAC: the same basis, by the Hessian's diagonal in it.
+    both = np.kron(descending(one.output)[1], descending(one.input)[1])
+    best = both[:, np.argsort(-np.sum(both * (one.hessian @ both), axis=0))]
+    overlaps = [np.sum((vectors[:, :k].T @ best[:, :k]) ** 2) / k for k in range(1, 6)]
+    np.testing.assert_allclose(mine("corrected_overlap"), overlaps, atol=1e-3)
+    matrices = vectors.T.reshape(-1, *one.shape)[:5]
+    ratios = [np.linalg.norm(matrix, 2) / np.linalg.norm(matrix) for matrix in matrices]
+    np.testing.assert_allclose(mine("rank_one"), ratios, atol=1e-3)
+    along = [np.sum((matrix @ first) ** 2) for matrix in matrices]
+    np.testing.assert_allclose(mine("along_first"), along, atol=1e-3)
+    difference = np.linalg.norm(one.hessian - product, 2) / values[0]
+    assert found["spectral"][a, seed, at] == pytest.approx(difference, rel=0.02)
+
+
+@pytest.mark.parametrize("epoch", [0, small_classifiers.EPOCHS])
+def test_what_is_measured_throughout_is_that_of_each_epoch(networks, found, epoch):
+    network, seed, layer = "F-6^2", 1, "fc2"
+    one, (a, at) = dense(networks, network, seed, layer, epoch), place(found, network, layer)
+    e = found["epoch"].tolist().index(epoch)
+    for name in ("output", "input"):
+        values = descending(getattr(one, name))[0]
+        mine = found[name][a, seed, e, at]
+        np.testing.assert_allclose(mine[: len(values)], values, rtol=0, atol=1e-5 * values[0])
+        assert np.isnan(mine[len(values) :]).all()
+    product = np.kron(one.output, one.input)
+    signs = [z.double().numpy() for z in _signs(len(product))]
+    squares = [np.sum((one.hessian @ z) ** 2) for z in signs]
+    missed = [np.sum(((one.hessian - product) @ z) ** 2) for z in signs]
+    np.testing.assert_allclose(found["squares"][a, seed, e, at], squares, rtol=1e-4)
+    np.testing.assert_allclose(found["missed"][a, seed, e, at], missed, rtol=1e-3)
+
+
+def _signs(size):
+    draws = generator(0, "probes")
+    return torch.randint(0, 2, (3, size), generator=draws, dtype=torch.int8) * 2 - 1
+
+
+def test_nothing_that_is_a_product_comes_closer_than_the_nearest(networks, found):
+    network, seed, layer = "F-6^2", 0, "fc2"
+    one, (a, at) = dense(networks, network, seed, layer), place(found, network, layer)
+    m, d = one.shape
+    # Van Loan and Pitsianis: the nearest product is the first singular pair of the rearrangement.
+    rearranged = one.hessian.reshape(m, d, m, d).transpose(0, 2, 1, 3).reshape(m * m, d * d)
+    u, s, v = np.linalg.svd(rearranged)
+    best = s[0] * np.kron(u[:, 0].reshape(m, m), v[0].reshape(d, d))
+    missed = [np.sum(((one.hessian - best) @ z.numpy()) ** 2) for z in _signs(m * d)]
+    np.testing.assert_allclose(found["nearest_missed"][a, seed, at], missed, rtol=0.05)
+    basis, vectors = descending(best)[1], descending(one.hessian)[1]
+    overlap = np.sum((vectors[:, :2].T @ basis[:, :2]) ** 2) / 2
+    assert found["nearest_overlap"][a, seed, at][1] == pytest.approx(overlap, abs=0.05)
+
+
+@pytest.mark.parametrize(("network", "seed", "layer"), CASES)
+def test_tables_are_about_all_images(networks, found, network, seed, layer):
+    whole = len(networks["labels"])
+    assert whole > FEW
+    one, (a, at) = dense(networks, network, seed, layer, images=whole), place(found, network, layer)
+    values, vectors = descending(one.input)
+    aligned = (vectors[:, 0] @ one.mean) ** 2 / (one.mean @ one.mean)
+    assert found["mean_aligned"][a, seed, at] == pytest.approx(aligned, abs=1e-5)
+    assert found["spectral_ratio"][a, seed, at] == pytest.approx(values[0] / values[1], rel=1e-4)
+
+
+def test_of_a_convolution_the_mean_is_a_left_singular_vector(tmp_path):
+    networks = small_classifiers.ensemble(
+        tmp_path, shape=(16, 16), samples=6, networks=["LeNet5"], seeds=1, epochs=1, kept=[0, 1]
+    )
+    found = study.correlation(config(shown=["conv1:LeNet5"], images=0, top=4), networks)
+    kept = kept_classifier(networks, "LeNet5", 3, 1)
+    x, _ = kept.samples.trained()
+    patches = nn.functional.unfold(x.double(), 5).numpy()  # (n, d, P)
+    values, vectors = descending(np.einsum("nip,njp->ij", patches, patches) / len(patches))
+    first = np.linalg.svd(patches.mean(axis=0))[0][:, 0]
+    assert found["mean_aligned"][0, 0, 0] == pytest.approx((first @ vectors[:, 0]) ** 2, abs=1e-5)
+    assert found["spectral_ratio"][0, 0, 0] == pytest.approx(values[0] / values[1], rel=1e-4)
+    assert found["layer"][0].tolist() == ["conv1", "conv2", "fc1", "fc2", "fc3"]
+    assert np.isnan(found["output"][0, 0, 0, -1, 3:]).all()
+
+
+def test_shares_are_those_of_the_shown_layers_of_the_first_seed(networks, found):
+    assert found["shown"].tolist() == ["fc2:F-6^2", "fc1:F-5-BN"]
+    one = dense(networks, "F-6^2", 0, "fc2")
+    matrices = descending(one.hessian)[1].T.reshape(-1, *one.shape)[:4]
+    for name, matrix in (("output", one.output), ("input", one.input)):
+        basis = descending(matrix)[1]
+        turned = matrices if name == "input" else matrices.transpose(0, 2, 1)
+        shares = ((turned @ basis) ** 2).sum(axis=1)
+        assert found[f"{name}_share"].shape == (2, 20, 20)
+        np.testing.assert_allclose(found[f"{name}_share"][0, :4, :3], shares[:, :3], atol=2e-3)
+        assert np.isnan(found[f"{name}_share"][0, :, 6:]).all()
+
+
+def test_networks_with_fewer_layers_are_filled_up(found):
+    assert found["layer"].tolist() == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
+    assert found["outputs"].tolist() == [[6, 6, 3], [5, 3, 0]]
+    assert found["inputs"].tolist() == [[16, 6, 6], [16, 5, 0]]
+    assert found["seed"].tolist() == [3, 4]
+    assert found["epoch"].tolist() == [0, small_classifiers.EPOCHS]
+    assert np.isnan(found["spectral"][1, :, 2]).all()
+    assert np.isnan(found["missed"][1, :, :, 2]).all()
+    assert np.isfinite(found["missed"][:, :, :, :2]).all()
+    # The last layer of F-5-BN has 15 weights.
+    assert np.isnan(found["hessian"][1, :, 1]).sum(axis=-1).tolist() == [5, 5]
+
+
+def test_items_say_what_they_cost_and_a_probe_costs_less(networks):
+    items = study._items(config(), networks)
+    assert [item["last"] for item in items] == [False, True] * 4
+    costs = [study._cost(item) for item in items]
+    assert costs[1] > costs[0]
+    assert costs[1] > costs[5]  # more weights
+    probe = study._probe(items[1])
+    assert study._cost(probe) == costs[0]
+    assert "hessian" not in study.measure(**probe)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"top": 1}, "top: expected at least 2, got 1"),
+        ({"probes": 1}, "probes: expected at least 2, got 1"),
+        ({"images": -1}, "images: expected at least 0, got -1"),
+        ({"tolerance": 0.5}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 0.5"),
+        ({"shown": []}, r"shown: expected different layers such as fc1:LeNet5, got \[\]"),
+        ({"shown": ["fc1"]}, r"shown: expected different layers .*, got \['fc1'\]"),
+    ],
+)
+def test_a_bad_setting_is_named(changes, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        config(**changes)
+
+
+def test_layers_that_are_not_there_are_not_shown(networks):
+    ensemble = small_classifiers.settings(networks=NETWORKS)
+    config().require_networks(ensemble)
+    with pytest.raises(ValueError, match=r"^shown: expected layers of F-6.2, F-5-BN, such as fc1:"):
+        config(shown=["fc1:F-7"]).require_networks(ensemble)
+    with pytest.raises(ValueError, match=r"^ensemble: expected classifiers of which weights are"):
+        config().require_networks(small_classifiers.settings(kept=[]))
+    with pytest.raises(ValueError, match=r"^shown: expected layers fc1, fc2 of F-5-BN, got .fc3:F"):
+        study.correlation(config(shown=["fc3:F-5-BN"]), networks)

@@ -1,0 +1,210 @@
+"""The claims about decoupling, their tables, reading and figure, on planted arrays."""
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+import scipy
+from claims_contract import Planted, contract
+from decoupling_arrays import LAYERS, TABLES, sides
+from matplotlib.text import Text
+
+from hessian_papers.ledger.bounds import NothingToMeasure, mean_of
+from hessian_papers.studies.layerwise.decoupling import architectures
+from hessian_papers.studies.layerwise.decoupling.claims import claims
+from hessian_papers.studies.layerwise.decoupling.figure import caption, draw
+from hessian_papers.studies.layerwise.decoupling.reading import Reading
+from hessian_papers.studies.layerwise.decoupling.tables import printed_rows, rows_of
+
+# The other side of every bound.
+WRONG = {
+    "gap": (4, 4),
+    "scale": (3.0, 3.0),
+    "factor": (2.0, 2.0),
+    "overlap": (0.1, 0.0),
+    "nearest_overlap": (0.9, 0.9),
+    "corrected_overlap": (0.9, 0.9),
+    "rank_one": (0.4, 0.4),
+    "along_first": (0.1, 0.1),
+    "spectral": (0.9, 0.9),
+    "missed": (0.5, 0.9),
+    "input_ratio": (1.2, 1.2),
+}
+SIZES = ["F-200^2", "F-600^2"]
+SWAPPED = {case: (0.5, 30.0) if "BN" not in case[0] else (0.95, 5.0) for case in TABLES}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    reduced = [sides(["F-200^2-BN"]), sides(["LeNet5"], seeds=1), sides(epochs=1, seeds=2)]
+    return [
+        Planted(
+            paper="wu2022dissecting",
+            artifact="Figure 2",
+            holds=sides(),
+            fails=[
+                sides(changed=WRONG, tables=SWAPPED, before=2.0),
+                sides(changed={"overlap": (0.5, 0.9), "nearest_overlap": (0.95, 0.95)}),
+            ],
+            reduced=reduced,
+        ),
+        Planted(
+            paper="wu2022dissecting",
+            artifact="Figure 2",
+            holds=sides(SIZES),
+            fails=[sides(SIZES, changed=WRONG, tables=SWAPPED, wide=1.5, before=2.0)],
+        ),
+        Planted(
+            paper="wu2022dissecting",
+            artifact="Figure 3",
+            holds=sides(["F-200^2"], changed={"gap": (4, 4)}),
+            fails=[sides(["F-200^2"], changed=WRONG, before=2.0), sides(["F-200^2"])],
+            reduced=reduced,
+        ),
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+@pytest.mark.parametrize("labels", [None, "true", "random"])
+@pytest.mark.parametrize("place", [0, 2], ids=["of true labels", "of random labels"])
+def test_a_gap_is_claimed_of_networks_with_such_labels_alone(planted, place, labels):
+    """Runs that were recorded before say nothing of their labels: they are the artifact's."""
+    arrays = sides(["F-200^2"])
+    if labels:
+        arrays["correlation"]["random_labels"] = np.array(labels == "random")
+    name = ("gap_after_classes", "no_gap_after_classes")[place // 2]
+    stated = len([*planted[place].entries(claims, name, arrays)])
+    assert stated == (2 if labels in (None, ("true", "random")[place // 2]) else 0)
+
+
+def test_the_tables_are_whole():
+    rows = list(printed_rows())
+    assert Counter(row.table for row in rows) == {"6": 19, "7": 13, "9": 4}
+    for row in rows:
+        for quantity in (row.aligned, row.ratio):
+            assert quantity.least <= quantity.mean <= quantity.most
+    twice = Counter((row.table, row.dataset, row.network) for row in rows)
+    assert {key[2] for key, count in twice.items() if count > 1} == {"VGG11-W64"}
+    assert {row.layers for row in rows if row.network == "F-600^4"} == {4}
+
+
+def test_rows_are_those_of_the_networks_and_their_images():
+    found = [(row.table, row.dataset, row.network, row.kind) for row in rows_of(Reading(sides()))]
+    assert found == [
+        ("6", "MNIST", "F-200^2", "fc"),
+        ("6", "CIFAR10", "LeNet5", "fc"),
+        ("7", "CIFAR10", "LeNet5", "conv"),
+        ("9", "MNIST", "F-200^2-BN", "fc"),
+        ("9", "CIFAR10", "LeNet5-BN", "fc"),
+    ]
+    digits = sides(["F-200^2"])
+    digits["correlation"]["inputs"][0, 0] = 64
+    assert rows_of(Reading(digits)) == []
+
+
+def test_a_row_says_what_is_printed_and_measured(planted):
+    entries = {entry.id: entry for entry in planted[0].entries(claims, "row_of_a_table", sides())}
+    entry = entries["planted/table-7-CIFAR10-LeNet5-conv-ratio"]
+    assert "CIFAR10, LeNet5: of the convolutional layers but the first, λ₁/λ₂" in entry.statement
+    assert "15.87 (11.15 to 27.2)" in entry.statement
+    assert entry.location.endswith("Table 7")
+    assert entry.bound.range == pytest.approx((11.145, 27.205))
+    # The mean over layers of each seed, and Student's interval over seeds.
+    reading = Reading(sides(noise=0.1))
+    (entry,) = (
+        one
+        for one in planted[0].entries(claims, "row_of_a_table", sides(noise=0.1))
+        if one.id.endswith("table-6-CIFAR10-LeNet5-fc-ratio")
+    )
+    means = reading["spectral_ratio"][2, :, 2:].mean(axis=1)
+    expected = scipy.stats.t(4, means.mean(), scipy.stats.sem(means)).interval(0.95)
+    assert entry.measure() == pytest.approx((means.mean(), *expected), rel=1e-6)
+
+
+def test_sizes_that_differ_in_width_or_depth_alone_are_compared():
+    arrays = sides(["F-200^2", "F-600^2", "LeNet5", "F-200^2-BN"])
+    found = list(architectures.sizes(Reading(arrays)))
+    assert found == [{"larger": "F-600^2", "smaller": "F-200^2", "what": "wider"}]
+    arrays["correlation"]["network"] = np.array(["F-200", "F-600^4", "F-200^4", "F-200^4-BN"])
+    found = [tuple(case.values()) for case in architectures.sizes(Reading(arrays))]
+    assert found == [("F-600^4", "F-200^4", "wider"), ("F-200^4", "F-200", "deeper")]
+
+
+def test_gaps_are_after_as_many_eigenvalues_in_wide_layers():
+    reading = Reading(sides(["LeNet5"], noise=0.0, changed={"gap": (5, 5)}))
+    places = reading.gaps("LeNet5", reading.of("hessian", "LeNet5"))
+    assert places.shape == (5, 3)  # conv2, fc1 and fc2 have more outputs than there are classes
+    assert (places == 5).all()
+    with pytest.raises(NothingToMeasure, match="no eigenvalues after the 9-th"):
+        reading.gaps("LeNet5", reading.of("hessian", "LeNet5")[..., :10])
+
+
+def test_errors_are_of_the_worst_layer_of_each_seed():
+    reading = Reading(sides(noise=0.2))
+    missed = reading["missed"][0, :, -1, :3].mean(axis=-1)
+    squares = reading["squares"][0, :, -1, :3].mean(axis=-1)
+    np.testing.assert_allclose(reading.frobenius("F-200^2"), np.sqrt(missed / squares))
+    found = mean_of(reading.of("spectral", "F-200^2").max(axis=1))
+    assert found.value == pytest.approx(reading["spectral"][0, :, :3].max(axis=1).mean())
+
+
+def test_what_is_not_there_is_said():
+    zero = sides(["F-200^2"])
+    zero["correlation"]["squares"][:] = 0.0
+    zero["correlation"]["missed"][:] = 0.0
+    with np.errstate(invalid="ignore"), pytest.raises(NothingToMeasure, match="Hessian is zero"):
+        Reading(zero).frobenius("F-200^2")
+    few = sides(["F-200^2"])
+    few["correlation"]["hessian"] = few["correlation"]["hessian"][..., :5]
+    with pytest.raises(NothingToMeasure, match=r"^this configuration has 5 of 9 eigenvalues$"):
+        Reading(few).outliers("F-200^2")
+    del few["correlation"]["corrected_overlap"]
+    with pytest.raises(NothingToMeasure, match=r"^this run has no such product's top eigenspace$"):
+        Reading(few).top_overlap("F-200^2", "corrected_overlap")
+    with pytest.raises(NothingToMeasure, match=r"^F-200.2 has no such layer$"):
+        Reading(sides()).of_kind("mean_aligned", "F-200^2", "conv")
+
+
+def test_the_figure_shows_each_shown_layer():
+    reading = Reading(sides())
+    axes = draw(reading).axes
+    titles = [one.get_title(loc="left") for one in axes]
+    assert "(a) fc2:F-200^2" in titles
+    assert "(b) fc1:LeNet5-BN" in titles
+    first = axes[titles.index("(a) fc2:F-200^2")]
+    shown = [np.array(line.get_ydata(), dtype=float) for line in first.lines]
+    for name in ("hessian", "approximation"):
+        expected = reading[name][0, 0, 1]
+        assert any(np.array_equal(expected, line) for line in shown if len(line) == len(expected))
+    overlaps = axes[titles.index("(c) overlap, first $k$")]
+    assert len(overlaps.lines) == 3 + len(LAYERS["LeNet5-BN"]) + 1
+    maps = [image.get_array() for one in axes for image in one.images if one.images]
+    # Each eigenvector of the product lies along one of each factor.
+    ideal = [np.asarray(one).T for one in maps if set(np.unique(one.compressed())) == {0.0, 1.0}]
+    assert len(ideal) == 4
+    assert all((one.sum(axis=1) == 1).all() for one in ideal)
+
+
+@pytest.mark.parametrize(
+    ("networks", "changes"),
+    [
+        (["F-200^2-BN"], {}),
+        (["LeNet5"], {"seeds": 1}),
+        (["F-200^2"], {"epochs": 1}),
+        (list(LAYERS), {"changed": {"spectral": (np.nan, np.nan)}}),
+    ],
+)
+def test_figure_and_caption_bear_what_is_missing(networks, changes):
+    reading = Reading(sides(networks, **changes))
+    drawn = draw(reading)
+    drawn.set_layout_engine("none")
+    drawn.draw_without_rendering()
+    texts = [text.get_text() for text in drawn.findobj(Text)] + [caption(reading)]
+    assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]
+
+
+def test_the_caption_tells_the_setting():
+    assert "after 60 epochs" in caption(Reading(sides(noise=0.0)))

@@ -1,0 +1,73 @@
+"""The study of the full Hessian's top against dense matrices."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from hessian_papers.studies.layerwise.full_output import study
+from hessian_spectra import curvature as cv
+from tests.papers.studies.layerwise import small_classifiers
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    return small_classifiers.ensemble(
+        tmp_path_factory.mktemp("networks"), networks=["F-4", "F-5^2-BN"], seeds=2, shape=(2, 2),
+        epochs=2, kept=[0, 2],
+    )  # fmt: skip
+
+
+def config(**changes):
+    fields = {
+        "kind": "full_output", "paper": "wu2022dissecting", "artifact": "Figure 5", "title": "",
+        "seed": 0, "ensemble": "made", "top": 4, "tolerance": 1e-7, "images": 0,
+    }  # fmt: skip
+    return study.Config(**(fields | changes))
+
+
+def test_the_top_is_that_of_the_dense_hessian(networks):
+    items = study.correlation.items(config(), networks)
+    assert [item["labels"]["epoch"] for item in items] == [2] * 4
+    found = study.measure(**items[0])
+    kept = items[0]["kept"]
+    x, y = kept.samples.trained()
+    model = kept.load().double()
+    problem = cv.Problem(model, nn.CrossEntropyLoss(), [(x.double(), y)])
+    matrix = cv.hessian(problem) @ torch.eye(problem.size, dtype=torch.float64)
+    values, vectors = torch.linalg.eigh((matrix + matrix.T) / 2)
+    np.testing.assert_allclose(found["hessian"], values.flip(0)[:4], rtol=1e-6)
+    full = cv.full_output_hessian(problem)
+    for place, form in enumerate(study.FORMS):
+        top = full.approximation(4, form)
+        np.testing.assert_allclose(found["forms"][place], top.eigenvalues.flip(0), rtol=1e-9)
+        for k in (1, 3):
+            one, other = vectors.flip(1)[:, :k], top.eigenvectors().flip(1)[:, :k]
+            overlap = float((one.T @ other).square().sum()) / k
+            assert found["overlap"][place, k - 1] == pytest.approx(overlap, abs=1e-5)
+
+
+def test_the_arrays_of_an_ensemble(networks):
+    settings = config(top=20, tolerance=1e-3)
+    parts = [study.measure(**item) for item in study.correlation.items(settings, networks)]
+    arrays = study.correlation.gather(settings, parts)
+    # No more eigenpairs than the layers have outputs: 4 + 3, and 5 + 5 + 3.
+    assert arrays["hessian"].shape == (2, 2, 13)
+    assert np.isfinite(arrays["hessian"]).sum(axis=2).tolist() == [[7, 7], [13, 13]]
+    assert arrays["overlap"].shape == (2, 2, 2, 13)
+    assert arrays["form"].tolist() == ["corrected", "printed"]
+    assert (arrays["epoch"], arrays["classes"]) == (2, 3)
+    assert arrays["parameters"].tolist() == [4 * 5 + 3 * 5, 5 * 5 + 5 * 6 + 3 * 6]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"top": 0}, "top: expected at least 1, got 0"),
+        ({"images": -1}, "images: expected at least 0, got -1"),
+        ({"tolerance": 1.0}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 1.0"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        config(**change)

@@ -1,0 +1,63 @@
+"""The claims about the full Hessian's forms, their reading and their figure, on planted arrays."""
+
+import numpy as np
+import pytest
+from claims_contract import Planted, contract
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.layerwise.full_output.claims import claims
+from hessian_papers.studies.layerwise.full_output.figure import caption, draw
+from hessian_papers.studies.layerwise.full_output.reading import CORRECTED, PRINTED, Reading
+
+
+def sides(*, networks=("F-5", "F-5^2"), seeds=4, top=6, classes=4, off=0.1, overlap=0.8, gain=0.1):
+    """Both forms are off by as much; the overlap of the corrected one is larger by some gain."""
+    draws = np.random.default_rng(0)
+    shape = (len(networks), seeds, top)
+    exact = np.exp(-np.arange(top)) * (1 + 0.1 * draws.random(shape))
+    signs = np.where(draws.random(shape) < 0.5, -1, 1)
+    noise = 0.01 * draws.standard_normal(shape)
+    arrays = {
+        "network": np.array(networks),
+        "seed": np.arange(seeds),
+        "epoch": np.array(9),
+        "form": np.array([CORRECTED, PRINTED]),
+        "classes": np.array(classes),
+        "parameters": np.arange(1, len(networks) + 1),
+        "hessian": exact,
+        "residual": np.full(shape, 1e-5),
+        "forms": np.stack([exact * (1 + off * signs)] * 2, axis=2),
+        "overlap": np.stack([overlap + gain + noise, overlap - noise], axis=2),
+    }
+    return {"correlation": arrays}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return [
+        Planted(
+            paper="wu2022dissecting",
+            artifact="Figure 5",
+            holds=sides(),
+            fails=[sides(off=0.5, overlap=0.3, gain=-0.1)],
+            reduced=[sides(networks=("F-5",), seeds=1), sides(top=2), sides(classes=1)],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def test_errors_are_of_as_many_eigenvalues_as_there_are_classes_less_one():
+    whole, few = Reading(sides(top=6)), Reading(sides(top=3))
+    assert whole.outliers == few.outliers == 3
+    assert whole.value_error("F-5", PRINTED).value == pytest.approx(0.1)
+    with pytest.raises(NothingToMeasure, match="fewer than 3 eigenvalues"):
+        _ = Reading(sides(top=2)).outliers
+
+
+@pytest.mark.parametrize("arrays", [sides(), sides(seeds=1, networks=("F-5",)), sides(top=1)])
+def test_figure_and_caption_bear_what_is_there(arrays):
+    reading = Reading(arrays)
+    assert len(draw(reading).axes) == 2 * len(reading.networks)
+    assert "means over" in caption(reading)

@@ -1,0 +1,227 @@
+"""What is sampled of two-layer classifiers, against autograd, dense matrices and integrals."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy
+import torch
+from infinite_width_arrays import config
+from torch import nn
+from torch.autograd.functional import hessian
+
+from hessian_papers.studies.layerwise.infinite_width import quantities, study
+from hessian_papers.studies.layerwise.infinite_width.sampling import CHUNK, Expectations, Network
+from hessian_spectra import closed_form as cf
+from hessian_spectra.curvature import subspace_overlap
+from hessian_spectra.seeding import generator
+
+
+def network(law="rectified", width=9, inputs=27, classes=3, seed=0):
+    return Network.drawn(law, width, inputs, classes, generator(seed, "weights"))
+
+
+def halves(net, count=40, kept=20):
+    return [Expectations.sampled(net, count, kept, generator(1, half)) for half in "ab"]
+
+
+def test_expectations_are_the_means_of_what_autograd_finds():
+    net = network()
+    found = Expectations.sampled(net, 30, 30, generator(1, "a"))
+
+    def loss(u):
+        logits = net.second @ torch.relu(u)
+        return nn.functional.cross_entropy(logits[None], torch.tensor([1]))
+
+    assert bool((found.inputs >= 0).all())
+    output = torch.stack([hessian(loss, net.first @ x) for x in found.inputs])
+    torch.testing.assert_close(found.output, output.mean(dim=0), rtol=1e-11, atol=1e-13)
+    each = torch.einsum("sci,scj->sij", found.roots, found.roots)
+    torch.testing.assert_close(each, output, rtol=1e-11, atol=1e-13)
+
+    def mean_loss(weights):
+        return torch.stack([loss(weights @ x) for x in found.inputs]).mean()
+
+    dense = hessian(mean_loss, net.first)
+    expected = torch.linalg.eigvalsh(dense.reshape(9 * 27, 9 * 27))[-3:]
+    values, _ = quantities.dual_top(found, found, 3)
+    torch.testing.assert_close(values / 30, expected, rtol=1e-10, atol=1e-13)
+    on = (found.inputs @ net.first.T > 0).double()
+    torch.testing.assert_close(found.both, on.T @ on / 30)
+
+
+def test_more_inputs_than_fit_at_once_are_all_counted():
+    net = network(law="gaussian")
+    count = 2 * CHUNK + 3
+    found = Expectations.sampled(net, count, CHUNK + 5, generator(1, "a"))
+    assert found.roots.shape == (CHUNK + 5, 3, 9)
+    assert found.inputs.shape == (CHUNK + 5, 9)
+    u = torch.cat([u for _, u in net.inputs(count, generator(1, "a"))])
+    torch.testing.assert_close(found.both.diagonal(), (u > 0).double().mean(dim=0))
+
+
+def test_an_independent_copy_is_the_mean_over_all_pairs_of_inputs():
+    net = network()
+    found = Expectations.sampled(net, 12, 12, generator(1, "a"))
+    on = (found.inputs @ net.first.T > 0).double()
+    y = torch.relu(found.inputs @ net.first.T)
+    p = torch.softmax(y @ net.second.T, dim=1)
+    total = torch.zeros(9, 9, dtype=torch.float64)
+    for one in on:
+        rows = net.second * one
+        for q in p:
+            total += rows.T @ (torch.diag(q) - torch.outer(q, q)) @ rows
+    torch.testing.assert_close(found.independent(net.second), total / 144, rtol=1e-12, atol=1e-15)
+
+
+def test_factors_have_the_law_of_the_weights_products():
+    """Bartlett's factor: E L Lᵀ = I, variances 2/d on the diagonal and 1/d beside it."""
+    d, count = 12, 4000
+    draws = generator(3, "factors")
+    factors = [Network.drawn("gaussian", 4, d, 2, draws).first for _ in range(count)]
+    products = torch.stack([factor @ factor.T for factor in factors])
+    expected = torch.full((4, 4), 1 / d).double() + torch.eye(4).double() / d
+    off = (products.mean(dim=0) - torch.eye(4).double()) / (expected / count).sqrt()
+    assert float(off.abs().max()) < 4
+    relative = products.var(dim=0) / expected - 1
+    # The relative error of a variance, of tails a little heavier than Gaussian ones.
+    assert float(relative.abs().max()) < 4 * math.sqrt(4 / count)
+
+
+@pytest.mark.parametrize("law", study.LAWS)
+def test_moments_given_the_weights_are_those_of_sampled_pre_activations(law):
+    net = network(law)
+    mean, variance = net.pre_activations
+    u = torch.cat([u for _, u in net.inputs(20000, generator(5, "inputs"))])
+    assert float(((u.mean(dim=0) - mean) / (variance / 20000).sqrt()).abs().max()) < 4
+    assert float((u.var(dim=0) / variance - 1).abs().max()) < 0.06
+
+
+def test_spaces_apart_are_projectors_apart():
+    draws = generator(0, "spaces")
+    a, b = (torch.linalg.qr(torch.randn(8, 3, generator=draws).double()).Q for _ in range(2))
+    distance = float((a @ a.T - b @ b.T).square().sum()) / 6
+    assert quantities.spaces_apart([a, a], [b, b]) == pytest.approx(distance, rel=1e-12)
+    assert quantities.spaces_apart([a, b], [b, a]) == pytest.approx(-distance, rel=1e-12)
+
+
+def test_halves_leave_the_error_of_sampling_out():
+    """Of sampled matrices with a known expectation the distance is right on average."""
+    draws = generator(0, "noise")
+    basis = torch.linalg.qr(torch.randn(30, 2, generator=draws).double()).Q
+    turned = torch.linalg.qr(basis + 0.05 * torch.randn(30, 2, generator=draws).double()).Q
+    matrix = basis @ basis.T
+    found, plain = [], []
+    for _ in range(200):
+        noise = 0.02 * torch.randn(2, 30, 30, generator=draws).double()
+        tops = [quantities.top_space(matrix + one + one.T, 2) for one in noise]
+        found.append(quantities.spaces_apart(tops, [turned] * 2))
+        plain.append(1 - subspace_overlap(tops[0], turned))
+    expected = 1 - subspace_overlap(basis, turned)
+    error = np.std(found) / math.sqrt(200)
+    assert abs(np.mean(found) - expected) < 4 * error + 0.03 * expected
+    assert np.mean(plain) - expected > 20 * error
+
+
+def test_the_layer_is_that_of_dense_matrices():
+    parts = halves(network(), count=20, kept=20)
+    spaces = [quantities.top_space(part.output, 2) for part in parts]
+    found = quantities.layer_quantities(parts, spaces)
+    mean, variance = network().entry
+    second_moments = mean**2 * torch.ones(27, 27).double() + variance * torch.eye(27).double()
+    tops, ratios, approximate = [], [], []
+    for part in parts:
+        jacobian = torch.einsum("sci,sx->scix", part.roots, part.inputs).reshape(-1, 9 * 27)
+        values, vectors = torch.linalg.eigh(jacobian.T @ jacobian)
+        tops.append(vectors[:, -2:])
+        ratios.append(float(values[-3] / values[-2]))
+        approximate.append(quantities.top_space(torch.kron(part.output, second_moments), 2))
+    assert found["layer"] == pytest.approx(quantities.spaces_apart(tops, approximate), rel=1e-6)
+    assert found["layer_ratio"] == pytest.approx(np.mean(ratios), rel=1e-9)
+    assert found["layer_noise"] == pytest.approx((1 - subspace_overlap(*tops)) / 4, rel=1e-6)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_softmax_of_gaussian_logits_is_the_integral(classes):
+    draws = generator(classes, "logits")
+    mean = torch.randn(classes, generator=draws).double()
+    root = torch.randn(classes, classes, generator=draws).double()
+    found = quantities._softmax_of_gaussian_logits(mean, root @ root.T)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    points = torch.from_numpy(np.stack(np.meshgrid(*[nodes] * classes), -1).reshape(-1, classes))
+    shares = np.prod(np.meshgrid(*[weights / weights.sum()] * classes), axis=0).ravel()
+    p = torch.softmax(mean + points @ root.T, dim=1)
+    expected = torch.diag(p.T @ torch.from_numpy(shares)) - p.T @ (
+        torch.from_numpy(shares)[:, None] * p
+    )
+    torch.testing.assert_close(found, expected, rtol=0, atol=3e-4)
+
+
+def test_limits_are_the_integrals():
+    found = study.closed_form(config(), {})
+
+    def square(g):
+        return scipy.stats.norm.cdf(g / np.sqrt(np.pi - 1)) ** 2 * scipy.stats.norm.pdf(g)
+
+    expected, _ = scipy.integrate.quad(square, -12, 12, epsabs=1e-13)
+    np.testing.assert_allclose(found["active_square"], [expected, 0.25], rtol=1e-11)
+    np.testing.assert_allclose(found["printed_space"], [0.25 / expected, 1], rtol=1e-11)
+    np.testing.assert_allclose(found["projected"][0], 0.6873, atol=1e-4)
+
+
+def test_the_limits_are_those_of_wide_matrices():
+    """Of M = Π Wᵀ A W Π itself: what the rows' space and the projection leave of it."""
+    draws, n = generator(0, "wide"), 40000
+    second = torch.randn(4, n, generator=draws).double() / n**0.5
+    active = torch.special.ndtr(torch.randn(n, generator=draws).double() / math.sqrt(math.pi - 1))
+    p = torch.tensor([0.1, 0.2, 0.3, 0.4]).double()
+    softmax = torch.diag(p) - torch.outer(p, p)
+    limits = study.closed_form(config(laws=["rectified"]), {})
+    spaces = [cf.decoupled_top_space(second, probability) for probability in (active, active**0)]
+    assert subspace_overlap(*spaces) == pytest.approx(limits["printed_space"][0], abs=0.01)
+    weighted = second * active
+    inner, outer = softmax @ (weighted @ weighted.T), second @ weighted.T
+    whole = float(torch.trace(inner @ inner))
+    projected = float((outer @ softmax @ outer.T).square().sum())
+    assert projected / whole == pytest.approx(limits["projected"][0], abs=0.02)
+
+
+def test_a_small_study_has_a_number_for_each_network():
+    small = config(widths=[8, 12], classes=3, draws=2)
+    found = study.numerics(small, {})
+    names = {name for name, array in found.items() if array.shape == (2, 2, 2)}
+    assert {"space", "printed_space", "formula", "softmax", "layer", "row_sum"} <= names
+    assert all(np.isfinite(found[name][0]).all() for name in names)
+    assert np.isnan(found["layer"][1]).all()
+    assert found["inputs"].tolist() == [23, 42]
+    again = study.measure(**study._items(small, {})[3])
+    assert float(again["space"]) == found["space"][0, 1, 1]
+
+
+def test_an_item_costs_more_where_there_is_more_to_draw():
+    items = study._items(config(), {})
+    costs = [study._cost(item) for item in items]
+    assert costs.index(max(costs)) == 12
+    assert study._cost(study._probe(items[12])) < max(costs)
+    study.measure(**study._probe(items[0]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"laws": []},
+        {"laws": ["uniform"]},
+        {"widths": [7]},
+        {"widths": [16], "classes": 16},
+        {"classes": 1},
+        {"draws": 1},
+        {"alpha": 0.0},
+        {"alpha": 900.0},
+        {"layer_samples": 15},
+        {"samples": 31},
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(change):
+    first = "widths" if "widths" in change else next(iter(change))
+    with pytest.raises(ValueError, match=f"^{first}: expected .*, got .*$"):
+        config(**change)

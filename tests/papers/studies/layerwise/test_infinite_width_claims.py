@@ -1,0 +1,146 @@
+"""The claims about infinite width, their reading and their figure, on planted arrays."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy
+from claims_contract import Planted, contract
+from infinite_width_arrays import sides
+from matplotlib.text import Text
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.layerwise.infinite_width.claims import claims
+from hessian_papers.studies.layerwise.infinite_width.figure import caption, draw
+from hessian_papers.studies.layerwise.infinite_width.reading import Reading
+
+# Each stays far from its limit at every width.
+WRONG = {
+    "independence": 0.2,
+    "ratio": 0.5,
+    "space": 0.2,
+    "printed_space": 0.4,
+    "formula": 0.09,
+    "norms": 1.3,
+    "projections": 0.7,
+    "projected": 1.5,
+    "projected_copy": 1.5,
+    "row_sum": 2.0,
+    "active": 0.04,
+    "softmax": 0.04,
+    "layer": 0.2,
+    "layer_ratio": 0.5,
+}
+# Signed errors fail on the other side, too.
+BELOW = {"printed_space": 0.05, "projected": 0.4, "projected_copy": 0.4, "row_sum": 0.2}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return [
+        Planted(
+            paper="wu2022dissecting",
+            artifact="Section 4",
+            holds=sides(),
+            fails=[sides(constant=WRONG, off=1 + 1e-9), sides(constant=BELOW, off=0.5)],
+            reduced=[
+                sides(laws=("gaussian",)),
+                sides(laws=("rectified",), widths=(16,)),
+                sides(draws=2),
+                sides(constant={"space": -1e-4, "softmax": -1e-6}),
+            ],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+@pytest.mark.parametrize("name", ["top_space", "independent_copy", "projected_norms"])
+def test_what_is_in_print_is_held_to_rectified_inputs_alone(name, planted):
+    entries = list(planted[0].entries(claims, name, planted[0].holds))
+    assert {("rectified" in one.id, one.printed is not None) for one in entries} == {
+        (True, True),
+        (False, False),
+    }
+
+
+def test_means_are_those_of_the_largest_width():
+    reading = Reading(sides(noise=0.3, widths=(256, 16, 64)))
+    samples = reading.numerics["space"][0, 0]
+    found = reading.overlap("space", "rectified")
+    assert found.value == pytest.approx(1 - samples.mean())
+    interval = scipy.stats.t(5, samples.mean(), scipy.stats.sem(samples)).interval(0.95)
+    # Skewness stretches one side.
+    assert found.low <= 1 - interval[1] + 1e-12
+    assert found.high >= 1 - interval[0] - 1e-12
+    assert reading.widths.tolist() == [16, 64, 256]
+
+
+def test_an_error_is_the_root_of_the_mean_square():
+    reading = Reading(sides(noise=0.0))
+    assert reading.error("printed_formula", "rectified").value == pytest.approx(np.sqrt(0.3))
+    below = Reading(sides(constant={"softmax": -1e-6})).error("softmax", "rectified")
+    assert (below.value, below.low, below.high) == (0.0, 0.0, 0.0)
+
+
+def test_what_is_left_is_a_ratio_of_means_with_an_interval_that_holds_it():
+    reading = Reading(sides(noise=0.0))
+    assert reading.left("space", "rectified").value == pytest.approx(1 / 16)
+    # Of 60 studies with a true ratio of 1/16 most intervals hold it.
+    held = 0
+    draws = np.random.default_rng(1)
+    for _ in range(60):
+        arrays = sides(draws=12)
+        means = 0.2 / np.array([16, 64, 256])
+        arrays["numerics"]["space"][0] = means[:, None] * draws.gamma(4.0, 0.25, (3, 12))
+        found = Reading(arrays).left("space", "rectified")
+        held += found.low <= 1 / 16 <= found.high
+    assert held >= 48
+
+
+def test_what_is_not_there_is_said():
+    with pytest.raises(NothingToMeasure, match=r"leaves out gaussian inputs$"):
+        Reading(sides(laws=("rectified",))).widest("ratio", "gaussian")
+    with pytest.raises(NothingToMeasure, match=r"has a single width$"):
+        Reading(sides(widths=(16,))).left("ratio", "rectified")
+    with pytest.raises(NothingToMeasure, match=r"^of gaussian inputs this is not measured$"):
+        Reading(sides()).widest("layer", "gaussian")
+    with pytest.raises(NothingToMeasure, match="sampling hides this quantity"):
+        Reading(sides(constant={"space": -1e-4})).left("space", "rectified")
+
+
+def test_the_figure_shows_every_mean_and_the_limits():
+    reading = Reading(sides())
+    spaces, gaps, layer, forms, norms, laws = draw(reading).axes
+    shown = [np.array(line.get_ydata()) for axes in (spaces, gaps, layer) for line in axes.lines]
+    for name in ("space", "printed_space", "independence", "ratio", "layer", "layer_ratio"):
+        mean = reading.numerics[name][0].mean(axis=-1)
+        assert any(np.allclose(mean, line) for line in shown if len(line) == 3), name
+    for axes, name in ((forms, "printed_formula"), (laws, "printed_softmax")):
+        root = np.sqrt(reading.numerics[name][0].mean(axis=-1))
+        assert any(np.allclose(root, line.get_ydata()) for line in axes.lines), name
+    heights = {round(float(line.get_ydata()[0]), 3) for line in norms.lines}
+    assert {0.687, 1.0} <= heights
+
+
+def test_the_caption_has_the_spaces():
+    assert "R{W_i} \\ {1ᵀW}, with {Π Wᵀa: Σa = 0}" in caption(Reading(sides()))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"laws": ("gaussian",)},
+        {"widths": (16,)},
+        {"draws": 2},
+        {"constant": {"space": -1e-4, "layer": -1e-4, "layer_noise": 0.0}},
+    ],
+)
+def test_figure_and_caption_bear_what_is_missing(changes):
+    reading = Reading(sides(**changes))
+    drawn = draw(reading)
+    drawn.set_layout_engine("none")
+    drawn.draw_without_rendering()
+    texts = [text.get_text() for text in drawn.findobj(Text)] + [caption(reading)]
+    assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]

@@ -1,0 +1,192 @@
+"""Gradients by class and score: against loops over samples, and planted in claims and figure."""
+
+import numpy as np
+import pytest
+import torch
+from claims_contract import Planted, contract
+from torch import nn
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.networks.classifiers import kept_classifier
+from hessian_papers.studies.layerwise.logit_gradients import study
+from hessian_papers.studies.layerwise.logit_gradients.claims import claims
+from hessian_papers.studies.layerwise.logit_gradients.figure import caption, draw
+from hessian_papers.studies.layerwise.logit_gradients.reading import Reading
+from hessian_papers.studies.layerwise.reading import FIRST, LAST
+from tests.papers.studies.layerwise import small_classifiers
+
+NETWORKS = ["F-5^2", "F-6-BN"]
+
+
+def config(**changes):
+    fields = {
+        "kind": "logit_gradients", "paper": "wu2022dissecting", "artifact": "Figure 29",
+        "title": "", "ensemble": "made", "seed": 0, "images": 0,
+    }  # fmt: skip
+    return study.Config(**(fields | changes))
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    return small_classifiers.ensemble(
+        tmp_path_factory.mktemp("networks"), networks=NETWORKS, seeds=2, kept=[0, 1, 3]
+    )
+
+
+@pytest.fixture(scope="module")
+def found(networks):
+    return study.correlation(config(), networks)
+
+
+def looped(kept, layer):
+    """Γ and E[M] of a layer, sample by sample."""
+    model, (x, y) = kept.load().double(), kept.samples.trained()
+    module, outputs = model.get_submodule(layer), {}
+    module.register_forward_hook(lambda _, given, out: outputs.update(z=out))
+    sums, total = torch.zeros(3, 3, module.out_features, dtype=torch.float64), 0.0
+    for one, label in zip(x.double(), y.tolist(), strict=True):
+        scores = model(one[None])[0]
+        jacobian = torch.stack(
+            [torch.autograd.grad(s, outputs["z"], retain_graph=True)[0][0] for s in scores]
+        )
+        p = torch.softmax(scores.detach(), dim=0)
+        rows = torch.diag(p.sqrt()) @ (torch.eye(3) - torch.outer(torch.ones(3), p)) @ jacobian
+        sums[label] += rows
+        total += jacobian.T @ (torch.diag(p) - torch.outer(p, p)) @ jacobian
+    counts = torch.bincount(y, minlength=3)
+    return sums / counts[:, None, None], counts / len(y), total / len(y)
+
+
+@pytest.mark.parametrize(("network", "layer", "place"), [("F-5^2", "fc2", 1), ("F-6-BN", "fc1", 0)])
+def test_they_are_those_of_a_loop_over_samples(networks, found, network, layer, place):
+    kept = kept_classifier(networks, network, 4, 3)
+    means, shares, moment = looped(kept, layer)
+    x, y = kept.samples.trained()
+    batches = [(x[:7].double(), y[:7]), (x[7:].double(), y[7:])]
+    mine = study.gradients(kept.load().double(), batches, [layer])[layer]
+    torch.testing.assert_close(mine.means, means, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(mine.shares, shares.double())
+    torch.testing.assert_close(mine.moment, moment, rtol=1e-9, atol=1e-12)
+    at = (NETWORKS.index(network), 1, LAST, place)
+    assert found["moment_error"][at] < 1e-9
+    printed = torch.einsum("ijm,ijn->mn", means, means) / 9
+    assert found["printed_error"][at] == pytest.approx(
+        float((printed - moment).norm() / moment.norm())
+    )
+    trace = sum(float(s) * float(g.square().sum()) for s, g in zip(shares, means, strict=True))
+    assert found["between"][at] == pytest.approx(trace / float(moment.trace()))
+    assert 0 < found["between"][at] <= 1
+
+
+def test_neighbours_are_counted_by_brute_force():
+    means = torch.randn(4, 4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    points = {(i, j): means[i, j] for i in range(4) for j in range(4)}
+    nearest = {
+        own: min((at for at in points if at != own), key=lambda at: (points[at] - point).norm())
+        for own, point in points.items()
+    }
+    expected = [sum(own[axis] == at[axis] for own, at in nearest.items()) / 16 for axis in (1, 0)]
+    assert study.purities(means) == pytest.approx(expected)
+
+
+def test_labels_at_random_have_the_share_of_chance():
+    draws = torch.Generator().manual_seed(1)
+    shares = [study.purities(torch.randn(5, 5, 40, generator=draws)) for _ in range(300)]
+    mean, error = np.mean(shares), np.std(shares) / np.sqrt(600)
+    assert abs(mean - Reading(sides(classes=5)).chance) < 4 * error
+
+
+def test_the_arrays_of_an_ensemble(found):
+    assert found["epoch"].tolist() == [0, 3]
+    assert found["layer"].tolist() == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
+    assert found["by_score"].shape == (2, 2, 2, 3)
+    assert np.isnan(found["by_class"][1, :, :, 2]).all()
+    assert found["classes"] == 3
+    assert found["embedding"].shape == (2, 9, 2)
+    assert np.isfinite(found["embedding"]).all()
+
+
+def test_the_picture_is_the_same_again_and_bears_gradients_of_any_size():
+    means = torch.randn(3, 3, 4, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    first = study.embedded(means, 0)
+    np.testing.assert_array_equal(first, study.embedded(means, 0))
+    assert np.isfinite(study.embedded(1e-30 * means, 0)).all()
+    assert not study.embedded(0 * means, 0).any()
+
+
+def test_a_bad_setting_is_named():
+    with pytest.raises(ValueError, match="images: expected at least 0, got -1"):
+        config(images=-1)
+
+
+def sides(*, networks=("F-5^2", "F-5-BN"), epochs=(0, 9), classes=3, seeds=4, **numbers):
+    """Planted arrays of two hidden layers and the last one."""
+    right = {
+        "by_score": (0.9, 0.4), "by_class": (0.0, 0.3), "between": (0.5, 0.2),
+        "printed_error": (0.8, 0.8), "moment_error": (1e-9, 1e-9),
+    }  # fmt: skip
+    draws, shape = np.random.default_rng(0), (len(networks), seeds, len(epochs), 3)
+    ends = [0 if epoch == 0 else 1 for epoch in epochs]
+    arrays = {
+        name: np.array(pair)[ends][:, None] * np.exp(0.01 * draws.standard_normal(shape))
+        for name, pair in (right | numbers).items()
+    }
+    labels = {
+        "network": np.array(networks),
+        "layer": np.array([["fc1", "fc2", "fc3"]] * len(networks)),
+        "seed": np.arange(seeds),
+        "epoch": np.array(epochs),
+        "classes": np.array(classes),
+        "embedding": draws.standard_normal((len(epochs), classes**2, 2)),
+    }
+    return {"correlation": labels | arrays}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return [
+        Planted(
+            paper="wu2022dissecting",
+            artifact="Figure 29",
+            # Of three classes a quarter is by chance.
+            holds=sides(),
+            fails=[
+                sides(by_score=(0.2, 0.2), by_class=(0.2, 0.9), moment_error=(0.1, 0.1)),
+                sides(by_class=(0.0, 0.1)),
+            ],
+            reduced=[sides(epochs=(9,)), sides(epochs=(0,)), sides(networks=("F-5-BN",), seeds=1)],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def test_epochs_that_are_not_kept_are_nothing_to_measure():
+    with pytest.raises(NothingToMeasure, match="keeps no weights from before training"):
+        Reading(sides(epochs=(9,))).hidden("by_score", "F-5^2", FIRST)
+    with pytest.raises(NothingToMeasure, match="keeps no weights from after training"):
+        Reading(sides(epochs=(0,))).hidden("by_score", "F-5^2", LAST)
+
+
+@pytest.mark.parametrize("arrays", [sides(), sides(epochs=(9,), seeds=1), sides(epochs=(0,))])
+def test_figure_and_caption_show_what_is_there(arrays):
+    reading = Reading(arrays)
+    axes = draw(reading).axes
+    first = reading["embedding"][FIRST]
+    shown = np.concatenate([line.get_xydata() for line in axes[0].lines])
+    assert sorted(map(tuple, shown)) == sorted(map(tuple, first))
+    # By score those of one number are c apart.
+    np.testing.assert_array_equal(axes[0].lines[1].get_xydata(), first[1::3])
+    np.testing.assert_array_equal(axes[1].lines[1].get_xydata(), reading["embedding"][LAST][3:6])
+    assert "labels at random, 0.25" in caption(reading)
+
+
+def test_only_linear_layers_with_one_position_are_looked_at(tmp_path):
+    small = small_classifiers.ensemble(
+        tmp_path, shape=(16, 16), samples=6, networks=["LeNet5"], seeds=1, epochs=1, kept=[0, 1]
+    )
+    found = study.correlation(config(), small)
+    assert found["layer"].tolist() == [["fc1", "fc2", "fc3"]]
+    assert (found["moment_error"] < 1e-9).all()
+    assert isinstance(kept_classifier(small, "LeNet5", 3, 1).load(), nn.Sequential)

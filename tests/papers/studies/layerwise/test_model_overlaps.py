@@ -1,0 +1,297 @@
+"""Overlaps of independently trained networks: against dense matrices, and by chance."""
+
+from dataclasses import replace
+from itertools import combinations, permutations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from hessian_papers.networks.classifiers import kept_classifier
+from hessian_papers.studies.layerwise.model_overlaps import quantities
+from hessian_papers.studies.layerwise.model_overlaps.study import Config, correlation
+from hessian_spectra import curvature as cv
+from tests.papers.studies.layerwise import small_classifiers
+
+
+def config(**changes):
+    fields = {
+        "kind": "model_overlaps", "paper": "wu2022dissecting", "artifact": "Figure 4",
+        "title": "overlaps", "seed": 0, "ensemble": "small", "networks": [], "times": [-1],
+        "reach": 1.5, "top": 50, "tolerance": 1e-7, "images": 30,
+        "precision": "float64",
+    }  # fmt: skip
+    return Config(**(fields | changes))
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    return small_classifiers.ensemble(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="module")
+def arrays(networks):
+    return correlation(config(times=[0, -1]), networks)
+
+
+def dense(networks, network, layer, seed, images=30):
+    """The Hessian of a layer's weight, and its two factors, sample by sample."""
+    kept = kept_classifier(networks, network, seed, small_classifiers.EPOCHS)
+    model, (x, y) = kept.load().double(), kept.samples.trained()
+    x, y, module = x[:images].double(), y[:images], model.get_submodule(layer)
+    found = {}
+    hook = module.register_forward_hook(lambda _, given, out: found.update(x=given[0], z=out))
+    model(x)
+    hook.remove()
+    shape = module.weight.shape
+
+    def loss(weight):
+        scores = torch.func.functional_call(model, {f"{layer}.weight": weight.reshape(shape)}, x)
+        return nn.functional.cross_entropy(scores, y)
+
+    hessian = torch.autograd.functional.hessian(loss, module.weight.detach().flatten())
+    rest = list(model.children())
+    rest = nn.Sequential(*rest[rest.index(module) + 1 :])
+    squares = [
+        torch.autograd.functional.hessian(
+            lambda z, label=label: nn.functional.cross_entropy(rest(z[None]), label[None]), z
+        )
+        for z, label in zip(found["z"].detach(), y, strict=True)
+    ]
+    inputs = found["x"].detach()
+    return hessian, torch.stack(squares).mean(dim=0), inputs.T @ inputs / images
+
+
+def top(matrix, count):
+    return torch.linalg.eigh(matrix).eigenvectors.flip(1)[:, :count]
+
+
+@pytest.mark.parametrize(
+    ("network", "place", "layer", "count"),
+    [("F-6", (0, 0), "fc1", 9), ("F-6", (0, 1), "fc2", 5), ("F-5^2-BN", (1, 1), "fc2", 8)],
+)
+def test_overlaps_are_those_of_dense_matrices(networks, arrays, network, place, layer, count):
+    matrices = [dense(networks, network, layer, seed) for seed in networks["seed"].tolist()]
+    row = {name: arrays[name][place[0], 1, place[1]] for name in ("overlap", "kronecker")}
+    for number, (one, other) in enumerate(combinations(matrices, 2)):
+        for name, (a, b) in {
+            "overlap": (one[0], other[0]),
+            "kronecker": (torch.kron(*one[1:]), torch.kron(*other[1:])),
+        }.items():
+            expected = cv.subspace_overlaps(top(a, count), top(b, count))
+            # The Hessians' eigenvectors are kept in float32.
+            np.testing.assert_allclose(row[name][number, :count], expected, rtol=1e-5, atol=1e-6)
+    assert np.isnan(row["overlap"][:, count:]).all()
+    assert np.isfinite(row["overlap"][:, :count]).all()
+
+
+def test_eigenvalues_are_those_of_dense_matrices(networks, arrays):
+    hessian, output, inputs = dense(networks, "F-6", "fc1", int(networks["seed"][2]))
+    place = (0, 1, 0, 2)
+    for name, matrix, count in (
+        ("hessian", hessian, 9),
+        ("output", output, 6),
+        ("input", inputs, 16),
+    ):
+        expected = torch.linalg.eigvalsh(matrix).flip(0)[:count]
+        np.testing.assert_allclose(arrays[name][place][:count], expected, rtol=1e-6, atol=1e-7)
+    assert (arrays["residual"][place][:9] <= 1e-7).all()
+    assert arrays["outputs"].tolist() == [[6, 3, 0], [5, 5, 3]]
+    assert arrays["inputs"].tolist() == [[16, 6, 0], [16, 5, 5]]
+    assert arrays["layer"].tolist() == [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]]
+    assert arrays["epoch"].tolist() == [0, small_classifiers.EPOCHS]
+    assert arrays["images"].item() == 30
+    assert arrays["variation"].tolist() == [0, 0, 0]
+
+
+def test_single_precision_is_nearly_the_same(networks, arrays):
+    changes = {"networks": ["F-6"], "precision": "float32", "tolerance": 1e-5}
+    found = correlation(config(**changes), networks)
+    np.testing.assert_allclose(found["overlap"][0, 0], arrays["overlap"][0, 1, :2], atol=1e-3)
+    assert (found["hessian"] != arrays["hessian"][:1, 1:, :2]).any()
+
+
+def test_first_inputs_and_means(networks, arrays):
+    seeds = networks["seed"].tolist()
+    one, other = (dense(networks, "F-6", "fc2", seed)[2] for seed in (seeds[0], seeds[2]))
+    expected = float((top(one, 1).T @ top(other, 1)).square())
+    assert arrays["first_inputs"][0, 1, 1, 1] == pytest.approx(expected, rel=1e-5)
+    # All networks have the same images.
+    np.testing.assert_allclose(arrays["first_inputs"][:, :, 0], 1, rtol=1e-9)
+    np.testing.assert_allclose(arrays["means"][:, :, 0], 1, rtol=1e-9)
+
+
+def factors(m=4, n=6, seed=0):
+    """Eigenpairs of the factors of two products, with spectra that fall at different rates."""
+    draws = torch.Generator().manual_seed(seed)
+    found = []
+    for size in (m, n, m, n):
+        root = torch.randn(size, size, generator=draws, dtype=torch.float64)
+        scales = torch.linspace(0, -2, size, dtype=torch.float64).exp()
+        shift = torch.ones(size, dtype=torch.float64)
+        found.append(
+            quantities.eigenpairs(
+                (root * scales) @ (root * scales).T + 0.5 * torch.outer(shift, shift)
+            )
+        )
+    return found
+
+
+def moved(one, other, matrices, count):
+    """The mean overlap of the first k eigenvectors over some matrices that move the outputs."""
+    (output, inputs), (moving, others) = one, other
+    places = quantities.top_places(output.values, inputs.values, count)
+    places_too = quantities.top_places(moving.values, others.values, count)
+    basis = torch.einsum("ok,ik->oik", output.vectors[:, places[0]], inputs.vectors[:, places[1]])
+    total = []
+    for matrix in matrices:
+        vectors = (matrix @ moving.vectors)[:, places_too[0]]
+        basis_too = torch.einsum("ok,ik->oik", vectors, others.vectors[:, places_too[1]])
+        total.append(cv.subspace_overlaps(basis.flatten(0, 1), basis_too.flatten(0, 1)))
+    return torch.stack(total)
+
+
+def expected_overlaps(one, other, squares, count):
+    (output, inputs), (moving, others) = one, other
+    places = quantities.top_places(output.values, inputs.values, count)
+    places_too = quantities.top_places(moving.values, others.values, count)
+    return quantities.product_overlaps(
+        squares(output.vectors, moving.vectors),
+        (inputs.vectors.T @ others.vectors).square(),
+        places,
+        places_too,
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_is_expected_over_permutations_is_their_mean(seed):
+    m, count = 4, 14
+    one, other = factors(m, seed=seed)[:2], factors(m, seed=seed)[2:]
+    every = [torch.eye(m, dtype=torch.float64)[list(order)] for order in permutations(range(m))]
+    mean = moved(one, other, every, count).mean(dim=0)
+    found = expected_overlaps(one, other, quantities.permuted_squares, count)
+    torch.testing.assert_close(found, mean, rtol=1e-12, atol=1e-12)
+    rotated = expected_overlaps(one, other, quantities.rotated_squares, count)
+    assert not torch.allclose(rotated, mean, rtol=1e-3)
+
+
+def test_what_is_expected_over_rotations_is_their_mean():
+    m, count, draws = 4, 14, torch.Generator().manual_seed(1)
+    one, other = factors(m)[:2], factors(m)[2:]
+    gaussian = torch.randn(4000, m, m, generator=draws, dtype=torch.float64)
+    bases, triangles = torch.linalg.qr(gaussian)
+    rotations = bases * triangles.diagonal(dim1=1, dim2=2).sign()[:, None]
+    overlaps = moved(one, other, rotations, count)
+    error = overlaps.std(dim=0) / len(rotations) ** 0.5
+    found = expected_overlaps(one, other, quantities.rotated_squares, count)
+    assert ((found - overlaps.mean(dim=0)).abs() <= 4 * error + 1e-12).all()
+
+
+def test_theorem_g1_is_a_case_of_it():
+    m, n, count = 5, 4, 8
+    one, other = factors(m, n)[:2], factors(m, n)[2:]
+    # τ_m γ_1 > τ_1 γ_2
+    spectra = torch.tensor([5.0, 4, 3, 2, 1]), torch.tensor([10.0, 1, 0.1, 0.01])
+    one, other = (
+        tuple(factor._replace(values=v.double()) for factor, v in zip(pair, spectra, strict=True))
+        for pair in (one, other)
+    )
+    found = expected_overlaps(one, other, quantities.rotated_squares, count)
+    first = (one[1].vectors[:, 0] @ other[1].vectors[:, 0]).square()
+    torch.testing.assert_close(found[:m], torch.arange(1, m + 1).double() / m * first)
+    assert found[m] < found[m - 1]
+
+
+def test_a_single_output_has_nothing_to_permute():
+    one = torch.ones(1, 1, dtype=torch.float64)
+    assert quantities.permuted_squares(one, -one).item() == 1
+
+
+def test_convolutions_are_measured(tmp_path):
+    changes = {"networks": ["LeNet5"], "seeds": 2, "epochs": 1, "kept": [1]}
+    networks = small_classifiers.ensemble(tmp_path, shape=(16, 16), samples=12, **changes)
+    items = correlation.items(config(top=7, images=0, tolerance=1e-6), networks)
+    assert [item["layer"] for item in items] == ["conv1", "conv2", "fc1", "fc2", "fc3"]
+    arrays = correlation.compute(**items[1])
+    assert arrays["overlap"].shape == (1, 7)
+    layers = [
+        cv.layerwise(
+            cv.Problem(one.load(), nn.CrossEntropyLoss(), [one.samples.trained()]), "conv2"
+        )
+        for one in items[1]["kept"]
+    ]
+    spectra = {
+        "overlap": [cv.top_eigenpairs(layer.hessian, 7, tol=1e-5) for layer in layers],
+        "kronecker": [layer.kronecker(7) for layer in layers],
+    }
+    for name, pair in spectra.items():
+        expected = cv.subspace_overlaps(*(one.eigenvectors().flip(1) for one in pair))
+        # These are computed in float32.
+        np.testing.assert_allclose(arrays[name][0], expected, rtol=2e-3, atol=1e-4)
+
+
+def test_only_the_networks_that_are_asked_for(networks):
+    items = correlation.items(config(networks=["F-5^2-BN"], times=[0]), networks)
+    assert [item["layer"] for item in items] == ["fc1", "fc2", "fc3"]
+    assert {one.network for item in items for one in item["kept"]} == {"F-5^2-BN"}
+    assert {one.path.name for item in items for one in item["kept"]} == {"0.npz"}
+
+
+def test_a_probe_is_cheaper(networks):
+    for item in correlation.items(config(), networks):
+        probe = correlation.probe(item)
+        assert 0 < correlation.cost(probe) < correlation.cost(item)
+        correlation.compute(**probe)
+
+
+def test_more_eigenpairs_cost_more(networks):
+    item = correlation.items(config(), networks)[0]
+    fewer = {**item, "settings": replace(item["settings"], top=4)}
+    assert correlation.cost(fewer) < correlation.cost(item)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"times": []}, r"times: expected at least one, got \[\]"),
+        ({"times": [0, 0]}, r"times: expected each of them once, got \[0, 0\]"),
+        ({"networks": ["F-6", "F-6"]}, "networks: expected each of them once"),
+        ({"top": 1}, "top: expected at least 2, got 1"),
+        ({"reach": 0.0}, "reach: expected a positive number, got 0.0"),
+        ({"reach": float("inf")}, "reach: expected a positive number, got inf"),
+        ({"images": -1}, "images: expected at least 0, got -1"),
+        ({"precision": "half"}, "precision: expected float64 or float32, got 'half'"),
+        ({"tolerance": 1.0}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 1.0"),
+    ],
+)
+def test_a_bad_setting_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "networks", "message"),
+    [
+        ({}, SimpleNamespace(seeds=3), "ensemble: expected classifiers of which weights are kept"),
+        ({}, {"kept": []}, "ensemble: expected classifiers of which weights are kept, got 'small'"),
+        (
+            {},
+            {"seeds": 1},
+            "ensemble: expected two seeds or more of each network, got '1 in small'",
+        ),
+        (
+            {"networks": ["F-7"]},
+            {},
+            r"networks: expected some of small's, F-6, F-5.*, got \['F-7'\]",
+        ),
+        ({"times": [2]}, {}, "times: expected different places among the 2 kept epochs of small"),
+        ({"times": [1, -1]}, {}, r"times: expected different places among .*, got \[1, -1\]"),
+    ],
+)
+def test_a_bad_ensemble_is_named(changes, networks, message):
+    ensemble = small_classifiers.settings(**networks) if isinstance(networks, dict) else networks
+    with pytest.raises(ValueError, match=message):
+        config(**changes).require_networks(ensemble)
+    config().require_networks(small_classifiers.settings())

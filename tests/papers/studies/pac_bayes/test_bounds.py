@@ -1,0 +1,228 @@
+"""Bounds of small networks: every term against its formula, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.claims import Study
+from hessian_papers.networks.classifiers import kept_classifier
+from hessian_papers.studies.pac_bayes.bounds import figure, study
+from hessian_papers.studies.pac_bayes.bounds.claims import claims
+from hessian_papers.studies.pac_bayes.bounds.reading import Reading, estimated, rows_of, share
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.pac_bayes import GaussianPosterior, error_of_draws
+from hessian_spectra.pac_bayes.bases import layer_bases
+from tests.papers.studies.layerwise import small_classifiers
+
+NETWORKS = ["F-6", "F-5^2"]
+METHODS = ["base", "approximate", "iterative", "iterative, nearest", "iterative, exact"]
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    return small_classifiers.ensemble(
+        tmp_path_factory.mktemp("bounded"), networks=NETWORKS, seeds=2, samples=60,
+        inputs="unit interval", held_out=20, initialisation="truncated normal",
+    )  # fmt: skip
+
+
+def config(**changes):
+    fields = {
+        "kind": "bounds", "paper": "wu2022dissecting", "artifact": "Table 10", "title": "bounds",
+        "seed": 0, "ensemble": "small", "methods": METHODS,
+        "half_log_variance": -3.0, "epochs": 6, "batch_size": 16, "learning_rate": 0.02,
+        "decay_every": 3, "smoothing": 0.9, "refresh": 2, "delta": 0.025, "draws_delta": 0.01,
+        "grid_precision": 100.0, "largest_variance": 0.1, "draws": 3000,
+    }  # fmt: skip
+    return study.Config(**(fields | changes))
+
+
+@pytest.fixture(scope="module")
+def found(networks):
+    return study.correlation(config(), networks)
+
+
+def test_arrays_are_by_network_method_and_seed(found):
+    assert found["bound"].shape == (2, 5, 2)
+    assert found["method"].tolist() == METHODS
+    assert found["layer"].tolist() == [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]]
+    assert found["variances"].shape == (2, 5, 2, 3, study.PARTS, 3)
+    assert found["path_epoch"].tolist() == list(range(7))
+    assert [int(found[name]) for name in ("epoch", "classes")] == [small_classifiers.EPOCHS, 3]
+    assert found["samples"].tolist() == np.full((2, 5, 2), 40).tolist()
+    assert found["held_out"].tolist() == np.full((2, 5, 2), 20).tolist()
+
+
+def test_each_bound_is_that_of_its_terms(found):
+    for bound, drawn, divergence, index, error, complexity, variance in zip(
+        *(
+            found[name].ravel()
+            for name in (
+                "bound", "drawn_error", "divergence", "index", "error", "complexity",
+                "prior_variance",
+            )
+        ),
+        strict=True,
+    ):  # fmt: skip
+        assert index == int(index) >= 1
+        assert variance == pytest.approx(0.1 * math.exp(-index / 100))
+        union = 2 * math.log(index) + math.log(math.pi**2 * 40 / (6 * 0.025))
+        assert complexity == pytest.approx((divergence + union) / 39)
+        assert error == pytest.approx(float(cf.kl_inverse(drawn, math.log(200) / 3000)))
+        assert bound == pytest.approx(float(cf.kl_inverse(error, complexity)))
+        assert drawn <= error <= bound
+
+
+def test_a_posterior_that_diverges_has_no_bound_and_is_shown(networks, found):
+    arrays = study.correlation(config(learning_rate=1e9, methods=["base", "iterative"]), networks)
+    for name in study.TERMS:
+        assert np.isnan(arrays[name]).all()
+    assert arrays.pop("diverged").shape == arrays["bound"].shape
+    assert "diverged" not in found
+    for name, values in arrays.items():
+        assert values.shape[3:] == found[name].shape[3:]
+        assert values.ndim == found[name].ndim
+    arrays["diverged"] = np.isnan(arrays["bound"])
+    reading = Reading({"correlation": arrays})
+    with pytest.raises(NothingToMeasure, match="the training of every posterior diverged"):
+        assert reading.failures
+    with pytest.raises(NothingToMeasure, match="the training of every posterior diverged"):
+        figure.draw(reading)
+    entries = list(claims.entries(Study("bounds", vars(config())), reading))
+    (order,) = [entry for entry in entries if entry.id.endswith("iterative-below-base-F-6")]
+    with pytest.raises(NothingToMeasure, match="their training diverged"):
+        order.measure()
+
+
+def test_a_method_begins_at_the_network_and_ends_at_its_certificate(networks, found):
+    kept = kept_classifier(networks, "F-6", 4, small_classifiers.EPOCHS)
+    before = kept_classifier(networks, "F-6", 4, 0)
+    model = kept.load()
+    posterior = GaussianPosterior(model, before.load().state_dict(), -3.0)
+    settings = config()
+    study.minimise_bound(
+        posterior, model, *kept.samples.trained(), settings.descent("approximate"), seed=4
+    )
+    terms = study.certificate(posterior, *kept.samples.trained(), settings, 4)
+    for name, value in terms.items():
+        assert found[name][0, 1, 1] == value
+    others = error_of_draws(posterior, *kept.samples.left_out(), draws=3000, seed=5)
+    assert found["held_out_error"][0, 1, 1] == others
+    x, y = kept.samples.left_out()
+    wrong = (kept.load()(x).argmax(dim=1) != y).double().mean()
+    assert found["test_error"][0, 0, 1] == pytest.approx(float(wrong))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_curvature_is_the_quadratic_form_of_each_direction(networks, method):
+    kept = kept_classifier(networks, "F-6", 3, small_classifiers.EPOCHS)
+    model = kept.load().double()
+    x, y = (part.double() if part.is_floating_point() else part for part in kept.samples.trained())
+    posterior = GaussianPosterior(model, model.state_dict())
+    basis = study.METHODS[method].basis
+    posterior.bases = dict(layer_bases(model, x.flatten(1), y, basis))
+    layer = cv.layerwise(cv.Problem(model, torch.nn.CrossEntropyLoss(), [(x, y)]), "fc2")
+    found = study._curvature(posterior, layer, "fc2").flatten()
+    dense = torch.kron(layer.output_hessian, layer.input_autocorrelation)
+    if method == "iterative, exact":
+        dense = layer.hessian @ torch.eye(len(dense), dtype=dense.dtype)
+    columns = torch.stack([posterior.bases["fc2"].turned(row.view(layer.shape)).flatten()
+                           for row in torch.eye(len(dense), dtype=dense.dtype)])  # fmt: skip
+    torch.testing.assert_close(found, ((columns @ dense) * columns).sum(dim=1))
+    quantities = study.deviations(posterior, model, x, y)
+    variances = posterior.deviations("fc2").square().flatten().numpy()
+    expected = stats.spearmanr(variances, found.numpy()).statistic
+    assert quantities["rank_correlation"][1] == pytest.approx(expected)
+
+
+class Ensemble:
+    """Settings of networks, as far as a study asks."""
+
+    def __init__(self, **changes):
+        fields = {
+            "networks": NETWORKS, "kept": [0, 9], "inputs": "unit interval", "held_out": 5,
+        } | changes  # fmt: skip
+        vars(self).update(fields)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kept": [9]}, "ensemble: expected classifiers with the weights of epoch 0 kept"),
+        ({"networks": ["F-5-BN"]}, r"ensemble: expected fully connected classifiers F-n\^m alone"),
+        ({"networks": ["LeNet5"]}, "ensemble: expected fully connected classifiers"),
+        ({"inputs": "standardised"}, "unit interval: no prior may know the images, got 'small'"),
+        ({"held_out": 0}, "held_out: expected at least 1, got 0"),
+    ],
+)
+def test_networks_that_make_no_bound_are_refused(changes, message):
+    config().require_networks(Ensemble())
+    with pytest.raises(ValueError, match=message):
+        config().require_networks(Ensemble(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"methods": []}, "methods: expected different names of base, approximate, "),
+        ({"methods": ["base", "base"]}, "methods: expected different names of base"),
+        ({"methods": ["bayes"]}, "methods: expected different names .* got"),
+        ({"draws": 0}, "draws: expected at least 1, got 0"),
+        ({"refresh": 0}, "refresh: expected at least 1, got 0"),
+        ({"draws_delta": 0.98}, "draws_delta: expected a probability that leaves room for delta"),
+        ({"delta": 0.0}, r"delta: expected a probability in \(0, 1\), got 0.0"),
+    ],
+)
+def test_bad_settings_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+def test_items_say_what_they_cost_and_a_probe_costs_less(networks):
+    items = study.correlation.items(config(epochs=100), networks)
+    assert len(items) == 2 * 5 * 2
+    for item in items:
+        probe = study.correlation.probe(item)
+        assert 0 < study.correlation.cost(probe) < study.correlation.cost(item)
+
+
+def test_rows_of_the_table_are_those_of_this_run(found):
+    reading = Reading({"correlation": found})
+    assert rows_of(reading) == []
+    named = found | {"network": np.array(["F-600", "F-300^2"]), "classes": np.array(2)}
+    rows = rows_of(Reading({"correlation": named}))
+    assert [(row.network, row.method) for row in rows] == [
+        (network, method)
+        for network in ("T-600", "T-300^2")
+        for method in ("base", "approximate", "iterative")
+    ]
+    random = rows_of(Reading({"correlation": named | {"random_labels": np.array(True)}}))
+    assert [row.network for row in random] == ["R-600"] * 2
+
+
+@pytest.mark.parametrize("random_labels", [False, True])
+def test_which_rows_there_are_is_known_by_the_data_alone(tmp_path, random_labels):
+    """The study is not told, and cannot be told otherwise."""
+    networks = small_classifiers.ensemble(
+        tmp_path, networks=["F-6"], seeds=1, inputs="unit interval", held_out=20, samples=60,
+        initialisation="truncated normal", random_labels=random_labels,
+    )  # fmt: skip
+    found = study.correlation(config(methods=["base"], epochs=1), networks)
+    assert found["random_labels"].shape == ()
+    named = found | {"network": np.array(["F-600"]), "classes": np.array(2)}
+    (row,) = rows_of(Reading({"correlation": named}))
+    assert row.network == ("R-600" if random_labels else "T-600")
+    with pytest.raises(TypeError, match="random_labels"):
+        config(random_labels=not random_labels)
+
+
+def test_shares_have_the_exact_interval():
+    found = share(np.zeros(110, dtype=bool))
+    assert (found.value, found.low) == (0.0, 0.0)
+    assert found.high == pytest.approx(1 - 0.025 ** (1 / 110))
+    assert not math.isfinite(estimated(np.array([1.0])).high)

@@ -1,0 +1,109 @@
+"""The claims about bounds, their reading and their figure, on planted arrays."""
+
+import numpy as np
+import pytest
+from claims_contract import Planted, changed, contract
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.pac_bayes.bounds.claims import claims
+from hessian_papers.studies.pac_bayes.bounds.figure import caption, draw
+from hessian_papers.studies.pac_bayes.bounds.reading import Reading
+
+ALL = (
+    "base", "approximate", "iterative", "iterative, decaying", "iterative, printed output",
+    "iterative, nearest", "iterative, exact",
+)  # fmt: skip
+# Bounds in their order, and rank correlations.
+ORDERED = dict(zip(ALL, (0.15, 0.13, 0.11, 0.111, 0.12, 0.105, 0.1), strict=True))
+CORRELATED = dict(zip(ALL, (-0.2, -0.4, -0.6, -0.6, -0.5, -0.5, -0.5), strict=True))
+
+
+def sides(*, methods=ALL, seeds=4, network="F-600", bounds=ORDERED, ranks=CORRELATED, rises=0.0):
+    """Held-out errors are 0.1 below the bounds, and ``rises`` above that."""
+    draws = np.random.default_rng(0)
+    shape = (1, len(methods), seeds)
+    noise = 1e-4 * draws.standard_normal(shape)
+    bound = np.array([bounds[method] for method in methods])[None, :, None] + noise
+    rank = np.array([ranks[method] for method in methods])[None, :, None] + noise
+    arrays = {
+        "network": np.array([network]), "method": np.array(methods), "seed": np.arange(seeds),
+        "epoch": np.array(9), "classes": np.array(2), "random_labels": np.array(False),
+        "delta": np.array(0.025), "draws_delta": np.array(0.01),
+        "layer": np.array([["fc1", "fc2"]]), "bound": bound, "error": bound / 4,
+        "held_out_error": bound - 0.1 + rises, "samples": np.full(shape, 60000),
+        "held_out": np.full(shape, 10000), "divergence": 1e4 * bound,
+        "prior_variance": np.full(shape, 0.05), "test_error": np.full(shape, 0.015),
+        "rank_correlation": np.stack([rank, rank], axis=-1),
+        "variances": np.full((*shape, 2, 50, 3), [0.01, 0.02, 0.03]),
+        "path_epoch": np.arange(5), "path_divergence": 1 + draws.random((*shape, 5)),
+    }  # fmt: skip
+    return {"correlation": arrays}
+
+
+def repeated(failed=0, number=110):
+    """One method, many networks, of which some bounds fail."""
+    found = sides(methods=("approximate",), seeds=number)
+    held_out = found["correlation"]["bound"] - 0.05
+    held_out[..., :failed] += 0.1
+    return changed(found, "correlation", held_out_error=held_out)
+
+
+REVERSED = dict(zip(ALL, (0.1, 0.14, 0.16, 0.25, 0.26, 0.27, 0.28), strict=True))
+RISING = dict(zip(ALL, (0.2, 0.4, 0.6, 0.6, 0.5, 0.5, 0.5), strict=True))
+LOOSER = {name: value + 0.1 for name, value in REVERSED.items()}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return [
+        Planted(
+            paper="wu2022dissecting",
+            artifact="Table 10",
+            holds=sides(),
+            fails=[sides(bounds=REVERSED, ranks=RISING), sides(bounds=LOOSER), sides(rises=0.2)],
+            reduced=[sides(methods=("base", "iterative"), seeds=1), sides(network="F-7")],
+        ),
+        Planted(
+            paper="wu2022dissecting",
+            artifact="Theorem 6.1",
+            holds=repeated(),
+            fails=[repeated(failed=30)],
+            reduced=[repeated(number=60)],
+        ),
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def test_what_a_run_lacks_is_not_measured():
+    with pytest.raises(NothingToMeasure, match="this run lacks the method 'iterative'"):
+        Reading(sides(methods=("base",))).of("bound", "F-600", "iterative")
+
+
+@pytest.mark.parametrize("arrays", [sides(), sides(methods=("base", "iterative"), seeds=1)])
+def test_the_figure_shows_each_method(arrays):
+    reading = Reading(arrays)
+    figure = draw(reading)
+    assert len(figure.axes) == 4
+    shown = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert shown == {*reading.methods, "printed"}
+    assert "Confidence 0.965, 60000 images" in caption(reading)
+
+
+def test_bounds_of_posteriors_that_diverged_are_no_failures_and_no_successes():
+    arrays = repeated(failed=3)
+    lost = arrays["correlation"]["held_out_error"].copy()
+    lost[..., -10:] = np.nan
+    reading = Reading(changed(arrays, "correlation", held_out_error=lost))
+    assert reading.failures.size == 100
+    assert (reading.failures > 0).sum() == 3
+    axes = draw(reading).axes[0]
+    assert axes.get_xlim()[1] < 1
+
+
+def test_repeated_bounds_are_held_against_held_out_errors():
+    reading = Reading(repeated())
+    (axes,) = draw(reading).axes
+    assert len(axes.lines[0].get_xdata()) == 110
+    assert "lie below the line" in caption(reading)

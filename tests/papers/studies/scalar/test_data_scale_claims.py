@@ -1,0 +1,94 @@
+"""The claims about the data scale, on small networks and on wrong spectra of them."""
+
+import pytest
+from claims_contract import Planted, changed, contract
+from data_scale_sides import both, sample
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.claims import Study
+from hessian_papers.studies.scalar.data_scale.claims import claims
+from hessian_papers.studies.scalar.data_scale.reading import Reading
+
+# Targets that hardly correlate with the inputs: the spectrum is nearly proportional to σ_x².
+WEAK = sample(correlation=0.0, size=4000)
+LARGE = {"variance_times_fan_in": 10.0}
+
+
+@pytest.fixture(scope="module")
+def correlated():
+    return both()
+
+
+@pytest.fixture(scope="module")
+def planted(correlated):
+    # Targets that dominate small weights: λ_1 is about |E[yx]|, which grows with σ_x.
+    strong = both(sample(correlation=50.0), variance_times_fan_in=1e-2)
+    about = {"paper": "singh2026cracking", "artifact": "Figure 7"}
+    spectra = {"second_scaled/eigenvalues": lambda values: 1.001 * values}
+    shifted = {"second_fixed/eigenvalues": lambda values: values + 1.0}
+    uneven = {
+        "first_scaled/eigenvalues": lambda values: values * [[1.0], [1.001], [1.0], [1.0]],
+    }
+    return [
+        Planted(
+            **about,
+            holds=both(WEAK, **LARGE),
+            fails=[changed(correlated, "numerics", **wrong) for wrong in (spectra, shifted, uneven)]
+            + [strong],
+            reduced=[both(WEAK, **LARGE, scales=2)],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def measured(sides, artifact="Figure 7", paper="singh2026cracking"):
+    study = Study("study", {"paper": paper, "artifact": artifact})
+    entries = claims.entries(study, Reading(sides))
+    return {entry.id.removeprefix("study/"): entry for entry in entries}
+
+
+def test_identities_hold_to_round_off(correlated):
+    found = measured(correlated)
+    for name in ("spectrum", "structure", "trace", "proportional"):
+        assert found[name].measure() < 1e-12
+    assert found["proportional"].measure_printed() > 0.1
+
+
+def test_errors_are_as_large_as_what_was_planted(correlated):
+    wrong = {"second_scaled/eigenvalues": lambda values: 1.001 * values}
+    found = measured(changed(correlated, "numerics", **wrong))
+    assert found["spectrum"].measure() > 1e-4
+    assert found["trace"].measure() == pytest.approx(1e-3, rel=1e-6)
+
+
+def test_a_trace_that_is_rounding_is_not_measured(correlated):
+    """Beside E[yx] of small weights the trace is the difference of large eigenvalues."""
+    small = both(sample(correlation=50.0), variance_times_fan_in=1e-6)
+    with pytest.raises(NothingToMeasure, match="no network whose trace stands out"):
+        measured(small)["trace"].measure()
+    # A network of which it can be told is measured all the same.
+    mixed = changed(correlated, "closed_form", squared_norms=lambda norms: norms * [1, 1e-12])
+    assert measured(mixed)["trace"].measure() < 1e-12
+
+
+def test_a_bulk_that_is_rounding_is_not_measured(correlated):
+    bulk = {"first_scaled/eigenvalues": lambda values: values * [[1e-9, 1, 1e-9, 1]]}
+    with pytest.raises(NothingToMeasure, match="bulk below 1e-6 of λ_1"):
+        measured(changed(correlated, "numerics", **bulk))["proportional"].measure()
+
+
+def test_the_exponent_is_that_of_the_scale_or_of_its_root(planted):
+    (plant,) = planted
+    assert measured(plant.holds)["sharpening"].measure() == pytest.approx(1.0, abs=0.05)
+    assert measured(plant.fails[-1])["sharpening"].measure() == pytest.approx(0.5, abs=0.01)
+
+
+def test_only_what_is_true_in_general_is_claimed_of_a_study_of_ones_own(correlated):
+    own = measured(correlated, "my scales")
+    assert list(own) == ["spectrum", "structure", "trace", "proportional"]
+    assert own["structure"].location == "Theorem 3.1; my scales"
+    closed = measured(correlated, "Figure 1", "singh2024closed")
+    assert list(closed)[4:] == ["proportional-in-print", "sharpening"]
+    assert closed["spectrum"].location == "Theorem 1, eq. (1); Figure 1"

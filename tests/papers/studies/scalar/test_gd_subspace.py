@@ -1,0 +1,95 @@
+"""Which optimizers keep the bulk eigenspace, by theory and by numerical eigenvectors."""
+
+import numpy as np
+import pytest
+from trainings import gd_subspace_config as config
+from trainings import gd_subspace_sides, line
+
+from hessian_papers.studies.scalar.gd_subspace import study
+from hessian_papers.studies.scalar.gd_subspace.reading import STAYING
+
+# The proof says nothing of these.
+LEAVING = ("adam", "random_velocity")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return study.train(config(), line())
+
+
+@pytest.fixture(scope="module")
+def sides():
+    return gd_subspace_sides()
+
+
+def test_all_optimizers_start_alike_and_go_their_own_ways(trained):
+    assert trained["optimizers"].tolist() == [*STAYING, *LEAVING]
+    starts = {tuple(trained[f"{name}/v"][0]) for name in trained["optimizers"]}
+    ends = {tuple(trained[f"{name}/v"][-1]) for name in trained["optimizers"]}
+    assert len(starts) == 1
+    assert len(ends) == len(trained["optimizers"])
+    assert all(trained[f"{name}/diverged_at"] == -1 for name in trained["optimizers"])
+
+
+def test_training_is_reproducible(trained):
+    again = study.train(config(), line())
+    for name, array in trained.items():
+        np.testing.assert_array_equal(array, again[name], err_msg=name)
+
+
+@pytest.mark.parametrize("name", STAYING)
+@pytest.mark.parametrize("key", ["iterate", "rotation"])
+def test_those_that_combine_linearly_stay(name, key, sides):
+    exact, numeric = sides["closed_form"], sides["numerics"]
+    assert exact[f"{name}/{key}"].max() < 1e-13
+    # Numerical eigenvectors are known to round-off over the gap, 1e-16 / 1e-5.
+    assert numeric[f"{name}/{key}"].max() < 1e-10
+    assert numeric[f"{name}/invariance"].max() < 1e-13
+
+
+@pytest.mark.parametrize("name", LEAVING)
+def test_the_others_leave_and_both_sides_see_the_same(name, sides):
+    exact, numeric = sides["closed_form"], sides["numerics"]
+    rows = np.searchsorted(exact[f"{name}/step"], numeric[f"{name}/step"])
+    assert exact[f"{name}/iterate"].max() > 0.01
+    np.testing.assert_allclose(
+        exact[f"{name}/iterate"][rows], numeric[f"{name}/iterate"], atol=1e-12
+    )
+    resolved = numeric[f"{name}/resolved"]
+    assert resolved.sum() > 2
+    np.testing.assert_allclose(
+        exact[f"{name}/rotation"][rows][resolved],
+        numeric[f"{name}/rotation"][resolved],
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 1}, "width: expected at least 2 .*, got 1"),
+        ({"initial_scale": 0.0}, "initial_scale: expected a positive number"),
+        ({"learning_rate": -0.1}, "learning_rate: expected a positive number"),
+        ({"momentum": 0.0}, r"momentum: expected a number in \(0, 1\)"),
+        ({"weight_decay": 0.0}, "weight_decay: expected a positive number"),
+        ({"adam_learning_rate": 0.0}, "adam_learning_rate: expected a positive number"),
+        ({"velocity_scale": 0.0}, "velocity_scale: expected a positive number"),
+        ({"batch_size": 0}, "batch_size: expected at least 1"),
+        ({"steps": 0}, "steps: expected at least 1"),
+        ({"record_every": 0}, "record_every: expected at least 1"),
+        ({"numeric_every": 0}, "numeric_every: expected at least 1"),
+    ],
+)
+def test_a_bad_setting_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+def test_a_batch_larger_than_the_data_is_named():
+    with pytest.raises(ValueError, match="batch_size: expected between 1 and 20, got 21"):
+        study.train(config(batch_size=21), line())
+
+
+def test_data_with_several_features_are_refused():
+    with pytest.raises(ValueError, match="data: expected a data set with one feature per sample"):
+        study.train(config(), {"x": np.ones((20, 2)), "y": np.ones(20)})

@@ -1,0 +1,162 @@
+"""The phases of learning: networks in all of them, how they are read and drawn."""
+
+import numpy as np
+import pytest
+import torch
+from learning_phases_sides import both, config, sample
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.scalar.learning_phases import heads, study
+from hessian_papers.studies.scalar.learning_phases.figure import caption, draw
+from hessian_papers.studies.scalar.learning_phases.reading import Reading
+from hessian_papers.training import gradient_descent
+from hessian_spectra import closed_form as cf
+from hessian_spectra.models import HalfSquaredError, MultiOutputLinear
+
+
+@pytest.fixture(scope="module")
+def reading():
+    return Reading(both())
+
+
+def test_instances_have_the_solutions_and_ratios_asked_for():
+    drawn = study.instances(config(), sample())
+    moments = (drawn.x.square().mean(), (drawn.y * drawn.x).mean(dim=1))
+    np.testing.assert_allclose(moments[1] / moments[0], drawn.solution, atol=1e-14)
+    assert (drawn.solution[:30] >= 0.5).all()
+    assert (drawn.solution[30:60] <= -0.5).all()
+    assert (drawn.solution[60:] == 0).all()
+    ratio = ((drawn.v * drawn.w).sum(dim=1) / drawn.solution)[:60]
+    assert ratio.min() >= -0.5 - 1e-12
+    assert ratio.max() <= 1.75 + 1e-12
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_all_phases_occur_for_both_signs(reading, sign):
+    chosen = reading.networks(sign)
+    assert chosen.count == 30
+    assert set(chosen["phase"]) == {"early", "late", "divergent"}
+
+
+def test_the_outliers_are_the_theorems_pair(reading):
+    # The bulk is ±|δx|, three times each: λ_2 is the fourth of eight, λ_1 the last.
+    np.testing.assert_array_equal(reading.ranks("outlier"), np.tile([4, 8], (66, 1)))
+    np.testing.assert_array_equal(reading.small, reading.numerics["eigenvalues"][:, 3])
+    np.testing.assert_array_equal(reading.large, reading.numerics["eigenvalues"][:, 7])
+
+
+def test_the_printed_phases_fail_exactly_where_the_solution_is_negative_and_t_is_late(reading):
+    late = (reading["phase"] == "late") & (reading["solution"] < 0)
+    assert late.any()
+    np.testing.assert_array_equal(reading.contradict(reading.printed_phases), late)
+
+
+def test_a_sign_that_no_network_has_is_named():
+    reading = Reading(both(without_signal=0, instances=2))
+    assert reading.count == 4
+    with pytest.raises(NothingToMeasure, match="no network whose θ\\* has sign 0"):
+        reading.networks(0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"instances": 0}, "instances: expected at least 1, got 0"),
+        ({"without_signal": -1}, "without_signal: expected at least 0, got -1"),
+        ({"width": -2}, "width: expected at least 1, got -2"),
+        ({"solution": [2.0, 0.5]}, r"solution: expected two numbers, the smaller one first"),
+        ({"solution": [0.0, 0.5]}, "solution: expected numbers from 1e-06"),
+        ({"solution": [1.0, 2e6]}, "solution: expected numbers from 1e-06"),
+        ({"ratio": [-2e6, 1.0]}, "ratio: expected numbers from -1e"),
+        ({"ratio": [0.5]}, r"ratio: expected two numbers, the smaller one first, got \[0.5\]"),
+        ({"weight_scale": [-1.0, 1.0]}, "weight_scale: expected numbers from 1e-06"),
+        ({"weight_scale": [1.0, float("inf")]}, "weight_scale: expected two numbers"),
+    ],
+)
+def test_a_bad_setting_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+def test_the_figure_shows_every_network(reading):
+    product, small, printed, error = draw(reading).axes
+    for panel in (product, small, error):
+        assert sum(len(line.get_xdata()) for line in panel.lines[:2]) == 60
+    assert len(printed.lines[1].get_xdata()) == 30
+    crosses = int(reading.contradict(reading.printed_phases).sum())
+    assert len(printed.lines[2].get_xdata()) == crosses
+    assert "of 60 random linear networks" in caption(reading)
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_figure_with_one_phase_only(count):
+    figure = draw(Reading(both(instances=count, without_signal=0, ratio=[0.4, 0.9])))
+    figure.canvas.draw()
+    assert [text.get_text() for text in figure.axes[2].texts] == ["both"]
+
+
+def test_data_with_several_features_are_refused():
+    with pytest.raises(ValueError, match="data: expected a data set with one feature per sample"):
+        study.closed_form(config(), {"x": np.ones((8, 2)), "y": np.ones(8)})
+
+
+def test_heads_are_trained_as_a_network_of_several_outputs():
+    """Against gradient descent on the whole network, by automatic differentiation."""
+    draw = np.random.default_rng(0)
+    weights, x = draw.normal(scale=0.3, size=(1, 2, 2, 3)), torch.tensor([1.0, -0.5]).double()
+    y = torch.tensor([[1.0, -2.0], [-0.5, 1.0]]).double()
+    square = float((x * x).mean())
+    moment = (y * x[:, None]).mean(dim=0).numpy()[None]
+    found = heads.train_heads(weights, square, moment, 0.2, 60)
+    v, w = (torch.from_numpy(weights[0, :, place]) for place in (0, 1))
+    trajectory = gradient_descent(
+        MultiOutputLinear(v, w), HalfSquaredError("sample"), x, y, learning_rate=0.2, steps=60
+    )
+    rows = [trajectory.parameters[f"rows.{place}"].numpy() for place in range(4)]
+    learned = []
+    for head in range(2):
+        v, w = rows[2 * head], rows[2 * head + 1]
+        residual = square * (v * w).sum(axis=1) - moment[0, head]
+        learned.append(np.flatnonzero(np.abs(residual) > 0.01 * abs(moment[0, head])).max() + 1)
+    assert found["learned"].tolist() == [learned]
+    first, last = min(learned), int(np.argmax(learned))
+    v, w = (torch.from_numpy(rows[2 * last + place][first]) for place in (0, 1))
+    small, large = cf.two_layer_linear(w, v, x, y[:, last]).select("outlier").tolist()
+    assert found["retarded"][0] == pytest.approx(small / large, rel=1e-9)
+
+
+def test_what_is_settled_never_comes_back():
+    bad = np.array([[True, False, True], [False, True, True], [False, False, True]])
+    assert heads._settled(bad).tolist() == [1, 2, -1]
+
+
+def test_targets_of_heads_have_both_signs_and_sizes_in_the_range(monkeypatch):
+    seen = []
+    monkeypatch.setattr(study, "train_heads", lambda *given: seen.append(given) or {})
+    settings = config(head_draws=200)
+    study.heads(settings, 2.0)
+    low, high = settings.solution
+    for _, second_moment, moment, *_ in seen:
+        assert second_moment == 2.0
+        size = np.abs(moment) / second_moment
+        assert low <= size.min() < size.max() <= high
+        assert 0.4 < (moment > 0).mean() < 0.6
+    assert len(seen) == len(settings.head_scales)
+
+
+def test_heads_that_never_learn_are_left_out():
+    found = Reading(both(head_steps=1))
+    with pytest.raises(NothingToMeasure, match="no network learns"):
+        found.heads_in_order(0)
+    with pytest.raises(NothingToMeasure, match="no network learns"):
+        found.retarded_below_zero(0)
+
+
+def test_the_order_of_heads_is_that_of_pairs(reading):
+    arrays = {
+        # One pair of three the wrong way round; a tie; a head that never learns.
+        "heads/learned": np.array([[[1, 2, 3], [4, 4, 5], [1, 2, -1]]]),
+        "heads/zero": np.array([[[2, 1, 3], [7, 6, -1], [1, 2, 3]]]),
+    }
+    sides = {**reading.sides, "closed_form": {**reading.sides["closed_form"], **arrays}}
+    assert Reading(sides).heads_in_order(0).value == pytest.approx((2 / 3 + 1) / 2)

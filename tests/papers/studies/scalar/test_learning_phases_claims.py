@@ -1,0 +1,80 @@
+"""The claims about the phases of learning, on small networks and on wrong pairs of them."""
+
+import numpy as np
+import pytest
+from claims_contract import Planted, changed, contract
+from learning_phases_sides import both
+
+from hessian_papers.ledger.claims import Study
+from hessian_papers.studies.scalar.learning_phases.claims import claims
+from hessian_papers.studies.scalar.learning_phases.reading import Reading
+
+ABOUT = {"paper": "singh2026cracking", "artifact": "Appendix C"}
+
+
+@pytest.fixture(scope="module")
+def sides():
+    return both()
+
+
+def with_heads(sides, *, reverse=False, retarded=-0.1):
+    """With heads that reach zero as they learn, or the other way round."""
+    learned = np.tile([3, 9, 27], (1, 20, 1))
+    zero = learned[..., ::-1] if reverse else learned
+    heads = {"learned": learned, "zero": zero, "retarded": np.full((1, 20), retarded)}
+    arrays = {f"heads/{name}": array for name, array in heads.items()}
+    return changed(sides, "closed_form", **arrays)
+
+
+def with_small_outlier_times(sides, factor):
+    small = [1.0, 1.0, 1.0, factor, 1.0, 1.0, 1.0, 1.0]  # the fourth of eight
+    return changed(sides, "numerics", eigenvalues=lambda values: values * small)
+
+
+@pytest.fixture(scope="module")
+def planted(sides):
+    return [
+        Planted(
+            **ABOUT,
+            holds=with_heads(sides),
+            fails=[
+                with_heads(with_small_outlier_times(sides, factor), reverse=True, retarded=0.1)
+                for factor in (1.001, -1.0)
+            ],
+            reduced=[
+                both(without_signal=0, instances=2),
+                both(width=1, instances=1),
+                both(head_steps=1, instances=2),
+            ],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [("spectrum", 1.001), ("product", 1.001), ("signs", -1.0), ("without-signal", -1.0)],
+)
+def test_a_wrong_small_outlier_would_be_noticed(name, factor, sides):
+    found = {}
+    for spectra in (sides, with_small_outlier_times(sides, factor)):
+        for entry in claims.entries(Study("study", ABOUT), Reading(spectra)):
+            measured = entry.measure()
+            value = getattr(measured, "value", measured)
+            found.setdefault(entry.id, []).append(entry.bound.holds(value))
+    assert found[f"study/{name}"] == [True, False]
+
+
+def test_the_print_is_right_where_the_solution_is_positive(sides):
+    entries = {
+        number: [
+            entry.measure_printed()
+            for entry in claims.entries(Study("study", ABOUT), reading)
+            if entry.measure_printed is not None
+        ]
+        for number, reading in enumerate(Reading(sides).networks(sign) for sign in (1, -1))
+    }
+    late = Reading(sides).networks(-1)["phase"] == "late"
+    assert entries == {0: [0.0], 1: [late.sum()]}

@@ -1,0 +1,40 @@
+"""The claims about several inputs in training, on correlated and decorrelated data."""
+
+import pytest
+from claims_contract import Planted, changed, contract
+from trainings import multi_input_sides
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.claims import Study
+from hessian_papers.studies.scalar.multi_input_training.claims import bulk, claims
+
+
+@pytest.fixture(scope="module")
+def planted():
+    holds = multi_input_sides()
+    return [
+        Planted(
+            paper="singh2026cracking",
+            artifact="Corollary B.1 on real data",
+            holds=holds,
+            fails=[
+                changed(holds, "numerics", eigenvalues=lambda values: 1.001 * values),
+                multi_input_sides(correlated=False),
+            ],
+            reduced=[multi_input_sides(width=1), multi_input_sides(steps=1)],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def test_width_one_has_no_bulk_to_measure():
+    with pytest.raises(NothingToMeasure, match="this configuration has width 1"):
+        bulk(claims.reading(multi_input_sides(width=1)))
+
+
+def test_a_study_of_ones_own_may_have_decorrelated_inputs(planted):
+    study = Study("study", {"paper": "singh2026cracking", "artifact": "my own"})
+    own = [entry.id for entry in claims.entries(study, claims.reading(planted[0].holds))]
+    assert own == ["study/spectrum", "study/bulk"]

@@ -1,0 +1,164 @@
+"""The outlier pair in training: arrays of all runs, reproducible, and what is refused."""
+
+import numpy as np
+import pytest
+from trainings import outlier_pair_config as config
+from trainings import outlier_pair_sides, wedge
+
+from hessian_papers.studies.scalar.outlier_pair import study
+from hessian_papers.studies.scalar.outlier_pair.reading import Reading
+from hessian_papers.work import Run
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Gradient descent without momentum, with a third run of its own rate and scale."""
+    return outlier_pair_sides(high_learning_rate=0.4, high_initial_scale=2.0)
+
+
+def test_arrays_have_one_row_a_step(plain):
+    exact, numeric = plain["closed_form"], plain["numerics"]
+    assert exact["runs"].tolist() == ["linear", "relu", "linear_high"]
+    assert exact["linear/eigenvalues"].shape == (121, 12)
+    # The first twelve steps and every eighth one.
+    assert numeric["relu/step"].tolist() == [*range(12), *range(16, 121, 8)]
+    assert numeric["relu/eigenvalues"].shape == (26, 12)
+
+
+def test_the_pair_keeps_its_kind_and_its_cell(plain):
+    for run in Reading(plain).runs.values():
+        assert run.pair.shape == (121, 2)
+        assert run.numeric_pair.shape == (26, 2)
+        assert (run.large > run.small).all()
+        np.testing.assert_allclose(run.pair.sum(axis=1), run["trace"], rtol=1e-10)
+    # In the negative cell there are outliers, too.
+    assert Reading(plain).runs["relu"].select("outlier").shape == (121, 4)
+
+
+def test_the_bulk_is_the_mean_of_residual_times_input():
+    """Of the networks' own outputs, with its sign; of ReLU over the inputs that the cell sees."""
+    data, settings = wedge(), config(steps=10)
+    trained = study.train(settings, data)
+    found = study.closed_form(settings, trained)
+    x, y = data["x"], data["y"]
+    for run, seen in (("linear", np.ones_like(x)), ("relu", x > 0)):
+        hidden = trained[f"{run}/v"][:, None, :] * x[:, None]
+        if run == "relu":
+            hidden = np.maximum(hidden, 0)
+        outputs = np.einsum("snm,sm->sn", hidden, trained[f"{run}/w"])
+        expected = ((outputs - y) * x * seen).mean(axis=1)
+        np.testing.assert_allclose(found[f"{run}/bulk"], expected, rtol=1e-12)
+        assert expected[0] < -0.05
+
+
+def test_all_runs_start_from_the_same_draw():
+    trained = study.train(config(high_learning_rate=0.1, high_initial_scale=1.5), wedge())
+    np.testing.assert_array_equal(trained["linear/v"][0], trained["relu/v"][0])
+    np.testing.assert_allclose(trained["linear_high/w"][0], 2 * trained["linear/w"][0])
+
+
+def test_the_same_configuration_gives_the_same_arrays(plain):
+    again = outlier_pair_sides(high_learning_rate=0.4, high_initial_scale=2.0)
+    for name, array in plain["closed_form"].items():
+        np.testing.assert_array_equal(array, again["closed_form"][name], err_msg=name)
+
+
+def test_training_reports_all_runs_under_rising_steps():
+    seen = []
+    study.train(
+        config(steps=3), wedge(), Run(log=lambda step, metrics: seen.append((step, metrics)))
+    )
+    assert [step for step, _ in seen] == [0, 1, 2, 3]
+    shown = {
+        f"{run}/{what}" for run in ("linear", "relu") for what in ("loss", "sharpness", "trace")
+    }
+    assert set(seen[0][1]) == shown
+
+
+def test_a_run_that_diverges_keeps_what_it_had():
+    sides = outlier_pair_sides(learning_rate=30.0, networks=["linear"])
+    run = Reading(sides).linear
+    assert 0 < run.diverged_at < 120
+    assert run.steps[-1] < run.diverged_at
+    for arrays in sides.values():
+        for name, array in arrays.items():
+            assert array.dtype.kind == "U" or np.isfinite(array).all(), name
+
+
+def test_width_one_has_a_pair_and_no_bulk():
+    run = Reading(outlier_pair_sides(width=1, networks=["linear"], steps=5)).linear
+    assert run.closed_form["eigenvalues"].shape == run.pair.shape == (6, 2)
+    assert run.select("bulk").shape == (6, 0)
+
+
+def test_a_relu_network_is_followed_until_its_positive_cell_is_empty():
+    data = wedge()
+    # Large steps towards targets that fall take v of the positive units below zero.
+    falling = {"x": data["x"], "y": -0.5 * data["x"]}
+    changes = {"width": 4, "steps": 40, "learning_rate": 0.3, "seed": 8}
+    settings = config(networks=["relu", "linear"], **changes)
+    trained = study.train(settings, falling)
+    end = int(trained["relu/emptied_at"])
+    assert 0 < end == trained["relu/step"][-1] + 1
+    assert (trained["relu/v"] > 0).any(axis=1).all()
+    assert "linear/emptied_at" not in trained
+    run = Reading(
+        {
+            "closed_form": study.closed_form(settings, trained),
+            "numerics": study.numerics(settings, trained),
+        }
+    ).runs["relu"]
+    assert run.emptied_at == end
+    assert run.errors().max() < 1e-10
+    assert len(run.steps) == end
+    assert run.pair.shape == (end, 2)
+
+
+def test_a_relu_network_needs_inputs_that_it_sees():
+    data = wedge()
+    hidden = {"x": -np.abs(data["x"]), "y": data["y"]}
+    with pytest.raises(ValueError, match=r"data: expected a sample with x > 0 .*, got 'test'"):
+        study.train(config(), hidden)
+    assert len(study.train(config(networks=["linear"], steps=1), hidden)["linear/step"]) == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_relu_network_without_positive_units_is_refused(seed):
+    """Of width 1 every other seed draws none."""
+    drawn = config(width=1, networks=["linear"], seed=seed).initial_weights()
+    if drawn[0] > 0:
+        config(width=1, seed=seed)
+    else:
+        with pytest.raises(ValueError, match=rf"seed: expected one that draws .*, got {seed}"):
+            config(width=1, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"networks": []}, r"networks: expected different ones of linear, relu, got \[\]"),
+        ({"networks": ["tanh"]}, "networks: expected different ones of linear, relu"),
+        ({"width": 0}, "width: expected at least 1, got 0"),
+        ({"width": -3}, "width: expected at least 1, got -3"),
+        ({"initial_scale": 0.0}, "initial_scale: expected a positive number"),
+        ({"learning_rate": -0.1}, "learning_rate: expected a positive number, got -0.1"),
+        ({"momentum": 1.0}, r"momentum: expected a number in \[0, 1\), got 1.0"),
+        ({"high_learning_rate": -1.0}, "high_learning_rate: expected a positive number, or 0"),
+        ({"high_momentum": 1.0}, "high_momentum: expected"),
+        ({"high_initial_scale": 0.0}, "high_initial_scale: expected a positive number"),
+        ({"width": 3000}, "width: expected at most 5000 parameters .*, got 6000"),
+        ({"steps": 0}, "steps: expected at least 1, got 0"),
+        ({"record_every": 0}, "record_every: expected at least 1"),
+        ({"numeric_every": 0}, "numeric_every: expected at least 1"),
+    ],
+)
+def test_a_bad_setting_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+def test_data_with_several_features_are_refused():
+    with pytest.raises(
+        ValueError, match="data: expected a data set with one feature per sample, got 'test'"
+    ):
+        study.train(config(), {"x": np.ones((5, 2)), "y": np.ones(5)})

@@ -1,0 +1,75 @@
+"""The spectrum of the ReLU network by cell: weights, multiplicities, and how it is drawn."""
+
+import numpy as np
+import pytest
+from relu_cells_sides import SIZES, both, config, sample
+
+from hessian_papers.studies.scalar.relu_cells import study
+from hessian_papers.studies.scalar.relu_cells.figure import caption, draw
+from hessian_papers.studies.scalar.relu_cells.reading import Reading
+from hessian_spectra.pictures import style
+
+
+@pytest.fixture(scope="module")
+def reading():
+    return Reading(both())
+
+
+@pytest.mark.parametrize(("width", "positive"), SIZES)
+def test_cells_have_as_many_eigenvalues_as_parameters(width, positive):
+    found = Reading(both(width=width, positive_units=positive))
+    units = {"+": positive, "-": width - positive}
+    for cell, count in units.items():
+        assert len(found.select("outlier", cell)) == (2 if count else 0)
+        bulk = found.select("bulk", cell)
+        assert len(bulk) == 2 * max(count - 1, 0)
+        np.testing.assert_allclose(bulk, -bulk[::-1], atol=1e-15)
+
+
+def test_growth_is_what_the_doubled_points_add(reading):
+    assert reading["growth"] == pytest.approx(1 + (sample()["x"] < 0).mean())
+
+
+def test_signs_are_as_asked_and_sizes_are_not_touched():
+    v, w = study._weights(config(width=6, positive_units=2))
+    assert (v > 0).tolist() == [True, True, False, False, False, False]
+    other, same = study._weights(config(width=6, positive_units=5))
+    assert v.abs().tolist() == other.abs().tolist()
+    assert w.tolist() == same.tolist()
+
+
+def test_figure_shows_every_eigenvalue_with_its_cell(reading):
+    by_cell, bulk, error, mass = draw(reading).axes
+    for axes in (by_cell, error, mass):
+        assert axes.get_xlabel()
+        assert axes.get_ylabel()
+    rings = [line for line in by_cell.lines if line.get_markerfacecolor() == "none"]
+    drawn = {(line.get_color(), *point) for line in rings for point in line.get_xydata().tolist()}
+    exact = reading.closed_form
+    cells = zip(exact["cell"], exact["eigenvalues"], strict=True)
+    assert drawn == {
+        (style.COLOURS[f"cell {cell}"], rank, value) for rank, (cell, value) in enumerate(cells, 1)
+    }
+    assert len(error.lines[0].get_ydata()) == len(mass.lines[0].get_ydata()) == 10
+    assert bulk.get_yticklabels()[0].get_text() == "outliers −"
+    assert "5 hidden units, 3 of them" in caption(reading)
+
+
+@pytest.mark.parametrize("positive", [0, 4])
+def test_figure_can_do_without_one_cell(positive):
+    assert len(draw(Reading(both(width=4, positive_units=positive))).axes) == 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"width": 0, "positive_units": 0},
+        {"positive_units": 6},
+        {"positive_units": -1},
+        {"variance_times_fan_in": -1.0},
+        {"variance_times_fan_in": float("inf")},
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(change):
+    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
+        config(**change)

@@ -1,0 +1,71 @@
+"""The claims about the ReLU network's cells, on small networks and on wrong spectra of them."""
+
+import numpy as np
+import pytest
+from claims_contract import Planted, changed, contract
+from relu_cells_sides import SIZES, both
+
+from hessian_papers.ledger.claims import Study
+from hessian_papers.studies.scalar.relu_cells.claims import claims
+from hessian_papers.studies.scalar.relu_cells.reading import Reading
+
+
+@pytest.fixture(scope="module")
+def sides():
+    return both()
+
+
+@pytest.fixture(scope="module")
+def smaller():
+    return [both(width=width, positive_units=positive) for width, positive in SIZES[1:]]
+
+
+@pytest.fixture(scope="module")
+def planted(sides, smaller):
+    unchanged = sides["numerics"]["eigenvalues"]
+    return [
+        Planted(
+            paper="singh2026cracking",
+            artifact="Figure 1",
+            holds=sides,
+            fails=[
+                changed(sides, "numerics", eigenvalues=lambda values: 1.001 * values),
+                changed(sides, "closed_form", cell=lambda cells: cells[::-1]),
+                changed(sides, "numerics", doubled_eigenvalues=unchanged),
+            ],
+            reduced=smaller,
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+
+
+def measured(sides, artifact="Figure 1", paper="singh2026cracking"):
+    study = Study("study", {"paper": paper, "artifact": artifact})
+    entries = claims.entries(study, Reading(sides))
+    return {entry.id.removeprefix("study/"): entry for entry in entries}
+
+
+def test_every_claim_holds_to_round_off_for_all_sizes_of_the_cells(sides, smaller):
+    for instance in (sides, *smaller):
+        assert max(entry.measure() for entry in measured(instance).values()) < 1e-12
+
+
+def test_errors_are_as_large_as_what_was_planted(sides):
+    wrong = measured(changed(sides, "numerics", eigenvalues=lambda values: 1.001 * values))
+    assert wrong["spectrum"].measure() == pytest.approx(1e-3, rel=0.01)
+    assert wrong["largest"].measure() == pytest.approx(1e-3, rel=0.01)
+    assert wrong["multiplicities"].measure() == 6  # all that there are in both bulks
+    swapped = measured(changed(sides, "closed_form", cell=lambda cells: cells[::-1]))
+    assert swapped["decoupling"].measure() > 0.99
+    assert not np.isnan(swapped["multiplicities"].measure())
+
+
+def test_each_paper_has_its_own_theorem_and_a_study_of_ones_own_its_own_artifact(sides):
+    assert measured(sides)["spectrum"].location == "Theorem 3.4; Figure 1"
+    closed = measured(sides, "Figure 2", "singh2024closed")
+    assert closed["spectrum"].location == "Theorem 4 and Corollary 5; Figure 2"
+    own = measured(sides, "my wedge")
+    assert own["spectrum"].location == "Theorem 3.4; my wedge"
+    assert not any("Figure" in entry.location for entry in own.values())

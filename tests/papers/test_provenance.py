@@ -1,0 +1,290 @@
+"""The code behind a module: what changes its digest, and what does not."""
+
+import ast
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hessian_spectra
+from hessian_papers.provenance import code_of, digest_of
+
+LIBRARY = Path(hessian_spectra.__file__).parent
+
+
+def digest(module):
+    return code_of(module).digest
+
+
+SOURCES = {
+    "__init__": "",
+    "work": """
+        from . import direct
+        from .deep.package import name
+
+        def compute():
+            import written.lazy
+            return direct, name, written.lazy
+        """,
+    "direct": "import json\nvalue = 1",
+    "lazy": "value = 1",
+    "deep/__init__": "value = 1",
+    "deep/package/__init__": "from .inner import name",
+    "deep/package/inner": "from ...above import name",
+    "above": "name = 1",
+    "unrelated": "value = 1",
+}
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """A package on disk that can be imported; `write` changes one of its modules."""
+
+    def write(module, source):
+        file = tmp_path / "written" / f"{module}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(source))
+
+    for module, source in SOURCES.items():
+        write(module, source)
+    monkeypatch.syspath_prepend(tmp_path)
+    __import__("written.work")
+    yield write
+    for name in [name for name in sys.modules if name.partition(".")[0] == "written"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("module", [name for name in SOURCES if name != "unrelated"])
+def test_a_change_of_code_that_is_imported_changes_the_digest(written, module):
+    before = digest("written.work")
+    written(module, textwrap.dedent(SOURCES[module]) + "\nmore = 2\n")
+    assert digest("written.work") != before
+
+
+def test_other_code_comments_and_docstrings_do_not_count(written):
+    before = digest("written.work")
+    written("unrelated", "value = 2")
+    written("direct", '"""About it."""\nimport json  # for nothing\n\n\nvalue = 1')
+    assert digest("written.work") == before
+    written("direct", "import json\nvalue = 2")
+    assert digest("written.work") != before
+
+
+def test_code_that_is_back_has_its_digest_again_and_code_that_is_gone_has_not(written, tmp_path):
+    before = digest("written.work")
+    written("direct", "import json\nvalue = 2")
+    assert digest("written.work") != before
+    written("direct", SOURCES["direct"])
+    assert digest("written.work") == before
+    (tmp_path / "written" / "lazy.py").unlink()
+    assert digest("written.work") != before
+
+
+def test_the_digest_covers_this_package_as_far_as_it_is_imported():
+    digests = {digest(f"hessian_papers.{name}") for name in ("results", "work", "fan_out")}
+    assert len(digests) == 3
+
+
+SOURCE = """
+from a.b import c as d
+import e
+
+LIMIT = 1.5
+
+@decorated(1)
+class Thing(Base, metaclass=Meta):
+    size: int = 3
+
+    @property
+    def half(self, by=2, *rest, key=None, **more) -> float:
+        if self.size > 0 and not self.odd:
+            return self.size / by
+        return [x async for x in rest if x][0] if rest else {**more, "a": b"b"}
+
+def text(width, value: "Thing"):
+    global LIMIT
+    try:
+        yield f"{value!r:>{width}}" f"{value=}" "and more"
+    except (ValueError, KeyError) as error:
+        raise error from None
+    match value:
+        case {"a": [1, *others], **rest} | Thing(size=None) if others:
+            LIMIT, *_ = lambda a, /, b=1j: (a[1:, ::2], -b, ...)
+        case None | True:
+            del value
+    with open(width) as file, other:
+        while (n := next(file)) <= 2: continue
+"""
+
+
+@pytest.fixture
+def said(tmp_path):
+    """The digest of a source."""
+
+    def digest(source, docstrings=False):
+        file = tmp_path / "source.py"
+        file.write_text(source)
+        return digest_of(file, docstrings)
+
+    return digest
+
+
+def test_every_version_of_python_gives_the_same_digest(said):
+    # Made with 3.11, and the same with 3.12 and 3.13.
+    assert said(SOURCE)[:16] == "5301f839f56f8369"
+
+
+def test_the_layout_of_code_says_nothing(said):
+    assert said(ast.unparse(ast.parse(SOURCE))) == said(SOURCE)
+    assert said("# about it\n\n\nx = (1 +\n  u'a') # why\n") == said('x=1+"a"')
+    assert said("def f(a, b): return a") == said("def f(\n    a,\n    b,\n):\n    return a")
+
+
+DOCUMENTED = ["{}\nx = 1", "class A:\n    {}\n    x = 1", "async def f():\n    {}\n    return 1"]
+
+
+@pytest.mark.parametrize("source", DOCUMENTED)
+def test_docstrings_count_only_if_they_are_asked_for(said, source):
+    one, other = source.format('"""One."""'), source.format("'Another.'")
+    assert said(one) == said(other) == said(source.replace("    {}\n", "").replace("{}\n", ""))
+    assert said(one, docstrings=True) != said(other, docstrings=True)
+
+
+def test_a_text_that_is_no_docstring_counts(said):
+    assert said("def f():\n    return 'One.'") != said("def f():\n    return 'Another.'")
+    assert said("x = 1\n'One.'") != said("x = 1\n'Another.'")
+    assert said("if x:\n    'One.'") != said("if x:\n    'Another.'")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x = 1", "x = 2"),
+        ("x = 1", "x = 1.0"),
+        ("x = 1", "x = True"),
+        ("x = 0", "x = None"),
+        ("x = 0", "x = False"),
+        ("x = '1'", "x = 1"),
+        ("x = 'a'", "x = b'a'"),
+        ("x = 'a, b'", "x = 'a', 'b'"),
+        ("x = 0.0", "x = -0.0"),
+        ("x = a + b", "x = a - b"),
+        ("x = a < b", "x = a <= b"),
+        ("x = a - (b - c)", "x = a - b - c"),
+        ("x = a", "y = a"),
+        ("x = a", "x += a"),
+        ("x: int = a", "(x): int = a"),
+        ("def f(a, b=1): pass", "def f(a, b): pass"),
+        ("def f(a, b=1): pass", "def f(a, b=2): pass"),
+        ("def f(a=1, *, b): pass", "def f(a, *, b=1): pass"),
+        ("def f(a, /, b): pass", "def f(a, b, /): pass"),
+        ("def f(*, a, b=1): pass", "def f(*, a=1, b): pass"),
+        ("@g\ndef f(): pass", "def f(): pass"),
+        ("@g\n@h\ndef f(): pass", "@h\n@g\ndef f(): pass"),
+        ("def f() -> int: pass", "def f(): pass"),
+        ("def f(): return", "def f(): return None"),
+        ("def f(): pass", "async def f(): pass"),
+        ("from . import a", "from .. import a"),
+        ("from a import b", "from a import b as c"),
+        ("{**a}", "{None: a}"),
+        ("[a for a in b]", "(a for a in b)"),
+        ("[a async for a in b]", "[a for a in b]"),
+        ("f'{a}'", "f'{a!r}'"),
+        ("f'{a}'", "f'{a:}'"),
+        ("f'{a}b'", "f'{a}{b}'"),
+        ("a[1:]", "a[:1]"),
+        ("a[1:]", "a[1::]; a"),
+        ("if a: b\nc", "if a:\n    b\n    c"),
+        ("if a: b\nelse: c", "if a: b\nc"),
+        ("match a:\n    case None: b", "match a:\n    case False: b"),
+        ("match a:\n    case A(b): c", "match a:\n    case A(b=b): c"),
+        ("global a", "nonlocal a"),
+    ],
+)
+def test_what_runs_otherwise_has_another_digest(said, one, other):
+    assert said(one) != said(other)
+
+
+NAMES = st.sampled_from("abc")
+VALUES = st.sampled_from(["0", "1", "None", "False", "''", "'a'", "'a=1'", "[]", "'),('"])
+EXPRESSIONS = st.recursive(
+    NAMES | VALUES,
+    lambda inner: st.one_of(
+        st.builds("({} + {})".format, inner, inner),
+        st.builds("({} if {} else {})".format, inner, inner, inner),
+        st.builds("[{}, {}]".format, inner, inner),
+        st.builds("[{}]".format, inner),
+        st.builds("a({}, {}={})".format, inner, NAMES, inner),
+        st.builds("a({}, *{})".format, inner, inner),
+        st.builds("b[{}:{}]".format, inner, inner),
+        st.builds("(lambda {}={}: {})".format, NAMES, inner, inner),
+    ),
+    max_leaves=3,
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.builds("x = {}".format, EXPRESSIONS), min_size=2, max_size=4))
+def test_two_sources_have_one_digest_if_python_dumps_them_alike(tmp_path_factory, sources):
+    files = [tmp_path_factory.getbasetemp() / f"source-{place}.py" for place in range(len(sources))]
+    for file, source in zip(files, sources, strict=True):
+        file.write_text(source)
+    dumps = {ast.dump(ast.parse(source)) for source in sources}
+    assert len({digest_of(file) for file in files}) == len(dumps)
+
+
+def changes(tree):
+    """The source, after each of many small changes of the tree."""
+    for node in ast.walk(tree):
+        for name, value in list(ast.iter_fields(node)):
+            if isinstance(node, ast.Constant) and name == "value" and isinstance(value, int):
+                changed = value + 1 if type(value) is int else not value
+            elif isinstance(value, str) and name in ("id", "arg", "attr", "name", "module"):
+                changed = f"{value}_"
+            elif isinstance(value, list) and len(value) > 1 and name != "values":
+                changed = value[::-1]
+            else:
+                continue
+            setattr(node, name, changed)
+            yield ast.unparse(tree)
+            setattr(node, name, value)
+
+
+def test_every_small_change_of_a_module_changes_its_digest(said):
+    source = (LIBRARY / "seeding.py").read_text()
+    sources = {*changes(ast.parse(source))} - {ast.unparse(ast.parse(source))}
+    assert len(sources) > 20
+    assert said(source) not in {said(changed) for changed in sources}
+
+
+def test_other_files_count_by_their_bytes(tmp_path):
+    (tmp_path / "table.csv").write_text("a,b\n# c\n")
+    before = digest_of(tmp_path / "table.csv")
+    (tmp_path / "table.csv").write_text("a,b\n# d\n")
+    assert digest_of(tmp_path / "table.csv") != before
+
+
+TIMED = """
+import ast, sys, time
+from pathlib import Path
+from hessian_papers.provenance import digest_of
+
+files = sorted(Path(sys.argv[1]).rglob("*.py"))
+started = time.process_time()
+for file in files:
+    ast.parse(file.read_bytes())
+parsed = time.process_time()
+for file in files:
+    digest_of(file)
+print((time.process_time() - parsed) / (parsed - started))
+"""
+
+
+def test_the_digests_of_the_library_take_little_longer_than_to_parse_it():
+    # In a process of its own, where no types are checked. All of it takes half a second.
+    command = [sys.executable, "-c", TIMED, str(LIBRARY)]
+    assert float(subprocess.run(command, capture_output=True, check=True).stdout) < 5

@@ -1,0 +1,142 @@
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import local_servers
+import pytest
+
+from hessian_papers.tracking import TrackingError, start_run, upload_waiting
+
+KEY = "0" * 40  # of the shape that the client accepts; the servers here do not look at it
+
+# As the command does it: in a process of its own, which says whether it loaded the client.
+UPLOAD = """
+import sys
+from pathlib import Path
+from hessian_papers.tracking import Timeouts, upload_waiting
+
+upload_waiting(Path(sys.argv[1]), sys.argv[2], Timeouts(answer=5, start=5, finish=40))
+print("wandb" in sys.modules)
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_wandb_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the settings of whoever runs the tests out of them."""
+    for name in [name for name in os.environ if name.startswith("WANDB_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def client() -> Iterator[None]:
+    """End the client's service process with the tests."""
+    yield
+    import wandb
+
+    wandb.teardown()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A folder with two runs that were recorded offline."""
+    for name in ("first", "second"):
+        with start_run(
+            project="p",
+            group="g",
+            job_type="train",
+            name=name,
+            config={},
+            directory=tmp_path,
+            run_id=name,
+        ) as started:
+            started.log(0, {"loss": 1.0})
+    return tmp_path
+
+
+def run(command: Sequence[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WANDB_")}
+    done = subprocess.run(
+        command,
+        env=kept | {"WANDB_API_KEY": KEY} | environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def upload(directory: Path, mode: str, **environment: str) -> tuple[bool, list[str]]:
+    """Upload apart: whether the client was loaded, and the lines on the standard error."""
+    done = run((sys.executable, "-c", UPLOAD, str(directory), mode), **environment)
+    return done.stdout == "True\n", done.stderr.splitlines()
+
+
+def test_what_was_made_offline_is_uploaded_once(directory: Path) -> None:
+    with local_servers.wandb_server() as server:
+        _, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
+        addresses = [f"{server.address}/me/hessian-spectra/runs/{n}" for n in ("first", "second")]
+        assert lines == [f"W&B: {address}" for address in addresses]
+        assert [stream["exitcode"] for stream in server.streams if "complete" in stream] == [0, 0]
+        sent = len(server.operations)
+        loaded, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
+        assert (loaded, lines, len(server.operations)) == (False, [], sent)
+
+
+def test_the_logs_of_an_upload_go_beside_the_runs(
+    directory: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    with local_servers.wandb_server() as server:
+        _, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
+    assert len(lines) == 2
+    assert [*elsewhere.iterdir()] == []
+    assert len([*directory.glob("wandb/logs/*.log")]) == 2
+
+
+def test_the_command_uploads_once_the_environment_says_online(directory: Path) -> None:
+    """In an experiment of its own a run stays with the repository: DVC says where that is."""
+    command = (sys.executable, "-m", "pipelines.upload")
+    with local_servers.wandb_server() as server:
+        settings = {"WANDB_BASE_URL": server.address, "DVC_ROOT": str(directory)}
+        assert run(command, **settings).stderr == ""
+        assert server.operations == []
+        done = run(command, **settings, WANDB_MODE="online")
+    assert [line.rpartition("/")[2] for line in done.stderr.splitlines()] == ["first", "second"]
+
+
+@pytest.mark.parametrize("mode", ["offline", "disabled"])
+def test_nothing_is_done_unless_runs_go_online(directory: Path, mode: str) -> None:
+    with local_servers.wandb_server() as server:
+        found = upload(directory, mode, WANDB_BASE_URL=server.address)
+        assert server.operations == []
+    assert found == (False, [])
+
+
+def test_a_server_that_cannot_be_reached_is_one_line_and_the_runs_are_kept(
+    directory: Path,
+) -> None:
+    with local_servers.closed_port() as address:
+        _, lines = upload(directory, "online", WANDB_BASE_URL=address)
+    problem = f"{address} cannot be reached (Connection refused)"
+    assert lines == [f"W&B: {problem}; 2 runs are kept offline, later: wandb sync --yes"]
+    with local_servers.wandb_server() as server:
+        _, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
+    assert len(lines) == 2
+
+
+def test_a_run_that_cannot_be_read_keeps_no_other_from_its_upload(directory: Path) -> None:
+    (file,) = directory.glob("wandb/offline-run-*-first/*.wandb")
+    file.write_bytes(b"no run")
+    with local_servers.wandb_server() as server:
+        _, (first, second) = upload(directory, "online", WANDB_BASE_URL=server.address)
+    assert first.endswith(f"the run is kept offline, later: wandb sync {file.parent}")
+    assert second == f"W&B: {server.address}/me/hessian-spectra/runs/second"
+
+
+def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TrackingError, match=r"tracking\.mode: expected one of .* got 'on'"):
+        upload_waiting(tmp_path, "on")

@@ -1,0 +1,213 @@
+"""Training: against gradient descent written by hand in NumPy, and how it ends."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from hessian_papers.training import descend, follow, gradient_descent, stochastic_gradient_descent
+from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
+from hessian_spectra.seeding import generator
+
+WIDTH = 3
+
+
+def problem(samples=7):
+    draws = generator(0, "test/training")
+    x, noise = torch.randn(2, samples, generator=draws, dtype=torch.float64)
+    return x, 1.5 * x + 0.1 * noise
+
+
+def network():
+    v, w = torch.randn(2, WIDTH, generator=generator(1, "test/weights"), dtype=torch.float64) / 2
+    return TwoLayerLinear(v, w)
+
+
+def train(*, steps, record_every=1, batch_size=None, order=None, **rule):
+    """The trajectory of the network by any rule."""
+    model = network()
+    optimizer = stochastic_gradient_descent(model, **rule)
+    loop = {"record_every": record_every, "batch_size": batch_size, "order": order}
+    descent = descend(model, HalfSquaredError(), *problem(), optimizer, steps=steps, **loop)
+    return follow({"run": descent})["run"]
+
+
+def gradient_by_hand(v, w, x, y):
+    """(dv, dw) of 1/(2n) sum_i (<w, v> x_i - y_i)^2."""
+    residual_input = np.mean((w @ v * x - y) * x)
+    return residual_input * w, residual_input * v
+
+
+def descend_by_hand(steps, rate, momentum=0.0, nesterov=False, decay=0.0, velocity=(0.0, 0.0)):
+    x, y = (array.numpy() for array in problem())
+    weights = [parameter.detach().numpy().copy() for parameter in network().parameters()]
+    velocity, history = list(velocity), [np.concatenate(weights)]
+    for _ in range(steps):
+        gradients = gradient_by_hand(*weights, x, y)
+        for i, gradient in enumerate(gradients):
+            slope = gradient + decay * weights[i]
+            velocity[i] = momentum * velocity[i] + slope
+            weights[i] = weights[i] - rate * (
+                slope + momentum * velocity[i] if nesterov else velocity[i]
+            )
+        history.append(np.concatenate(weights))
+    return np.array(history)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"momentum": 0.9},
+        {"momentum": 0.8, "nesterov": True},
+        {"decay": 0.1},
+        {"momentum": 0.5, "decay": 0.2},
+        {"momentum": 0.9, "velocity": (np.array([1.0, -2.0, 0.5]), np.array([0.1, 0.2, 0.3]))},
+    ],
+    ids=["plain", "heavy ball", "nesterov", "weight decay", "both", "initial velocity"],
+)
+def test_it_is_the_gradient_descent_that_one_writes_by_hand(settings):
+    by_hand = descend_by_hand(20, 0.05, **settings)
+    velocity = settings.get("velocity")
+    run = train(
+        learning_rate=0.05,
+        steps=20,
+        momentum=settings.get("momentum", 0.0),
+        nesterov=settings.get("nesterov", False),
+        weight_decay=settings.get("decay", 0.0),
+        initial_velocity=velocity and [torch.from_numpy(u) for u in velocity],
+    )
+    weights = torch.cat([run.parameters["v"], run.parameters["w"]], dim=1).numpy()
+    # Twenty steps of rounding, on numbers of order one.
+    np.testing.assert_allclose(weights, by_hand, rtol=0, atol=1e-13)
+    assert run.diverged_at is None
+
+
+def test_the_losses_are_those_of_the_recorded_parameters():
+    x, y = problem()
+    run = gradient_descent(network(), HalfSquaredError(), x, y, learning_rate=0.1, steps=5)
+    expected = [
+        ((w @ v * x - y).square().mean() / 2).item()
+        for v, w in zip(run.parameters["v"], run.parameters["w"], strict=True)
+    ]
+    np.testing.assert_allclose(run.losses.numpy(), expected, rtol=1e-14)
+
+
+def test_every_third_step_is_recorded_and_the_last():
+    seen = []
+    run = gradient_descent(
+        network(),
+        HalfSquaredError(),
+        *problem(),
+        learning_rate=0.1,
+        steps=10,
+        record_every=3,
+        log=lambda step, metrics: seen.append((step, metrics["loss"])),
+    )
+    assert run.steps.tolist() == [0, 3, 6, 9, 10]
+    assert seen == list(zip(run.steps.tolist(), run.losses.tolist(), strict=True))
+
+
+def test_a_caller_that_stops_asking_stops_the_training():
+    model = network()
+    optimizer = stochastic_gradient_descent(model, learning_rate=0.1)
+    descent = descend(model, HalfSquaredError(), *problem(), optimizer, steps=10**9)
+    records = list(itertools.islice(descent, 3))
+    assert [record.step for record in records] == [0, 1, 2]
+    # The step after the last record was not made.
+    assert torch.equal(records[-1].parameters["v"], model.v.detach())
+
+
+def test_batches_come_in_a_reproducible_order_that_covers_the_data():
+    def run(seed):
+        return train(learning_rate=0.1, steps=6, batch_size=3, order=generator(seed, "order"))
+
+    again, other = run(0), run(1)
+    assert torch.equal(run(0).parameters["w"], again.parameters["w"])
+    assert not torch.equal(other.parameters["w"], again.parameters["w"])
+    full = train(learning_rate=0.1, steps=1, batch_size=7, order=generator(0, "order"))
+    np.testing.assert_allclose(full.parameters["w"][1], descend_by_hand(1, 0.1)[1, WIDTH:])
+
+
+def test_divergence_ends_the_run_at_a_known_step_with_finite_arrays():
+    steps_seen = []
+    run = gradient_descent(
+        network(),
+        HalfSquaredError(),
+        *problem(),
+        learning_rate=50.0,
+        steps=200,
+        log=lambda step, metrics: steps_seen.append(step),
+    )
+    assert run.diverged_at is not None
+    assert 0 < run.diverged_at < 200
+    assert run.steps.tolist() == steps_seen == list(range(run.diverged_at))
+    assert torch.isfinite(run.losses).all()
+    assert all(torch.isfinite(weights).all() for weights in run.parameters.values())
+
+
+def test_a_network_that_starts_beyond_the_limit_is_refused():
+    v = torch.full((WIDTH,), 1e10, dtype=torch.float64)
+    with pytest.raises(ValueError, match="finite loss below 1e\\+12 before the first step"):
+        gradient_descent(
+            TwoLayerLinear(v, v), HalfSquaredError(), *problem(), learning_rate=0.1, steps=1
+        )
+
+
+def test_several_descents_advance_together_and_one_may_diverge():
+    def start(rate):
+        model = network()
+        optimizer = stochastic_gradient_descent(model, learning_rate=rate)
+        return descend(model, HalfSquaredError(), *problem(), optimizer, steps=30)
+
+    seen = []
+    runs = follow({"calm": start(0.1), "wild": start(50.0)}, lambda *entry: seen.append(entry))
+    assert runs["calm"].diverged_at is None
+    assert runs["wild"].diverged_at is not None
+    assert [step for step, _ in seen] == list(range(31))
+    assert set(seen[0][1]) == {"calm/loss", "wild/loss"}
+    assert set(seen[-1][1]) == {"calm/loss"}
+    assert seen[4][1]["calm/loss"] == runs["calm"].losses[4]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"learning_rate": 0.0}, "learning_rate: expected a positive number, got 0.0"),
+        ({"learning_rate": float("nan")}, "learning_rate: expected a positive number, got nan"),
+        ({"momentum": 1.0}, r"momentum: expected a number in \[0, 1\), got 1.0"),
+        ({"nesterov": True}, "nesterov: expected momentum above 0"),
+        ({"weight_decay": -1.0}, "weight_decay: expected a number of at least 0, got -1.0"),
+        ({"steps": -1}, "steps: expected at least 0, got -1"),
+        ({"record_every": 0}, "record_every: expected at least 1, got 0"),
+        ({"batch_size": 8}, "batch_size: expected between 1 and 7, got 8"),
+        ({"batch_size": 2}, "order: expected a torch.Generator with batch_size"),
+        (
+            {"momentum": 0.9, "initial_velocity": [torch.zeros(2)]},
+            r"initial_velocity: expected shapes \[\(3,\), \(3,\)\], got \[\(2,\)\]",
+        ),
+        (
+            {"initial_velocity": [torch.zeros(3), torch.zeros(3)]},
+            "initial_velocity: expected momentum above 0",
+        ),
+    ],
+)
+def test_a_bad_setting_is_named(changes, message):
+    settings = {"learning_rate": 0.1, "steps": 1} | changes
+    with pytest.raises(ValueError, match=message):
+        train(**settings)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (torch.ones(0), torch.ones(0), "at least one sample"),
+        (torch.ones(3), torch.ones(2), "3 inputs and 2 targets"),
+        (torch.tensor([1.0, torch.nan]), torch.ones(2), "inputs: expected finite numbers"),
+        (torch.ones(2), torch.tensor([1.0, torch.inf]), "targets: expected finite numbers"),
+    ],
+)
+def test_bad_data_are_named(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        gradient_descent(network(), HalfSquaredError(), x, y, learning_rate=0.1, steps=1)
