@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -115,7 +116,9 @@ def attention_coefficients(
     For another activation than the softmax ``m_1``, ``x m_2`` and ``x² m_3`` stand for the layer's
     output per ``w_V`` and its first two derivatives by the score ``⟨w_Q, w_K⟩/√d_K``.
 
-    Args and errors are those of :func:`self_attention`.
+    Args and errors are those of :func:`self_attention`. Of many networks at once: all arguments
+    have the same leading dimensions, ``w_value (N,)``, ``w_query`` and ``w_key (N, d_K)``, ``x``
+    and ``y (N, batch, length)``, and so have the numbers, ``(N,)`` each.
 
     Source: singh2026cracking, Section 3.3 and Appendix B.5.
 
@@ -126,16 +129,16 @@ def attention_coefficients(
     """
     w_value, w_query, w_key, x, y, score_bias = _read(w_value, w_query, w_key, x, y, score_bias)
     response = _responses(w_query, w_key, x, score_bias, activation)
-    return _coefficients(w_value, *response, y, len(w_query))
+    return _coefficients(w_value, *response, y, w_query.shape[-1])
 
 
 class AttentionMoments(NamedTuple):
     """Mean and central moments of the tokens under each row of the attention matrix.
 
     Attributes:
-        m_1: ``(batch, length)`` mean, ``A x``.
-        m_2: ``(batch, length)`` variance.
-        m_3: ``(batch, length)`` third central moment.
+        m_1: ``(..., batch, length)`` mean, ``A x``.
+        m_2: ``(..., batch, length)`` variance.
+        m_3: ``(..., batch, length)`` third central moment.
     """
 
     m_1: Tensor
@@ -146,13 +149,13 @@ class AttentionMoments(NamedTuple):
 def attention_moments(
     w_query: ArrayLike, w_key: ArrayLike, x: ArrayLike, *, score_bias: ArrayLike | None = None
 ) -> AttentionMoments:
-    """The moments of Definition B.1 for softmax attention.
+    """The moments of Definition B.1 for softmax attention, of one network or of many at once.
 
     Args:
-        w_query: ``(d_K,)``.
-        w_key: ``(d_K,)``.
-        x: ``(batch, length)`` input sequences.
-        score_bias: broadcastable to ``(batch, length, length)``; added to the scores.
+        w_query: ``(..., d_K)``.
+        w_key: ``(..., d_K)``.
+        x: ``(..., batch, length)`` input sequences.
+        score_bias: broadcastable to ``(..., batch, length, length)``; added to the scores.
 
     Raises:
         ValueError: as :func:`self_attention`.
@@ -164,7 +167,7 @@ def attention_moments(
         >>> m_1.tolist(), m_2.tolist(), m_3.tolist()
         ([[1.0, 1.0]], [[1.0, 1.0]], [[0.0, 0.0]])
     """
-    _, w_query, w_key, x, _, score_bias = _read(1.0, w_query, w_key, x, x, score_bias)
+    _, w_query, w_key, x, _, score_bias = _read(None, w_query, w_key, x, x, score_bias)
     return _moments(_scores(w_query, w_key, x, score_bias), x)
 
 
@@ -210,26 +213,32 @@ def small_matrix(coefficients: AttentionCoefficients, w_query: Tensor, w_key: Te
 
 
 def _read(
-    w_value: ArrayLike,
+    w_value: ArrayLike | None,
     w_query: ArrayLike,
     w_key: ArrayLike,
     x: ArrayLike,
     y: ArrayLike,
     score_bias: ArrayLike | None,
 ) -> tuple[Tensor, ...]:
-    """All arguments as tensors; no ``score_bias`` is one of 0."""
-    if isinstance(w_value, Tensor) and w_value.shape == (1,):
+    """All arguments as tensors, of as many networks as ``w_query`` is of; no bias is one of 0."""
+    leading = [f"N_{place}" for place in range(1, np.ndim(w_query))]
+    if w_value is None:
+        w_value = np.ones(np.shape(w_query)[:-1])
+    if not leading and isinstance(w_value, Tensor) and w_value.shape == (1,):
         w_value = w_value.squeeze()
     arguments = (w_value, w_query, w_key, x, y, 0.0 if score_bias is None else score_bias)
-    named = dict(zip(_SHAPES, arguments, strict=True))
-    *tensors, bias = read(_SHAPES, {"score_bias": -math.inf}, **named)
-    batch, length = tensors[3].shape
+    shapes = {name: dims if dims == "?" else [*leading, *dims] for name, dims in _SHAPES.items()}
+    *tensors, bias = read(
+        shapes, {"score_bias": -math.inf}, **dict(zip(shapes, arguments, strict=True))
+    )
+    *before, length = tensors[3].shape
+    scores = (*before, length, length)
     try:
-        full = bias.broadcast_to(batch, length, length)
+        full = bias.broadcast_to(scores)
     except RuntimeError:
         raise ValueError(
             "score_bias: expected a shape that broadcasts to (batch, length, length) = "
-            f"{(batch, length, length)}, got {tuple(bias.shape)}"
+            f"{scores}, got {tuple(bias.shape)}"
         ) from None
     masked = int((full == -math.inf).all(-1).sum())
     if masked > 0:
@@ -238,15 +247,21 @@ def _read(
 
 
 def _scores(w_query: Tensor, w_key: Tensor, x: Tensor, score_bias: Tensor) -> Tensor:
-    """Attention scores ``(batch, length, length)``."""
-    return _score(w_query, w_key) * x[:, :, None] * x[:, None, :] + score_bias
+    """Attention scores ``(..., batch, length, length)``."""
+    return _scaled(_score(w_query, w_key), x) + score_bias
+
+
+def _scaled(score: Tensor, x: Tensor) -> Tensor:
+    """``c x_i x_j`` of each network's number ``c``."""
+    return score[..., None, None, None] * x[..., :, None] * x[..., None, :]
 
 
 def _score(w_query: Tensor, w_key: Tensor) -> Tensor:
     """``⟨w_Q, w_K⟩/√d_K``, finite also where the product of large weights is not."""
     query, key = exponent(w_query) or 0, exponent(w_key) or 0
-    inner = times_power_of_two(w_query, -query) @ times_power_of_two(w_key, -key)
-    score = times_power_of_two(inner / math.sqrt(len(w_query)), query + key)
+    scaled = times_power_of_two(w_query, -query), times_power_of_two(w_key, -key)
+    inner = torch.linalg.vecdot(*scaled)
+    score = times_power_of_two(inner / math.sqrt(w_query.shape[-1]), query + key)
     # The softmax saturates long before; an infinite score would turn 0 * inf into NaN.
     return score.clamp(-1e300, 1e300)
 
@@ -254,8 +269,8 @@ def _score(w_query: Tensor, w_key: Tensor) -> Tensor:
 def _moments(scores: Tensor, x: Tensor) -> AttentionMoments:
     """The central moments of ``x`` under the softmax of each row of scores."""
     attention = torch.softmax(scores, dim=-1)
-    m_1 = attention @ x[:, :, None]  # (batch, length, 1)
-    deviation = x[:, None, :] - m_1
+    m_1 = attention @ x[..., None]  # (..., batch, length, 1)
+    deviation = x[..., None, :] - m_1
     m_2 = (attention * deviation**2).sum(-1)
     m_3 = (attention * deviation**3).sum(-1)
     return AttentionMoments(m_1.squeeze(-1), m_2, m_3)
@@ -268,14 +283,13 @@ def _responses(
     score_bias: Tensor,
     activation: Activation | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The output per ``w_V`` and its two derivatives by the score, each ``(batch, length)``."""
+    """The output per ``w_V`` and its two derivatives by the score, each of the tokens' shape."""
     if activation is None:
         m_1, m_2, m_3 = _moments(_scores(w_query, w_key, x, score_bias), x)
         return m_1, x * m_2, x**2 * m_3
 
     def output(score: Tensor) -> Tensor:
-        scores = score * x[:, :, None] * x[:, None, :] + score_bias
-        return (activation(scores) @ x[:, :, None]).squeeze(-1)
+        return (activation(_scaled(score, x) + score_bias) @ x[..., None]).squeeze(-1)
 
     def slope(score: Tensor) -> Tensor:
         return _derivative(output, score)
@@ -285,7 +299,7 @@ def _responses(
 
 
 def _derivative(function: Callable[[Tensor], Tensor], at: Tensor) -> Tensor:
-    """The derivative by a scalar, itself differentiable."""
+    """The derivative by each network's number, itself differentiable."""
     return torch.autograd.functional.jvp(function, at, torch.ones_like(at), create_graph=True)[1]
 
 
@@ -293,14 +307,15 @@ def _coefficients(
     w_value: Tensor, output: Tensor, slope: Tensor, curvature: Tensor, y: Tensor, width: int
 ) -> AttentionCoefficients:
     """``α, β, γ, ζ`` from the output per ``w_V`` and its derivatives by the score."""
+    w_value, tokens = w_value[..., None, None], (-2, -1)
     residual = w_value * output - y
     root = math.sqrt(width)
     first = w_value * slope
     return AttentionCoefficients(
-        alpha=(output**2).mean(),
-        beta=((w_value * output + residual) * slope).mean() / root,
-        gamma=(residual * first).mean() / root,
-        zeta=(first**2 + w_value * residual * curvature).mean() / width,
+        alpha=(output**2).mean(tokens),
+        beta=((w_value * output + residual) * slope).mean(tokens) / root,
+        gamma=(residual * first).mean(tokens) / root,
+        zeta=(first**2 + w_value * residual * curvature).mean(tokens) / width,
     )
 
 

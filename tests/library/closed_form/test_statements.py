@@ -1,5 +1,6 @@
 """The papers' further statements: outlier ranges, bounds, phases, subspaces, cubics, moments."""
 
+import itertools
 import math
 
 import numpy as np
@@ -359,6 +360,40 @@ def test_attention_coefficients_of_a_batch_are_averages():
         assert float(getattr(whole, name)) == pytest.approx(float(mean), rel=EXACT)
     spectrum = cf.attention_spectrum(whole, a["w_query"], a["w_key"])
     assert torch.allclose(spectrum.eigenvalues, cf.self_attention(**a).eigenvalues, rtol=EXACT)
+
+
+@pytest.mark.parametrize("leading", [(1,), (4,), (2, 3)])
+@pytest.mark.parametrize("activation", [None, torch.tanh])
+def test_many_networks_at_once_are_each_by_itself(leading, activation):
+    a = {
+        name: torch.as_tensor(of) for name, of in SelfAttention().example(3, 2, 4).arguments.items()
+    }
+    random = torch.Generator().manual_seed(1)
+    many = {
+        name: torch.randn(*leading, *of.shape, generator=random, dtype=torch.float64)
+        for name, of in a.items()
+    }
+    found = cf.attention_coefficients(**many, activation=activation)
+    of_weights = {name: many[name] for name in ("w_query", "w_key", "x")}
+    moments = cf.attention_moments(**of_weights)
+    for place in itertools.product(*map(range, leading)):
+        alone = {name: of[place] for name, of in many.items()}
+        each = cf.attention_coefficients(**alone, activation=activation)
+        for several, one in zip(found, each, strict=True):
+            assert several.shape == leading
+            assert float(several[place]) == pytest.approx(float(one), rel=1e-12, abs=1e-15)
+        each = cf.attention_moments(**{name: alone[name] for name in of_weights})
+        for several, one in zip(moments, each, strict=True):
+            torch.testing.assert_close(several[place], one, rtol=1e-12, atol=1e-14)
+
+
+def test_many_networks_need_as_many_of_each():
+    a = SelfAttention().example(d=3, b=2, l=4).arguments
+    twice = {name: torch.stack([torch.as_tensor(of)] * 2) for name, of in a.items()}
+    with pytest.raises(ValueError, match=r"^x: expected shape \(N_1, b, l\), got \(2, 4\)$"):
+        cf.attention_coefficients(**twice | {"x": a["x"]})
+    with pytest.raises(ValueError, match=r"^y: expected .* with N_1 = 2 as in w_value, got \(1, 2"):
+        cf.attention_coefficients(**twice | {"y": twice["y"][:1]})
 
 
 def test_softmax_as_an_activation_is_the_softmax():

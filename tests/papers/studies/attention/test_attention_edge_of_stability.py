@@ -114,7 +114,7 @@ def test_derivatives_of_many_sequences_are_those_of_automatic_differentiation(
 ):
     draw = np.random.default_rng(key_dimension)
     weights, x = draw.normal(size=(4, 1 + 2 * key_dimension)), draw.normal(size=(4, length))
-    gradients, hessians = study.sequence_derivatives(weights, x)
+    gradients, hessians = study.sequence_derivatives(study.coefficients(weights, x), weights)
     for row, tokens, gradient, hessian in zip(weights, x, gradients, hessians, strict=True):
         value, query, key = torch.from_numpy(row).split([1, key_dimension, key_dimension])
         layer = SelfAttention(value.squeeze(0), query, key)

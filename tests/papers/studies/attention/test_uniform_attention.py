@@ -13,19 +13,18 @@ def test_the_moments_are_those_of_definition_b1():
     one = next(study.draws(config()))
     query, key = (torch.from_numpy(vector[:4]) / 3**0.5 for vector in (one.query, one.key))
     exact = cf.attention_moments(query, key, torch.from_numpy(one.x)[None])
-    attention = study.attention_of(np.array(one.score("sp", 4)), one.x)
-    m_1, m_2 = study.moments(attention, one.x)
-    np.testing.assert_allclose(m_1, exact.m_1[0], rtol=1e-13)
-    np.testing.assert_allclose(m_2, exact.m_2[0], rtol=1e-12)
+    value, x, y = (torch.from_numpy(np.asarray(of)) for of in (one.w_value, one.x, one.y))
+    numbers = cf.attention_coefficients(value, query, key, x[None], y[None])
+    m_2, gamma = study._second_moment_and_gamma(one, np.array([one.score("sp", 4), 0.0]))
+    np.testing.assert_allclose(m_2[0], exact.m_2[0], rtol=1e-12)
+    assert gamma[0] / 2 == pytest.approx(numbers.gamma.item(), rel=1e-12)
+    np.testing.assert_allclose(m_2[1], one.x.var())
 
 
 def test_no_scores_are_uniform_attention():
     x = np.array([1.0, -2.0, 4.0])
     attention = study.attention_of(np.zeros(()), x)
     assert study.distance(attention) == pytest.approx(0)
-    mean, variance = study.moments(attention, x)
-    np.testing.assert_allclose(mean, x.mean())
-    np.testing.assert_allclose(variance, x.var())
 
 
 def test_the_distance_of_attention_to_one_token():

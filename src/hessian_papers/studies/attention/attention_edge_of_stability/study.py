@@ -145,17 +145,18 @@ def at_the_edge(weights: np.ndarray, x: np.ndarray, rate: float, steps: int) -> 
         :func:`shares_of_half_width`. NaN if there are fewer than three changes.
     """
     relative, trace, terms, solved = [], [], [], []
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(steps + 1):
-            gradient, hessian = sequence_derivatives(weights, x)
-            finite = np.isfinite(hessian).all(axis=(1, 2)) & (np.abs(weights).max(axis=1) < HUGE)
-            hessian[~finite] = 0.0
-            largest = np.linalg.eigvalsh(hessian)[:, -1]
-            relative.append(np.where(finite, rate * largest / 2, np.nan))
-            trace.append(np.trace(hessian, axis1=1, axis2=2))
-            terms.append(coefficients(weights, x).terms(weights))
-            solved.append(coefficients(weights, x, solved=True).terms(weights).sum(axis=1))
-            weights = weights - rate * gradient
+    for _ in range(steps + 1):
+        diverged = ~(np.abs(weights).max(axis=1) < HUGE)
+        # Those have no course any more, whatever their weights are from here on.
+        weights = np.where(diverged[:, None], 0.0, weights)
+        of = coefficients(weights, x)
+        gradient, hessian = sequence_derivatives(of, weights)
+        largest = np.linalg.eigvalsh(hessian)[:, -1]
+        relative.append(np.where(diverged, np.nan, rate * largest / 2))
+        trace.append(np.trace(hessian, axis1=1, axis2=2))
+        terms.append(of.terms(weights))
+        solved.append(coefficients(weights, x, solved=True).terms(weights).sum(axis=1))
+        weights = weights - rate * gradient
     courses = (np.swapaxes(course, 0, 1) for course in (relative, trace, terms, solved))
     rows = [_measured(*row) for row in zip(*courses, strict=True)]
     return stacked(rows)
@@ -210,40 +211,28 @@ class Coefficients(NamedTuple):
 def coefficients(weights: np.ndarray, x: np.ndarray, *, solved: bool = False) -> Coefficients:
     """Those of half the mean squared error of a reversal, or of targets that the outputs meet.
 
-    With c = ⟨w_Q, w_K⟩/√d_K the output at token i is w_V m_1, and m_1, m_2 x_i, m_3 x_i² are the
-    mean of the tokens under the attention softmax(c x_i x) and its derivatives by c.
-
     Args:
         weights: w_V, w_Q and w_K ``(N, p)``, p = 1 + 2 d_K.
         x: one sequence each ``(N, length)``; the target is the same backwards.
         solved: take the outputs themselves as targets, which leaves no residual.
     """
-    value, (query, key) = weights[:, :1], np.split(weights[:, 1:], 2, axis=1)
-    root = np.sqrt(query.shape[1])
-    score = (query * key).sum(axis=1)[:, None, None] / root * x[:, :, None] * x[:, None, :]
-    attention = np.exp(score - score.max(axis=2, keepdims=True))
-    attention /= attention.sum(axis=2, keepdims=True)
-    mean = (attention * x[:, None, :]).sum(axis=2)
-    away = x[:, None, :] - mean[:, :, None]
-    slope, bend = ((attention * away**k).sum(axis=2) * x ** (k - 1) for k in (2, 3))
-    residual = 0 * mean if solved else value * mean - x[:, ::-1]
-    return Coefficients(
-        by_value=(residual * mean).mean(axis=1),
-        alpha=(mean**2).mean(axis=1),
-        beta=((residual + value * mean) * slope).mean(axis=1) / root,
-        gamma=(residual * value * slope).mean(axis=1) / root,
-        zeta=(value**2 * slope**2 + residual * value * bend).mean(axis=1) / root**2,
-    )
+    value, (query, key) = weights[:, 0], np.split(weights[:, 1:], 2, axis=1)
+    tokens = torch.from_numpy(x)[:, None]
+    mean = cf.attention_moments(query, key, tokens).m_1
+    outputs = torch.from_numpy(value)[:, None, None] * mean
+    targets = outputs if solved else tokens.flip(-1)
+    numbers = cf.attention_coefficients(value, query, key, tokens, targets)
+    by_value = ((outputs - targets) * mean).mean((-2, -1))
+    return Coefficients(*(number.numpy() for number in (by_value, *numbers)))
 
 
-def sequence_derivatives(weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def sequence_derivatives(of: Coefficients, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gradient ``(N, p)`` and Hessian ``(N, p, p)`` of half the mean squared error of a reversal.
 
     Args:
+        of: what they depend on.
         weights: w_V, w_Q and w_K ``(N, p)``, p = 1 + 2 d_K.
-        x: one sequence each ``(N, length)``; the target is the same backwards.
     """
-    of = coefficients(weights, x)
     query, key = np.split(weights[:, 1:], 2, axis=1)
     other = np.concatenate([key, query], axis=1)  # the derivative of ⟨w_Q, w_K⟩
     gradient = np.column_stack([of.by_value, of.gamma[:, None] * other])

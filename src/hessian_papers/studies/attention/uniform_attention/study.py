@@ -15,6 +15,7 @@ import torch
 
 from hessian_papers.results import stacked
 from hessian_papers.studies.base import StudyConfig
+from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, SelfAttention
@@ -110,23 +111,22 @@ def attention_of(score: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-def moments(attention: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Definition B.1: mean m_1 and variance m_2 of the tokens under each row, ``(..., n)``."""
-    mean = attention @ x
-    away = x - mean[..., None]
-    return mean, (attention * away**2).sum(axis=-1)
-
-
 def distance(attention: np.ndarray) -> np.ndarray:
     """Total variation of each row from the uniform distribution, mean over the rows, ``(...)``."""
     length = attention.shape[-1]
     return np.asarray(np.abs(attention - 1 / length).sum(axis=-1).mean(axis=-1) / 2)
 
 
-def _gamma(one: Draw, m_1: np.ndarray, m_2: np.ndarray) -> np.ndarray:
-    """γ √d_K = w_V δᵀ(x ⊙ m_2)/n of the paper, ``(...)``."""
-    residual = one.w_value * m_1 - one.y
-    return np.asarray(one.w_value * (residual * one.x * m_2).mean(axis=-1))
+def _second_moment_and_gamma(one: Draw, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """m_2 ``(..., n)`` and γ √d_K ``(...)`` of the scores c = ⟨w_Q, w_K⟩/√d_K ``(...)``.
+
+    They depend on w_Q and w_K through c alone, which is that of w_Q = c and w_K = 1.
+    """
+    value, query = np.full_like(score, one.w_value), score[..., None]
+    x, y = (np.broadcast_to(of, (*score.shape, 1, len(of))) for of in (one.x, one.y))
+    moments = cf.attention_moments(query, np.ones_like(query), x)
+    numbers = cf.attention_coefficients(value, query, np.ones_like(query), x, y)
+    return moments.m_2[..., 0, :].numpy(), numbers.gamma.numpy()
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:
@@ -155,16 +155,14 @@ def _of_draw(config: Config, one: Draw) -> Arrays:
     score = np.array(
         [[one.score(name, d) for d in dimensions.tolist()] for name in config.initialisations]
     )
-    attention = attention_of(score, one.x)
-    m_1, m_2 = moments(attention, one.x)
-    mean, variance = moments(attention_of(np.zeros(()), one.x), one.x)
-    gamma, uniform = _gamma(one, m_1, m_2), _gamma(one, mean, variance)
+    m_2, gamma = _second_moment_and_gamma(one, score)
+    variance, uniform = _second_moment_and_gamma(one, np.zeros(()))
     scores = score[..., None] * np.array(config.factors) ** 2
-    scaled = _gamma(one, *moments(attention_of(scores, one.x), one.x))
+    _, scaled = _second_moment_and_gamma(one, scores)
     root = np.sqrt(dimensions)
     away = np.linalg.norm(m_2 - variance, axis=-1)
     return {
-        "distance": distance(attention),
+        "distance": distance(attention_of(score, one.x)),
         "second_moment": away / np.linalg.norm(variance),
         "bulk": np.abs(gamma) / root,
         "uniform_bulk": np.abs(uniform) / root,
