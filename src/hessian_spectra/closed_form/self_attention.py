@@ -89,7 +89,9 @@ def self_attention(
         >>> [round(value, 12) + 0.0 for value in s.eigenvalues.tolist()]
         [0.0, 0.0, 1.0]
     """
-    w_value, w_query, w_key, x, y, score_bias = _read(w_value, w_query, w_key, x, y, score_bias)
+    w_value, w_query, w_key, x, y, score_bias = _read(
+        w_value, w_query, w_key, x, y, score_bias, many=False
+    )
     # H(w_V, w_Q, w_K, x) = b² H(b w_V, b w_Q, b w_K, x/b): tokens of size 1, the same scores.
     power = exponent(x) or 0
     x = times_power_of_two(x, -power)
@@ -219,9 +221,14 @@ def _read(
     x: ArrayLike,
     y: ArrayLike,
     score_bias: ArrayLike | None,
+    *,
+    many: bool = True,
 ) -> tuple[Tensor, ...]:
-    """All arguments as tensors, of as many networks as ``w_query`` is of; no bias is one of 0."""
-    leading = [f"N_{place}" for place in range(1, np.ndim(w_query))]
+    """All arguments as tensors; no bias is one of 0.
+
+    They are of as many networks as ``w_query`` is of, which may be ``many``.
+    """
+    leading = [f"N_{place}" for place in range(1, np.ndim(w_query))] if many else []
     if w_value is None:
         w_value = np.ones(np.shape(w_query)[:-1])
     if not leading and isinstance(w_value, Tensor) and w_value.shape == (1,):

@@ -366,7 +366,8 @@ def test_attention_coefficients_of_a_batch_are_averages():
 @pytest.mark.parametrize("activation", [None, torch.tanh])
 def test_many_networks_at_once_are_each_by_itself(leading, activation):
     a = {
-        name: torch.as_tensor(of) for name, of in SelfAttention().example(3, 2, 4).arguments.items()
+        name: torch.as_tensor(of)
+        for name, of in SelfAttention().example(d=3, b=2, l=4).arguments.items()
     }
     random = torch.Generator().manual_seed(1)
     many = {
