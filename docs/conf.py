@@ -22,7 +22,7 @@ exclude_patterns = ["_build"]
 # types in signatures that no room exports.
 nitpicky = True
 nitpick_ignore_regex = [
-    (r"py:.*", r"(collections|numpy|pathlib|scipy|torch)\..*"),
+    (r"py:.*", r"(collections|matplotlib|numpy|pathlib|scipy|torch)\..*"),
     (r"py:class", r"hessian_(spectra|papers)\..*|ArrayLike"),
 ]
 

@@ -178,7 +178,11 @@ TOP = {
     for path in (SOURCE / "hessian_spectra").iterdir()
     if path.suffix == ".py" or (path / "__init__.py").is_file()
 }
-INNER = {"hessian_spectra.curvature.ensemble", "hessian_spectra.curvature.layerwise"}
+INNER = {
+    "hessian_spectra.curvature.ensemble",
+    "hessian_spectra.curvature.layerwise",
+    "hessian_spectra.pictures.style",
+}
 
 
 def private_names(text):
@@ -195,7 +199,8 @@ def private_names(text):
             elif "." in inner and node.module not in INNER:
                 public = set()
             else:
-                public = exported(node.module)
+                inside = {name.rpartition(".")[2] for name in INNER if name.startswith(node.module)}
+                public = exported(node.module) | inside
             found += [f"{node.module}.{n}" for n in names if n not in public or n[0] == "_"]
     return found
 

@@ -10,6 +10,7 @@ _ROOMS = (
     "curvature",
     "models",
     "pac_bayes",
+    "pictures",
     "seeding",
     "spectrum",
     "statistics",

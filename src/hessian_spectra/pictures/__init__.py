@@ -4,7 +4,7 @@ from hessian_spectra.validation import optional_import
 
 optional_import("matplotlib", "figures")
 
-from hessian_spectra.pictures import style  # noqa: E402
 from hessian_spectra.pictures.files import rendered  # noqa: E402
+from hessian_spectra.pictures.landscape import draw_curve, draw_plane  # noqa: E402
 
-__all__ = ["rendered", "style"]
+__all__ = ["draw_curve", "draw_plane", "rendered"]
