@@ -17,9 +17,12 @@ REMEDY = "dvc repro"
 
 
 def _ledger(reports: Path) -> dict[str, dict[str, Any]]:
-    """The entries by id, less the name of the test behind each."""
+    """The entries by id, less the name of the test behind each run of them."""
     found = read_json(reports / "claims.json", REMEDY)
-    return {entry["id"]: {k: v for k, v in entry.items() if k != "test"} for entry in found}
+    for entry in found:
+        for run in (entry, entry.get("beside") or {}):
+            run.pop("test", None)
+    return {entry["id"]: entry for entry in found}
 
 
 def _images(reports: Path) -> dict[str, bytes]:

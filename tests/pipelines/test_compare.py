@@ -44,7 +44,13 @@ def test_a_copy_is_the_same(compare):
 
 
 def test_the_name_of_a_test_does_not_count(compare):
-    assert compare(edited(lambda entries: entries[0].update(test="tests/other.py")))[0] == 0
+    def rename(entries):
+        runs = [run for entry in entries for run in (entry, entry["beside"]) if run]
+        assert len(runs) > len(entries)
+        for run in runs:
+            run["test"] = "tests/other.py"
+
+    assert compare(edited(rename))[0] == 0
 
 
 @pytest.mark.parametrize(
