@@ -1,4 +1,3 @@
-import shutil
 import signal
 from pathlib import Path
 
@@ -28,9 +27,3 @@ def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("sample")
     sample_reports.write(root)
     return root
-
-
-@pytest.fixture
-def reports(sample_root: Path, tmp_path: Path) -> Path:
-    """A copy of the made-up `reports/`, to be changed at will."""
-    return Path(shutil.copytree(sample_root / "reports", tmp_path / "reports"))
