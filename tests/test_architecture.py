@@ -36,6 +36,8 @@ ON_TOP = {
     "published data at a fixed state": 30,
     "what readings said twice, and a map that no one asked for": -350,
     "two packages: what a file imports of each stands in lines of its own": 140,
+    "attention of many networks at once, and pictures as a room": 10,
+    "layer-wise factors of four kinds, and targets that do not count": 160,
 }
 # What may be longer: a function as `path::name`, a kind by its name; each with its reason.
 LONGER: dict[str, str] = {}
