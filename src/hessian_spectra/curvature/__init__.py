@@ -1,6 +1,7 @@
 """Numerical curvature: operators, eigen-solvers, traces and spectral densities."""
 
 from hessian_spectra.curvature.composition import Operator, as_operator, block_diagonal
+from hessian_spectra.curvature.curvlinops_operators import curvlinops_arguments
 from hessian_spectra.curvature.data_parallel import data_parallel
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_matrix, dense_spectrum
 from hessian_spectra.curvature.density import SpectralDensity, spectral_density
@@ -17,10 +18,8 @@ from hessian_spectra.curvature.ensemble import (
     ensemble_trace,
     ensemble_weight_statistics,
 )
-from hessian_spectra.curvature.fisher import ekfac, fisher, kfac
 from hessian_spectra.curvature.interface import ConvergenceWarning, OperatorError, SymmetricOperator
 from hessian_spectra.curvature.inverses import inverse
-from hessian_spectra.curvature.jacobians import jacobian
 from hessian_spectra.curvature.landscape import LossCurve, LossPlane, loss_along, loss_plane
 from hessian_spectra.curvature.largest_eigenvalue import Sharpness, sharpness
 from hessian_spectra.curvature.layerwise import (
@@ -64,23 +63,20 @@ __all__ = [
     "Which",
     "as_operator",
     "block_diagonal",
+    "curvlinops_arguments",
     "data_parallel",
     "dense_matrix",
     "dense_spectrum",
     "diagonal",
     "distinct_eigenvalues",
-    "ekfac",
     "ensemble_block_bounds",
     "ensemble_sharpness",
     "ensemble_trace",
     "ensemble_weight_statistics",
-    "fisher",
     "full_output_hessian",
     "ggn",
     "hessian",
     "inverse",
-    "jacobian",
-    "kfac",
     "layerwise",
     "loss_along",
     "loss_plane",

@@ -1,9 +1,9 @@
-"""The operators of the library curvlinops over the batches of a problem."""
+"""The way to the library curvlinops and back: its operators over a problem, ours as one of its."""
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from types import ModuleType
 from typing import Any
@@ -17,8 +17,6 @@ from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.network import FixedNetwork, loss_and_outputs
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.validation import optional_import
-
-_DIFFERENTIATE_THE_LOSS = ("HessianLinearOperator", "GGNLinearOperator")
 
 
 @contextmanager
@@ -104,46 +102,27 @@ class CurvlinopsOperator(Operator):
 
     Args:
         problem: network, loss and data. The network is copied.
-        kind: the name of curvlinops' class.
-        options: further arguments of that class for each batch, by its number.
-        released: whether the Hessian keeps the library's error; see :func:`right_gradient`.
+        kind: the name of curvlinops' class, of the Hessian or the Gauss-Newton matrix.
 
     Raises:
-        ValueError: the problem has a loss function of model and batch, which of all kinds the
-            Hessian alone takes, or a loss that does not say whether it is a mean or a sum.
+        ValueError: the problem has a loss function of model and batch, which the Hessian alone
+            takes, or a loss that does not say whether it is a mean or a sum.
         ModuleNotFoundError: curvlinops is not installed.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        kind: str,
-        options: Callable[[int], dict[str, Any]] = lambda number: {},
-        *,
-        released: bool = False,
-    ) -> None:
-        loss = problem.loss
-        if kind != "HessianLinearOperator":
-            require_pairs(problem, "backend")
-        if loss is not None and getattr(loss, "reduction", None) not in ("mean", "sum"):
-            raise ValueError(
-                "backend: curvlinops takes a loss with reduction 'mean' or 'sum', got "
-                f"{getattr(loss, '__name__', type(loss).__name__)}"
-            )
+    def __init__(self, problem: Problem, kind: str) -> None:
+        if problem.loss is not None or kind != "HessianLinearOperator":
+            _required_reduction(problem, "backend")
         super().__init__(problem.size, problem.dtype, problem.device)
         self.problem = problem
         self._network = problem.fixed()
         self._kind = getattr(load_curvlinops(), kind)
-        self._options = options
-        self._gradient = nullcontext if released else right_gradient
-        # Fisher matrices look at the type of the loss, the others differentiate it.
-        self._differentiates = kind in _DIFFERENTIATE_THE_LOSS
 
     def _matmat(self, columns: Tensor) -> Tensor:
         total = torch.zeros_like(columns)
         # A copy for each call: curvlinops replaces the parameters of a module that is used twice.
         network = copy.deepcopy(self._network)
-        for number, (batch, weight) in enumerate(self.problem.batches()):
+        for batch, weight in self.problem.batches():
             model, loss, (inputs, targets) = self._parts(network, batch)
             # One operator a batch: curvlinops weighs batches by samples alone.
             operator = self._kind(
@@ -153,9 +132,8 @@ class CurvlinopsOperator(Operator):
                 [(inputs, targets)],
                 check_deterministic=False,
                 num_data=len(inputs),
-                **self._options(number),
             )
-            with self._gradient(), without_deprecations(), sdpa_kernel(SDPBackend.MATH):
+            with right_gradient(), without_deprecations(), sdpa_kernel(SDPBackend.MATH):
                 total.add_((operator @ columns).detach(), alpha=weight)
         return total
 
@@ -165,19 +143,80 @@ class CurvlinopsOperator(Operator):
         if loss is None:
             nothing = torch.zeros(1, dtype=self.dtype, device=self.device)
             return _LossOfBatch(network, batch), _Itself(), (nothing, nothing)
-        if isinstance(loss, nn.MSELoss) and self._differentiates:
+        if isinstance(loss, nn.MSELoss):
             loss = _SquaredError(loss.reduction)
         return network.model, loss, batch
 
 
-def require_pairs(problem: Problem, what: str) -> None:
-    """Refuse a loss function of model and batch, which curvlinops does not know.
+def curvlinops_arguments(problem: Problem) -> tuple[nn.Module, Any, list[Tensor], Iterable[Batch]]:
+    """What the constructors of curvlinops take: ``(model, loss, parameters, data)`` of a problem.
+
+    With them its operators are those of the problem: ``EKFACLinearOperator(*arguments)``,
+    ``FisherMCLinearOperator(*arguments)``, ``JacobianLinearOperator(model, parameters, data)``.
+    :func:`as_operator` makes each symmetric one an operator of ours, for all solvers and sums. What
+    it is right for is that library's matter: for class weights and ignored targets, say, its Fisher
+    matrices, KFAC and EKFAC are not.
+
+    Args:
+        problem: network, loss and data. The network is copied, so that training may go on.
 
     Raises:
-        ValueError: the problem has one.
+        ValueError: the problem has a loss function of model and batch, a loss that does not say
+            whether it is a mean or a sum, or batches that the loss does not weigh by their samples,
+            as curvlinops does.
+
+    Example:
+        >>> from curvlinops import KFACLinearOperator
+        >>> from hessian_spectra.curvature import as_operator
+        >>> model = nn.Linear(2, 1, bias=False, dtype=torch.float64)
+        >>> x = torch.tensor([[1.0, 0.0], [1.0, 2.0]], dtype=torch.float64)
+        >>> arguments = curvlinops_arguments(Problem(model, nn.MSELoss(), [(x, x[:, :1])]))
+        >>> kfac = as_operator(KFACLinearOperator(*arguments, fisher_type="type-2"))
+        >>> (kfac.shift(1) @ torch.eye(2, dtype=torch.float64)).round(decimals=9)  # 2 xᵀx / n + I
+        tensor([[3., 2.],
+                [2., 5.]], dtype=torch.float64)
     """
-    if problem.loss is None:
+    mean = _required_reduction(problem, "curvlinops_arguments") == "mean"
+    lengths = [(len(inputs), weight) for (inputs, _), weight in problem.batches()]
+    total = sum(length for length, _ in lengths)
+    for length, weight in lengths:
+        share = length / total if mean else 1.0
+        if abs(weight - share) > 1e-9:
+            raise ValueError(
+                f"curvlinops_arguments: curvlinops weighs a batch of {length} of {total} samples "
+                f"by {share:.3g}, the loss by {weight:.3g}; give batches of one shape, or all data "
+                "as one"
+            )
+    network = problem.fixed()
+    return network.model, network.loss, network.parameters, _Batches(problem)
+
+
+class _Batches:
+    """The batches alone, one after the other, as often as they are asked for."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    def __iter__(self) -> Iterator[Batch]:
+        return (batch for batch, _ in self._problem.batches())
+
+
+def _required_reduction(problem: Problem, what: str) -> str:
+    """Whether the loss is a mean or a sum, which curvlinops reads from it.
+
+    Raises:
+        ValueError: it is one of model and batch, or does not say.
+    """
+    loss = problem.loss
+    if loss is None:
         raise ValueError(f"{what}: curvlinops takes a loss of outputs and targets, no loss_fn")
+    reduction: str = getattr(loss, "reduction", "")
+    if reduction not in ("mean", "sum"):
+        raise ValueError(
+            f"{what}: curvlinops takes a loss with reduction 'mean' or 'sum', got "
+            f"{getattr(loss, '__name__', type(loss).__name__)}"
+        )
+    return reduction
 
 
 def for_curvlinops(operator: Operator, shapes: Sequence[Sequence[int]] | None) -> Any:

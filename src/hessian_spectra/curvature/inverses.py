@@ -1,18 +1,16 @@
-"""Inverses of operators, by the iterations and factorisations of curvlinops."""
+"""Inverses of operators, by iterations that need their products alone."""
 
-import warnings
-from typing import Any, Literal
+from typing import Literal, get_args
 
+import numpy as np
 import torch
+from scipy.sparse.linalg import LinearOperator, lsmr
 from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator, as_operator
-from hessian_spectra.curvature.curvlinops_operators import load_curvlinops, without_deprecations
-from hessian_spectra.curvature.fisher import KroneckerOperator
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
 
-InverseMethod = Literal["cg", "lsmr", "kronecker"]
-_METHODS = ("cg", "lsmr", "kronecker")
+InverseMethod = Literal["cg", "lsmr"]
 
 
 def inverse(
@@ -30,44 +28,35 @@ def inverse(
     Args:
         operator: a symmetric operator ``(p, p)``; a dense tensor is one.
         method: ``"cg"``, conjugate gradients, for positive definite matrices; ``"lsmr"``, also for
-            indefinite ones, in scipy on the CPU; ``"kronecker"``, the exact inverse from the
-            factors of :func:`kfac` or :func:`ekfac`, which takes no other operator.
+            indefinite ones, in scipy on the CPU, with two products an iteration.
         damping: ``δ``, added to each eigenvalue.
         tol: the largest relative residual ``‖(A + δ I) x − b‖ / ‖b‖`` of a column.
-        max_iterations: how many iterations to spend on a product.
+        max_iterations: how many iterations to spend on a column.
 
     Returns:
-        An operator ``(p, p)``, whose products raise ``OperatorError`` where the residual is larger
-        than ``tol``: the matrix is singular or, for ``"cg"``, not positive definite, or the
-        iterations did not suffice.
+        An operator ``(p, p)``. Its products raise ``OperatorError`` where the matrix turns out not
+        to be positive definite for ``"cg"``, or the residual is larger than ``tol``: the matrix is
+        singular, or the iterations did not suffice; and ``ValueError`` for columns that are not
+        finite.
 
     Raises:
         ValueError: an argument is out of its range.
-        ModuleNotFoundError: curvlinops is not installed.
 
-    Source: Hestenes and Stiefel (1952); Fong and Saunders (2011); for ``"kronecker"`` Grosse et al.
-    (2023), equation 21.
+    Source: Hestenes and Stiefel (1952), section 3; Fong and Saunders (2011).
 
     Example:
         >>> A = torch.diag(torch.tensor([1.0, 3.0]))
         >>> inverse(A, damping=1.0) @ torch.ones(2)
         tensor([0.5000, 0.2500])
     """
-    if method not in _METHODS:
-        raise ValueError(
-            f"method: expected one of {', '.join(map(repr, _METHODS))}, got {method!r}"
-        )
+    if method not in get_args(InverseMethod):
+        raise ValueError(f"method: expected 'cg' or 'lsmr', got {method!r}")
     if not 0 <= damping < float("inf"):
         raise ValueError(f"damping: expected a number of at least 0, got {damping}")
     if not 0 < tol < 1 or max_iterations < 1:
         raise ValueError(
             "tol, max_iterations: expected a number in (0, 1) and at least 1, "
             f"got {tol} and {max_iterations}"
-        )
-    if method == "kronecker" and not isinstance(operator, KroneckerOperator):
-        raise ValueError(
-            "method: 'kronecker' inverts what kfac and ekfac return, got "
-            f"{type(operator).__name__}; use 'cg' or 'lsmr'"
         )
     return _Inverse(as_operator(operator), method, damping, tol, max_iterations)
 
@@ -77,47 +66,73 @@ class _Inverse(Operator):
         self, matrix: Operator, method: str, damping: float, tol: float, max_iterations: int
     ) -> None:
         super().__init__(matrix.shape[0], matrix.dtype, matrix.device)
-        self._matrix, self._method, self._damping = matrix, method, damping
+        self._method, self._damping = method, damping
         self._tol, self._max_iterations = tol, max_iterations
         self._damped = matrix.shift(damping)
 
     def _matmat(self, columns: Tensor) -> Tensor:
-        # Its warning that the iteration did not converge becomes an error below.
-        with without_deprecations(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            solution = self._inner(columns.shape[1]) @ columns
+        if not torch.isfinite(columns).all():
+            raise ValueError("inverse @ x: expected finite numbers, got NaN or infinity")
+        # To length one, or the squares of small numbers would be zero.
+        scales = columns.abs().amax(dim=0).clamp_min(torch.finfo(self.dtype).tiny)
+        scales = scales * (columns / scales).norm(dim=0).clamp_min(1.0)
+        columns = columns / scales
+        solve = self._conjugate_gradients if self._method == "cg" else self._least_squares
+        solution = solve(columns)
         residuals = (self._damped @ solution - columns).norm(dim=0)
-        relative = residuals / columns.norm(dim=0).clamp_min(torch.finfo(self.dtype).tiny)
-        if not bool((relative <= self._tol).all()):
+        if not (residuals <= self._tol).all():
             raise OperatorError(
-                f"inverse: {self._method} leaves a relative residual of {float(relative.max()):.1e}"
-                f" (tol {self._tol:.0e}); likely causes: (a) a matrix that is singular"
-                f"{' or not positive definite' if self._method == 'cg' else ''}: more damping than "
-                f"{self._damping:g}; (b) too few iterations: more max_iterations than "
+                f"inverse: {self._method} leaves a relative residual of {residuals.max():.1e} (tol "
+                f"{self._tol:.0e}); likely causes: (a) a matrix that is singular: more damping "
+                f"than {self._damping:g}; (b) too few iterations: more max_iterations than "
                 f"{self._max_iterations}; (c) a tol below what {self.dtype} can resolve"
             )
+        return solution * scales
+
+    def _conjugate_gradients(self, columns: Tensor) -> Tensor:
+        """Each column by itself, until its residual is half of what is asked for."""
+        solution, residual = torch.zeros_like(columns), columns.clone()
+        directions, squares = columns.clone(), columns.square().sum(dim=0)
+        for _ in range(self._max_iterations):
+            # By their numbers, because those that are solved take no part.
+            active = (squares > (self._tol / 2) ** 2).nonzero().squeeze(dim=1)
+            direction, before = directions[:, active], squares[active]
+            # Of a singular matrix they grow beyond all numbers, which the residual then tells.
+            if not len(active) or not torch.isfinite(direction).all():
+                break
+            image = self._damped @ direction
+            curvature = (direction * image).sum(dim=0)
+            self._require_positive(curvature, direction)
+            step = before / curvature
+            solution[:, active] += step * direction
+            residual[:, active] -= step * image
+            squares[active] = residual[:, active].square().sum(dim=0)
+            directions[:, active] = residual[:, active] + squares[active] / before * direction
         return solution
 
-    def _inner(self, count: int) -> Any:
-        """Curvlinops' inverse for ``count`` columns."""
-        library = load_curvlinops()
-        if isinstance(self._matrix, KroneckerOperator) and self._method == "kronecker":
-            return library.KFACInverseLinearOperator(
-                self._matrix.inner, damping=self._damping, use_exact_damping=True
+    def _require_positive(self, curvature: Tensor, direction: Tensor) -> None:
+        if not torch.isfinite(curvature).all():
+            raise OperatorError("operator: a product is not finite")
+        if not (curvature > 0).all():
+            quotient = float((curvature / direction.square().sum(dim=0)).min())
+            raise OperatorError(
+                "inverse: 'cg' needs a positive definite matrix, and met a direction x with "
+                f"xᵀ(A + δ I)x / xᵀx = {quotient:.1e}; give more damping than {self._damping:g}, "
+                "or method='lsmr' for an indefinite matrix"
             )
-        damped = self._damped.to_curvlinops()
-        if self._method == "lsmr":
-            return library.LSMRInverseLinearOperator(
-                damped, atol=0.0, btol=self._tol / 2, conlim=0.0, maxiter=self._max_iterations
-            )
-        # Its tolerance is on the mean over the columns, by default 1; and directions x along which
-        # xᵀ A x < eps are left out, by default those of 1e-10, which is far above rounding.
-        tolerance = self._tol / (2 * max(count, 1))
-        return library.CGInverseLinearOperator(
-            damped,
-            tolerance=tolerance,
-            stop_updating_after=tolerance,
-            eps=torch.finfo(self.dtype).tiny,
-            max_iter=self._max_iterations,
-            max_tridiag_iter=0,
-        )
+
+    def _least_squares(self, columns: Tensor) -> Tensor:
+        """Each column by itself, in scipy."""
+
+        def product(x: np.ndarray) -> np.ndarray:
+            vector = torch.tensor(x, dtype=self.dtype, device=self.device)
+            return (self._damped @ vector).double().cpu().numpy()
+
+        # Of float64, in which scipy's estimates of norms do not overflow.
+        damped = LinearOperator(self.shape, matvec=product, rmatvec=product, dtype=np.float64)
+        tol, most = self._tol / 2, self._max_iterations
+        solution = torch.zeros_like(columns)
+        for number, column in enumerate(columns.T.double().cpu().numpy()):
+            found, *_ = lsmr(damped, column, atol=0.0, btol=tol, conlim=0.0, maxiter=most)
+            solution[:, number] = torch.from_numpy(found)
+        return solution

@@ -1,6 +1,6 @@
 """The Hessian and the Gauss-Newton matrix of a problem, as operators."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Literal, get_args, overload
 
@@ -22,8 +22,6 @@ from hessian_spectra.curvature.self_check import (
 )
 
 Backend = Literal["autograd", "curvlinops"]
-# Of the Hessian alone: a wrong one, to see what its error does.
-Released = Literal["curvlinops as released"]
 Check = Literal["once", "always", False]
 
 # So many samples tell whether derivatives are right, whatever the size of the batches.
@@ -37,14 +35,10 @@ def hessian(problem: Problem, *, check: Check = "once") -> DifferentiatedOperato
 
 
 @overload
-def hessian(
-    problem: Problem, *, backend: Backend | Released, check: Check = "once"
-) -> Operator: ...
+def hessian(problem: Problem, *, backend: Backend, check: Check = "once") -> Operator: ...
 
 
-def hessian(
-    problem: Problem, *, backend: Backend | Released = "autograd", check: Check = "once"
-) -> Operator:
+def hessian(problem: Problem, *, backend: Backend = "autograd", check: Check = "once") -> Operator:
     """The Hessian ``H = ∇²L(θ)`` of the loss over all data, ``(p, p)``.
 
     The operator belongs to the parameters' values at this moment; training may go on.
@@ -53,17 +47,14 @@ def hessian(
         problem: network, loss and data.
         backend: ``"autograd"`` differentiates the gradient in reverse and keeps its graph where the
             data is one batch; ``"curvlinops"`` is that library's product, with its error for layer
-            norms removed, as an independent reference. ``"curvlinops as released"`` is that product
-            with the error, wrong on purpose, for the study of what the error does to results that
-            were made with it: in the rows of layer norms' weights, and with a batch norm in
-            training mode, it is not the Hessian, and not symmetric. It asks for ``check=False``.
+            norms removed, as an independent reference.
         check: compare two passes over the data, then, on a batch's first samples and in float64,
             the products with differences of the gradient in random directions. ``"once"`` does so
             for the first operator of a problem, ``"always"`` for each; ``False`` trusts.
 
     Raises:
         OperatorError: the check failed; the message lists likely causes.
-        ValueError: ``backend`` or ``check`` is another word, or a wrong product is to be checked.
+        ValueError: ``backend`` or ``check`` is another word.
 
     Example:
         >>> import torch
@@ -74,13 +65,7 @@ def hessian(
         >>> operator @ torch.ones(1, dtype=torch.float64)  # 2 mean(x²)
         tensor([10.], dtype=torch.float64)
     """
-    (released,) = get_args(Released)
-    _require_words(backend, check, (*get_args(Backend), released))
-    if backend == released and check is not False:
-        raise ValueError(
-            f"backend: {released!r} is wrong for layer norms and would fail the check; if that is "
-            "what you want to see, give check=False"
-        )
+    _require_words(backend, check)
     return _checked(
         "HessianLinearOperator", HessianOperator, check_hessian, problem, backend, check
     )
@@ -114,7 +99,7 @@ def ggn(problem: Problem, *, backend: Backend = "autograd", check: Check = "once
         >>> operator @ torch.ones(1, dtype=torch.float64)
         tensor([10.], dtype=torch.float64)
     """
-    _require_words(backend, check, get_args(Backend))
+    _require_words(backend, check)
     if _CURVED not in problem.checked:
         require_curved_loss(problem)
         problem.checked.add(_CURVED)
@@ -123,9 +108,9 @@ def ggn(problem: Problem, *, backend: Backend = "autograd", check: Check = "once
     )
 
 
-def _require_words(backend: object, check: object, backends: Sequence[str]) -> None:
-    if backend not in backends:
-        known = " or ".join(map(repr, backends))
+def _require_words(backend: object, check: object) -> None:
+    if backend not in get_args(Backend):
+        known = " or ".join(map(repr, get_args(Backend)))
         raise ValueError(f"backend: expected {known}, got {backend!r}")
     if check is not False and check not in ("once", "always"):
         raise ValueError(f"check: expected 'once', 'always' or False, got {check!r}")
@@ -144,7 +129,7 @@ def _checked(
     def build(at: Problem) -> Operator:
         if backend == "autograd":
             return kind(at)
-        return CurvlinopsOperator(at, name, released=backend in get_args(Released))
+        return CurvlinopsOperator(at, name)
 
     with undisturbed(problem.device):
         known = f"{name} by {backend}, {'train' if problem.model.training else 'eval'}"

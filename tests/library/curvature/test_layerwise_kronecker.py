@@ -89,6 +89,7 @@ def test_the_best_product_is_the_first_singular_one(key, name):
 @pytest.mark.parametrize(
     ("key", "name"), [("linear", "0"), ("convolutions", "2"), ("squared", "2")]
 )
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning")
 def test_corrected_eigenvalues_are_the_diagonal_in_the_basis_of_the_factors(key, name):
     network = NETWORKS[key]
     problem = problem_of(network, network.model())
@@ -104,7 +105,10 @@ def test_corrected_eigenvalues_are_the_diagonal_in_the_basis_of_the_factors(key,
     whole = vectors * expected @ vectors.T
     assert (matrix - whole).norm() < (matrix - cv.dense_matrix(layer.approximation)).norm()
     # As curvlinops has it.
-    close(whole, cv.dense_matrix(cv.ekfac(problem.fixed_at([f"{name}.weight"]))))
+    from curvlinops import EKFACLinearOperator
+
+    arguments = cv.curvlinops_arguments(problem.fixed_at([f"{name}.weight"]))
+    close(whole, cv.dense_matrix(EKFACLinearOperator(*arguments, fisher_type="type-2")))
     with pytest.raises(ValueError, match=f"k: expected 1 to {len(matrix)}, got 0"):
         layer.eigenvalue_corrected(0)
 

@@ -261,10 +261,8 @@ def test_wrong_vectors_are_refused(vector, message, backend):
 
 
 def test_unknown_backends_are_refused():
-    known = {cv.hessian: "'curvlinops' or 'curvlinops as released'", cv.ggn: "'curvlinops'"}
     for operator in map(inspect.unwrap, (cv.hessian, cv.ggn)):
-        words = next(text for kind, text in known.items() if inspect.unwrap(kind) is operator)
-        with pytest.raises(ValueError, match=f"'autograd' or {words}, got 'jax'"):
+        with pytest.raises(ValueError, match="expected 'autograd' or 'curvlinops', got 'jax'"):
             operator(problem(cases["tanh"]), backend="jax")
         with pytest.raises(ValueError, match="expected 'once', 'always' or False, got True"):
             operator(problem(cases["tanh"]), check=True)

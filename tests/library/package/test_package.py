@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import hessian_spectra
+from tests.pages import README, blocks
 from tests.pipelines.workspace import ROOT, environment
 
 SOURCE = ROOT / "src" / "hessian_spectra"
@@ -219,6 +220,13 @@ def test_no_module_of_the_library_imports_what_an_extra_brings(found):
 def test_closed_form_and_eigen_solver_agree_in_the_bare_environment(found):
     spectra = found["spectra"]
     assert spectra["top"] == pytest.approx(spectra["closed form"][-3:], rel=1e-8)
+
+
+def test_the_code_of_readme_runs_in_the_bare_environment(bare, tmp_path):
+    script = tmp_path / "readme.py"
+    script.write_text("\n".join(text for word, text in blocks(README) if word == "python"))
+    assert "cv.inverse(" in script.read_text()
+    assert "outlier" in run(bare / "bin" / "python", "-I", script, folder=tmp_path)
 
 
 def test_what_needs_an_extra_names_it_in_one_line(found):

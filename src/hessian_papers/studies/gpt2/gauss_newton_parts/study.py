@@ -29,6 +29,7 @@ from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
 from hessian_papers.networks.tools.result import Networks
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
+from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
 from hessian_papers.studies.layerwise.ensembles import top_of
 from hessian_papers.studies.layerwise.gathering import gathered
 from hessian_papers.work import FanOut, Item
@@ -163,7 +164,7 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Ar
 
     problem, top = problem_of(gpt2.language_loss), _Top(settings)
     hessian, ggn = cv.hessian(problem), cv.ggn(problem)
-    released = cv.hessian(problem, backend="curvlinops as released", check=False)
+    released = ReleasedHessian(problem)
     vector = top("hessian", hessian)
     top.released(released, vector)
     top("ggn", ggn, vector)

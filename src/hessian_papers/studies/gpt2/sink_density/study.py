@@ -25,6 +25,7 @@ from hessian_papers.networks.tools.result import Networks
 from hessian_papers.results import stacked
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
+from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
 from hessian_papers.studies.gpt2.seeds import ATTENTION
 from hessian_papers.studies.gpt2.sink_density.edits import EDITS, edited, loss_of, mass_on, middle
 from hessian_papers.work import FanOut, Item
@@ -158,7 +159,7 @@ def _density(operator: cv.SymmetricOperator, settings: Settings) -> Arrays:
 
 def _released(problem: cv.Problem, edges: _Edges, settings: Settings) -> Arrays:
     """The extreme eigenvalues by the product of curvlinops as it is released."""
-    operator = cv.hessian(problem, backend="curvlinops as released", check=False)
+    operator = ReleasedHessian(problem)
     arrays: Arrays = {}
     for end in ENDS:
         value, residual = extreme_eigenvalue(
@@ -213,7 +214,7 @@ def measure(edit: str, kept: KeptModel, training: Arrays, settings: Settings) ->
     if not first:
         return stacked(rungs)
     # The model still has the strongest sink.
-    wrong = cv.hessian(problem, backend="curvlinops as released", check=False)
+    wrong = ReleasedHessian(problem)
     density = _density(wrong, settings)
     quadrature = {f"released_{name}": density[name] for name in ("nodes", "weights")}
     sequences = np.array(data.shape) - (0, 1)

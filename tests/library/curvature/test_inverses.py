@@ -1,0 +1,140 @@
+"""Inverses of operators, against dense ones in float64 and against curvlinops' own."""
+
+from inspect import unwrap
+
+import pytest
+import torch
+from torch import nn
+
+from hessian_spectra import curvature as cv
+
+from .cases import X, Y, built, mlp, normal
+
+
+def positive(size: int) -> torch.Tensor:
+    half = normal(size, size)
+    return half @ half.T / size
+
+
+@pytest.mark.parametrize("method", ["cg", "lsmr"])
+@pytest.mark.parametrize("damping", [0.0, 0.1])
+def test_inverse_times_operator_is_the_identity(method, damping):
+    matrix = positive(12)
+    inverse = cv.inverse(matrix, method, damping=damping, tol=1e-11, max_iterations=5000)
+    identity = torch.eye(12, dtype=torch.float64)
+    expected = torch.linalg.inv(matrix + damping * identity)
+    torch.testing.assert_close(cv.dense_matrix(inverse), expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(inverse @ (matrix + damping * identity), identity, rtol=0, atol=1e-5)
+    assert (inverse @ identity[:, 0]).shape == (12,)
+    assert (inverse @ identity[:, :0]).shape == (12, 0)
+
+
+@pytest.mark.parametrize("method", ["cg", "lsmr"])
+@pytest.mark.parametrize(("dtype", "tol"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_the_newton_step_of_a_network_is_that_of_the_dense_matrix(method, dtype, tol):
+    model = built(mlp).to(dtype)
+    problem = cv.Problem(model, nn.MSELoss(), [(X.to(dtype), Y.to(dtype))])
+    ggn = cv.ggn(problem)
+    dense = cv.dense_matrix(ggn).double() + 0.1 * torch.eye(problem.size).double()
+    right = torch.stack([problem.gradient(), normal(problem.size).to(dtype)], dim=1)
+    step = cv.inverse(ggn, method, damping=0.1, tol=tol) @ right
+    assert step.dtype == dtype
+    residual = dense @ step.double() - right.double()
+    assert (residual.norm(dim=0) <= 2 * tol * right.double().norm(dim=0)).all()
+    expected = torch.linalg.solve(dense, right.double())
+    # ‖x − x*‖ is at most the residual over the smallest eigenvalue, which is 0.1 or more.
+    assert (step - expected).norm() <= 20 * tol * right.double().norm()
+
+
+def test_it_is_as_near_as_conjugate_gradients_of_curvlinops():
+    with pytest.warns(FutureWarning, match="jit"):
+        from curvlinops import CGInverseLinearOperator
+    matrix, right = positive(40), normal(40, 3)
+    operator = cv.as_operator(matrix).shift(0.05)
+    theirs = CGInverseLinearOperator(
+        operator.to_curvlinops(), tolerance=1e-12, stop_updating_after=1e-12, eps=1e-300,
+        max_iter=1000, max_tridiag_iter=0,
+    )  # fmt: skip
+    ours = cv.inverse(matrix, damping=0.05, tol=1e-11) @ right
+    torch.testing.assert_close(ours, theirs @ right, rtol=1e-9, atol=1e-9)
+
+
+def test_indefinite_matrices_need_lsmr():
+    matrix = torch.diag(torch.tensor([-2.0, -1.0, 1.0, 3.0], dtype=torch.float64))
+    x = normal(4)
+    product = cv.inverse(matrix, "lsmr", tol=1e-10) @ x
+    torch.testing.assert_close(product, x / matrix.diagonal(), rtol=1e-8, atol=1e-9)
+
+
+RESIDUAL = r"leaves a relative residual of .* \(tol .*likely causes: \(a\) a matrix that is singul"
+NOT_POSITIVE = r"'cg' needs a positive definite matrix, and met .*; give more damping than 0, or me"
+
+
+@pytest.mark.parametrize(
+    ("matrix", "method", "options", "message"),
+    [
+        (torch.diag(torch.tensor([1.0, -1.0, 2.0])), "cg", {}, NOT_POSITIVE),
+        (torch.diag(torch.tensor([1.0, 0.0, 2.0])), "cg", {}, RESIDUAL),
+        (torch.zeros(3, 3), "cg", {}, NOT_POSITIVE),
+        (torch.diag(torch.tensor([1.0, 0.0, 2.0])), "lsmr", {}, RESIDUAL),
+        (torch.diag(10.0 ** torch.arange(-9, 0)), "cg", {"max_iterations": 3}, RESIDUAL),
+        (positive(30), "cg", {"max_iterations": 15, "tol": 1e-12}, RESIDUAL),
+        (torch.full((3, 3), float("inf")), "cg", {}, "operator: a product is not finite"),
+    ],
+    ids=[
+        "indefinite",
+        "singular",
+        "zero",
+        "singular, lsmr",
+        "ill-conditioned",
+        "iterations",
+        "infinite",
+    ],
+)
+def test_systems_that_are_not_solved_are_refused(matrix, method, options, message):
+    class Known(cv.Operator):
+        def _matmat(self, columns):
+            return matrix @ columns
+
+    inverse = cv.inverse(Known(len(matrix), matrix.dtype, matrix.device), method, **options)
+    with pytest.raises(cv.OperatorError, match=message):
+        inverse @ torch.ones(len(matrix), dtype=matrix.dtype)
+
+
+def test_columns_of_zeros_and_of_tiny_numbers_are_solved_like_others():
+    columns = torch.stack([torch.zeros(5), torch.full((5,), 1e-30), torch.ones(5)], dim=1)
+    product = cv.inverse(torch.diag(torch.arange(1.0, 6.0))) @ columns
+    expected = columns / torch.arange(1.0, 6.0)[:, None]
+    torch.testing.assert_close(product, expected, rtol=1e-5, atol=0)
+
+
+def test_columns_that_are_solved_take_no_part_in_further_products():
+    counts = []
+
+    class Counted(cv.Operator):
+        def _matmat(self, columns):
+            counts.append(columns.shape[1])
+            return torch.arange(1.0, 6.0).double()[:, None] * columns
+
+    columns = torch.stack([torch.eye(5)[0], torch.ones(5)], dim=1).double()
+    cv.inverse(Counted(5, torch.float64, torch.device("cpu")), tol=1e-10) @ columns
+    # An eigenvector takes one product, five different eigenvalues take five; the last is the check.
+    assert counts == [2, 1, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((), {"damping": -1.0}, "damping: expected a number of at least 0, got -1"),
+        ((), {"tol": 0.0}, r"expected a number in \(0, 1\) and at least 1, got 0.0 and 1000"),
+        (("lu",), {}, "method: expected 'cg' or 'lsmr', got 'lu'"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        unwrap(cv.inverse)(torch.eye(2), *arguments, **options)
+
+
+def test_columns_that_are_not_finite_are_refused():
+    with pytest.raises(ValueError, match="inverse @ x: expected finite numbers, got NaN or inf"):
+        cv.inverse(torch.eye(2)) @ torch.tensor([1.0, float("nan")])
