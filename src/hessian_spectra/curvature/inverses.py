@@ -91,23 +91,27 @@ class _Inverse(Operator):
 
     def _conjugate_gradients(self, columns: Tensor) -> Tensor:
         """Each column by itself, until its residual is half of what is asked for."""
-        solution, residual = torch.zeros_like(columns), columns.clone()
-        directions, squares = columns.clone(), columns.square().sum(dim=0)
+        solution = torch.zeros_like(columns)
+        residual, direction = columns.clone(), columns.clone()
+        squares = columns.square().sum(dim=0)
+        active = torch.arange(columns.shape[1], device=self.device)
         for _ in range(self._max_iterations):
-            # By their numbers, because those that are solved take no part.
-            active = (squares > (self._tol / 2) ** 2).nonzero().squeeze(dim=1)
-            direction, before = directions[:, active], squares[active]
+            unsolved = squares > (self._tol / 2) ** 2
+            if not unsolved.all():
+                # Those that are solved take no part in further products.
+                active, squares = active[unsolved], squares[unsolved]
+                residual, direction = residual[:, unsolved], direction[:, unsolved]
             # Of a singular matrix they grow beyond all numbers, which the residual then tells.
             if not len(active) or not torch.isfinite(direction).all():
                 break
             image = self._damped @ direction
             curvature = (direction * image).sum(dim=0)
             self._require_positive(curvature, direction)
-            step = before / curvature
+            step = squares / curvature
             solution[:, active] += step * direction
-            residual[:, active] -= step * image
-            squares[active] = residual[:, active].square().sum(dim=0)
-            directions[:, active] = residual[:, active] + squares[active] / before * direction
+            residual -= step * image
+            before, squares = squares, residual.square().sum(dim=0)
+            direction.mul_(squares / before).add_(residual)
         return solution
 
     def _require_positive(self, curvature: Tensor, direction: Tensor) -> None:
