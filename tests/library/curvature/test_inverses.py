@@ -46,9 +46,10 @@ def test_the_newton_step_of_a_network_is_that_of_the_dense_matrix(method, dtype,
     assert (step - expected).norm() <= 20 * tol * right.double().norm()
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning")
 def test_it_is_as_near_as_conjugate_gradients_of_curvlinops():
-    with pytest.warns(FutureWarning, match="jit"):
-        from curvlinops import CGInverseLinearOperator
+    from curvlinops import CGInverseLinearOperator
+
     matrix, right = positive(40), normal(40, 3)
     operator = cv.as_operator(matrix).shift(0.05)
     theirs = CGInverseLinearOperator(
