@@ -38,6 +38,7 @@ ON_TOP = {
     "two packages: what a file imports of each stands in lines of its own": 140,
     "attention of many networks at once, and pictures as a room": 10,
     "layer-wise factors of four kinds, and targets that do not count": 160,
+    "wrappers of curvlinops, in whose place stands one adapter": -255,
 }
 # What may be longer: a function as `path::name`, a kind by its name; each with its reason.
 LONGER: dict[str, str] = {}
