@@ -21,21 +21,12 @@ from hessian_spectra.curvature.rows import norm
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
 
-Which = Literal["largest algebraic", "largest magnitude", "smallest algebraic", "LA", "LM", "SA"]
+Which = Literal["largest algebraic", "largest magnitude", "smallest algebraic"]
 
 _PREFERENCES: dict[str, Preference] = {
     "largest algebraic": lambda values: values,
     "largest magnitude": lambda values: values.abs(),
     "smallest algebraic": lambda values: -values,
-}
-# Scipy's and curvlinops' words for the same.
-_PREFERENCES |= {
-    short: _PREFERENCES[name]
-    for short, name in {
-        "LA": "largest algebraic",
-        "LM": "largest magnitude",
-        "SA": "smallest algebraic",
-    }.items()
 }
 # A basis of more bytes than this is restarted.
 _BASIS_BYTES = 2 << 30
@@ -75,8 +66,7 @@ def top_eigenpairs(
             is close to it, the dense matrix is decomposed instead.
         k: how many eigenpairs.
         tol: the largest relative residual accepted.
-        which: ``"largest algebraic"``, ``"largest magnitude"`` or ``"smallest algebraic"``, or
-            scipy's words for these, ``"LA"``, ``"LM"`` and ``"SA"``.
+        which: ``"largest algebraic"``, ``"largest magnitude"`` or ``"smallest algebraic"``.
         start: a vector ``(p,)``, or several ``(p, s)`` whose sum is taken, to start from instead
             of a random vector: the eigenvectors of a matrix nearby.
         verify: whether the second space is as large as the first: ``m`` is then the number of
