@@ -18,6 +18,14 @@ from hessian_spectra.curvature.ensemble import (
     ensemble_trace,
     ensemble_weight_statistics,
 )
+from hessian_spectra.curvature.functions import (
+    FunctionProduct,
+    FunctionTrace,
+    effective_dimension,
+    function_product,
+    log_determinant,
+    trace_of_function,
+)
 from hessian_spectra.curvature.interface import ConvergenceWarning, OperatorError, SymmetricOperator
 from hessian_spectra.curvature.inverses import inverse
 from hessian_spectra.curvature.landscape import LossCurve, LossPlane, loss_along, loss_plane
@@ -30,6 +38,7 @@ from hessian_spectra.curvature.layerwise import (
     full_output_hessian,
     layerwise,
 )
+from hessian_spectra.curvature.operator_from import operator_from
 from hessian_spectra.curvature.operators import ggn, hessian
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.subspaces import subspace_overlap, subspace_overlaps
@@ -46,6 +55,8 @@ __all__ = [
     "EnsembleSharpness",
     "EnsembleWeightStatistics",
     "FullOutputHessian",
+    "FunctionProduct",
+    "FunctionTrace",
     "KroneckerOperator",
     "Layerwise",
     "LossCurve",
@@ -69,21 +80,26 @@ __all__ = [
     "dense_spectrum",
     "diagonal",
     "distinct_eigenvalues",
+    "effective_dimension",
     "ensemble_block_bounds",
     "ensemble_sharpness",
     "ensemble_trace",
     "ensemble_weight_statistics",
     "full_output_hessian",
+    "function_product",
     "ggn",
     "hessian",
     "inverse",
     "layerwise",
+    "log_determinant",
     "loss_along",
     "loss_plane",
+    "operator_from",
     "sharpness",
     "spectral_density",
     "subspace_overlap",
     "subspace_overlaps",
     "top_eigenpairs",
     "trace",
+    "trace_of_function",
 ]

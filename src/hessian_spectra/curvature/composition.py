@@ -93,6 +93,10 @@ class Operator(ABC):
     def __truediv__(self, divisor: Any) -> "Operator":
         return _Combination([(1 / _number(divisor, "A / s"), self)])
 
+    def __repr__(self) -> str:
+        kind = str(self.dtype).removeprefix("torch.")
+        return f"{type(self).__name__.lstrip('_')}({self.shape[0]}, {kind}, {self.device})"
+
     @property
     def T(self) -> "Operator":  # noqa: N802 -- as tensors call it
         """``Aᵀ``, which is ``A``."""
@@ -235,7 +239,8 @@ def as_operator(matrix: SymmetricOperator | Tensor) -> Operator:
     ):
         raise TypeError(
             "operator: expected a symmetric tensor (p, p), or an operator with shape, dtype, "
-            f"device and @ for tensors, got {type(matrix).__name__}"
+            f"device and @ for tensors, got {type(matrix).__name__}; "
+            "a function or an operator of scipy becomes one by operator_from"
         )
     if isinstance(matrix, Tensor):
         size_of(matrix)

@@ -1,6 +1,7 @@
 """The density of all eigenvalues, from a few Lanczos runs."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -38,8 +39,68 @@ class SpectralDensity:
 
         For one probe ``Σ_j w_j θ_j^k = zᵀ Aᵏ z / p`` holds exactly up to ``k = 2 steps − 1``.
         """
-        samples = (self.weights * self.nodes**order).sum(dim=1)
+        return self.mean(lambda nodes: nodes**order)
+
+    def mean(self, function: Callable[[Tensor], Tensor]) -> tuple[float, float]:
+        """``(1/p) Σ_i f(λ_i)`` over all eigenvalues, and the standard error of the estimate.
+
+        It is as near as ``steps`` nodes resolve ``f``: exact for polynomials up to
+        ``2 steps − 1``. :func:`trace_of_function` says how much that leaves open.
+
+        Raises:
+            ValueError: ``f`` is not finite at a node.
+
+        Example:
+            >>> found = spectral_density(2 * torch.eye(50), probes=2)
+            >>> round(found.mean(torch.exp)[0], 4), round(math.exp(2), 4)
+            (7.3891, 7.3891)
+        """
+        samples = quadrature(self.nodes, self.weights, function)
         return float(samples.mean()), _standard_error(samples).item()
+
+    def negative_mass(self) -> tuple[float, float]:
+        """``Σ_{λ<0} |λ| / Σ |λ|`` and the standard error of the estimate; zero of a zero matrix.
+
+        Example:
+            >>> found = spectral_density(torch.diag(torch.tensor([-1.0, 1.0, 2.0])))
+            >>> round(found.negative_mass()[0], 6)
+            0.25
+        """
+        parts = (self.weights * self.nodes.clamp(max=0.0).abs()).sum(dim=1)
+        wholes = (self.weights * self.nodes.abs()).sum(dim=1)
+        whole = float(wholes.mean())
+        if not whole > 0:
+            return 0.0, 0.0
+        ratio = float(parts.mean()) / whole
+        return ratio, _standard_error((parts - ratio * wholes) / whole).item()
+
+    def effective_rank(self, size: int) -> tuple[float, float]:
+        """``exp(−Σ_i q_i ln q_i)`` with ``q_i = |λ_i| / Σ |λ|``, and its standard error.
+
+        ``k`` equal eigenvalues beside zeros have the effective rank ``k``.
+
+        Args:
+            size: ``p``, how many eigenvalues there are.
+
+        Source: Roy and Vetterli (2007), "The effective rank", section 2.
+
+        Example:
+            >>> found = spectral_density(torch.diag(torch.tensor([0.0, 0.0, 3.0, 3.0])))
+            >>> round(found.effective_rank(4)[0], 6)
+            2.0
+        """
+        scale = float(self.nodes.abs().max()) or 1.0
+        magnitudes = self.nodes.abs() / scale
+        # Σ q ln q = Σ m ln m / S − ln S with m the magnitudes and S their sum.
+        sums = size * (self.weights * magnitudes).sum(dim=1)
+        logs = size * (self.weights * torch.special.xlogy(magnitudes, magnitudes)).sum(dim=1)
+        total, log = float(sums.mean()), float(logs.mean())
+        if not total > 0:
+            return 0.0, 0.0
+        rank = math.exp(math.log(total) - log / total)
+        # The derivatives of its logarithm in both sums.
+        slope = sums * (1 / total + log / total**2) - logs / total
+        return rank, rank * _standard_error(slope).item()
 
     def interval(self, level: float = 0.95) -> tuple[Tensor, Tensor]:
         """Intervals ``(g,)``, ``(g,)`` that hold the density of each point by itself.
@@ -114,14 +175,7 @@ def spectral_density(
             raise ValueError(f"{name}: expected at least {least}, got {value}")
     if not 0 < width < 1:
         raise ValueError(f"width: expected a fraction of the range in (0, 1), got {width}")
-    steps = min(steps, p)
-    blocks = rademacher(operator, probes, generator(seed, "probes"))
-    with tqdm(
-        total=probes * steps, desc="spectral density", unit="product", disable=None, leave=False
-    ) as bar:
-        runs = [_tridiagonal(operator, signs.T, steps, bar) for signs in blocks]
-    nodes, vectors = torch.linalg.eigh(torch.cat(runs))
-    weights = vectors[:, 0, :].square()
+    nodes, weights = gauss(tridiagonals(operator, probes, min(steps, p), seed, "spectral density"))
     low, high = float(nodes.min()), float(nodes.max())
     # A multiple of the identity has no range; any small width will do.
     kernel = width * ((high - low) or abs(high) or 1.0)
@@ -135,6 +189,45 @@ def spectral_density(
         weights=weights,
         width=kernel,
     )
+
+
+def tridiagonals(
+    operator: SymmetricOperator, probes: int, steps: int, seed: int, what: str
+) -> Tensor:
+    """The matrices ``(probes, steps, steps)`` of Lanczos runs from vectors of random signs."""
+    blocks = rademacher(operator, probes, generator(seed, "probes"))
+    with tqdm(total=probes * steps, desc=what, unit="product", disable=None, leave=False) as bar:
+        return torch.cat([_tridiagonal(operator, signs.T, steps, bar) for signs in blocks])
+
+
+def gauss(matrices: Tensor) -> tuple[Tensor, Tensor]:
+    """Nodes and weights of the Gauss quadratures that belong to tridiagonal matrices."""
+    nodes, vectors = torch.linalg.eigh(matrices)
+    return nodes, vectors[:, 0, :].square()
+
+
+def quadrature(nodes: Tensor, weights: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
+    """``Σ_j w_j f(θ_j)`` of each probe, over the nodes that have a weight.
+
+    Raises:
+        ValueError: ``f`` is not finite at such a node.
+    """
+    # Where a Krylov space ends early, what is left of the matrix has zeros as nodes of no weight.
+    counted = weights > torch.finfo(weights.dtype).eps ** 2
+    values = function(nodes).to(nodes.dtype)
+    if values.shape != nodes.shape:
+        raise ValueError(
+            f"f: expected a value for each eigenvalue, shape {tuple(nodes.shape)}, "
+            f"got {tuple(values.shape)}"
+        )
+    wrong = counted & ~values.isfinite()
+    if wrong.any():
+        raise ValueError(
+            f"f: expected finite values between the smallest and the largest eigenvalue, got "
+            f"{float(values[wrong][0])} at {float(nodes[wrong][0]):.3g}; f(A) does not exist "
+            "there; operator.shift(s) moves the eigenvalues"
+        )
+    return torch.where(counted, weights * values, 0.0).sum(dim=1)
 
 
 def _tridiagonal(operator: SymmetricOperator, start: Tensor, steps: int, bar: tqdm) -> Tensor:

@@ -21,12 +21,18 @@ from hessian_spectra.curvature.rows import norm
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
 
-Which = Literal["largest algebraic", "largest magnitude", "smallest algebraic"]
+Which = Literal["largest algebraic", "largest magnitude", "smallest algebraic", "LA", "LM", "SA"]
 
 _PREFERENCES: dict[str, Preference] = {
     "largest algebraic": lambda values: values,
     "largest magnitude": lambda values: values.abs(),
     "smallest algebraic": lambda values: -values,
+}
+# Scipy's words for the same.
+_PREFERENCES |= {
+    "LA": _PREFERENCES["largest algebraic"],
+    "LM": _PREFERENCES["largest magnitude"],
+    "SA": _PREFERENCES["smallest algebraic"],
 }
 # A basis of more bytes than this is restarted.
 _BASIS_BYTES = 2 << 30
@@ -66,7 +72,8 @@ def top_eigenpairs(
             is close to it, the dense matrix is decomposed instead.
         k: how many eigenpairs.
         tol: the largest relative residual accepted.
-        which: ``"largest algebraic"``, ``"largest magnitude"`` or ``"smallest algebraic"``.
+        which: ``"largest algebraic"``, ``"largest magnitude"`` or ``"smallest algebraic"``, or
+            scipy's words for these, ``"LA"``, ``"LM"`` and ``"SA"``.
         start: a vector ``(p,)``, or several ``(p, s)`` whose sum is taken, to start from instead
             of a random vector: the eigenvectors of a matrix nearby.
         verify: whether the second space is as large as the first: ``m`` is then the number of

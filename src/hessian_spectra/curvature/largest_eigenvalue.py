@@ -11,6 +11,7 @@ from hessian_spectra.curvature.eigenpairs import top_eigenpairs
 from hessian_spectra.curvature.interface import SymmetricOperator
 from hessian_spectra.curvature.operators import hessian
 from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.selection import Selection
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,7 +58,9 @@ def sharpness(
     model: nn.Module | Problem,
     loss: Callable[..., Any] | None = None,
     data: Iterable[Batch] | None = None,
+    parameters: Selection | None = None,
     *,
+    loss_fn: Callable[..., Any] | None = None,
     tol: float = 1e-5,
     seed: int = 0,
 ) -> Sharpness:
@@ -69,12 +72,14 @@ def sharpness(
         loss: a map from outputs and targets to a scalar, such as ``nn.CrossEntropyLoss()``.
         data: a list of ``(inputs, targets)`` batches, or a loader that gives the same batches each
             time.
+        parameters: which parameters vary, as for a :class:`Problem`; all by default.
+        loss_fn: instead of ``loss``: from the model and a batch to a scalar.
         tol: the largest relative residual accepted.
         seed: seed of the starting vector.
 
     Raises:
-        ValueError: loss and data are given with a problem or missing without one, or the problem
-            refuses them.
+        ValueError: loss, data or parameters are given with a problem, loss or data are missing
+            without one, or the problem refuses them.
         OperatorError: the Hessian does not stand its check.
 
     Warns:
@@ -88,11 +93,13 @@ def sharpness(
         10.0
     """
     if isinstance(model, Problem):
-        if loss is not None or data is not None:
-            raise ValueError("loss, data: a problem has its own; give the problem alone")
+        if any(part is not None for part in (loss, data, parameters, loss_fn)):
+            raise ValueError(
+                "loss, data, parameters, loss_fn: a problem has its own; give the problem alone"
+            )
         problem = model
     else:
-        problem = Problem(model, loss, data)
+        problem = Problem(model, loss, data, parameters, loss_fn=loss_fn)
     operator = CountedProducts(hessian(problem))
     found = top_eigenpairs(operator, 1, tol, seed=seed)
     assert found.residuals is not None

@@ -115,7 +115,10 @@ def require_parameter(name: str, parameter: Tensor, first: Tensor) -> None:
             finite.
     """
     if first.dtype not in (torch.float32, torch.float64):
-        raise ValueError(f"parameters: expected float32 or float64, got {name!r} of {first.dtype}")
+        raise ValueError(
+            f"parameters: expected float32 or float64, got {name!r} of {first.dtype}; give "
+            "copy.deepcopy(model).float(), which has the same weights, and inputs of float32"
+        )
     if parameter.dtype != first.dtype or parameter.device != first.device:
         raise ValueError(
             f"parameters: expected one dtype and device, got {first.dtype} on {first.device} and "

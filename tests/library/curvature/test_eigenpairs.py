@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.linalg import eigsh
 from torch import nn
 
 from hessian_spectra import curvature as cv
@@ -66,6 +67,18 @@ def assert_right(found, dense, k, which="largest algebraic", tol=1e-8):
     gram = vectors.T @ vectors
     # Rounding accumulates over some hundred steps; float32 has 1e-7.
     assert float((gram - torch.eye(k)).abs().max()) < 1e4 * torch.finfo(dense.dtype).eps
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [("LA", "largest algebraic"), ("LM", "largest magnitude"), ("SA", "smallest algebraic")],
+)
+def test_scipys_words_say_which(short, long):
+    dense = matrix([-9.0, -7.0, 5.0, 4.0, *(0.1 * normal(196)).tolist()])
+    ours, same = (cv.top_eigenpairs(dense, 2, 1e-8, which) for which in (short, long))
+    assert ours.eigenvalues.tolist() == same.eigenvalues.tolist()
+    theirs = eigsh(dense.numpy(), 2, which=short)[0]
+    assert sorted(theirs) == pytest.approx(ours.eigenvalues.tolist(), rel=1e-8)
 
 
 @pytest.mark.parametrize("which", KEYS)
@@ -426,7 +439,7 @@ def network() -> cv.Problem:
 
 @pytest.mark.parametrize("which", KEYS)
 def test_of_a_network_as_scipy_on_curvlinops_finds_them(which):
-    from scipy.sparse.linalg import LinearOperator, eigsh
+    from scipy.sparse.linalg import LinearOperator
 
     at = network()
     reference = cv.hessian(at, backend="curvlinops", check=False)

@@ -84,6 +84,7 @@ def test_frozen_parameters_do_not_count():
         ({"parameters": []}, "got none"),
         ({"loss": nn.MSELoss(reduction="none")}, "expected reduction 'mean' or 'sum', got 'none'"),
         ({"model": linear().half()}, "expected float32 or float64, got 'weight' of torch.float16"),
+        ({"model": linear().bfloat16()}, r"torch.bfloat16; give copy.deepcopy\(model\).float\(\)"),
         (
             {"model": nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 2).double())},
             "expected one dtype and device, got torch.float32 on cpu and '1.weight'",

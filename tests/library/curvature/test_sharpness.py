@@ -63,9 +63,22 @@ def test_the_sharpness_is_the_largest_eigenvalue():
     assert (again.value, again.products) == (found.value, found.products)
 
 
+def test_the_sharpness_of_chosen_parameters_and_of_a_loss_of_model_and_batch():
+    model = network().eval()
+    whole = cv.sharpness(model, LOSS, ONE, tol=1e-9)
+    last = cv.sharpness(model, LOSS, ONE, "4.*", tol=1e-9)
+    block = cv.dense_matrix(cv.hessian(cv.Problem(model, LOSS, ONE)))[-51:, -51:]
+    assert last.value == pytest.approx(float(torch.linalg.eigvalsh(block)[-1]), rel=1e-9)
+    own = cv.sharpness(model, data=ONE, loss_fn=lambda net, at: LOSS(net(at[0]), at[1]), tol=1e-9)
+    assert own.value == pytest.approx(whole.value, rel=1e-9)
+    problem = cv.Problem(model, LOSS, ONE)
+    with pytest.raises(ValueError, match="a problem has its own"):
+        cv.sharpness(problem, parameters="4.*")
+
+
 def test_a_problem_has_its_own_loss_and_data():
     problem = cv.Problem(network().eval(), LOSS, DATA)
-    with pytest.raises(ValueError, match="loss, data: a problem has its own; give the problem"):
+    with pytest.raises(ValueError, match="loss, data, .*: a problem has its own; give the problem"):
         cv.sharpness(problem, LOSS)
     with pytest.raises(ValueError, match="expected one of loss"):
         cv.sharpness(network())

@@ -1,0 +1,131 @@
+"""Functions and scipy's operators as operators."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from torch import Tensor
+
+from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.interface import OperatorError, size_of
+from hessian_spectra.seeding import generator
+
+# Relative; rounding of a long sum stays far below.
+_DISAGREEMENT = {torch.float64: 1e-7, torch.float32: 1e-3}
+
+
+def operator_from(
+    product: Any,
+    size: int | None = None,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+    check: bool = True,
+) -> Operator:
+    """The operator of a function ``v -> A v``, or of scipy's operator or sparse matrix.
+
+    Args:
+        product: from a tensor ``(p,)`` to a tensor ``(p,)``; or what scipy's ``aslinearoperator``
+            takes, whose products are made by numpy on the CPU.
+        size: ``p``, of a function; scipy's operators have their own.
+        dtype: the type of the vectors, float32 or float64.
+        device: where they live.
+        check: whether random vectors show that ``A`` is linear and symmetric, in three products.
+
+    Raises:
+        ValueError: the size is missing, below one, or another than scipy's; or type.
+        OperatorError: ``A`` is not linear or not symmetric, or a product has another shape or type.
+
+    Example:
+        >>> A = operator_from(lambda v: 2 * v, 3)
+        >>> A @ torch.ones(3, dtype=torch.float64)
+        tensor([2., 2., 2.], dtype=torch.float64)
+        >>> A
+        Function(3, float64, cpu)
+    """
+    if isinstance(product, LinearOperator) or not callable(product):
+        product, size = _of_scipy(product, size)
+    if not isinstance(size, int) or size < 1:
+        raise ValueError(f"size: expected p, the length of the vectors, at least 1, got {size!r}")
+    operator = _Function(product, size, dtype, torch.device(device))
+    size_of(operator)
+    if check:
+        _require_linear_and_symmetric(operator)
+    return operator
+
+
+class _Function(Operator):
+    def __init__(
+        self,
+        product: Callable[[Tensor], Tensor],
+        size: int,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        super().__init__(size, dtype, device)
+        self._product = product
+
+    def _matmat(self, columns: Tensor) -> Tensor:
+        return torch.stack([self._one(column) for column in columns.T], dim=1)
+
+    def _one(self, vector: Tensor) -> Tensor:
+        # A copy: a function may write into what it is given.
+        image = self._product(vector.clone())
+        if not isinstance(image, Tensor) or (image.shape, image.dtype) != (
+            vector.shape,
+            vector.dtype,
+        ):
+            got = (
+                f"{tuple(image.shape)} of {image.dtype}"
+                if isinstance(image, Tensor)
+                else type(image).__name__
+            )
+            raise OperatorError(
+                f"product: expected a tensor {tuple(vector.shape)} of {vector.dtype}, got {got}"
+            )
+        return image
+
+
+def _of_scipy(matrix: Any, size: int | None) -> tuple[Callable[[Tensor], Tensor], int]:
+    """A function of tensors that multiplies by scipy's operator, and its size."""
+    inner = aslinearoperator(matrix)
+    rows, columns = inner.shape
+    if rows != columns or size not in (None, rows):
+        raise ValueError(
+            f"product: expected a square operator{f' of size {size}' if size else ''}, "
+            f"got shape {inner.shape}"
+        )
+
+    def product(vector: Tensor) -> Tensor:
+        return torch.as_tensor(inner.matvec(vector.cpu().numpy())).to(vector)
+
+    return product, rows
+
+
+def _require_linear_and_symmetric(operator: Operator) -> None:
+    draws = generator(0, "probes")
+    x, y = (
+        torch.randn(operator.shape[0], generator=draws, dtype=torch.float64).to(
+            device=operator.device, dtype=operator.dtype
+        )
+        for _ in range(2)
+    )
+    # One of them is scaled, so that a function of the direction alone is noticed.
+    images = [operator @ vector for vector in (x, y, 2 * x + y)]
+    if not all(bool(image.isfinite().all()) for image in images):
+        raise OperatorError("product: it is not finite for a random vector")
+    limit = _DISAGREEMENT[operator.dtype]
+    scale = float(images[0].norm() + images[1].norm())
+    off = float((images[2] - 2 * images[0] - images[1]).norm())
+    if off > limit * scale:
+        raise OperatorError(
+            f"product: expected A (2x + y) = 2 A x + A y, off by {off / scale:.1e} of its length; "
+            "the function is not linear, or draws random numbers"
+        )
+    off = float((y @ images[0] - x @ images[1]).abs())
+    if off > limit * scale * float(x.norm() + y.norm()):
+        raise OperatorError(
+            f"product: expected y'Ax = x'Ay of a symmetric matrix, they differ by {off:.1e}; for "
+            "the symmetric part give (A + A') / 2"
+        )

@@ -1,0 +1,151 @@
+"""Functions of an operator are those of the dense matrix, and say how far off they may be."""
+
+import math
+import re
+
+import pytest
+import torch
+
+from hessian_spectra import curvature as cv
+
+from .cases import normal
+
+P = 1200
+
+
+@pytest.fixture(scope="module")
+def known() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """A positive definite matrix with outliers beside a bulk, its eigenvalues and eigenvectors."""
+    vectors = torch.linalg.qr(normal(P, P)).Q
+    values = torch.cat([0.5 + torch.rand(P - 3, generator=torch.Generator().manual_seed(0)),
+                        torch.tensor([5.0, 8.0, 20.0])]).double()  # fmt: skip
+    return vectors @ (values[:, None] * vectors.T), values, vectors
+
+
+FUNCTIONS = {
+    "exponential": lambda t: (-t).exp(),
+    "root": torch.sqrt,
+    "inverse root": lambda t: t**-0.5,
+    "square": torch.square,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_product_is_that_of_the_dense_function(known, name):
+    matrix, values, vectors = known
+    function, v = FUNCTIONS[name], normal(P, seed=3)
+    exact = vectors @ (function(values) * (vectors.T @ v))
+    found = cv.function_product(matrix, function, v, tol=1e-11)
+    assert found.converged
+    assert float((found.value - exact).norm() / exact.norm()) < 1e-10
+    assert found.products < 120
+    rough = cv.function_product(matrix, function, v, tol=1e-4)
+    assert rough.products < found.products or name == "square"
+    assert float((rough.value - exact).norm() / exact.norm()) <= 1e-4
+
+
+def test_an_even_function_of_a_symmetric_spectrum_is_no_early_end():
+    """Each second step changes nothing: the first alone, f(0) = 0, looks like the end."""
+    size = 40
+    path = torch.diag(torch.ones(size - 1, dtype=torch.float64), 1)
+    matrix, v = path + path.T, torch.eye(size, dtype=torch.float64)[0]
+    found = cv.function_product(matrix, torch.square, v)
+    torch.testing.assert_close(found.value, matrix @ matrix @ v, rtol=0, atol=1e-12)
+
+
+def test_a_krylov_space_that_ends_gives_the_exact_product():
+    matrix = torch.diag(torch.cat([torch.zeros(150), torch.full((50,), 4.0)])).double()
+    v = normal(200)
+    found = cv.function_product(matrix, torch.exp, v, tol=1e-12)
+    torch.testing.assert_close(found.value, matrix.diag().exp() * v, rtol=1e-12, atol=1e-13)
+    none = cv.function_product(matrix, torch.sqrt, torch.zeros_like(v))
+    assert not none.value.any()
+
+
+def test_too_few_steps_are_warned_of(known):
+    matrix, *_ = known
+    with pytest.warns(cv.ConvergenceWarning, match="raise max_steps above 5, or tol"):
+        found = cv.function_product(matrix, torch.sqrt, normal(P), max_steps=5, tol=1e-12)
+    assert not found.converged
+    assert found.error > 1e-12
+
+
+@pytest.mark.parametrize("name", ["exponential", "root", "inverse root"])
+def test_intervals_of_a_trace_hold_that_of_the_dense_function(known, name):
+    matrix, values, _ = known
+    exact = float(FUNCTIONS[name](values).sum())
+    found = cv.trace_of_function(matrix, FUNCTIONS[name], probes=20, steps=25)
+    low, high = found.interval(0.999)
+    assert low <= exact <= high
+    assert high - low < 0.2 * exact
+    assert found.products == 500
+
+
+def test_the_truncation_covers_what_few_steps_leave_open(known):
+    """With one probe's noise shared, the quadrature's own error is that to many steps."""
+    matrix, *_ = known
+    few = cv.trace_of_function(matrix, torch.log, probes=4, steps=6)
+    many = cv.trace_of_function(matrix, torch.log, probes=4, steps=60)
+    assert few.truncation > 100 * many.truncation
+    assert abs(few.value - many.value) <= few.truncation
+    low, high = few.interval()
+    assert high - low > 2 * few.truncation
+
+
+def test_log_determinant_and_effective_dimension(known):
+    matrix, values, _ = known
+    log = cv.log_determinant(matrix, 0.3)
+    low, high = log.interval(0.999)
+    assert low <= float((values + 0.3).log().sum()) <= high
+    dimension = cv.effective_dimension(matrix, 0.3)
+    low, high = dimension.interval(0.999)
+    assert low <= float((values / (values + 0.3)).sum()) <= high
+
+
+def test_a_small_matrix_is_decomposed():
+    matrix = torch.diag(torch.arange(1.0, 9.0).double())
+    found = cv.trace_of_function(matrix, torch.log)
+    assert found.products == 8
+    assert found.value == pytest.approx(math.lgamma(9), rel=1e-14)
+    assert found.interval() == (found.value, found.value)
+
+
+INDEFINITE = torch.diag(torch.cat([torch.tensor([-3.0]), torch.ones(1999)]))
+
+
+@pytest.mark.parametrize(
+    ("compute", "message"),
+    [
+        (lambda: cv.log_determinant(INDEFINITE), "got nan at -3"),
+        (lambda: cv.effective_dimension(INDEFINITE, 0.5), "got nan at -3"),
+        (lambda: cv.log_determinant(torch.zeros(3, 3)), "got -inf at 0; f(A) does not exist there"),
+        (lambda: cv.effective_dimension(torch.eye(3), 0), "damping: expected a number above 0"),
+        (lambda: cv.trace_of_function(torch.eye(3), torch.sum), "expected a value for each eigen"),
+        (lambda: cv.trace_of_function(torch.eye(3), torch.exp, probes=1), "expected at least 2"),
+        (lambda: cv.function_product(INDEFINITE, torch.log, torch.ones(2000)), "got nan at -3"),
+        (lambda: cv.function_product(INDEFINITE, torch.exp, torch.ones(3)), "shape (2000,) or"),
+        (lambda: cv.function_product(torch.eye(3), torch.exp, torch.eye(3)), "shape (3,), got (3"),
+    ],
+)
+def test_what_does_not_exist_is_refused(compute, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        compute()
+
+
+def test_density_mean_mass_and_rank_against_the_eigenvalues():
+    vectors = torch.linalg.qr(normal(400, 400)).Q
+    values = torch.cat([torch.zeros(300), torch.linspace(-2, 6, 100)]).double()
+    matrix = vectors @ (values[:, None] * vectors.T)
+    density = cv.spectral_density(matrix, probes=40, steps=60)
+    magnitudes = values.abs()
+    q = magnitudes / magnitudes.sum()
+    expected = {
+        density.mean(lambda t: t.clamp(max=0)): float(values.clamp(max=0).mean()),
+        density.negative_mass(): float(magnitudes[values < 0].sum() / magnitudes.sum()),
+        density.effective_rank(400): float((-torch.special.xlogy(q, q)).sum().exp()),
+    }
+    for (found, error), exact in expected.items():
+        assert 0 < error < 0.1 * abs(exact)
+        assert abs(found - exact) < 4 * error
+    nothing = cv.spectral_density(torch.zeros(5, 5))
+    assert nothing.negative_mass() == nothing.effective_rank(5) == (0.0, 0.0)
