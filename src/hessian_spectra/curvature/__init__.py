@@ -29,7 +29,7 @@ from hessian_spectra.curvature.functions import (
 from hessian_spectra.curvature.interface import ConvergenceWarning, OperatorError, SymmetricOperator
 from hessian_spectra.curvature.inverses import inverse
 from hessian_spectra.curvature.landscape import LossCurve, LossPlane, loss_along, loss_plane
-from hessian_spectra.curvature.largest_eigenvalue import Sharpness, sharpness
+from hessian_spectra.curvature.largest_eigenvalue import Sharpness, layer_sharpness, sharpness
 from hessian_spectra.curvature.layerwise import (
     BestKronecker,
     FullOutputHessian,
@@ -38,8 +38,15 @@ from hessian_spectra.curvature.layerwise import (
     full_output_hessian,
     layerwise,
 )
+from hessian_spectra.curvature.minibatches import (
+    BatchSharpness,
+    GradientNoise,
+    batch_sharpness,
+    gradient_noise,
+)
 from hessian_spectra.curvature.operator_from import operator_from
 from hessian_spectra.curvature.operators import ggn, hessian
+from hessian_spectra.curvature.preconditioning import preconditioned, preconditioner
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.subspaces import subspace_overlap, subspace_overlaps
 from hessian_spectra.curvature.traces import TraceEstimate, trace
@@ -47,6 +54,7 @@ from hessian_spectra.curvature.tracker import SharpnessRecord, SharpnessTracker
 
 __all__ = [
     "DENSE_LIMIT",
+    "BatchSharpness",
     "BestKronecker",
     "ConvergenceWarning",
     "DiagonalEstimate",
@@ -57,6 +65,7 @@ __all__ = [
     "FullOutputHessian",
     "FunctionProduct",
     "FunctionTrace",
+    "GradientNoise",
     "KroneckerOperator",
     "Layerwise",
     "LossCurve",
@@ -73,6 +82,7 @@ __all__ = [
     "TraceEstimate",
     "Which",
     "as_operator",
+    "batch_sharpness",
     "block_diagonal",
     "curvlinops_arguments",
     "data_parallel",
@@ -88,13 +98,17 @@ __all__ = [
     "full_output_hessian",
     "function_product",
     "ggn",
+    "gradient_noise",
     "hessian",
     "inverse",
+    "layer_sharpness",
     "layerwise",
     "log_determinant",
     "loss_along",
     "loss_plane",
     "operator_from",
+    "preconditioned",
+    "preconditioner",
     "sharpness",
     "spectral_density",
     "subspace_overlap",

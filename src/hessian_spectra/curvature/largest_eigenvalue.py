@@ -100,7 +100,39 @@ def sharpness(
         problem = model
     else:
         problem = Problem(model, loss, data, parameters, loss_fn=loss_fn)
-    operator = CountedProducts(hessian(problem))
+    return _largest(hessian(problem), tol, seed)
+
+
+def layer_sharpness(problem: Problem, *, tol: float = 1e-5, seed: int = 0) -> dict[str, Sharpness]:
+    """The sharpness of each layer's diagonal block of the Hessian, by the layer's name.
+
+    Args:
+        problem: network, loss and data.
+        tol: the largest relative residual accepted.
+        seed: seed of the starting vectors.
+
+    Raises:
+        OperatorError: the Hessian does not stand its check.
+
+    Warns:
+        ConvergenceWarning: a residual is above ``tol``.
+
+    Example:
+        >>> import torch
+        >>> model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
+        >>> model[0].weight.data.fill_(2.0), model[1].weight.data.fill_(3.0)
+        (tensor([[2.]]), tensor([[3.]]))
+        >>> x = torch.ones(1, 1)
+        >>> found = layer_sharpness(Problem(model, nn.MSELoss(), [(x, x)]))
+        >>> {name: layer.value for name, layer in found.items()}
+        {'0': 18.0, '1': 8.0}
+    """
+    blocks = hessian(problem).blocks()
+    return {name: _largest(block, tol, seed) for name, block in blocks.items()}
+
+
+def _largest(matrix: SymmetricOperator, tol: float, seed: int) -> Sharpness:
+    operator = CountedProducts(matrix)
     found = top_eigenpairs(operator, 1, tol, seed=seed)
     assert found.residuals is not None
     assert found.converged is not None

@@ -1,20 +1,28 @@
 """The top of the Hessian's spectrum while a network is trained."""
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
 from hessian_spectra.curvature.largest_eigenvalue import CountedProducts
 from hessian_spectra.curvature.network import Objective, private_copies, undisturbed
 from hessian_spectra.curvature.operators import ggn, hessian
+from hessian_spectra.curvature.preconditioning import (
+    diagonal_of,
+    has_stepped,
+    preconditioned,
+    preconditioner,
+)
 from hessian_spectra.curvature.problem import Problem
-from hessian_spectra.curvature.selection import Selection, selected
+from hessian_spectra.curvature.selection import Selection, named_parameters, selected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +36,9 @@ class SharpnessRecord:
         converged: whether all residuals are below the tolerance.
         products: how many products with the matrix it took.
         seconds: how long it took.
+        preconditioned: the largest eigenvalue of ``P^{-1/2} H P^{-1/2}`` with the optimiser's
+            diagonal ``P``; NaN before its first step, ``None`` where the tracker has no optimiser.
+        also: what the tracker's own measurements returned, by their names.
     """
 
     step: int
@@ -36,6 +47,8 @@ class SharpnessRecord:
     converged: bool
     products: int
     seconds: float
+    preconditioned: float | None = None
+    also: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def sharpness(self) -> float:
@@ -79,11 +92,21 @@ class SharpnessTracker:
         k_max: how many eigenvalues, at most.
         matrix: ``"hessian"``, or ``"ggn"`` for the Gauss-Newton matrix.
         tol: the largest relative residual accepted.
+        optimizer: that of the training, of a kind that :func:`preconditioner` knows, such as Adam:
+            each record then has the preconditioned sharpness, too.
+        also: further measurements by name, functions of the problem at the moment (the copy in eval
+            mode, and the batches), such as :func:`batch_sharpness`,
+            ``lambda problem: spectral_density(hessian(problem))``,
+            ``lambda problem: gradient_noise(problem).trace``, or
+            ``lambda problem: {name: layer.value for name, layer in
+            layer_sharpness(problem).items()}``. What they return is kept in each record.
         log: a run of W&B, or a function, that gets each record as ``log({"sharpness": ..., ...},
-            step=step)``.
+            step=step)``; of other measurements it gets numbers, mappings of numbers and what has
+            a ``value``.
 
     Raises:
         ValueError: an argument is out of its range, or the problem refuses model, loss or data.
+        TypeError: the optimiser is of a kind whose diagonal is not known.
     """
 
     def __init__(
@@ -100,6 +123,8 @@ class SharpnessTracker:
         k_max: int = 20,
         matrix: Literal["hessian", "ggn"] = "hessian",
         tol: float = 1e-4,
+        optimizer: Optimizer | None = None,
+        also: Mapping[str, Callable[[Problem], Any]] | None = None,
         log: Any = None,
     ) -> None:
         if every < 1:
@@ -118,11 +143,15 @@ class SharpnessTracker:
         # A network in training mode has no loss that stays the same from one pass to the next.
         self._twin = twin.eval()
         self._problem = Problem(self._twin, own_loss, data, names, loss_fn=own_loss_fn)
+        if optimizer is not None:
+            diagonal_of(optimizer)
         self._operator = hessian if matrix == "hessian" else ggn
         self._every, self._threshold, self._tol = every, threshold, tol
         self._least, self._most = min(k, self._problem.size), min(k_max, self._problem.size)
         self._k = self._least
         self._start: Tensor | None = None
+        self._optimizer, self._also = optimizer, dict(also or {})
+        self._preconditioned_start: Tensor | None = None
         self.history: list[SharpnessRecord] = []
 
     def step(self, step: int) -> SharpnessRecord | None:
@@ -140,7 +169,13 @@ class SharpnessTracker:
         with undisturbed(self._problem.device):
             self._follow()
             finite = all(bool(part.isfinite().all()) for part in self._twin.parameters())
-            values, residuals, products = self._measure() if finite else self._nothing()
+            matrix = CountedProducts(self._operator(self._problem)) if finite else None
+            values, residuals = self._measure(matrix) if matrix else self._nothing()
+            seen = self._after_preconditioning(matrix)
+            products = matrix.count if matrix else 0
+            # Each measurement has a graph of its own; this one's goes before.
+            matrix = None
+            also = {key: measure(self._problem) for key, measure in self._also.items() if finite}
         record = SharpnessRecord(
             step=step,
             eigenvalues=values,
@@ -148,6 +183,8 @@ class SharpnessTracker:
             converged=all(residual <= self._tol for residual in residuals),
             products=products,
             seconds=time.perf_counter() - began,
+            preconditioned=seen,
+            also=also,
         )
         self.history.append(record)
         if self._log is not None:
@@ -165,9 +202,8 @@ class SharpnessTracker:
             for own, other in zip(ours, theirs, strict=True):
                 own.copy_(other)
 
-    def _measure(self) -> tuple[tuple[float, ...], tuple[float, ...], int]:
-        """Eigenvalues, residuals and the number of products; more of them while all are above."""
-        operator = CountedProducts(self._operator(self._problem))
+    def _measure(self, operator: CountedProducts) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Eigenvalues and residuals; more of them while all are above the threshold."""
         while True:
             found = top_eigenpairs(operator, self._k, self._tol, start=self._start)
             self._start = found.eigenvectors()
@@ -181,12 +217,26 @@ class SharpnessTracker:
                 break
             self._k = min(2 * self._k, self._most)
         assert found.residuals is not None
-        return tuple(values.tolist()), tuple(found.residuals.tolist()), operator.count
+        return tuple(values.tolist()), tuple(found.residuals.tolist())
 
-    def _nothing(self) -> tuple[tuple[float, ...], tuple[float, ...], int]:
+    def _after_preconditioning(self, matrix: CountedProducts | None) -> float | None:
+        """The largest eigenvalue that the optimiser sees, if there is one."""
+        if self._optimizer is None:
+            return None
+        if matrix is None or not has_stepped(self._optimizer):
+            return float("nan")
+        named = named_parameters(self._model)
+        diagonal = preconditioner(self._optimizer, [named[name] for name in self._problem.names])
+        found = top_eigenpairs(
+            preconditioned(matrix, diagonal), 1, self._tol, start=self._preconditioned_start
+        )
+        self._preconditioned_start = found.eigenvectors()
+        return float(found.eigenvalues[0])
+
+    def _nothing(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """What there is to say of a training that has diverged."""
-        self._start = None
-        return (float("nan"),), (float("nan"),), 0
+        self._start = self._preconditioned_start = None
+        return (float("nan"),), (float("nan"),)
 
 
 def _entries(record: SharpnessRecord) -> dict[str, float]:
@@ -197,6 +247,19 @@ def _entries(record: SharpnessRecord) -> dict[str, float]:
         "sharpness/products": float(record.products),
         "sharpness/seconds": record.seconds,
     }
+    if record.preconditioned is not None:
+        entries["sharpness/preconditioned"] = record.preconditioned
+    entries |= dict(_numbers("sharpness", record.also))
     for number, value in enumerate(reversed(record.eigenvalues[:-1]), start=2):
         entries[f"sharpness/eigenvalue {number}"] = value
     return entries
+
+
+def _numbers(name: str, measured: Any) -> Iterator[tuple[str, float]]:
+    """The numbers of a measurement, by names with slashes."""
+    at = getattr(measured, "value", measured)
+    if isinstance(at, Mapping):
+        for key, part in at.items():
+            yield from _numbers(f"{name}/{key}", part)
+    elif isinstance(at, Real):
+        yield name, float(at)

@@ -78,7 +78,7 @@ def test_the_sharpness_of_chosen_parameters_and_of_a_loss_of_model_and_batch():
 
 def test_a_problem_has_its_own_loss_and_data():
     problem = cv.Problem(network().eval(), LOSS, DATA)
-    with pytest.raises(ValueError, match="loss, data, .*: a problem has its own; give the problem"):
+    with pytest.raises(ValueError, match="a problem has its own; give the problem alone"):
         cv.sharpness(problem, LOSS)
     with pytest.raises(ValueError, match="expected one of loss"):
         cv.sharpness(network())
