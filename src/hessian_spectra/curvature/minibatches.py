@@ -115,7 +115,7 @@ def gradient_noise(problem: Problem) -> "GradientNoise":
         >>> _ = model.weight.data.zero_()
         >>> x = torch.tensor([[1.0], [2.0]], dtype=torch.float64)  # gradients -2 x²
         >>> noise = gradient_noise(Problem(model, nn.MSELoss(), [(x[:1], x[:1]), (x[1:], x[1:])]))
-        >>> noise.trace, noise.mean
+        >>> round(noise.trace, 9), noise.mean
         (9.0, tensor([-5.], dtype=torch.float64))
     """
     if problem.batch_count < 2:
