@@ -119,7 +119,7 @@ INDEFINITE = torch.diag(torch.cat([torch.tensor([-3.0]), torch.ones(1999)]))
         (lambda: cv.log_determinant(INDEFINITE), "got nan at -3"),
         (lambda: cv.effective_dimension(INDEFINITE, 0.5), "got nan at -3"),
         (lambda: cv.log_determinant(torch.zeros(3, 3)), "got -inf at 0; f(A) does not exist there"),
-        (lambda: cv.effective_dimension(torch.eye(3), 0), "damping: expected a number above 0"),
+        (lambda: cv.effective_dimension(torch.eye(3), 0.0), "damping: expected a number above 0"),
         (lambda: cv.trace_of_function(torch.eye(3), torch.sum), "expected a value for each eigen"),
         (lambda: cv.trace_of_function(torch.eye(3), torch.exp, probes=1), "expected at least 2"),
         (lambda: cv.function_product(INDEFINITE, torch.log, torch.ones(2000)), "got nan at -3"),
