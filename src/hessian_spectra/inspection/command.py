@@ -22,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "factory",
         metavar="package.module:factory",
         help="a function without arguments that returns (model, loss, data), data a list of "
-        "batches (inputs, targets) or a loader; or a hessian_spectra.curvature.Problem",
+        "batches (inputs, targets) or a loader; (model, None, batches) of Hugging Face; or a "
+        "hessian_spectra.curvature.Problem",
     )
     add = parser.add_argument
     add("--layers", nargs="+", default=[], metavar="GLOB", help="only these layers, one by one")
@@ -32,6 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="MINUTES",
         help="stop so long after the start, with what is there",
+    )
+    add(
+        "--checkpoints",
+        nargs="+",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="state dicts to load one after the other, for one figure and one table of all",
     )
     add("--device", help="bring the model there: cpu, cuda, mps")
     add("--out", type=Path, default=Path("inspection"), metavar="FOLDER", help="(inspection)")

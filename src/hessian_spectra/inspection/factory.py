@@ -3,10 +3,11 @@
 import importlib
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from hessian_spectra.curvature import Problem
@@ -44,9 +45,26 @@ def problem_of(name: str, device: str | None) -> Problem:
     if not isinstance(model, nn.Module):
         raise FactoryError(f"{name}: expected {_WANTED}, got {type(model).__name__} as model")
     try:
-        return Problem(model if device is None else model.to(device), loss, data)
+        at = model if device is None else model.to(device)
+        return Problem.from_huggingface(at, data) if loss is None else Problem(at, loss, data)
     except Exception as error:
         raise FactoryError(f"{name}: {one_line(error)}") from error
+
+
+def load_checkpoint(model: nn.Module, path: Path) -> None:
+    """Give a model the weights of a checkpoint: a state dict, by itself or under a usual key.
+
+    Raises:
+        FactoryError: one line on a file that cannot be read or does not fit.
+    """
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+        for key in ("state_dict", "model_state_dict", "model"):
+            if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
+                content = content[key]
+        model.load_state_dict(content)
+    except Exception as error:
+        raise FactoryError(f"--checkpoints: {path}: {one_line(error)}") from error
 
 
 def _found(name: str) -> Callable[[], Any]:

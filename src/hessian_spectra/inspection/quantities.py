@@ -5,18 +5,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.layerwise.layers import KINDS as LAYERS
+from hessian_spectra.curvature.layerwise.layers import KINDS, layer_of
 from hessian_spectra.curvature.products import DifferentiatedOperator
 from hessian_spectra.curvature.selection import grouped, named_parameters
 from hessian_spectra.inspection.findings import Clock, Finding
 from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.statistics import student_interval
 
 TITLES = {
     "loss": "loss",
@@ -24,12 +25,16 @@ TITLES = {
     "sharpness_hessian": "sharpness, Hessian",
     "sharpness_ggn": "sharpness, Gauss-Newton",
     "top": "top eigenvalues, Hessian",
+    "smallest": "smallest eigenvalue",
     "gradient": "gradient in the top space",
     "trace": "trace, Hessian",
     "density": "spectral density, Hessian",
     "layers": "layers, Hessian",
     "kronecker": "layers, Kronecker factors",
 }
+
+# Of all intervals.
+_LEVEL = 0.95
 
 
 class Quantities:
@@ -65,6 +70,7 @@ class Quantities:
             "sharpness_ggn": self._sharpness_ggn,
             "sharpness_hessian": self._sharpness_hessian,
             "top": self._top_eigenvalues,
+            "smallest": self._smallest,
             "gradient": self._gradient,
             "trace": self._trace,
             "density": self._density,
@@ -110,9 +116,16 @@ class Quantities:
         assert found.residuals is not None
         return {"sharpness": float(found.values[0]), "residual": float(found.residuals[0])}
 
-    def _pairs(self, finding: Finding, operator: cv.Operator, k: int) -> Spectrum:
+    def _pairs(
+        self,
+        finding: Finding,
+        operator: cv.Operator,
+        k: int,
+        which: Literal["largest algebraic", "smallest algebraic"] = "largest algebraic",
+    ) -> Spectrum:
         with _noting(finding):
-            return cv.top_eigenpairs(self._clock.watched(operator), k, seed=self._seed)
+            watched = self._clock.watched(operator)
+            return cv.top_eigenpairs(watched, k, which=which, seed=self._seed)
 
     def _top_eigenvalues(self, finding: Finding) -> None:
         found = self._pairs(finding, self._hessian, self._k)
@@ -120,7 +133,14 @@ class Quantities:
         order = found.values.argsort(descending=True)
         finding.values["eigenvalues"] = found.values[order].tolist()
         finding.values["residuals"] = found.residuals[order].tolist()
+        finding.values["method"] = found.method.partition(",")[0]
         self._top = found
+
+    def _smallest(self, finding: Finding) -> None:
+        found = self._pairs(finding, self._hessian, 1, "smallest algebraic")
+        assert found.residuals is not None
+        finding.values["eigenvalue"] = float(found.values[0])
+        finding.values["residual"] = float(found.residuals[0])
 
     def _gradient(self, finding: Finding) -> None:
         if self._top is None:
@@ -142,7 +162,7 @@ class Quantities:
             "trace": found.value,
             "standard_error": found.standard_error,
             "interval": list(found.interval()),
-            "level": 0.95,
+            "level": _LEVEL,
         }
 
     def _density(self, finding: Finding) -> None:
@@ -151,7 +171,15 @@ class Quantities:
             values: Tensor = getattr(found, name)
             finding.values[name] = values.tolist()
         finding.values["width"] = found.width
-        finding.values["probes"], finding.values["steps"] = found.nodes.shape
+        probes, finding.values["steps"] = found.nodes.shape
+        finding.values["probes"], finding.values["level"] = probes, _LEVEL
+        for name, (value, error) in {
+            "negative_mass": found.negative_mass(),
+            "effective_rank": found.effective_rank(self.problem.size),
+        }.items():
+            low, high = student_interval(value, error, probes - 1.0, 0.0, _LEVEL)
+            finding.values[name] = value
+            finding.values[f"{name}_interval"] = [max(0.0, float(low)), float(high)]
 
     def _layers(self, finding: Finding) -> None:
         blocks = self._hessian.blocks()
@@ -170,13 +198,24 @@ class Quantities:
         names = [
             name
             for name, weight in weight_of.items()
-            if isinstance(kinds.get(name), LAYERS) and weight in weights
+            if weight in weights and (isinstance(kinds.get(name), KINDS) or self._has_factors(name))
         ]
         finding.values["layers"] = []
         for layer in self._layerwise(finding, names):
             self._clock.check()
-            row = self._factored(finding, layer, weights[weight_of[layer.name]])
+            # Of another kind, such as Hugging Face's Conv1D, the weight may lie the other way.
+            usual = isinstance(kinds[layer.name], KINDS)
+            weight = weights[weight_of[layer.name]] if usual else layer.hessian
+            row = self._factored(finding, layer, weight)
             finding.values["layers"].append(row)
+
+    def _has_factors(self, name: str) -> bool:
+        """Whether the layer-wise part knows a layer that is of none of torch's kinds."""
+        try:
+            layer_of(self.problem.model, name)
+        except ValueError:
+            return False
+        return True
 
     def _layerwise(self, finding: Finding, names: list[str]) -> Iterator[cv.Layerwise]:
         """Those of the layers that have factors, from passes over the data that they share."""

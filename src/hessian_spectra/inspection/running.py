@@ -3,7 +3,7 @@
 import argparse
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from tqdm import tqdm
 import hessian_spectra
 from hessian_spectra.curvature import Problem
 from hessian_spectra.files import write_bytes, write_json
-from hessian_spectra.inspection.factory import FactoryError, one_line, problem_of
+from hessian_spectra.inspection.appendix import csv_text, latex, methods
+from hessian_spectra.inspection.factory import FactoryError, load_checkpoint, one_line, problem_of
 from hessian_spectra.inspection.findings import Clock, Finding, Report, computed
 from hessian_spectra.inspection.quantities import TITLES, Quantities
 from hessian_spectra.inspection.table import table
@@ -22,7 +23,9 @@ NAME = "inspection"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Inspect, write ``inspection.json`` and ``inspection.{png,pdf}``, print the table.
+    """Inspect, write ``inspection.{json,csv,tex,txt,png,pdf}``, print the table.
+
+    Of several checkpoints the JSON files are in a folder each, and all else has them together.
 
     Args:
         options: of the command.
@@ -37,19 +40,42 @@ def run(options: argparse.Namespace) -> int:
             raise ValueError(f"--budget: expected minutes above 0, got {options.budget:g}")
         options.out.mkdir(parents=True, exist_ok=True)
         problem = problem_of(options.factory, options.device)
+        names = _names(options.checkpoints)
         quantities = Quantities(problem, clock, options.k, options.layers, options.seed)
+        reports = {}
+        for name, path in names.items():
+            if path is not None:
+                load_checkpoint(problem.model, path)
+                quantities = Quantities(problem, clock, options.k, options.layers, options.seed)
+            out = options.out / name
+            out.mkdir(exist_ok=True)
+            reports[name] = report = _empty(options, problem, name)
+            _fill(report, quantities.all(), clock, out)
+            write_json(out / f"{NAME}.json", report.record())
+            if report.stopped:
+                break
     except (FactoryError, ValueError, OSError) as error:
         print(f"hessian-spectra inspect: {one_line(error)}", file=sys.stderr)
         return 2
-    report = _empty(options, problem)
-    _fill(report, quantities.all(), clock, options.out)
-    _finish(report, options.out)
+    _finish(reports, options.out)
     if report.stopped:
         return 130 if report.stopped == "interrupted" else 3
-    return 0 if any(one.status == "done" for one in report.findings.values()) else 1
+    findings = [one for each in reports.values() for one in each.findings.values()]
+    return 0 if any(one.status == "done" for one in findings) else 1
 
 
-def _empty(options: argparse.Namespace, problem: Problem) -> Report:
+def _names(checkpoints: Sequence[Path]) -> dict[str, Path | None]:
+    """The checkpoints by the names of their files; none is the model as the factory makes it."""
+    names: dict[str, Path | None] = {path.stem: path for path in checkpoints}
+    if len(names) < len(checkpoints):
+        raise ValueError(
+            "--checkpoints: expected files of different names, got "
+            + ", ".join(str(path) for path in checkpoints)
+        )
+    return names or {"": None}
+
+
+def _empty(options: argparse.Namespace, problem: Problem, name: str) -> Report:
     """What is inspected, with nothing found so far."""
     loss = problem.loss if problem.loss is not None else problem.loss_fn
     subject = {
@@ -61,6 +87,7 @@ def _empty(options: argparse.Namespace, problem: Problem) -> Report:
         "device": str(problem.device),
         "batches": problem.batch_count,
         "seed": options.seed,
+        "checkpoint": name,
         "version": hessian_spectra.__version__,
     }
     return Report(subject, {key: Finding(key, title) for key, title in TITLES.items()})
@@ -80,28 +107,36 @@ def _fill(
         computed(report, functions, clock, after)
 
 
-def _finish(report: Report, out: Path) -> None:
-    """The last state of the file, the table, the figure, and where these are."""
-    write_json(out / f"{NAME}.json", report.record())
-    print(table(report))
-    written = [f"{NAME}.json"]
+def _finish(reports: dict[str, Report], out: Path) -> None:
+    """The tables, the figure, what an appendix takes, and where these are."""
+    print("\n\n".join(table(report) for report in reports.values()))
+    written = [str(Path(name) / f"{NAME}.json") for name in reports]
+    texts = {"csv": csv_text(reports), "tex": latex(reports), "txt": methods(reports)}
+    for suffix, text in texts.items():
+        write_bytes(out / f"{NAME}.{suffix}", text.encode())
+        written.append(f"{NAME}.{suffix}")
     try:
         optional_import("matplotlib", "figures")
         # A second Ctrl-C while the figure is drawn gives up the figure alone.
         with suppress(KeyboardInterrupt):
-            written += _figure(report, out)
+            written += _figure(reports, out)
     except ModuleNotFoundError as error:
         print(f"\nno figure: {error}")
-    if report.stopped:
-        print(f"\n{report.stopped}: what is missing above was not computed")
+    *_, last = reports.values()
+    if last.stopped:
+        print(f"\n{last.stopped}: what is missing above was not computed")
     print(f"\n{', '.join(written)} in {out}")
 
 
-def _figure(report: Report, out: Path) -> list[str]:
+def _figure(reports: dict[str, Report], out: Path) -> list[str]:
     """Draw what was found, and name the files."""
-    from hessian_spectra.pictures.inspection import drawn
+    from hessian_spectra.pictures.inspection import drawn, drawn_together
 
-    contents = drawn({key: finding.values for key, finding in report.findings.items()})
+    values = {
+        name: {key: finding.values for key, finding in report.findings.items()}
+        for name, report in reports.items()
+    }
+    contents = drawn_together(values) if len(values) > 1 else drawn(*values.values())
     for suffix, content in contents.items():
         write_bytes(out / f"{NAME}.{suffix}", content)
     return [f"{NAME}.{suffix}" for suffix in contents]

@@ -30,7 +30,7 @@ def _notes(finding: Finding) -> list[str]:
 
 
 def _heading(subject: dict[str, Any]) -> Iterator[str]:
-    yield subject["factory"]
+    yield " ".join(filter(None, (subject["factory"], subject.get("checkpoint"))))
     batches = "1 batch" if subject["batches"] == 1 else f"{subject['batches']} batches"
     yield (
         f"{subject['model']}, {subject['parameters']} parameters of {subject['dtype']} on "
@@ -77,8 +77,18 @@ def _trace(values: dict[str, Any]) -> tuple[str, str]:
     return number(values["trace"]), f"{values['level']:.0%} interval {low} to {high}"
 
 
+def _smallest(values: dict[str, Any]) -> tuple[str, str]:
+    return number(values["eigenvalue"]), f"residual {values['residual']:.1e}"
+
+
 def _density(values: dict[str, Any]) -> tuple[str, str]:
-    return "in the figure", f"{values['probes']} probes, {values['steps']} steps each"
+    texts = [f"{values['probes']} probes, {values['steps']} steps each"]
+    for name in ("negative_mass", "effective_rank"):
+        if name in values:
+            low, high = map(number, values[f"{name}_interval"])
+            title = name.replace("_", " ")
+            texts.append(f"{title} {number(values[name])} [{low}, {high}]")
+    return "in the figure", "; ".join(texts)
 
 
 def _layer_count(values: dict[str, Any]) -> tuple[str, str]:
@@ -99,6 +109,7 @@ _SUMMARIES: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
     "sharpness_hessian": _sharpness,
     "sharpness_ggn": _sharpness,
     "top": _top,
+    "smallest": _smallest,
     "gradient": _gradient,
     "trace": _trace,
     "density": _density,

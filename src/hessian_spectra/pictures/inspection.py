@@ -37,6 +37,67 @@ def drawn(values: Values) -> dict[str, bytes]:
     return rendered(figure)
 
 
+def drawn_together(values: Mapping[str, Values]) -> dict[str, bytes]:
+    """The figure of several checkpoints: densities, top eigenvalues and layers side by side.
+
+    Args:
+        values: as :func:`drawn` takes them, by the names of the checkpoints.
+
+    Returns:
+        The files' contents by suffix, none if there is nothing to draw.
+    """
+    panels = [
+        draw for key, draw in _TOGETHER.items() if any(each.get(key) for each in values.values())
+    ]
+    if not panels:
+        return {}
+    width = style.FULL_WIDTH * len(panels) / len(_TOGETHER)
+    figure, axes = style.panels(1, len(panels), height=2.4, width=width, squeeze=False)
+    colours = style.COLOURMAP([place / max(1, len(values) - 1) for place in range(len(values))])
+    for name, place, draw in zip(style.letters(), axes[0], panels, strict=False):
+        for colour, (label, each) in zip(colours, values.items(), strict=False):
+            draw(place, each, colour, label)
+        style.letter(place, f"({name}) {place.get_title()}")
+        place.set_title("")
+    axes[0][0].legend(loc="best")
+    return rendered(figure)
+
+
+def _densities(axes: Axes, values: Values, colour: Any, label: str) -> None:
+    found = values["density"]
+    if found:
+        floor = max(found["density"]) * 1e-5
+        above = [one if one > floor else math.nan for one in found["density"]]
+        axes.plot(found["grid"], above, color=colour, label=label)
+    axes.set(yscale="log", xlabel="eigenvalue", ylabel="density", title="spectral density")
+
+
+def _tops(axes: Axes, values: Values, colour: Any, label: str) -> None:
+    found = values["top"].get("eigenvalues", [])
+    axes.plot(range(1, len(found) + 1), found, "o-", markersize=2.5, color=colour, label=label)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.set(xlabel="rank", ylabel="eigenvalue", title="top eigenvalues")
+
+
+def _layers_together(axes: Axes, values: Values, colour: Any, label: str) -> None:
+    # The first layers of a deep network, the same of each checkpoint.
+    shown = values["layers"].get("layers", [])[:_ROWS]
+    places = range(len(shown))
+    sharpness = [row["sharpness"] for row in shown]
+    axes.plot(sharpness, places, "o", markersize=4, color=colour, label=label)
+    if shown:
+        axes.set_yticks(places, _short([row["name"] for row in shown]), fontsize=5)
+        axes.set_ylim(max(len(shown), 5) - 0.5, -0.5)
+    axes.set(xlabel="sharpness", title="layers")
+
+
+_TOGETHER: dict[str, Callable[[Axes, Values, Any, str], None]] = {
+    "density": _densities,
+    "top": _tops,
+    "layers": _layers_together,
+}
+
+
 def _density(axes: Axes, values: Values) -> str:
     """The density on a logarithmic axis, and a tick for each of the top eigenvalues."""
     names = ("grid", "density", "standard_error")

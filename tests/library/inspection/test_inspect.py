@@ -114,8 +114,8 @@ def test_a_run_of_the_command(folder):
     assert (done.returncode, done.stderr) == (0, "")
     found = {key: one["values"] for key, one in record(folder / "out")["findings"].items()}
     assert [path.name for path in sorted((folder / "out").iterdir())] == [
-        "inspection.json", "inspection.pdf", "inspection.png",
-    ]  # fmt: skip
+        f"inspection.{suffix}" for suffix in ("csv", "json", "pdf", "png", "tex", "txt")
+    ]
     at = problem()
     dense = cv.dense_matrix(cv.hessian(at))
     values, vectors = torch.linalg.eigh(dense)
@@ -130,6 +130,15 @@ def test_a_run_of_the_command(folder):
     assert found["gradient"]["shares"] == pytest.approx(shares.tolist(), rel=1e-2, abs=1e-4)
     low, high = found["trace"]["interval"]
     assert low <= float(dense.trace()) <= high
+    assert found["smallest"]["eigenvalue"] == pytest.approx(float(values[0]), rel=1e-4)
+    q = values.abs() / values.abs().sum()
+    for name, exact in (
+        ("negative_mass", float(q[values < 0].sum())),
+        ("effective_rank", float((-torch.special.xlogy(q, q)).sum().exp())),
+    ):
+        low, high = found["density"][f"{name}_interval"]
+        assert low <= exact <= high
+        assert low <= found["density"][name] <= high
     assert sum(found["density"]["density"]) > 0
     for row, part in zip(found["layers"]["layers"], (48, 104, 18), strict=True):
         assert row["parameters"] == part
@@ -139,7 +148,7 @@ def test_a_run_of_the_command(folder):
     for line in (
         "Sequential, 170 parameters of float64 on cpu, CrossEntropyLoss, 1 batch",
         "top 4 eigenvalues of the Hessian",
-        "inspection.json, inspection.png, inspection.pdf in out",
+        "inspection.json, inspection.csv, inspection.tex, inspection.txt, inspection.png",
     ):
         assert line in done.stdout
 
@@ -314,7 +323,9 @@ def test_nothing_that_can_be_computed_is_an_error(monkeypatch):
 def test_without_matplotlib_all_else_is_there(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["inspect", "factories:network", "--k", "1"]) == 0
-    assert [path.name for path in Path("inspection").iterdir()] == ["inspection.json"]
+    assert sorted(path.suffix for path in Path("inspection").iterdir()) == [
+        ".csv", ".json", ".tex", ".txt",
+    ]  # fmt: skip
     assert 'pip install "hessian-spectra[figures]"' in capsys.readouterr().out
 
 

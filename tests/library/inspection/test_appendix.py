@@ -1,0 +1,168 @@
+"""What a paper's appendix takes of inspections: several checkpoints, CSV, LaTeX, methods."""
+
+import csv
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.__main__ import main
+from hessian_spectra.inspection.appendix import methods
+from hessian_spectra.inspection.findings import Finding, Report
+from hessian_spectra.inspection.quantities import TITLES
+
+FACTORIES = """
+import torch
+from torch import nn
+
+
+def network():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 24), nn.Tanh(), nn.Linear(24, 2)).double()
+    x = torch.randn(30, 3, dtype=torch.float64)
+    return model, nn.CrossEntropyLoss(), [(x, torch.arange(30) % 2)]
+
+
+def language_model():
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=7, n_positions=8, n_embd=4, n_layer=1, n_head=1,
+                        attn_implementation="eager", use_cache=False)
+    tokens = torch.randint(0, 7, (6, 5))
+    return GPT2LMHeadModel(config).eval(), None, [{"input_ids": tokens}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder with the module ``appendix_factories``, which is the current one."""
+    (tmp_path / "appendix_factories.py").write_text(FACTORIES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "appendix_factories", raising=False)
+    return tmp_path
+
+
+def checkpoints() -> dict[str, cv.Problem]:
+    """Two sets of weights on disk, one of them as a training's own dictionary has it."""
+    import appendix_factories
+
+    problems = {}
+    for name, scale in (("at_start", 1.0), ("trained", 2.0)):
+        model, loss, data = appendix_factories.network()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.mul_(scale)
+        state = model.state_dict()
+        torch.save({"state_dict": state, "epoch": 3} if scale == 2 else state, f"{name}.pt")
+        problems[name] = cv.Problem(model, loss, data)
+    return problems
+
+
+def test_several_checkpoints_are_in_one_figure_and_one_table(folder, capsys):
+    problems = checkpoints()
+    command = ["inspect", "appendix_factories:network", "--k", "3"]
+    assert main([*command, "--checkpoints", "at_start.pt", "trained.pt"]) == 0
+    out = folder / "inspection"
+    assert sorted(str(path.relative_to(out)) for path in out.rglob("*.*")) == [
+        "at_start/inspection.json",
+        *(f"inspection.{suffix}" for suffix in ("csv", "pdf", "png", "tex", "txt")),
+        "trained/inspection.json",
+    ]
+    printed = capsys.readouterr().out
+    assert "appendix_factories:network at_start" in printed
+    with (out / "inspection.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["checkpoint"] for row in rows} == set(problems)
+    for name, problem in problems.items():
+        dense = cv.dense_matrix(cv.hessian(problem))
+        values = torch.linalg.eigvalsh(dense)
+        found = {(row["quantity"], row["layer"]): row for row in rows if row["checkpoint"] == name}
+        for quantity, exact in (
+            ("sharpness, Hessian", values[-1]),
+            ("eigenvalue 2", values[-2]),
+            ("smallest eigenvalue", values[0]),
+        ):
+            row = found[quantity, ""]
+            assert float(row["value"]) == pytest.approx(float(exact), rel=1e-4)
+            assert float(row["residual"]) <= 1e-5
+            assert row["low"] == ""
+        assert float(found["loss", ""]["value"]) == pytest.approx(problem.value())
+        trace = found["trace", ""]
+        assert float(trace["low"]) <= float(dense.trace()) <= float(trace["high"])
+        first = torch.linalg.eigvalsh(dense[:96, :96])[-1]
+        assert float(found["sharpness", "0"]["value"]) == pytest.approx(float(first), rel=1e-4)
+
+
+def test_tables_of_latex_and_the_methods(folder):
+    checkpoints()
+    main(["inspect", "appendix_factories:network", "--checkpoints", "at_start.pt", "trained.pt"])
+    text = (folder / "inspection" / "inspection.tex").read_text()
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2
+    assert r"quantity & at\_start & trained \\" in text
+    lines = [line for line in text.splitlines() if line.startswith("trace &")]
+    number = r"\$-?[\d.]+(\\times 10\^\{-?\d+\})?\$"
+    assert re.fullmatch(
+        rf"trace & {number} \[{number}, {number}\] & {number} \[{number}, {number}\] \\\\",
+        lines[0],
+    )
+    text = (folder / "inspection" / "inspection.txt").read_text()
+    record = json.loads((folder / "inspection" / "at_start" / "inspection.json").read_text())
+    products = record["findings"]["trace"]["products"]
+    assert f"from {products} products with random signs, with 95% intervals" in text
+    assert "146 trainable parameters, in float64" in text
+    assert "Eigenvalues are by Lanczos' method with reorthogonalisation, to relative" in text
+    assert text.count("\n") == 1
+
+
+def test_the_methods_do_not_say_more_than_was_done():
+    values = {"trace": 1.0, "standard_error": 0.0, "interval": [1.0, 1.0], "level": 0.95}
+    subject = {"loss": "MSELoss", "model": "Linear", "batches": 1, "parameters": 2}
+    subject |= {"dtype": "float32", "version": "1", "seed": 0}
+    report = Report(subject, {key: Finding(key, key) for key in TITLES})
+    assert "eigenvalue" not in methods({"": report}).lower()
+    assert "trace" not in methods({"": report})
+    report.findings["trace"].values = values
+    report.findings["top"].values = {
+        "eigenvalues": [1.0], "residuals": [0.0], "method": "dense eigendecomposition"
+    }  # fmt: skip
+    text = methods({"": report})
+    assert "The trace is the sum of the whole diagonal." in text
+    assert "Eigenvalues are by dense eigendecomposition" in text
+
+
+def test_a_model_with_a_loss_of_its_own(folder):
+    pytest.importorskip("transformers")
+    import appendix_factories
+
+    assert main(["inspect", "appendix_factories:language_model", "--k", "2"]) == 0
+    record = json.loads((folder / "inspection" / "inspection.json").read_text())
+    model, _, data = appendix_factories.language_model()
+    found = record["findings"]["loss"]["values"]["loss"]
+    tokens = data[0]["input_ids"]
+    with torch.no_grad():
+        expected = float(model(tokens, labels=tokens).loss)
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert record["findings"]["sharpness_hessian"]["status"] == "done"
+
+
+def test_checkpoints_that_do_not_fit_are_refused_in_one_line(folder, capsys):
+    torch.save(nn.Linear(2, 1).state_dict(), "other.pt")
+    Path("text.pt").write_text("no archive")
+    Path("sub").mkdir()
+    torch.save({}, "sub/other.pt")
+    for files, message in (
+        (["missing.pt"], "--checkpoints: missing.pt: FileNotFoundError"),
+        (["text.pt"], "--checkpoints: text.pt: "),
+        (["other.pt"], "--checkpoints: other.pt: RuntimeError: Error(s) in loading state_dict"),
+        (["other.pt", "sub/other.pt"], "expected files of different names, got other.pt, sub/o"),
+    ):
+        assert main(["inspect", "appendix_factories:network", "--checkpoints", *files]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert message in line
