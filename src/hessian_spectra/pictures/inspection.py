@@ -86,7 +86,8 @@ def _layers_together(axes: Axes, values: Values, colour: Any, label: str) -> Non
     sharpness = [row["sharpness"] for row in shown]
     axes.plot(sharpness, places, "o", markersize=4, color=colour, label=label)
     if shown:
-        axes.set_yticks(places, _short([row["name"] for row in shown]), fontsize=5)
+        axes.set_yticks(places, _short([row["name"] for row in shown]))
+        axes.tick_params(axis="y", labelsize=7 if len(shown) <= 12 else 5)
         axes.set_ylim(max(len(shown), 5) - 0.5, -0.5)
     axes.set(xlabel="sharpness", title="layers")
 

@@ -1,11 +1,15 @@
 """The same numbers on a GPU, where there is one."""
 
+import copy
+
 import pytest
 import torch
+from torch import nn
 
 from hessian_spectra import curvature as cv
+from hessian_spectra import pac_bayes
 
-from .cases import cases, normal
+from .cases import built, cases, normal
 from .test_eigenpairs import matrix, network
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -37,8 +41,68 @@ def test_spectra_and_estimates():
         lambda at: cv.dense_spectrum(at).eigenvalues,
         lambda at: cv.spectral_density(at, probes=2, steps=10).nodes,
         lambda at: torch.tensor(cv.trace(at, probes=20).value),
+        lambda at: torch.tensor(cv.trace_of_function(at, torch.cos, probes=2, steps=20).value),
+        lambda at: cv.function_product(at, torch.exp, torch.ones_like(at[0])).value,
+        lambda at: cv.dense_matrix(cv.preconditioned(at, 1 + at[0].abs())),
     ):
         torch.testing.assert_close(function(there).cpu(), function(dense), rtol=1e-7, atol=1e-8)
     found = cv.top_eigenpairs(cv.hessian(moved(network())), 4)
     assert found.eigenvectors().device.type == "cuda"
     assert bool(found.converged.all())
+
+
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+def test_top_density_and_trace_of_a_network(operator):
+    here, there = operator(network()), operator(moved(network()))
+    for function in (
+        lambda at: cv.top_eigenpairs(at, 4, 1e-9).eigenvalues,
+        lambda at: cv.top_eigenpairs(at, 2, 1e-9, "SA").eigenvalues,
+        lambda at: cv.spectral_density(at, probes=2, steps=10).nodes,
+        lambda at: torch.tensor(cv.trace(at, "hutchinson", probes=10).value),
+        lambda at: cv.diagonal(at, "exact").value,
+    ):
+        torch.testing.assert_close(function(there).cpu(), function(here), rtol=1e-7, atol=1e-8)
+
+
+def test_layers():
+    case = cases["convolution"]
+    problem = cv.Problem(case.model(), case.loss, case.data)
+    here = cv.layerwise(problem)
+    there = cv.layerwise(moved(problem))
+    assert here.keys() == there.keys()
+    for name, layer in here.items():
+        other = there[name]
+        assert other.output_hessian.device.type == "cuda"
+        for function in (
+            lambda at: cv.dense_matrix(at.hessian),
+            lambda at: at.output_hessian,
+            lambda at: at.input_autocorrelation,
+            lambda at: at.kronecker(2).eigenvalues,
+        ):
+            torch.testing.assert_close(
+                function(other).cpu(), function(layer), rtol=1e-8, atol=1e-10
+            )
+
+
+def test_batches_and_the_noise_of_their_gradients():
+    here, there = network(), moved(network())
+    found, expected = cv.batch_sharpness(there), cv.batch_sharpness(network())
+    torch.testing.assert_close(found.eigenvalues, expected.eigenvalues, rtol=1e-6, atol=1e-8)
+    noise = cv.gradient_noise(there)
+    assert noise.device.type == "cuda"
+    assert noise.trace == pytest.approx(cv.gradient_noise(here).trace, rel=1e-8)
+
+
+def test_a_posterior_and_its_certificate():
+    draws = torch.Generator().manual_seed(0)
+    x = torch.randn(300, 5, generator=draws)
+    y = (x[:, 0] + x[:, 1] > 0).long()
+    model = built(lambda: nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 2))).float()
+    quick = {"prior_saw": "nothing", "epochs": 5, "draws": 2000, "largest_variance": 1.0}
+    prior = copy.deepcopy(model)
+    with torch.no_grad():
+        model[2].weight.add_(torch.randn(2, 6, generator=draws))
+    here = pac_bayes.bound(model, (x, y), prior=prior, **quick)
+    there = pac_bayes.bound(model.cuda(), (x.cuda(), y.cuda()), prior=prior.cuda(), **quick)
+    # Five epochs of float32 are not the same to the last digit.
+    assert there.bound == pytest.approx(here.bound, rel=0.02)
