@@ -40,6 +40,7 @@ ON_TOP = {
     "layer-wise factors of four kinds, and targets that do not count": 160,
     "wrappers of curvlinops, in whose place stands one adapter": -255,
     "functions of operators, and what the tracker measures beside the Hessian": 975,
+    "an inspection of several checkpoints, as a paper's appendix has it": 375,
 }
 # What may be longer: a function as `path::name`, a kind by its name; each with its reason.
 LONGER: dict[str, str] = {}
