@@ -86,40 +86,28 @@ def trace_of_function(
     if p <= min(probes * steps, DENSE_LIMIT):
         nodes = dense_spectrum(operator).eigenvalues.double().cpu()[None]
         value = float(quadrature(nodes, torch.ones_like(nodes), function))
-        return _function_trace(value, 0.0, math.inf, 0.0, p, "dense eigendecomposition", 0.0)
+        return FunctionTrace(
+            value=value,
+            standard_error=0.0,
+            degrees_of_freedom=math.inf,
+            skewness=0.0,
+            products=p,
+            method="dense eigendecomposition",
+            truncation=0.0,
+        )
     steps = min(steps, p)
     matrices = tridiagonals(operator, probes, steps, seed, "trace of a function")
     samples = p * quadrature(*gauss(matrices), function)
     fewer = max(1, steps - max(1, steps // 4))
     earlier = p * quadrature(*gauss(matrices[:, :fewer, :fewer]), function)
-    return _function_trace(
-        float(samples.mean()),
-        float(samples.std()) / probes**0.5,
-        probes - 1.0,
-        float(mean_skewness(samples.numpy())),
-        probes * steps,
-        "stochastic Lanczos quadrature",
-        float((samples - earlier).mean().abs()),
-    )
-
-
-def _function_trace(
-    value: float,
-    standard_error: float,
-    degrees_of_freedom: float,
-    skewness: float,
-    products: int,
-    method: str,
-    truncation: float,
-) -> FunctionTrace:
     return FunctionTrace(
-        value=value,
-        standard_error=standard_error,
-        degrees_of_freedom=degrees_of_freedom,
-        skewness=skewness,
-        products=products,
-        method=method,
-        truncation=truncation,
+        value=float(samples.mean()),
+        standard_error=float(samples.std()) / probes**0.5,
+        degrees_of_freedom=probes - 1.0,
+        skewness=float(mean_skewness(samples.numpy())),
+        products=probes * steps,
+        method="stochastic Lanczos quadrature",
+        truncation=float((samples - earlier).mean().abs()),
     )
 
 
