@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from hessian_spectra.curvature.batches import Batch, joined, rows
@@ -38,40 +37,6 @@ def _class_weight_total(loss: nn.CrossEntropyLoss | nn.NLLLoss, targets: Tensor)
     if loss.weight is None:
         return float(len(counted))
     return float(loss.weight.to(counted.device)[counted].sum())
-
-
-def counts_of_targets(loss: Any, batch: Batch) -> Tensor | None:
-    """How much each target counts in the mean of a loss; ``None`` where all count alike.
-
-    Classes may have weights, and targets may be ignored: they take no part in any expectation.
-
-    Args:
-        loss: of a pair, or ``None`` for a loss function of model and batch, whose labels are those
-            of Hugging Face's models, of which -100 is ignored.
-        batch: with targets ``(n, ...)`` in it.
-
-    Returns:
-        A tensor of the targets' shape; of a loss function ``(n,)``, the fraction of a sample's
-        labels that count, since these need not stand where the outputs do.
-
-    Example:
-        >>> import torch
-        >>> loss = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0]))
-        >>> counts_of_targets(loss, (None, torch.tensor([0, 1, -100])))
-        tensor([1., 3., 0.])
-    """
-    targets = _labels(batch)
-    if targets is None or targets.is_floating_point() or targets.ndim == 0:
-        return None
-    if loss is not None and not isinstance(loss, (nn.CrossEntropyLoss, nn.NLLLoss)):
-        return None
-    counted = targets != (-100 if loss is None else loss.ignore_index)
-    if loss is None and targets.ndim > 1:
-        counted = counted.double().flatten(1).mean(dim=1)
-    elif loss is not None and loss.weight is not None:
-        weights = loss.weight.detach().to(targets.device)
-        return weights[targets.where(counted, 0)] * counted
-    return None if bool((counted == 1).all()) else counted.to(torch.get_default_dtype())
 
 
 def _samples_or_elements(loss: HalfSquaredError, targets: Tensor) -> float:

@@ -111,8 +111,8 @@ def passing(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tens
     return found[0][0].detach(), found[0][1].detach()
 
 
-def dense_blocks(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tensor]:
-    """Each sample's second derivative by its outputs (n, P, m, P, m), and inputs (n, P, g d)."""
+def dense_factors(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tensor]:
+    """E[M] and E[x xᵀ] from second derivatives by outputs, and inputs place by place."""
     module: Any = model.get_submodule(name)
     inputs, outputs = passing(network, model, name)
     targets = network.data()[1]
@@ -133,15 +133,9 @@ def dense_blocks(network: Network, model: nn.Module, name: str) -> tuple[Tensor,
         blocks = hessian(loss, outputs).reshape(*shape, *shape)
         blocks = blocks.permute(0, 2, 1, 3, 5, 4)
         at = by_derivative(module, inputs)
-    return torch.stack([blocks[i, :, :, i] for i in range(n)]), at
-
-
-def dense_factors(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tensor]:
-    """E[M] and E[x xᵀ] from second derivatives by outputs, and inputs place by place."""
-    blocks, at = dense_blocks(network, model, name)
-    samples, positions, _ = at.shape
-    output = torch.einsum("npopq->oq", blocks) / positions
-    return output, torch.einsum("npi,npj->ij", at, at) / samples
+    positions = at.shape[1]
+    pairs = [blocks[i, p, :, i, p] for i in range(n) for p in range(positions)]
+    return torch.stack(pairs).sum(dim=0) / positions, torch.einsum("npi,npj->ij", at, at) / n
 
 
 def by_derivative(module: Any, inputs: Tensor) -> Tensor:

@@ -170,38 +170,6 @@ def best_kronecker(
     return BestKronecker(output=output, inputs=inputs, change=change)
 
 
-def weighted_factors(passes: Callable[[], Iterable[LayersBatch]]) -> tuple[Tensor, Tensor]:
-    """``L`` and ``R / tr L`` with ``L = Σ s D Dᵀ``, ``R = Σ s Dᵀ D`` and ``D = N_nrᵀ X_n``.
-
-    Args:
-        passes: gives what each batch says of the layer alone, anew at each call.
-    """
-    first = next(iter(passes()))
-    inputs, output = first.inputs[0], first.variables[0]
-    left, right = (torch.eye(of.shape[-1]).to(inputs) for of in (output, inputs))
-    rows = _weighted(passes(), right, side="output")
-    return rows, _weighted(passes(), left, side="inputs") / rows.trace()
-
-
-def reduced_factors(passes: Callable[[], Iterable[LayersBatch]]) -> tuple[Tensor, Tensor]:
-    """``Σ_r s_r (Σ_p N_nrp)(Σ_p N_nrp)ᵀ`` and the mean of ``x̄ x̄ᵀ``, over samples.
-
-    Args:
-        passes: gives what each batch says of the layer alone.
-    """
-    output: Any = 0.0
-    inputs: Any = 0.0
-    total: Any = 0.0
-    for batch in passes():
-        weights, x = batch.weights(), batch.inputs[0][:, 0]
-        counts = weights.mean(dim=1, keepdim=True)
-        means = (x * weights[:, :, None]).mean(dim=1) / counts.where(counts > 0, 1.0)
-        inputs, total = inputs + (counts * means).T @ means, total + counts.sum()
-        sums = ([one.sum(dim=1) for one in pair] for (pair,) in batch.squares())
-        output = output + sum(signed.T @ rows for rows, signed in sums)
-    return torch.as_tensor(output), torch.as_tensor(inputs / total)
-
-
 def _weighted(batches: Iterable[LayersBatch], factor: Tensor, side: str) -> Tensor:
     """``Σ s D C Dᵀ`` or ``Σ s Dᵀ B D`` with ``D = N_nrᵀ X_n``."""
     total: Any = 0.0

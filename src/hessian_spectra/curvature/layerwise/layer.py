@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal, overload
 
 import torch
 from torch import Tensor
@@ -16,8 +16,6 @@ from hessian_spectra.curvature.layerwise.kronecker import (
     best_kronecker,
     corrected_spectrum,
     kronecker_spectrum,
-    reduced_factors,
-    weighted_factors,
 )
 from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
 from hessian_spectra.curvature.layerwise.passes import (
@@ -29,8 +27,6 @@ from hessian_spectra.curvature.layerwise.passes import (
 from hessian_spectra.curvature.operators import Check, hessian
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.spectrum import Spectrum
-
-FactorKind = Literal["expand", "reduce", "weighted", "nearest"]
 
 
 @overload
@@ -101,8 +97,8 @@ class _Shared:
         piecewise = [at for at, bent in enumerate(bends) if not bent]
         sums = [_Sums(layer, self.problem) for layer in self.layers]
         for batch in layer_batches(self.problem, self.layers):
-            for at, (one, inputs) in enumerate(zip(sums, batch.inputs, strict=True)):
-                one.add(inputs, None if batch.counts is None else batch.weights(at))
+            for one, inputs in zip(sums, batch.inputs, strict=True):
+                one.add(inputs)
             for pairs in batch.squares(piecewise):
                 for at, (rows, signed) in zip(piecewise, pairs, strict=True):
                     sums[at].squares.add(signed.flatten(0, 1), rows.flatten(0, 1))
@@ -126,37 +122,32 @@ class _Sums:
 
     def __init__(self, layer: Layer, problem: Problem) -> None:
         self._layer = layer
-        self._positions = 0
+        self._samples = self._positions = 0
         self.squares = SymmetricSum(layer.outputs, problem)
         self._products = SymmetricSum(layer.groups * layer.inputs, problem)
         self._total: Any = 0.0
-        self._weights: Any = 0.0
 
-    def add(self, inputs: Tensor, weights: Tensor | None) -> None:
-        """Take the inputs ``(n, g, P, d)`` of a batch in, each position with its weight (n, P)."""
+    def add(self, inputs: Tensor) -> None:
+        """Take the inputs ``(n, g, P, d)`` of a batch in."""
         samples, _, positions, _ = inputs.shape
         if self._positions not in (0, positions):
             raise ValueError(
                 f"layerwise: expected {self._layer.name!r} to be used at as many positions in each "
                 f"batch, got {self._positions} and {positions}"
             )
-        self._positions = positions
-        weighted = inputs if weights is None else inputs * weights[:, None, :, None]
-        rows, others = (x.transpose(1, 2).flatten(0, 1).flatten(1) for x in (inputs, weighted))
-        self._products.add(others, rows)  # of (n P, g d)
-        self._total = self._total + weighted.sum(dim=0)
-        counts = inputs.new_full((positions,), samples) if weights is None else weights.sum(dim=0)
-        self._weights = self._weights + counts
+        self._samples, self._positions = self._samples + samples, positions
+        rows = inputs.transpose(1, 2).flatten(0, 1).flatten(1)  # (n P, g d)
+        self._products.add(rows, rows)
+        self._total = self._total + inputs.sum(dim=0)
 
     def factors(self, curvature: Tensor | None = None) -> _Factors:
         """The means, with the second derivative by the outputs in place of the squares."""
         second = self.squares.matrix if curvature is None else curvature
-        weights = torch.as_tensor(self._weights)
-        mean = torch.as_tensor(self._total) / weights[:, None]
+        total = torch.as_tensor(self._total)
         return _Factors(
             output_hessian=second / self._positions,
-            input_autocorrelation=self._products.matrix / weights.mean(),
-            input_mean=mean.transpose(1, 2).flatten(0, 1),
+            input_autocorrelation=self._products.matrix / self._samples,
+            input_mean=(total / self._samples).transpose(1, 2).flatten(0, 1),
         )
 
 
@@ -172,7 +163,6 @@ class Layerwise:
         self._shared, self._layer = shared, layer
         self.name = layer.name
         self.shape = (layer.outputs, layer.inputs)
-        self._other_factors: dict[str, tuple[Tensor, Tensor]] = {}
 
     @property
     def hessian(self) -> Operator:
@@ -205,70 +195,18 @@ class Layerwise:
             self.output_hessian, self.input_autocorrelation, self._layer.groups
         )
 
-    def factors(self, kind: FactorKind = "expand") -> tuple[Tensor, Tensor]:
-        """Two matrices ``(m, m)`` and ``(d, d)`` whose Kronecker product stands for the Hessian.
-
-        With a sample's inputs ``x_p`` at positions p, their mean ``x̄``, and ``M_pq`` the second
-        derivative of its loss by the outputs at two positions:
-
-        * ``"expand"``: ``E[Σ_p M_pp] ⊗ E_p[x xᵀ]``, the paper's and KFAC's, as
-          ``(output_hessian, input_autocorrelation)``. Positions are taken for samples.
-        * ``"reduce"``: ``E[Σ_pq M_pq] ⊗ E[x̄ x̄ᵀ]``. Positions are taken to share one input.
-        * ``"weighted"``: ``L ⊗ R / tr L`` with ``L = E[W Wᵀ]`` and ``R = E[Wᵀ W]``, where W is a
-          sample's gradient by each root of its curvature, as Shampoo has it.
-        * ``"nearest"``: the product nearest in the Frobenius norm, see :meth:`best_kronecker`.
-
-        All but the first are of the Gauss-Newton matrix, which the Hessian is where the network is
-        piecewise linear behind the layer. ``E`` runs over samples as the loss weighs them: by the
-        weights of classes, and not over targets that are ignored.
-
-        Args:
-            kind: one of these.
-
-        Raises:
-            ValueError: another word; or a layer with groups, but for ``"expand"``.
-
-        Source: wu2022dissecting, equations (2), (33); Eschenhagen et al. (2023), section 3; Gupta
-        et al. (2018), section 3; Van Loan and Pitsianis (1993), section 4.
-
-        Example:
-            >>> from torch import nn
-            >>> model = nn.Sequential(nn.Linear(2, 1, bias=False, dtype=torch.float64))
-            >>> x = torch.tensor([[1.0, 0.0], [0.0, 3.0]], dtype=torch.float64)
-            >>> layer = layerwise(Problem(model, nn.MSELoss(), [(x, x[:, :1])]), "0")
-            >>> [torch.kron(*layer.factors(kind)).tolist() for kind in ("reduce", "weighted")]
-            [[[1.0, 0.0], [0.0, 9.0]], [[1.0, 0.0], [0.0, 9.0]]]
-        """
-        if kind not in get_args(FactorKind):
-            known = ", ".join(map(repr, get_args(FactorKind)))
-            raise ValueError(f"factors: expected one of {known}, got {kind!r}")
-        if kind == "expand":
-            return self.output_hessian, self.input_autocorrelation
-        self._require_no_groups(f"factors={kind!r}")
-        if kind not in self._other_factors:
-            if kind == "nearest":
-                best = self.best_kronecker()
-                found = best.output, best.inputs
-            else:
-                compute = reduced_factors if kind == "reduce" else weighted_factors
-                found = compute(partial(layer_batches, self._shared.problem, [self._layer]))
-            self._other_factors[kind] = found
-        return self._other_factors[kind]
-
-    def kronecker(self, k: int, factors: FactorKind = "expand") -> Spectrum:
-        """The ``k`` largest eigenvalues of a Kronecker product, with eigenvectors.
+    def kronecker(self, k: int) -> Spectrum:
+        """The ``k`` largest eigenvalues of the approximation, with eigenvectors.
 
         Args:
             k: from 1 to ``m d``.
-            factors: of which product, see :meth:`factors`.
 
         Raises:
-            ValueError: ``k`` is not among them, or there are no such factors.
+            ValueError: ``k`` is not among them.
         """
-        pair = self.factors(factors)
         if self._layer.groups > 1:
             return top_eigenpairs(self.approximation, k)
-        return kronecker_spectrum(*pair, k)
+        return kronecker_spectrum(self.output_hessian, self.input_autocorrelation, k)
 
     def eigenvalue_corrected(self, k: int) -> Spectrum:
         """The ``k`` largest eigenvalues of EKFAC's matrix, with eigenvectors.

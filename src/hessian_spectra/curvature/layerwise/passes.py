@@ -20,7 +20,6 @@ from hessian_spectra.curvature.network import FixedNetwork, undisturbed
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.products import output_gradient
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
-from hessian_spectra.curvature.weighting import counts_of_targets
 from hessian_spectra.seeding import generator
 
 # N_nr and s_r N_nr of all samples, (n, P, m) each.
@@ -118,28 +117,12 @@ class LayersBatch:
         outputs: of the network, with the graph behind them.
         variables: of each layer its outputs ``(n, P, m)``, in that graph.
         roots: of the second derivative of the loss over all data by the outputs of each sample.
-        counts: how much each target counts in the loss's mean, ``(n, ...)``, if not all alike.
     """
 
     inputs: Sequence[Tensor]
     outputs: Tensor
     variables: Sequence[Tensor]
     roots: Roots
-    counts: Tensor | None
-
-    def weights(self, place: int = 0) -> Tensor:
-        """How much each position of a layer counts, ``(n, P)``; 1 where all count alike.
-
-        Targets that stand one at each position weigh these, others the sample that they are of.
-        """
-        like = self.inputs[place]
-        samples, _, positions, _ = like.shape
-        if self.counts is None:
-            return like.new_ones(samples, positions)
-        counts = self.counts.to(like).reshape(samples, -1)
-        if counts.shape[1] != positions:
-            counts = counts.mean(dim=1, keepdim=True).expand(-1, positions)
-        return counts
 
     def squares(self, among: Sequence[int] | None = None) -> Iterator[list[Pair]]:
         """For each r the pair of each layer, by one backward pass.
@@ -180,7 +163,6 @@ def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[LayersB
                 outputs=outputs,
                 variables=captured.outputs,
                 roots=square_roots(curvature * weight),
-                counts=counts_of_targets(problem.loss, batch),
             )
 
 
