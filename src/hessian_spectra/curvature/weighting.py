@@ -99,6 +99,27 @@ def known_weighting(loss: Any, weights: Weights | None) -> Weighting | None:
     return _ADDED_UP if reduction == "sum" else Weighting(lambda batch: over(batch[1]))
 
 
+def target_counts(loss: Any, targets: Tensor) -> Tensor | None:
+    """``(n, T)`` how much each of a sample's T targets counts; ``None`` of a loss not known here.
+
+    Classes that are ignored count nothing, others as much as their class does.
+
+    Example:
+        >>> import torch
+        >>> target_counts(nn.CrossEntropyLoss(), torch.tensor([0, 1, -100])).T
+        tensor([[1., 1., 0.]], dtype=torch.float64)
+    """
+    if _known_mean(loss) is None:
+        return None
+    if not isinstance(loss, nn.CrossEntropyLoss | nn.NLLLoss) or targets.is_floating_point():
+        return targets.new_ones(len(targets), 1).double()
+    counted = targets != loss.ignore_index
+    counts = counted.double()
+    if loss.weight is not None:
+        counts = counts * loss.weight.to(targets.device)[targets.where(counted, 0)]
+    return counts.reshape(len(targets), -1)
+
+
 def _labels(batch: Batch) -> Tensor | None:
     """The targets of a pair, or what a mapping calls labels."""
     found = batch.get("labels") if isinstance(batch, Mapping) else None

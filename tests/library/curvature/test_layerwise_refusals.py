@@ -85,4 +85,108 @@ def test_a_layer_that_is_not_used_is_named():
     model[0].add_module("idle", nn.Linear(2, 2).double())
     problem = cv.Problem(model, nn.CrossEntropyLoss(), [(normal(4, 4), classes(4))])
     with pytest.raises(ValueError, match=r"the network does not use '0\.idle'"):
-        _ = cv.layerwise(problem)["0"].output_hessian
+        _ = cv.layerwise(problem, ["0", "0.idle"])["0"].output_hessian
+    with pytest.warns(UserWarning, match=r"layer '0\.idle' is left out: the network does not use"):
+        layers = cv.layerwise(problem)
+    assert list(layers) == ["0", "2", "4"]
+
+
+def test_a_tied_layer_is_left_out_with_a_note():
+    model = built(lambda: nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 3)))
+    model[1].weight = model[0].weight
+    problem = cv.Problem(model, ENTROPY, [(normal(4, 4), classes(4))])
+    with pytest.warns(UserWarning, match="is left out: .* is shared with another layer") as notes:
+        layers = cv.layerwise(problem)
+    assert list(layers) == ["2"]
+    assert len(notes) == 2
+
+
+class Standardised(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        weight = self.weight - self.weight.mean(dim=1, keepdim=True)
+        return nn.functional.linear(x, weight / weight.std(dim=1, keepdim=True), self.bias)
+
+
+class StandardisedConvolution(nn.Conv1d):
+    def _conv_forward(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        weight = weight - weight.mean(dim=(1, 2), keepdim=True)
+        return super()._conv_forward(x, weight, bias)
+
+
+class Equalised(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.linear(x, 0.5 * self.weight, self.bias)
+
+
+def hooked() -> nn.Module:
+    layer = nn.Linear(4, 3)
+    layer.register_forward_hook(lambda _, x, z: 2 * z)
+    return layer
+
+
+def convolution() -> nn.Module:
+    return nn.Sequential(StandardisedConvolution(2, 3, 2, bias=False), nn.Flatten(1))
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (lambda: nn.Sequential(Standardised(4, 3)), (4,)),
+        (lambda: nn.Sequential(Equalised(4, 3)), (4,)),
+        (lambda: nn.Sequential(hooked()), (4,)),
+        (convolution, (2, 2)),
+    ],
+)
+def test_a_layer_that_is_no_matrix_product_is_refused(make, shape):
+    problem = cv.Problem(built(make), ENTROPY, [(normal(6, *shape), classes(6))])
+    refused = r"the output of '0' .* is not X Wᵀ \+ b of its input, weight and bias"
+    for quantity in (
+        lambda layer: layer.output_hessian,
+        lambda layer: layer.best_kronecker(),
+        lambda layer: layer.factors("weighted"),
+        lambda layer: layer.factors("reduce"),
+    ):
+        with pytest.raises(ValueError, match=refused):
+            quantity(cv.layerwise(problem, "0", check=False))
+
+
+def test_a_weight_that_is_standardised_already_is_refused_too():
+    """Its value is what the forward makes of it, and its derivative is not."""
+    model = built(lambda: nn.Sequential(Standardised(4, 3)))
+    with torch.no_grad():
+        weight = model[0].weight
+        weight -= weight.mean(dim=1, keepdim=True)
+        weight /= weight.std(dim=1, keepdim=True)
+    problem = cv.Problem(model, ENTROPY, [(normal(6, 4), classes(6))])
+    with pytest.raises(ValueError, match="is not X Wᵀ"):
+        _ = cv.layerwise(problem, "0").output_hessian
+
+
+def test_a_transposed_convolution_is_refused():
+    model = built(lambda: nn.Sequential(nn.ConvTranspose1d(2, 3, 2), nn.Flatten(1)))
+    problem = cv.Problem(model, ENTROPY, [(normal(6, 2, 2), classes(6))])
+    with pytest.raises(ValueError, match="got '0', ConvTranspose1d"):
+        cv.layerwise(problem, "0")
+
+
+class Flattened(nn.Module):
+    """Scores of all tokens one after the other, though the layer sees samples of three."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.each, self.head = nn.Linear(4, 5), nn.Linear(5, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = torch.tanh(self.each(x))
+        return self.head(h + h.mean(dim=1, keepdim=True)).flatten(0, 1)
+
+
+def test_outputs_whose_samples_are_not_the_layers_are_refused():
+    def loss_fn(model: nn.Module, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        scores = model(batch[0])
+        return nn.functional.cross_entropy(scores, batch[1].flatten()), scores
+
+    targets = classes(6).reshape(2, 3)
+    problem = cv.Problem(built(Flattened), loss_fn=loss_fn, data=[(normal(2, 3, 4), targets)])
+    with pytest.raises(ValueError, match=r"expected the samples along the first axis .* got 2 and"):
+        _ = cv.layerwise(problem, "each").output_hessian

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from hessian_spectra.curvature.layerwise.checks import require_products
 from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
 from hessian_spectra.curvature.layerwise.passes import SymmetricSum, layer_batches
 from hessian_spectra.curvature.problem import Problem
@@ -124,7 +125,8 @@ def full_output_hessian(problem: Problem, names: Sequence[str] | None = None) ->
     held = problem.fixed_at([layer.weight for layer in layers])
     total = SymmetricSum(sum(layer.outputs for layer in layers), held)
     sums: list[Any] = [0.0] * len(layers)
-    samples = 0
+    require_products(held, layers)
+    samples = 0.0
     for batch in layer_batches(held, layers):
         for layer, inputs in zip(layers, batch.inputs, strict=True):
             if inputs.shape[2] > 1 or layer.groups > 1:
@@ -137,9 +139,10 @@ def full_output_hessian(problem: Problem, names: Sequence[str] | None = None) ->
                 torch.cat([one[:, 0] for one in part], dim=1) for part in zip(*pairs, strict=True)
             )
             total.add(signed, rows)
-        samples += len(batch.inputs[0])
+        weights = batch.counts.sum(dim=1)
+        samples += float(weights.sum())
         for place, inputs in enumerate(batch.inputs):
-            sums[place] = sums[place] + inputs[:, 0, 0].sum(dim=0)
+            sums[place] = sums[place] + (inputs[:, 0, 0] * weights[:, None]).sum(dim=0)
     means = tuple(
         torch.cat([one / samples, one.new_ones(int(layer.has_bias))])
         for one, layer in zip(sums, layers, strict=True)

@@ -127,6 +127,14 @@ class BestKronecker:
     inputs: Tensor
     change: float
 
+    def spectrum(self, k: int) -> Spectrum:
+        """The ``k`` largest eigenvalues of ``B ⊗ C``, with eigenvectors.
+
+        Raises:
+            ValueError: ``k`` is not from 1 to ``m d``.
+        """
+        return kronecker_spectrum(self.output, self.inputs, k)
+
 
 def best_kronecker(
     passes: Callable[[], Iterable[LayersBatch]],
@@ -168,6 +176,30 @@ def best_kronecker(
         if change <= tolerance:
             break
     return BestKronecker(output=output, inputs=inputs, change=change)
+
+
+def weighted_factors(batches: Iterable[LayersBatch]) -> tuple[Tensor, Tensor]:
+    """``Σ s D Dᵀ / tr`` and ``Σ s Dᵀ D`` with ``D = N_nrᵀ X_n``, tr the trace of either sum.
+
+    Raises:
+        OperatorError: the trace is zero, as that of a zero matrix.
+    """
+    left: Any = 0.0
+    right: Any = 0.0
+    for batch in batches:
+        x = batch.inputs[0][:, 0]
+        for ((rows, signed),) in batch.squares():
+            gradients, others = rows.mT @ x, signed.mT @ x  # (n, m, d)
+            left = left + torch.einsum("noi,npi->op", gradients, others)
+            right = right + torch.einsum("noi,noj->ij", gradients, others)
+    left, right = torch.as_tensor(left), torch.as_tensor(right)
+    trace = left.trace() if left.ndim else left
+    if not bool(trace):
+        raise OperatorError(
+            "factors: expected a Gauss-Newton matrix with a trace for 'weighted', got 0: the loss "
+            "is linear in the outputs, or these do not depend on the layer"
+        )
+    return left / trace, right
 
 
 def _weighted(batches: Iterable[LayersBatch], factor: Tensor, side: str) -> Tensor:

@@ -3,21 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, get_args, overload
 
 import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
+from hessian_spectra.curvature.layerwise.checks import faults, require_products
 from hessian_spectra.curvature.layerwise.kronecker import (
     BestKronecker,
     KroneckerOperator,
     best_kronecker,
     corrected_spectrum,
     kronecker_spectrum,
+    weighted_factors,
 )
-from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
+from hessian_spectra.curvature.layerwise.layers import Layer, layers_of, left_out
 from hessian_spectra.curvature.layerwise.passes import (
     SymmetricSum,
     bends_after,
@@ -27,6 +29,8 @@ from hessian_spectra.curvature.layerwise.passes import (
 from hessian_spectra.curvature.operators import Check, hessian
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.spectrum import Spectrum
+
+FactorKind = Literal["expand", "reduce", "weighted", "nearest"]
 
 
 @overload
@@ -52,12 +56,13 @@ def layerwise(
     Args:
         problem: network, loss and data. Which parameters vary in it does not matter.
         name: of a linear or convolutional layer, as in ``model.named_modules()``; or several, or
-            none for all of them: these share the passes over the data.
+            none for all that have factors (a warning names the others): these share the passes
+            over the data. Hugging Face's ``Conv1D`` is a linear layer.
         check: of the Hessian, as for :func:`hessian`.
 
     Raises:
         ValueError: no such layer, another kind, a shared or computed weight, a layer used more than
-            once, or a batch norm or dropout in training mode.
+            once or whose output is not ``W x + b``, or a batch norm or dropout in training mode.
 
     Source: wu2022dissecting, equations (1) to (3); (29) to (35) for convolutions.
 
@@ -71,9 +76,23 @@ def layerwise(
                 [1., 2.]], dtype=torch.float64))
     """
     layers = layers_of(problem.model, [name] if isinstance(name, str) else name)
-    shared = _Shared(problem.fixed_at([layer.weight for layer in layers]), layers, check)
+    if name is None:
+        layers = _without_fault(problem, layers)
+    held = problem.fixed_at([layer.weight for layer in layers])
+    shared = _Shared(held, layers, check, verified=name is None)
     found = {layer.name: Layerwise(shared, layer) for layer in layers}
     return found[name] if isinstance(name, str) else found
+
+
+def _without_fault(problem: Problem, layers: Sequence[Layer]) -> list[Layer]:
+    """Those that are used once, as a matrix product; the others are named in a warning."""
+    wrong = faults(problem, layers)
+    for layer, fault in wrong.items():
+        left_out(layer, fault)
+    right = [layer for layer in layers if layer.name not in wrong]
+    if not right:
+        raise ValueError(f"layerwise: no layer is left, {'; '.join(wrong.values())}")
+    return right
 
 
 class _Shared:
@@ -82,8 +101,17 @@ class _Shared:
     Each is made when the first layer asks for it.
     """
 
-    def __init__(self, problem: Problem, layers: Sequence[Layer], check: Check) -> None:
+    def __init__(
+        self, problem: Problem, layers: Sequence[Layer], check: Check, *, verified: bool
+    ) -> None:
         self.problem, self.layers, self._check = problem, list(layers), check
+        self._verified = verified
+
+    def require_products(self) -> None:
+        """Refuse, once, layers that are no matrix products."""
+        if not self._verified:
+            require_products(self.problem, self.layers)
+        self._verified = True
 
     @cached_property
     def hessians(self) -> Mapping[str, Operator]:
@@ -93,12 +121,13 @@ class _Shared:
     @cached_property
     def factors(self) -> Mapping[str, "_Factors"]:
         """The factors of each layer, by its name."""
+        self.require_products()
         bends = bends_after(self.problem, self.layers)
         piecewise = [at for at, bent in enumerate(bends) if not bent]
         sums = [_Sums(layer, self.problem) for layer in self.layers]
         for batch in layer_batches(self.problem, self.layers):
-            for one, inputs in zip(sums, batch.inputs, strict=True):
-                one.add(inputs)
+            for at, (one, inputs) in enumerate(zip(sums, batch.inputs, strict=True)):
+                one.add(inputs, batch.weights(at))
             for pairs in batch.squares(piecewise):
                 for at, (rows, signed) in zip(piecewise, pairs, strict=True):
                     sums[at].squares.add(signed.flatten(0, 1), rows.flatten(0, 1))
@@ -108,13 +137,28 @@ class _Shared:
         }
 
 
+class _RowByRow(Operator):
+    """A matrix over a weight that is kept as its transpose ``(d, m)``, over ``(m, d)`` instead."""
+
+    def __init__(self, whole: Operator, shape: tuple[int, int]) -> None:
+        super().__init__(whole.shape[0], whole.dtype, whole.device)
+        self._whole, self._weight = whole, shape
+
+    def _matmat(self, columns: Tensor) -> Tensor:
+        m, d = self._weight
+        kept = columns.reshape(m, d, -1).transpose(0, 1).reshape(columns.shape)
+        image = self._whole @ kept
+        return image.reshape(d, m, -1).transpose(0, 1).reshape(columns.shape)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Factors:
     """Means over the samples that were seen."""
 
     output_hessian: Tensor
     input_autocorrelation: Tensor
-    input_mean: Tensor
+    input_mean: Tensor | None
+    positions: float
 
 
 class _Sums:
@@ -122,32 +166,33 @@ class _Sums:
 
     def __init__(self, layer: Layer, problem: Problem) -> None:
         self._layer = layer
-        self._samples = self._positions = 0
+        self._samples = self._places = 0.0
+        self._lengths: set[int] = set()
         self.squares = SymmetricSum(layer.outputs, problem)
         self._products = SymmetricSum(layer.groups * layer.inputs, problem)
         self._total: Any = 0.0
 
-    def add(self, inputs: Tensor) -> None:
-        """Take the inputs ``(n, g, P, d)`` of a batch in."""
-        samples, _, positions, _ = inputs.shape
-        if self._positions not in (0, positions):
-            raise ValueError(
-                f"layerwise: expected {self._layer.name!r} to be used at as many positions in each "
-                f"batch, got {self._positions} and {positions}"
-            )
-        self._samples, self._positions = self._samples + samples, positions
+    def add(self, inputs: Tensor, weights: Tensor) -> None:
+        """Take the inputs ``(n, g, P, d)`` of a batch in, which count as weights ``(n, P)`` say."""
+        positions = inputs.shape[2]
+        self._lengths.add(positions)
+        self._places += float(weights.double().sum())
+        self._samples += float(weights.double().sum()) / positions
         rows = inputs.transpose(1, 2).flatten(0, 1).flatten(1)  # (n P, g d)
-        self._products.add(rows, rows)
-        self._total = self._total + inputs.sum(dim=0)
+        self._products.add(rows * weights.reshape(-1, 1), rows)
+        if len(self._lengths) == 1:
+            self._total = self._total + (inputs * weights[:, None, :, None]).sum(dim=0)
 
     def factors(self, curvature: Tensor | None = None) -> _Factors:
         """The means, with the second derivative by the outputs in place of the squares."""
         second = self.squares.matrix if curvature is None else curvature
-        total = torch.as_tensor(self._total)
+        positions = self._places / self._samples
+        mean = torch.as_tensor(self._total) / self._samples
         return _Factors(
-            output_hessian=second / self._positions,
+            output_hessian=second / positions,
             input_autocorrelation=self._products.matrix / self._samples,
-            input_mean=(total / self._samples).transpose(1, 2).flatten(0, 1),
+            input_mean=mean.transpose(1, 2).flatten(0, 1) if len(self._lengths) == 1 else None,
+            positions=positions,
         )
 
 
@@ -167,7 +212,8 @@ class Layerwise:
     @property
     def hessian(self) -> Operator:
         """``E[M ⊗ x xᵀ]``, the Hessian of the loss over all data, ``(m d, m d)``."""
-        return self._shared.hessians[self._layer.weight]
+        whole = self._shared.hessians[self._layer.weight]
+        return _RowByRow(whole, self.shape) if self._layer.transposed else whole
 
     @property
     def output_hessian(self) -> Tensor:
@@ -175,18 +221,32 @@ class Layerwise:
 
         Of a weight that is used at P positions the mean over these of what belongs to one position,
         (33) of the paper. Samples are weighed as in the loss; of a loss that is a sum it is a sum.
+        Where batches have different numbers of positions, P is their mean.
         """
         return self._shared.factors[self.name].output_hessian
 
     @property
     def input_autocorrelation(self) -> Tensor:
-        """``E[x xᵀ]`` over samples, ``(g d, g d)``; of P positions the sum over these."""
+        """``E[x xᵀ]`` over samples, ``(g d, g d)``; of P positions the sum over these.
+
+        Samples count as in the loss: by their class's weight, and not where they are ignored. Of as
+        many targets a sample as positions, each position counts as its target does.
+        """
         return self._shared.factors[self.name].input_autocorrelation
 
     @property
     def input_mean(self) -> Tensor:
-        """``E[x]`` at each position, ``(g d, P)``."""
-        return self._shared.factors[self.name].input_mean
+        """``E[x]`` at each position, ``(g d, P)``.
+
+        Raises:
+            ValueError: batches have different numbers of positions.
+        """
+        mean = self._shared.factors[self.name].input_mean
+        if mean is None:
+            raise ValueError(
+                f"input_mean: expected {self.name!r} to be used at as many positions in each batch"
+            )
+        return mean
 
     @cached_property
     def approximation(self) -> Operator:
@@ -195,18 +255,95 @@ class Layerwise:
             self.output_hessian, self.input_autocorrelation, self._layer.groups
         )
 
-    def kronecker(self, k: int) -> Spectrum:
-        """The ``k`` largest eigenvalues of the approximation, with eigenvectors.
+    def factors(self, kind: FactorKind = "expand") -> tuple[Tensor, Tensor]:
+        """Two matrices ``(m, m)`` and ``(g d, g d)`` whose Kronecker product is nearly the Hessian.
+
+        With the blocks ``M_pq`` of a sample's second derivative by the outputs at two of P
+        positions, the input ``x_p`` at each and their mean ``x̄``:
+
+        * ``"expand"``: ``E[Σ_p M_pp]`` and ``E_p[x xᵀ]``, the decoupling conjecture's and KFAC's;
+        * ``"reduce"``: ``E[Σ_pq M_pq]`` and ``E[x̄ x̄ᵀ]``;
+        * ``"weighted"``: ``L / tr L`` and ``R`` with ``L = E[W Wᵀ]``, ``R = E[Wᵀ W]``, W a sample's
+          gradient by each root of the loss's curvature: each input counts by its own curvature;
+        * ``"nearest"``: those of :meth:`best_kronecker`.
+
+        The first two are of the Hessian, the others of its Gauss-Newton part. In expectations
+        samples count as in :attr:`input_autocorrelation`.
+
+        Args:
+            kind: which.
+
+        Raises:
+            ValueError: another kind; of the last two, the layer has groups.
+            OperatorError: of the last two, the Gauss-Newton matrix is zero.
+
+        Source: wu2022dissecting, equations (29) to (35); Eschenhagen et al. (2023), section 3, for
+        the first two; Van Loan and Pitsianis (1993) for the last.
+
+        Example:
+            >>> from torch import nn
+            >>> model = nn.Sequential(nn.Linear(2, 1, bias=False, dtype=torch.float64))
+            >>> x = torch.tensor([[[1.0, 0.0], [1.0, 2.0]]], dtype=torch.float64)  # two positions
+            >>> layer = layerwise(Problem(model, nn.MSELoss(), [(x, x[..., :1])]), "0")
+            >>> layer.factors("reduce")
+            (tensor([[2.]], dtype=torch.float64), tensor([[1., 1.],
+                    [1., 1.]], dtype=torch.float64))
+        """
+        if kind not in get_args(FactorKind):
+            expected = ", ".join(map(repr, get_args(FactorKind)))
+            raise ValueError(f"factors: expected one of {expected}, got {kind!r}")
+        if kind == "expand":
+            positions = self._shared.factors[self.name].positions
+            return self.output_hessian * positions, self.input_autocorrelation / positions
+        if kind == "nearest":
+            best = self.best_kronecker()
+            return best.output, best.inputs
+        return self._reduced if kind == "reduce" else self._weighted
+
+    @cached_property
+    def _weighted(self) -> tuple[Tensor, Tensor]:
+        self._require_no_groups("factors")
+        self._shared.require_products()
+        return weighted_factors(layer_batches(self._shared.problem, [self._layer]))
+
+    @cached_property
+    def _reduced(self) -> tuple[Tensor, Tensor]:
+        problem, layer = self._shared.problem, self._layer
+        self._shared.require_products()
+        (bent,) = bends_after(problem, [layer])
+        squares = SymmetricSum(layer.outputs, problem)
+        products = SymmetricSum(layer.groups * layer.inputs, problem)
+        samples = 0.0
+        for batch in layer_batches(problem, [layer]):
+            weights = batch.weights(0)
+            counts = weights.mean(dim=1)
+            samples += float(counts.double().sum())
+            # A sample of which nothing counts has no mean, and no weight.
+            among = weights / weights.sum(dim=1, keepdim=True).where(counts[:, None] > 0, 1)
+            means = torch.einsum("ngpd,np->ngd", batch.inputs[0], among).flatten(1)
+            products.add(means * counts[:, None], means)
+            for ((rows, signed),) in batch.squares([] if bent else None):
+                squares.add(signed.sum(dim=1), rows.sum(dim=1))
+        output = position_curvature(problem, layer, reduced=True) if bent else squares.matrix
+        return output, products.matrix / samples
+
+    def kronecker(self, k: int, factors: FactorKind = "expand") -> Spectrum:
+        """The ``k`` largest eigenvalues of the factors' product, with eigenvectors.
 
         Args:
             k: from 1 to ``m d``.
+            factors: which, as for :meth:`factors`; by default those of the approximation.
 
         Raises:
-            ValueError: ``k`` is not among them.
+            ValueError: ``k`` is not among them; or as :meth:`factors`.
+            OperatorError: as :meth:`factors`.
         """
+        # The two of "expand" have the approximation's product, and its scale divided otherwise.
+        given = (self.output_hessian, self.input_autocorrelation)
+        output, inputs = given if factors == "expand" else self.factors(factors)
         if self._layer.groups > 1:
-            return top_eigenpairs(self.approximation, k)
-        return kronecker_spectrum(self.output_hessian, self.input_autocorrelation, k)
+            return top_eigenpairs(KroneckerOperator(output, inputs, self._layer.groups), k)
+        return kronecker_spectrum(output, inputs, k)
 
     def eigenvalue_corrected(self, k: int) -> Spectrum:
         """The ``k`` largest eigenvalues of EKFAC's matrix, with eigenvectors.

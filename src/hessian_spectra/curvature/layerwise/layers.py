@@ -1,5 +1,6 @@
 """Linear and convolutional layers as matrix products, and what passes through them."""
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,20 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
-KINDS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+KINDS = (nn.Linear, *CONVOLUTIONS)
+
+
+def _is_transposed(module: Any) -> bool:
+    """Whether it is Hugging Face's ``Conv1D``, a linear layer with the weight ``(d, m)``."""
+    weight = getattr(module, "weight", None)
+    named = type(module).__name__ == "Conv1D" and hasattr(module, "nf")
+    return named and isinstance(weight, Tensor) and weight.ndim == 2
+
+
+def is_layer(module: Any) -> bool:
+    """Whether a module is of a kind that has a layer-wise Hessian."""
+    return isinstance(module, KINDS) or _is_transposed(module)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +39,7 @@ class Layer:
             times the kernel.
         groups: ``g``; each has ``m / g`` rows and inputs of its own.
         has_bias: whether something is added to the outputs.
+        transposed: whether its parameter is the weight's transpose, ``(d, m)``.
     """
 
     name: str
@@ -32,6 +47,7 @@ class Layer:
     inputs: int
     groups: int
     has_bias: bool
+    transposed: bool = False
 
     @property
     def weight(self) -> str:
@@ -46,8 +62,8 @@ def layer_of(model: nn.Module, name: str) -> Layer:
         ValueError: there is none, it is of another kind, or its weight is shared or computed.
     """
     modules = dict(model.named_modules(remove_duplicate=False))
-    known = [key for key, module in modules.items() if isinstance(module, KINDS)]
-    if not isinstance(modules.get(name), KINDS):
+    known = [key for key, module in modules.items() if is_layer(module)]
+    if not is_layer(modules.get(name)):
         got = type(modules[name]).__name__ if name in modules else "no module of that name"
         raise ValueError(
             f"layerwise: expected the name of a linear or convolutional layer, one of "
@@ -62,18 +78,23 @@ def layer_of(model: nn.Module, name: str) -> Layer:
             f"layerwise: the weight of {name!r} is shared with another layer, so that its Hessian "
             "is no sum over the inputs of one; expected each weight used once"
         )
-    rows, *columns = module.weight.shape
+    transposed = _is_transposed(module)
+    rows, *columns = module.weight.T.shape if transposed else module.weight.shape
     return Layer(
         name=name,
         outputs=rows,
         inputs=torch.Size(columns).numel(),
         groups=getattr(module, "groups", 1),
         has_bias=module.bias is not None,
+        transposed=transposed,
     )
 
 
 def layers_of(model: nn.Module, names: Sequence[str] | None) -> list[Layer]:
-    """Layers of a network by the names of their modules, by default all.
+    """Layers of a network by the names of their modules, by default all that have a Hessian.
+
+    Warns:
+        UserWarning: by default, which are left out and why.
 
     Raises:
         ValueError: as :func:`layer_of`; there is none; a batch norm or dropout in training mode.
@@ -86,11 +107,28 @@ def layers_of(model: nn.Module, names: Sequence[str] | None) -> list[Layer]:
                 f"layerwise: {name!r} ({type(module).__name__}) in training mode makes a sample's "
                 "loss depend on chance or on other samples; call model.eval()"
             )
-    every = [name for name, module in modules.items() if isinstance(module, KINDS)]
-    layers = [layer_of(model, name) for name in (every if names is None else names)]
+    if names is not None:
+        layers = [layer_of(model, name) for name in names]
+    else:
+        layers = _all_layers(model, [name for name, found in modules.items() if is_layer(found)])
     if not layers:
         raise ValueError("layerwise: expected a linear or convolutional layer, got none")
     return layers
+
+
+def _all_layers(model: nn.Module, names: Sequence[str]) -> list[Layer]:
+    layers = []
+    for name in names:
+        try:
+            layers.append(layer_of(model, name))
+        except ValueError as error:
+            left_out(name, error)
+    return layers
+
+
+def left_out(name: str, reason: object) -> None:
+    """Say that a layer is left out where all are asked for."""
+    warnings.warn(f"layer {name!r} is left out: {reason}", stacklevel=5)
 
 
 class Captured:
@@ -113,19 +151,21 @@ class Captured:
     def __enter__(self) -> "Captured":
         for layer, module in zip(self._layers, self._modules, strict=True):
 
-            def keep(module: Any, inputs: Any, output: Tensor, layer: Layer = layer) -> Tensor:
+            def keep(
+                module: Any, inputs: Any, named: Any, output: Tensor, layer: Layer = layer
+            ) -> Tensor:
                 if layer.name in self._found:
                     raise ValueError(
                         f"layerwise: {layer.name!r} is used more than once in the network, so that "
                         "its Hessian is no sum over its inputs; expected each layer used once"
                     )
-                flat = _by_position(module, output)
-                self._found[layer.name] = patches(module, inputs[0].detach()), flat
+                flat = by_position(module, output)
+                self._found[layer.name] = patches(module, input_of(inputs, named)), flat
                 # What follows is computed from this, so that it can be differentiated by it; a
                 # copy, because a rectifier may overwrite what it is given.
                 return _in_shape(module, flat, output.shape).clone()
 
-            self._hooks.append(module.register_forward_hook(keep))
+            self._hooks.append(module.register_forward_hook(keep, with_kwargs=True))
         return self
 
     def __exit__(
@@ -153,16 +193,22 @@ class Captured:
         return [self._of(layer)[1] for layer in self._layers]
 
 
-def _by_position(module: nn.Module, output: Tensor) -> Tensor:
+def input_of(inputs: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
+    """The one tensor that a layer is called with, by its place or by its name."""
+    tensor: Tensor = (*inputs, *named.values())[0]
+    return tensor.detach()
+
+
+def by_position(module: nn.Module, output: Tensor) -> Tensor:
     """Outputs as ``(n, P, m)``."""
-    if isinstance(module, nn.Linear):
+    if not isinstance(module, CONVOLUTIONS):
         return output.reshape(len(output), -1, output.shape[-1])
     # Channels come first: they are moved to the end, and not just counted anew.
     return output.flatten(2).transpose(1, 2)
 
 
 def _in_shape(module: nn.Module, flat: Tensor, shape: torch.Size) -> Tensor:
-    if isinstance(module, nn.Linear):
+    if not isinstance(module, CONVOLUTIONS):
         return flat.reshape(shape)
     return flat.transpose(1, 2).reshape(shape)
 
@@ -176,12 +222,14 @@ def patches(module: Any, inputs: Tensor) -> Tensor:
         tensor([[1., 2.],
                 [2., 3.]])
     """
-    if isinstance(module, nn.Linear):
+    if not isinstance(module, CONVOLUTIONS):
         return inputs.reshape(len(inputs), 1, -1, inputs.shape[-1])
-    # A convolution with the unit vectors copies its inputs, whatever its geometry is.
+    # A convolution with the unit vectors copies its inputs, whatever its geometry is. That is
+    # torch's own, because a subclass may do something else with its weight.
+    convolve: Any = next(kind for kind in CONVOLUTIONS if isinstance(module, kind))._conv_forward
     kernel = module.weight.shape[1:]
     size = kernel.numel()
     units = torch.eye(size, dtype=inputs.dtype, device=inputs.device).view(size, *kernel)
     repeated = units.repeat(module.groups, *(1 for _ in kernel))
-    found = module._conv_forward(inputs, repeated, None).flatten(2)
+    found = convolve(module, inputs, repeated, None).flatten(2)
     return found.view(len(inputs), module.groups, size, -1).transpose(2, 3)

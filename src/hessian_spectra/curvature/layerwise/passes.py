@@ -117,12 +117,24 @@ class LayersBatch:
         outputs: of the network, with the graph behind them.
         variables: of each layer its outputs ``(n, P, m)``, in that graph.
         roots: of the second derivative of the loss over all data by the outputs of each sample.
+        counts: ``(n, T)`` how much each of a sample's targets counts in the loss.
     """
 
     inputs: Sequence[Tensor]
     outputs: Tensor
     variables: Sequence[Tensor]
     roots: Roots
+    counts: Tensor
+
+    def weights(self, place: int) -> Tensor:
+        """``(n, P)`` how much the inputs of a layer at each position count in expectations.
+
+        Where there are as many targets as positions each belongs to one, as those of tokens do.
+        """
+        positions = self.inputs[place].shape[2]
+        if self.counts.shape[1] == positions:
+            return self.counts
+        return self.counts.sum(dim=1, keepdim=True).expand(-1, positions)
 
     def squares(self, among: Sequence[int] | None = None) -> Iterator[list[Pair]]:
         """For each r the pair of each layer, by one backward pass.
@@ -150,20 +162,40 @@ def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[LayersB
 
     Raises:
         OperatorError: the loss couples samples, is linear in the outputs, or these are not known.
+        ValueError: samples do not stand along the first axis of inputs and outputs.
     """
     network = problem.fixed()
+    unit: Tensor | None = None
     with undisturbed(problem.device):
         for batch, weight in problem.batches():
             with torch.enable_grad(), Captured(network.model, layers) as captured:
                 loss, outputs = network.forward(batch)
                 curvature = output_curvature(loss, outputs, network)
             assert outputs is not None
+            for layer, inputs in zip(layers, captured.inputs, strict=True):
+                _require_samples(layer, inputs, outputs)
+            counts = problem.counts(batch, weight)
+            if len(counts) != len(outputs):
+                counts = counts.new_full((len(outputs), 1), weight / len(outputs))
+            # Where all count alike they count 1, so that a mean is computed without weights.
+            if unit is None and bool(counts.any()):
+                unit = counts.max()
             yield LayersBatch(
+                counts=(counts if unit is None else counts / unit).to(outputs),
                 inputs=captured.inputs,
                 outputs=outputs,
                 variables=captured.outputs,
                 roots=square_roots(curvature * weight),
             )
+
+
+def _require_samples(layer: Layer, inputs: Tensor, outputs: Tensor) -> None:
+    if len(inputs) != len(outputs):
+        raise ValueError(
+            f"layerwise: expected the samples along the first axis of what enters {layer.name!r} "
+            f"and of the network's outputs, got {len(inputs)} and {len(outputs)}; keep tokens in "
+            "an axis of their own, (n, tokens, features), with scores (n, classes, tokens)"
+        )
 
 
 class SymmetricSum:
@@ -268,10 +300,11 @@ def _varies(gradient: Tensor, variable: Tensor, direction: Tensor) -> bool:
     return bool(image.abs().max() > 0)
 
 
-def position_curvature(problem: Problem, layer: Layer) -> Tensor:
+def position_curvature(problem: Problem, layer: Layer, *, reduced: bool = False) -> Tensor:
     """``Σ_n Σ_p ∂²L / ∂z_np²``, ``(m, m)``: the whole second derivative, position by position.
 
-    For each output and position one product in reverse over the whole data.
+    For each output and position one product in reverse over the whole data; ``reduced`` for each
+    output one, of all positions with all: ``Σ_n Σ_pq ∂²L / ∂z_np ∂z_nq``.
     """
     network = problem.fixed()
     total: Tensor | None = None
@@ -282,21 +315,22 @@ def position_curvature(problem: Problem, layer: Layer) -> Tensor:
                     loss, _ = network.forward(batch)
                 (variable,) = captured.outputs
                 (gradient,) = torch.autograd.grad(loss, variable, create_graph=True)
-                found = _diagonal_blocks(gradient, variable)
+                found = _diagonal_blocks(gradient, variable, reduced=reduced)
             total = found * weight if total is None else total + found * weight
     assert total is not None
     return total
 
 
-def _diagonal_blocks(gradient: Tensor, variable: Tensor) -> Tensor:
+def _diagonal_blocks(gradient: Tensor, variable: Tensor, *, reduced: bool) -> Tensor:
     positions, width = variable.shape[1:]
     total = variable.new_zeros(width, width)
     product: Callable[[Tensor], Tensor] = lambda v: torch.autograd.grad(  # noqa: E731
         gradient, variable, v, retain_graph=True, materialize_grads=True
     )[0]
-    for place in range(positions):
+    every = [slice(None)] if reduced else [slice(at, at + 1) for at in range(positions)]
+    for places in every:
         for output in range(width):
             direction = torch.zeros_like(variable)
-            direction[:, place, output] = 1
-            total[output] += product(direction)[:, place].sum(dim=0)
+            direction[:, places, output] = 1
+            total[output] += product(direction)[:, places].sum(dim=(0, 1))
     return (total + total.T) / 2

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from hessian_papers.studies.layerwise.ensembles import top_of
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.layerwise import kronecker_spectrum
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
 
@@ -93,7 +92,7 @@ def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings) -> 
     vectors, product_ = exact.vectors, layer.kronecker(k)
     corrected = layer.eigenvalue_corrected(k)
     best = layer.best_kronecker(tolerance=ROUGH)
-    nearest = kronecker_spectrum(best.output, best.inputs, k)
+    nearest = best.spectrum(k)
     missed = _missed(layer, images, cv.KroneckerOperator(best.output, best.inputs), settings)
     shares = {side: layer.correspondence(vectors, side)[:, :t] for side in ("output", "input")}
     found = {

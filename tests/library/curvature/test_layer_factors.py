@@ -1,0 +1,202 @@
+"""Kronecker factors of all kinds against explicit loops over samples, positions and classes."""
+
+import inspect
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.autograd.functional import hessian, jacobian
+from torch.func import functional_call
+
+from hessian_spectra import curvature as cv
+
+from .cases import built, classes, normal
+from .layer_networks import NETWORKS, close, passing, problem_of
+
+IGNORED = -100
+CASES = [("linear", "2"), ("convolutions", "2"), ("tokens", "each"), ("smooth convolutions", "2")]
+
+
+class PerToken(nn.Module):
+    """Scores of each token, (n, 3, T)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.each, self.head = nn.Linear(4, 5), nn.Linear(5, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(torch.relu(self.each(x))).mT
+
+
+def blocks(network, name) -> tuple[Tensor, Tensor]:
+    """``M_pq (n, P, P, m, m)``, and what the weight meets at each position, (n, P, d)."""
+    model = network.model()
+    module = model.get_submodule(name)
+    inputs, outputs = passing(network, model, name)
+    x, targets = network.data()
+
+    def loss(changed: Tensor) -> Tensor:
+        hook = module.register_forward_hook(lambda *_: changed)
+        value = network.loss(model(x), targets)
+        hook.remove()
+        return value
+
+    n = len(outputs)
+    second = hessian(loss, outputs)
+    if isinstance(module, nn.Linear):
+        m, at = outputs.shape[-1], inputs.reshape(n, -1, inputs.shape[-1])
+        second = second.reshape(n, -1, m, n, at.shape[1], m)
+    else:
+        m = outputs.shape[1]
+        at = nn.functional.unfold(inputs, module.kernel_size, stride=module.stride).mT
+        second = second.reshape(n, m, -1, n, m, at.shape[1]).permute(0, 2, 1, 3, 5, 4)
+    pairs = [second[i, :, :, i].transpose(1, 2) for i in range(n)]
+    return torch.stack(pairs), at
+
+
+@pytest.mark.parametrize(("key", "name"), CASES)
+def test_expand_and_reduce_are_sums_over_positions(key, name):
+    network = NETWORKS[key]
+    layer = cv.layerwise(problem_of(network, network.model()), name)
+    second, x = blocks(network, name)
+    n, positions, _ = x.shape
+    output = sum(second[i, p, p] for i in range(n) for p in range(positions))
+    inputs = sum(torch.outer(x[i, p], x[i, p]) for i in range(n) for p in range(positions))
+    close(layer.factors("expand")[0], output)
+    close(layer.factors("expand")[1], inputs / (n * positions))
+    means = x.mean(dim=1)
+    output = second.sum(dim=(0, 1, 2))
+    close(layer.factors("reduce")[0], output)
+    close(layer.factors("reduce")[1], means.T @ means / n)
+    product = torch.kron(*layer.factors("reduce"))
+    close(layer.kronecker(5, factors="reduce").eigenvalues, torch.linalg.eigvalsh(product)[-5:])
+    close(layer.kronecker(5, factors="expand").eigenvalues, layer.kronecker(5).eigenvalues)
+
+
+@pytest.mark.parametrize(("key", "name"), CASES)
+def test_weighted_is_of_gradients_by_each_root_of_each_sample(key, name):
+    network = NETWORKS[key]
+    model = network.model()
+    x, _ = network.data()
+    weight = model.get_submodule(name).weight.detach()
+    left, right = 0.0, 0.0
+    for sample in x:
+        change = lambda w: functional_call(model, {f"{name}.weight": w}, (sample[None],))[0]  # noqa: E731, B023
+        gradients = jacobian(change, weight).flatten(2)
+        p = torch.softmax(change(weight).detach(), dim=0)
+        values, roots = torch.linalg.eigh(torch.diag(p) - torch.outer(p, p))
+        for value, root in zip(values, roots.T, strict=True):
+            gradient = torch.einsum("k,koi->oi", root, gradients)
+            left += value / len(x) * gradient @ gradient.T
+            right += value / len(x) * gradient.T @ gradient
+    layer = cv.layerwise(problem_of(network, model), name)
+    output, inputs = layer.factors("weighted")
+    close(torch.kron(output, inputs), torch.kron(left, right) / left.trace())
+    expected = torch.linalg.eigvalsh(torch.kron(left, right) / left.trace())[-4:]
+    close(layer.kronecker(4, factors="weighted").eigenvalues, expected)
+
+
+def test_nearest_is_the_first_singular_product():
+    network = NETWORKS["linear"]
+    layer = cv.layerwise(problem_of(network, network.model()), "2")
+    m, d = layer.shape
+    matrix = cv.dense_matrix(layer.hessian)
+    rearranged = matrix.view(m, d, m, d).transpose(1, 2).reshape(m * m, d * d)
+    left, values, right = torch.linalg.svd(rearranged)
+    best = values[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
+    torch.testing.assert_close(torch.kron(*layer.factors("nearest")), best, rtol=0, atol=1e-6)
+    found = layer.kronecker(4, factors="nearest").eigenvalues
+    torch.testing.assert_close(found, torch.linalg.eigvalsh(best)[-4:], rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize("kind", ["expand", "reduce"])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("weight", [None, [1.0, 3.0, 0.5]])
+def test_ignored_samples_count_in_neither_factor(kind, reduction, weight):
+    """As where they are not in the data at all; others by their class's weight."""
+    given = None if weight is None else torch.tensor(weight, dtype=torch.float64)
+    loss = nn.CrossEntropyLoss(weight=given, reduction=reduction)
+    x, y = normal(9, 4), classes(9)
+    y[:4] = IGNORED
+    model = built(lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)))
+    layer = cv.layerwise(cv.Problem(model, loss, [(x[:5], y[:5]), (x[5:], y[5:])]), "0")
+    kept = cv.layerwise(cv.Problem(model, loss, [(x[4:], y[4:])]), "0")
+    counts = torch.ones(5, dtype=torch.float64) if given is None else given[y[4:]]
+    expected = (x[4:].T * counts) @ x[4:] / counts.sum()
+    output, inputs = layer.factors(kind)
+    close(inputs, expected)
+    close(layer.input_autocorrelation, expected)
+    close(layer.input_mean[:, 0], (counts @ x[4:]) / counts.sum())
+    close(output, kept.factors(kind)[0])
+
+
+def test_tokens_count_as_their_targets_do():
+    """Of a network whose tokens know nothing of each other, as so many samples of one."""
+    x, y = normal(4, 3, 4), classes(12).reshape(4, 3)
+    y[0], y[1, 1:], y[3, 0] = IGNORED, IGNORED, IGNORED
+    loss = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0, 0.5], dtype=torch.float64))
+    model = built(PerToken)
+    layer = cv.layerwise(cv.Problem(model, loss, [(x[:2], y[:2]), (x[2:], y[2:])]), "each")
+    apart = x.reshape(12, 1, 4), y.reshape(12, 1)
+    single = cv.layerwise(cv.Problem(model, loss, [apart]), "each")
+    close(cv.dense_matrix(layer.approximation), cv.dense_matrix(single.approximation))
+    close(layer.factors()[1], single.factors()[1])
+
+
+def test_batches_have_lengths_of_their_own():
+    x, z = normal(4, 3, 4), normal(2, 5, 4, seed=1)
+    data = [(x, classes(12).reshape(4, 3)), (z, classes(10).reshape(2, 5))]
+    model = built(PerToken)
+    layer = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), data), "each")
+    apart = [(a.reshape(-1, 1, 4), b.reshape(-1, 1)) for a, b in data]
+    single = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), apart), "each")
+    close(cv.dense_matrix(layer.hessian), cv.dense_matrix(single.hessian))
+    close(cv.dense_matrix(layer.approximation), cv.dense_matrix(single.approximation))
+    for found, expected in zip(layer.factors(), single.factors(), strict=True):
+        close(found, expected)
+    with pytest.raises(ValueError, match="input_mean: expected 'each' to be used at as many"):
+        _ = layer.input_mean
+
+
+def test_samples_count_as_the_users_weights_say():
+    x, y = normal(6, 4), normal(6, 3)
+
+    def mean(outputs: Tensor, targets: Tensor) -> Tensor:
+        counts = targets[:, 0].abs()
+        return ((outputs - targets).square().sum(dim=1) * counts).sum() / counts.sum()
+
+    problem = cv.Problem(
+        built(lambda: nn.Sequential(nn.Linear(4, 3))), mean, [(x[:2], y[:2]), (x[2:], y[2:])],
+        weights=lambda batch: batch[1][:, 0].abs().sum(),
+    )  # fmt: skip
+    layer = cv.layerwise(problem, "0")
+    # The loss is a weighted square, so that its Hessian is the product of both factors.
+    close(cv.dense_matrix(layer.approximation), cv.dense_matrix(layer.hessian))
+
+
+def test_the_linear_layer_of_hugging_face_is_one_with_the_weight_transposed():
+    utilities = pytest.importorskip("transformers.pytorch_utils")
+    plain = built(lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)))
+    model = built(lambda: nn.Sequential(utilities.Conv1D(5, 4), nn.Tanh(), nn.Linear(5, 3)))
+    model.load_state_dict({**plain.state_dict(), "0.weight": plain[0].weight.T})
+    problems = [cv.Problem(one, nn.CrossEntropyLoss(), [(normal(7, 4), classes(7))])
+                for one in (model, plain)]  # fmt: skip
+    layer, expected = (cv.layerwise(problem, "0") for problem in problems)
+    assert layer.shape == expected.shape == (5, 4)
+    close(cv.dense_matrix(layer.hessian), cv.dense_matrix(expected.hessian))
+    for kind in ("expand", "reduce", "weighted"):
+        for one, other in zip(layer.factors(kind), expected.factors(kind), strict=True):
+            close(one, other)
+    assert list(cv.layerwise(problems[0])) == ["0", "2"]
+
+
+def test_factors_of_another_kind_and_of_groups_are_refused():
+    network = NETWORKS["convolutions"]
+    layer = cv.layerwise(problem_of(network, network.model()), "0")
+    with pytest.raises(ValueError, match="expected a layer without groups, got '0'"):
+        layer.factors("weighted")
+    with pytest.raises(ValueError, match=r"factors: expected one of 'expand', 'reduce', .* 'both'"):
+        inspect.unwrap(type(layer).factors)(layer, "both")
+    output, inputs = layer.factors("expand")
+    close(cv.dense_matrix(cv.KroneckerOperator(output, inputs, 2)),
+          cv.dense_matrix(layer.approximation))  # fmt: skip
