@@ -34,7 +34,6 @@ from hessian_spectra.curvature.weighting import (
     Weights,
     known_weighting,
     measured_weighting,
-    target_counts,
 )
 from hessian_spectra.seeding import generator
 
@@ -121,7 +120,6 @@ class Problem:
         self.checked: set[str] = set()
         self._rows: int | None = None
         self._numbers = _numbers(weights)
-        self._own_weights = callable(weights)
         with undisturbed(self.device):
             count = self._survey()
             known = known_weighting(loss, None if self._numbers else weights)
@@ -263,19 +261,12 @@ class Problem:
     def counts(self, batch: Batch, weight: float) -> Tensor:
         """``(n, T)`` how much each of a sample's T targets counts; T is 1 where that is not known.
 
-        Args:
-            batch: one of :meth:`batches`.
-            weight: what stands beside it.
+        Of a pair of :meth:`batches`.
         """
         length = rows(batch)
-        known = target_counts(self.loss, batch[1]) if self.loss is not None else None
         if self._numbers or length is None:
-            each = weight / (length or 1)
-            return torch.full((length or 1, 1), each, dtype=torch.float64, device=self.device)
-        if known is not None and (self.summed or not self._own_weights):
-            return known
-        counts = [self._weighting.count(part(batch, at, at + 1)) for at in range(length)]
-        return torch.tensor(counts, dtype=torch.float64, device=self.device)[:, None]
+            return torch.full((length or 1, 1), weight, dtype=torch.float64) / (length or 1)
+        return self._weighting.counts(batch, length)
 
     def sample(self, count: int) -> "Problem":
         """The same problem for a single batch, of about ``count`` samples where it can be cut.

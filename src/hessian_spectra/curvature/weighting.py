@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from hessian_spectra.curvature.batches import Batch, joined, rows
+from hessian_spectra.curvature.batches import Batch, joined, part, rows
 from hessian_spectra.models import HalfSquaredError
 
 # A number for each batch, or a function of it, or the word that batch losses are added up.
@@ -22,10 +23,19 @@ class Weighting:
     Args:
         count: ``c_b`` of a batch: what its mean divides by.
         summed: whether the losses of batches are added up instead.
+        targets: how much each of a sample's T targets counts, ``(n, T)``, where the loss says it.
     """
 
     count: Callable[[Batch], float]
     summed: bool = False
+    targets: Callable[[Tensor], Tensor] | None = None
+
+    def counts(self, batch: Batch, samples: int) -> Tensor:
+        """``(n, T)`` how much each target counts; T is 1 where only that of samples is known."""
+        if self.targets is not None:
+            return self.targets(batch[1])
+        each = [self.count(part(batch, at, at + 1)) for at in range(samples)]
+        return torch.tensor(each, dtype=torch.float64)[:, None]
 
 
 def _class_weight_total(loss: nn.CrossEntropyLoss | nn.NLLLoss, targets: Tensor) -> float:
@@ -54,6 +64,17 @@ _DENOMINATORS: dict[type[nn.Module], Callable[..., float]] = {
     nn.CrossEntropyLoss: _class_weight_total,
     nn.NLLLoss: _class_weight_total,
 }
+
+
+def _target_counts(loss: Any, targets: Tensor) -> Tensor:
+    """Classes that are ignored count nothing, others as much as their class does."""
+    if not isinstance(loss, nn.CrossEntropyLoss | nn.NLLLoss) or targets.is_floating_point():
+        return targets.new_ones(len(targets), 1, dtype=torch.float64)
+    counted = targets != loss.ignore_index
+    counts = counted.double()
+    if loss.weight is not None:
+        counts = counts * loss.weight.to(targets.device)[targets.where(counted, 0)]
+    return counts.reshape(len(targets), -1)
 
 
 _ADDED_UP = Weighting(lambda batch: 1.0, summed=True)
@@ -96,28 +117,10 @@ def known_weighting(loss: Any, weights: Weights | None) -> Weighting | None:
     over = _known_mean(loss)
     if over is None:
         return None
-    return _ADDED_UP if reduction == "sum" else Weighting(lambda batch: over(batch[1]))
-
-
-def target_counts(loss: Any, targets: Tensor) -> Tensor | None:
-    """``(n, T)`` how much each of a sample's T targets counts; ``None`` of a loss not known here.
-
-    Classes that are ignored count nothing, others as much as their class does.
-
-    Example:
-        >>> import torch
-        >>> target_counts(nn.CrossEntropyLoss(), torch.tensor([0, 1, -100])).T
-        tensor([[1., 1., 0.]], dtype=torch.float64)
-    """
-    if _known_mean(loss) is None:
-        return None
-    if not isinstance(loss, nn.CrossEntropyLoss | nn.NLLLoss) or targets.is_floating_point():
-        return targets.new_ones(len(targets), 1).double()
-    counted = targets != loss.ignore_index
-    counts = counted.double()
-    if loss.weight is not None:
-        counts = counts * loss.weight.to(targets.device)[targets.where(counted, 0)]
-    return counts.reshape(len(targets), -1)
+    targets = partial(_target_counts, loss)
+    if reduction == "sum":
+        return replace(_ADDED_UP, targets=targets)
+    return Weighting(lambda batch: over(batch[1]), targets=targets)
 
 
 def _labels(batch: Batch) -> Tensor | None:

@@ -1,16 +1,13 @@
 """The Hessian of one layer, and its approximation as a Kronecker product."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal, get_args, overload
+from typing import Literal, get_args, overload
 
 import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
-from hessian_spectra.curvature.layerwise.checks import faults, require_products
 from hessian_spectra.curvature.layerwise.kronecker import (
     BestKronecker,
     KroneckerOperator,
@@ -19,14 +16,15 @@ from hessian_spectra.curvature.layerwise.kronecker import (
     kronecker_spectrum,
     weighted_factors,
 )
-from hessian_spectra.curvature.layerwise.layers import Layer, layers_of, left_out
+from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
 from hessian_spectra.curvature.layerwise.passes import (
     SymmetricSum,
     bends_after,
     layer_batches,
     position_curvature,
 )
-from hessian_spectra.curvature.operators import Check, hessian
+from hessian_spectra.curvature.layerwise.shared import RowByRow, Shared, without_fault
+from hessian_spectra.curvature.operators import Check
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.spectrum import Spectrum
 
@@ -77,123 +75,11 @@ def layerwise(
     """
     layers = layers_of(problem.model, [name] if isinstance(name, str) else name)
     if name is None:
-        layers = _without_fault(problem, layers)
+        layers = without_fault(problem, layers)
     held = problem.fixed_at([layer.weight for layer in layers])
-    shared = _Shared(held, layers, check, verified=name is None)
+    shared = Shared(held, layers, check, verified=name is None)
     found = {layer.name: Layerwise(shared, layer) for layer in layers}
     return found[name] if isinstance(name, str) else found
-
-
-def _without_fault(problem: Problem, layers: Sequence[Layer]) -> list[Layer]:
-    """Those that are used once, as a matrix product; the others are named in a warning."""
-    wrong = faults(problem, layers)
-    for layer, fault in wrong.items():
-        left_out(layer, fault)
-    right = [layer for layer in layers if layer.name not in wrong]
-    if not right:
-        raise ValueError(f"layerwise: no layer is left, {'; '.join(wrong.values())}")
-    return right
-
-
-class _Shared:
-    """What some layers share: an operator over all their weights, and passes over the data.
-
-    Each is made when the first layer asks for it.
-    """
-
-    def __init__(
-        self, problem: Problem, layers: Sequence[Layer], check: Check, *, verified: bool
-    ) -> None:
-        self.problem, self.layers, self._check = problem, list(layers), check
-        self._verified = verified
-
-    def require_products(self) -> None:
-        """Refuse, once, layers that are no matrix products."""
-        if not self._verified:
-            require_products(self.problem, self.layers)
-        self._verified = True
-
-    @cached_property
-    def hessians(self) -> Mapping[str, Operator]:
-        """The Hessian's block of each weight, by its name."""
-        return hessian(self.problem, check=self._check).blocks("parameter")
-
-    @cached_property
-    def factors(self) -> Mapping[str, "_Factors"]:
-        """The factors of each layer, by its name."""
-        self.require_products()
-        bends = bends_after(self.problem, self.layers)
-        piecewise = [at for at, bent in enumerate(bends) if not bent]
-        sums = [_Sums(layer, self.problem) for layer in self.layers]
-        for batch in layer_batches(self.problem, self.layers):
-            for at, (one, inputs) in enumerate(zip(sums, batch.inputs, strict=True)):
-                one.add(inputs, batch.weights(at))
-            for pairs in batch.squares(piecewise):
-                for at, (rows, signed) in zip(piecewise, pairs, strict=True):
-                    sums[at].squares.add(signed.flatten(0, 1), rows.flatten(0, 1))
-        return {
-            layer.name: one.factors(position_curvature(self.problem, layer) if bent else None)
-            for layer, one, bent in zip(self.layers, sums, bends, strict=True)
-        }
-
-
-class _RowByRow(Operator):
-    """A matrix over a weight that is kept as its transpose ``(d, m)``, over ``(m, d)`` instead."""
-
-    def __init__(self, whole: Operator, shape: tuple[int, int]) -> None:
-        super().__init__(whole.shape[0], whole.dtype, whole.device)
-        self._whole, self._weight = whole, shape
-
-    def _matmat(self, columns: Tensor) -> Tensor:
-        m, d = self._weight
-        kept = columns.reshape(m, d, -1).transpose(0, 1).reshape(columns.shape)
-        image = self._whole @ kept
-        return image.reshape(d, m, -1).transpose(0, 1).reshape(columns.shape)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Factors:
-    """Means over the samples that were seen."""
-
-    output_hessian: Tensor
-    input_autocorrelation: Tensor
-    input_mean: Tensor | None
-    positions: float
-
-
-class _Sums:
-    """Sums over the samples that were seen."""
-
-    def __init__(self, layer: Layer, problem: Problem) -> None:
-        self._layer = layer
-        self._samples = self._places = 0.0
-        self._lengths: set[int] = set()
-        self.squares = SymmetricSum(layer.outputs, problem)
-        self._products = SymmetricSum(layer.groups * layer.inputs, problem)
-        self._total: Any = 0.0
-
-    def add(self, inputs: Tensor, weights: Tensor) -> None:
-        """Take the inputs ``(n, g, P, d)`` of a batch in, which count as weights ``(n, P)`` say."""
-        positions = inputs.shape[2]
-        self._lengths.add(positions)
-        self._places += float(weights.double().sum())
-        self._samples += float(weights.double().sum()) / positions
-        rows = inputs.transpose(1, 2).flatten(0, 1).flatten(1)  # (n P, g d)
-        self._products.add(rows * weights.reshape(-1, 1), rows)
-        if len(self._lengths) == 1:
-            self._total = self._total + (inputs * weights[:, None, :, None]).sum(dim=0)
-
-    def factors(self, curvature: Tensor | None = None) -> _Factors:
-        """The means, with the second derivative by the outputs in place of the squares."""
-        second = self.squares.matrix if curvature is None else curvature
-        positions = self._places / self._samples
-        mean = torch.as_tensor(self._total) / self._samples
-        return _Factors(
-            output_hessian=second / positions,
-            input_autocorrelation=self._products.matrix / self._samples,
-            input_mean=mean.transpose(1, 2).flatten(0, 1) if len(self._lengths) == 1 else None,
-            positions=positions,
-        )
 
 
 class Layerwise:
@@ -204,7 +90,7 @@ class Layerwise:
     With g groups the inputs of all of them stand one after the other, ``g d`` numbers.
     """
 
-    def __init__(self, shared: _Shared, layer: Layer) -> None:
+    def __init__(self, shared: Shared, layer: Layer) -> None:
         self._shared, self._layer = shared, layer
         self.name = layer.name
         self.shape = (layer.outputs, layer.inputs)
@@ -213,7 +99,7 @@ class Layerwise:
     def hessian(self) -> Operator:
         """``E[M ⊗ x xᵀ]``, the Hessian of the loss over all data, ``(m d, m d)``."""
         whole = self._shared.hessians[self._layer.weight]
-        return _RowByRow(whole, self.shape) if self._layer.transposed else whole
+        return RowByRow(whole, self.shape) if self._layer.transposed else whole
 
     @property
     def output_hessian(self) -> Tensor:

@@ -174,7 +174,7 @@ def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[LayersB
             assert outputs is not None
             for layer, inputs in zip(layers, captured.inputs, strict=True):
                 _require_samples(layer, inputs, outputs)
-            counts = problem.counts(batch, weight)
+            counts = problem.counts(batch, weight).to(problem.device)
             if len(counts) != len(outputs):
                 counts = counts.new_full((len(outputs), 1), weight / len(outputs))
             # Where all count alike they count 1, so that a mean is computed without weights.
