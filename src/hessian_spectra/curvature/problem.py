@@ -259,10 +259,7 @@ class Problem:
             yield batch, count / self._total
 
     def counts(self, batch: Batch, weight: float) -> Tensor:
-        """``(n, T)`` how much each of a sample's T targets counts; T is 1 where that is not known.
-
-        Of a pair of :meth:`batches`.
-        """
+        """``(n, T)`` how much each of a sample's T targets counts, or T = 1 where not known."""
         length = rows(batch)
         if self._numbers or length is None:
             return torch.full((length or 1, 1), weight, dtype=torch.float64) / (length or 1)
