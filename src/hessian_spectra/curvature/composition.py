@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -101,6 +101,14 @@ class Operator(ABC):
     def T(self) -> "Operator":  # noqa: N802 -- as tensors call it
         """``Aᵀ``, which is ``A``."""
         return self
+
+    def blocks(self, by: str = "module") -> Mapping[str, "Operator"]:
+        """The diagonal blocks that are known by name; an operator without such is its only one.
+
+        Args:
+            by: ``"module"`` or ``"parameter"``, for the matrix of a problem.
+        """
+        return {"": self}
 
     def shift(self, amount: Any) -> "Operator":
         """``A + s I``: the same eigenvectors, each eigenvalue larger by ``s``.

@@ -34,8 +34,8 @@ _PREFERENCES |= {
     "LM": _PREFERENCES["largest magnitude"],
     "SA": _PREFERENCES["smallest algebraic"],
 }
-# A basis of more bytes than this is restarted.
-_BASIS_BYTES = 2 << 30
+# Vectors beside the basis: the one that is being made.
+_BESIDE = 1
 # Vectors that are multiplied together where many eigenpairs are wanted.
 _BLOCK = 10
 
@@ -51,6 +51,7 @@ def top_eigenpairs(
     seed: int = 0,
     max_iterations: int | None = None,
     basis_size: int | None = None,
+    memory: int = 2 << 30,
 ) -> Spectrum:
     """The ``k`` top eigenpairs, by Lanczos' method with reorthogonalisation.
 
@@ -81,7 +82,10 @@ def top_eigenpairs(
         seed: seed of the random vectors.
         max_iterations: the largest number of products; by default ``max(300, 20 k)``.
         basis_size: how many vectors of length ``p`` to hold before a restart; by default as many as
-            are needed up to 2 GiB, with one more that is being made, and at least ``k + 2``.
+            are needed and fit into ``memory``.
+        memory: what the vectors may take, in bytes, with those that are being made and, for
+            ``k > 1``, those that were found; ``k + 2`` are held in any case. Less takes more
+            products: half as many again where only ten vectors fit, say.
 
     Returns:
         A spectrum of ``k`` eigenvalues with eigenvectors ``(p, k)``, residuals and ``converged``.
@@ -99,12 +103,14 @@ def top_eigenpairs(
     """
     p = size_of(operator)
     _require_arguments(p, k, tol, which, max_iterations, basis_size)
+    if memory <= 0:
+        raise ValueError(f"memory: expected a number of bytes above zero, got {memory}")
     first = None if start is None else _sum_of(start, operator)
     if p <= max(100, 3 * k) and p <= DENSE_LIMIT:
         found = _from_dense(dense_spectrum(operator), k, tol, _PREFERENCES[which])
         _warn(found, tol, None)
         return found
-    fitting = _BASIS_BYTES // (p * torch.finfo(operator.dtype).bits // 8) - 1
+    fitting = memory // (p * operator.dtype.itemsize) - _BESIDE
     capacity = min(p, basis_size or max(k + 2, fitting))
     search = _Search(
         operator=operator,

@@ -1,7 +1,7 @@
 """Hessian and Gauss-Newton products by reverse-mode differentiation, with the graph kept."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -121,7 +121,7 @@ class DifferentiatedOperator(Operator):
         """How many numbers the parameters at these positions have."""
         return sum(self.problem.shapes[at].numel() for at in block)
 
-    def blocks(self, by: str = "module") -> dict[str, "BlockOperator"]:
+    def blocks(self, by: str = "module") -> Mapping[str, "BlockOperator"]:
         """The diagonal blocks of layers or of single parameters, by name.
 
         All share one graph, and a product with a block takes only the part of it that the block's
@@ -167,6 +167,16 @@ class BlockOperator(Operator):
         self.whole = whole
         self.positions = blocks
         self.names = tuple(whole.problem.names[at] for block in blocks for at in block)
+
+    def blocks(self, by: str = "module") -> Mapping[str, Operator]:
+        """The diagonal blocks alone, where there are several; ``by`` changes nothing."""
+        if len(self.positions) == 1:
+            return super().blocks(by)
+        names = self.whole.problem.names
+        return {
+            ", ".join(names[at] for at in block): BlockOperator(self.whole, (block,))
+            for block in self.positions
+        }
 
     def _matmat(self, columns: Tensor) -> Tensor:
         return self.whole.blockwise(self.positions, columns)

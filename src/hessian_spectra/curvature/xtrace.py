@@ -33,8 +33,7 @@ class Sketch(NamedTuple):
     def estimates(self) -> Tensor:
         """The estimate ``t_i`` of each vector, ``(..., n)``."""
         # Without image i the basis spans Q (I − s sᵀ), with s the normalised column i of R⁻ᵀ.
-        identity = torch.eye(self.forms.shape[-1], dtype=torch.float64)
-        left_out = torch.linalg.solve_triangular(self.triangle.mT, identity, upper=False)
+        left_out = _inverse_transposed(self.triangle)
         left_out = left_out / left_out.norm(dim=-2, keepdim=True)
         kept = self.coordinates - left_out * _forms(left_out, self.coordinates)[..., None, :]
         # (ω − Q a)ᵀ A (ω − Q a), term by term; Qᵀ A ω is a column of R.
@@ -78,6 +77,29 @@ def variance(sketch: Sketch, estimates: Tensor) -> tuple[Tensor, Tensor]:
     # Where nothing varies there is nothing to be uncertain of.
     degrees = torch.where(uncertainty > 0, degrees, count).clamp(min=_FEWEST_DEGREES)
     return total, degrees.clamp(max=count - 1)
+
+
+def left_out_share(triangle: Tensor) -> float:
+    """What of the images' squared lengths is outside the span of the other images.
+
+    It estimates ``‖(I − QQᵀ) A‖² / ‖A‖²`` with a basis of one image less. The part of image i
+    outside of the others is as long as one over column i of ``R⁻ᵀ``.
+
+    Args:
+        triangle: ``(n, n)`` the factor R of the images.
+
+    Example:
+        >>> left_out_share(torch.tensor([[1.0, 1.0], [0.0, 1.0]], dtype=torch.float64))
+        0.5
+    """
+    outside = 1 / _inverse_transposed(triangle).square().sum(dim=0)
+    return float(outside.sum() / triangle.square().sum())
+
+
+def _inverse_transposed(triangle: Tensor) -> Tensor:
+    """``R⁻ᵀ``."""
+    identity = torch.eye(triangle.shape[-1], dtype=torch.float64)
+    return torch.linalg.solve_triangular(triangle.mT, identity, upper=False)
 
 
 def _forms(left: Tensor, right: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """What an inspection found: one record for each quantity, also for those it did not get."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from time import monotonic
 from typing import Any, Literal
@@ -99,6 +99,11 @@ class _Watched(Operator):
     def __init__(self, operator: Operator, clock: Clock) -> None:
         super().__init__(operator.shape[0], operator.dtype, operator.device)
         self._operator, self._clock = operator, clock
+
+    def blocks(self, by: str = "module") -> Mapping[str, Operator]:
+        """Those of the operator, watched too."""
+        found = self._operator.blocks(by).items()
+        return {name: _Watched(block, self._clock) for name, block in found}
 
     def _matmat(self, columns: Tensor) -> Tensor:
         results = columns.new_empty(columns.shape)

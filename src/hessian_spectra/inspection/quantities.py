@@ -1,7 +1,7 @@
 """The quantities of an inspection, each a function that fills in its finding."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -60,6 +60,7 @@ class Quantities:
         self._k = min(k, problem.size)
         self.layers = _chosen(list(grouped(problem.names, "module")), layers)
         self._top: Spectrum | None = None
+        self._traces: Mapping[str, cv.TraceEstimate] = {}
 
     def all(self) -> dict[str, Callable[[Finding], None]]:
         """The functions by key, in the order in which they are called."""
@@ -154,10 +155,15 @@ class Quantities:
         finding.values["total"] = float(shares.sum())
 
     def _trace(self, finding: Finding) -> None:
-        finding.values |= self._traced(self._hessian)
+        found = self._estimated(self._hessian)
+        # What the layers' rows show, so that these add up to the whole.
+        self._traces = found.blocks or dict.fromkeys(self._hessian.blocks(), found)
+        finding.values |= self._traced(found)
 
-    def _traced(self, operator: cv.Operator) -> dict[str, Any]:
-        found = cv.trace(self._clock.watched(operator), seed=self._seed)
+    def _estimated(self, operator: cv.Operator) -> cv.TraceEstimate:
+        return cv.trace(self._clock.watched(operator), seed=self._seed)
+
+    def _traced(self, found: cv.TraceEstimate) -> dict[str, Any]:
         return {
             "trace": found.value,
             "standard_error": found.standard_error,
@@ -186,7 +192,8 @@ class Quantities:
         for name in self.layers:
             block = blocks[name]
             row = {"name": name, "parameters": block.shape[0]}
-            row |= self._largest(finding, block) | self._traced(block)
+            row |= self._largest(finding, block)
+            row |= self._traced(self._traces.get(name) or self._estimated(block))
             # Layer by layer, so that those are there which were done in time.
             finding.values.setdefault("layers", []).append(row)
 

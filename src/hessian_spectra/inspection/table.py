@@ -134,7 +134,10 @@ def _layers(report: Report) -> list[str]:
     layers = report.values("layers").get("layers", [])
     if not layers:
         return []
-    whole = report.values("trace").get("trace")
+    trace = report.values("trace")
+    low, high = trace.get("interval", (0.0, 0.0))
+    # A share of what may as well be zero, or of the other sign, says nothing.
+    whole = 0.0 if low <= 0 <= high else trace["trace"]
     head = ("layer", "parameters", "sharpness", "trace", "95 % interval", "share of trace")
     rows = [
         (

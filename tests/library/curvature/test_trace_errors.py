@@ -326,6 +326,6 @@ def test_xtrace_of_a_network_holds_its_trace():
 
 
 def test_an_unknown_method_is_refused():
-    # Past the type checker of the test run, which knows the four words.
-    with pytest.raises(ValueError, match=r"method: expected one of \['exact', .*'hutch'"):
+    # Past the type checker of the test run, which knows the five words.
+    with pytest.raises(ValueError, match=r"method: expected one of \['adaptive', .*'hutch'"):
         inspect.unwrap(cv.trace)(torch.eye(3), "hutch")

@@ -13,7 +13,7 @@ from torch import nn
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.__main__ import main
-from hessian_spectra.inspection import findings
+from hessian_spectra.inspection import findings, table
 from hessian_spectra.inspection.findings import Clock, Finding, OutOfBudget, Report, computed
 from hessian_spectra.inspection.quantities import TITLES, Quantities
 from hessian_spectra.pictures.inspection import drawn
@@ -260,6 +260,21 @@ def test_the_seed_is_that_of_all_probes():
     assert found[0] != found[2]
 
 
+def test_the_layers_traces_add_up_to_the_whole_and_shares_are_of_a_known_sign():
+    at = problem()
+    whole, layers = Finding("trace", "trace"), Finding("layers", "layers")
+    quantities = Quantities(at, Clock(1e6), 1, [], 0).all()
+    quantities["trace"](whole)
+    quantities["layers"](layers)
+    rows = layers.values["layers"]
+    assert sum(row["trace"] for row in rows) == pytest.approx(whole.values["trace"], rel=1e-12)
+    report = Report({}, {"trace": whole, "layers": layers})
+    shares = [line.split()[-1] for line in table._layers(report)[1:]]
+    assert sum(float(share.rstrip("%")) for share in shares) == pytest.approx(100, abs=0.2)
+    whole.values["interval"] = [-1.0, 1.0]
+    assert [line.split()[-1] for line in table._layers(report)[1:]] == ["-"] * len(rows)
+
+
 def interrupting(*args, **options):
     signal.raise_signal(signal.SIGINT)
 
@@ -281,12 +296,12 @@ def test_interrupted_it_gives_what_it_has(monkeypatch, capsys):
 def test_layers_that_were_done_in_time_are_kept(monkeypatch, capsys):
     calls = []
 
-    def second(*args, original=cv.trace, **options):
+    def second(*args, original=cv.top_eigenpairs, **options):
         calls.append(args)
-        # The whole, the first layer, and no more.
-        return original(*args, **options) if len(calls) < 3 else interrupting()
+        # Of both matrices the largest, the top ones, the first layer, and no more.
+        return original(*args, **options) if len(calls) < 5 else interrupting()
 
-    monkeypatch.setattr(cv, "trace", second)
+    monkeypatch.setattr(cv, "top_eigenpairs", second)
     assert main(["inspect", "factories:network", "--k", "2"]) == 130
     layers = record()["findings"]["layers"]
     assert (layers["status"], len(layers["values"]["layers"])) == ("partial", 1)

@@ -1,0 +1,163 @@
+"""Traces block by block: the sum over layers, without the noise between them."""
+
+import inspect
+
+import pytest
+import scipy.stats
+import torch
+from torch import nn
+
+from hessian_spectra import curvature as cv
+
+from .cases import normal
+from .test_eigenpairs import matrix
+from .test_trace_errors import fewest, held
+
+
+@pytest.fixture(scope="module", params=["random", "trained"])
+def hessian(request):
+    """That of a perceptron, of a problem in two batches."""
+    x, y = normal(60, 20), torch.arange(60) % 4
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(20, 12), nn.Tanh(), nn.Linear(12, 12), nn.Tanh())
+        model.extend([nn.Linear(12, 4)]).double()
+    descent = torch.optim.Adam(model.parameters(), 1e-2)
+    for _ in range(60 if request.param == "trained" else 0):
+        descent.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        descent.step()
+    data = [(x[:40], y[:40]), (x[40:], y[40:])]
+    return cv.hessian(cv.Problem(model, nn.CrossEntropyLoss(), data))
+
+
+def dense_blocks(hessian):
+    dense, blocks = cv.dense_matrix(hessian), {}
+    start = 0
+    for name, block in hessian.blocks().items():
+        part = slice(start, start + block.shape[0])
+        blocks[name], start = dense[part, part], part.stop
+    return blocks
+
+
+@pytest.mark.parametrize("method", ["adaptive", "hutchinson", "hutch++", "xtrace"])
+def test_the_trace_is_the_sum_of_the_blocks_estimates(hessian, method):
+    found = cv.trace(hessian, method, probes=24)
+    assert list(found.blocks) == ["0", "2", "4"]
+    parts = found.blocks.values()
+    assert found.value == pytest.approx(sum(part.value for part in parts), rel=1e-12)
+    squares = sum(part.standard_error**2 for part in parts)
+    assert found.standard_error == pytest.approx(squares**0.5, rel=1e-12)
+    assert found.products == 24
+    for name, dense in dense_blocks(hessian).items():
+        part = found.blocks[name]
+        assert abs(part.value - float(dense.trace())) <= 6 * part.standard_error + 1e-12
+
+
+def test_blocks_are_independent_of_each_other(hessian):
+    """Equal probes would correlate the errors, and the sum's would not be known."""
+    blocks = list(cv.trace(hessian, "hutchinson", probes=4).blocks.values())
+    first = cv.trace(hessian.blocks()["0"], "hutchinson", probes=4)
+    second = cv.trace(hessian.blocks()["2"], "hutchinson", probes=4)
+    assert blocks[0] == first
+    assert blocks[1] != second
+
+
+def errors(hessian, exact, **options):
+    found = [cv.trace(hessian, seed=seed, **options).value for seed in range(12)]
+    return float((torch.tensor(found, dtype=torch.float64) - exact).square().mean().sqrt())
+
+
+def test_the_noise_between_layers_is_dropped(hessian):
+    exact = float(cv.dense_matrix(hessian).trace())
+    best = errors(hessian, exact, probes=60)
+    assert best < 0.8 * errors(hessian, exact, probes=60, blocks=None)
+    assert best < 0.5 * errors(hessian, exact, method="hutchinson", probes=60)
+
+
+def test_the_whole_is_taken_at_once_where_asked_for(hessian):
+    dense = cv.dense_matrix(hessian)
+    found, other = (cv.trace(at, "xtrace", probes=20, blocks=None) for at in (hessian, dense))
+    assert found.value == pytest.approx(other.value, rel=1e-9)
+    assert not found.blocks
+
+
+def test_a_block_and_a_block_diagonal_matrix_have_the_same_parts(hessian):
+    together = cv.trace(hessian.block_diagonal(), probes=20)
+    apart = cv.trace(hessian, probes=20)
+    assert together.value == apart.value
+    names = ["0.weight, 0.bias", "2.weight, 2.bias", "4.weight, 4.bias"]
+    assert list(together.blocks) == names
+    parameters = cv.trace(hessian, probes=20, blocks="parameter").blocks
+    assert list(parameters) == list(hessian.problem.names)
+    assert parameters["0.bias"].method == "exact"
+
+
+def test_intervals_of_the_sum_hold_the_trace_as_often_as_they_say(hessian):
+    exact = float(cv.dense_matrix(hessian).trace())
+    blocks, count = _Blocks(dense_blocks(hessian)), 0
+    for seed in range(100):
+        low, high = cv.trace(blocks, probes=24, seed=seed).interval()
+        count += low <= exact <= high
+    assert count >= fewest(100)
+
+
+class _Blocks(cv.Operator):
+    """The dense blocks in the place of the Hessian's, whose products take longer."""
+
+    def __init__(self, parts):
+        self._whole = cv.block_diagonal([(part + part.T) / 2 for part in parts.values()])
+        super().__init__(self._whole.shape[0], self._whole.dtype, self._whole.device)
+        self._parts = {name: cv.as_operator((part + part.T) / 2) for name, part in parts.items()}
+
+    def blocks(self, by="module"):
+        return self._parts
+
+    def _matmat(self, columns):
+        return self._whole @ columns
+
+
+INDEX = torch.arange(1, 201).double()
+SHAPES = {
+    "semicircle": normal(200, seed=3),
+    "flat": 1 + 0.3 * normal(200, seed=8),
+    "power law": 1 / INDEX,
+    "slow power law": INDEX**-0.5,
+    "spiked": torch.cat([torch.tensor([20.0, 10.0, 5.0, -4.0]).double(), 0.3 * normal(196)]),
+    "on the edge": torch.cat([torch.full((8,), 3.0).double(), 0.6 * normal(192)]),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_intervals_of_the_chosen_method_hold_the_trace_as_often_as_they_say(shape):
+    counted = held(SHAPES[shape], "adaptive", 40, cv.TraceEstimate.interval, 200)
+    assert counted >= fewest(200)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_chosen_method_is_about_as_good_as_the_better_one(shape):
+    values = SHAPES[shape]
+    dense, exact = matrix(values), float(values.sum())
+    chosen, *others = (
+        errors(dense, exact, method=method, probes=40)
+        for method in ("adaptive", "hutchinson", "xtrace")
+    )
+    # A ratio of two errors from twelve draws each, by the F distribution.
+    assert chosen < min(others) * scipy.stats.f.ppf(0.999, 12, 12) ** 0.5
+
+
+def test_the_choice_is_by_the_range_and_unbiased():
+    assert cv.trace(matrix(SHAPES["semicircle"])).method == "hutchinson"
+    assert cv.trace(matrix(SHAPES["spiked"])).method == "xtrace"
+    values = SHAPES["on the edge"]
+    dense = matrix(values)
+    found = [cv.trace(dense, probes=40, seed=seed) for seed in range(300)]
+    # Both are chosen here.
+    assert {one.method for one in found} == {"hutchinson", "xtrace"}
+    errors = torch.tensor([one.value for one in found]) - float(values.sum())
+    assert abs(float(errors.mean())) < 3.5 * float(errors.std()) / 300**0.5
+
+
+def test_another_kind_of_blocks_is_refused(hessian):
+    with pytest.raises(ValueError, match="blocks: expected 'module', 'parameter' or None, got 'l'"):
+        inspect.unwrap(cv.trace)(hessian, blocks="l")
