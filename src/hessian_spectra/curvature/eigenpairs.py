@@ -28,6 +28,7 @@ _PREFERENCES: dict[str, Preference] = {
     "largest magnitude": lambda values: values.abs(),
     "smallest algebraic": lambda values: -values,
 }
+<<<<<<< HEAD
 # Scipy's words for the same.
 _PREFERENCES |= {
     "LA": _PREFERENCES["largest algebraic"],
@@ -36,6 +37,8 @@ _PREFERENCES |= {
 }
 # Vectors beside the basis: the one that is being made.
 _BESIDE = 1
+=======
+>>>>>>> fd5f651 (Eigenpairs take the memory that they are given, by restarts; a test of it)
 # Vectors that are multiplied together where many eigenpairs are wanted.
 _BLOCK = 10
 
@@ -83,15 +86,15 @@ def top_eigenpairs(
         max_iterations: the largest number of products; by default ``max(300, 20 k)``.
         basis_size: how many vectors of length ``p`` to hold before a restart; by default as many as
             are needed and fit into ``memory``.
-        memory: what the vectors may take, in bytes, with those that are being made and, for
-            ``k > 1``, those that were found; ``k + 2`` are held in any case. Less takes more
-            products: half as many again where only ten vectors fit, say.
+        memory: what the basis may take, in bytes, with one more vector that is being made, beside
+            the ``k`` vectors of the result; at least ``k + 2`` vectors are held. Where fewer fit
+            than are needed, restarts take some more products. A product takes what it takes.
 
     Returns:
         A spectrum of ``k`` eigenvalues with eigenvectors ``(p, k)``, residuals and ``converged``.
 
     Raises:
-        ValueError: ``k`` is not in ``1..p``, or another argument is out of its range.
+        ValueError: ``k`` is not in ``1..p``, there is no memory, or another argument is out of its range.
         OperatorError: a product is not finite.
 
     Warns:
@@ -110,7 +113,7 @@ def top_eigenpairs(
         found = _from_dense(dense_spectrum(operator), k, tol, _PREFERENCES[which])
         _warn(found, tol, None)
         return found
-    fitting = memory // (p * operator.dtype.itemsize) - _BESIDE
+    fitting = memory // (p * operator.dtype.itemsize) - 1
     capacity = min(p, basis_size or max(k + 2, fitting))
     search = _Search(
         operator=operator,

@@ -1,0 +1,49 @@
+"""Eigenpairs in the memory that there is: restarts instead of a long basis."""
+
+import inspect
+
+import pytest
+import torch
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature import lanczos
+from hessian_spectra.curvature.rows import Rows
+
+from .cases import normal
+from .test_eigenpairs import Counted, matrix
+
+P = 400
+VALUES = torch.cat([torch.tensor([9.0, 7.0, 6.5, 5.0, -4.0]).double(), normal(P - 5, seed=4)])
+DENSE = matrix(VALUES)
+VECTOR = P * 8
+
+
+@pytest.mark.parametrize(("k", "vectors"), [(1, 5), (1, 12), (3, 10), (4, 20)])
+def test_the_vectors_fit_into_the_memory_and_the_pairs_are_right(k, vectors, monkeypatch):
+    limits = []
+
+    class Watched(Rows):
+        def __init__(self, like, limit):
+            limits.append(limit + (len(like) if like.ndim == 2 else 0))
+            super().__init__(like, limit)
+
+    monkeypatch.setattr(lanczos, "Rows", Watched)
+    found = cv.top_eigenpairs(DENSE, k, 1e-8, memory=vectors * VECTOR)
+    assert max(limits) <= max(vectors, k + 3)
+    torch.testing.assert_close(found.eigenvalues, VALUES.sort().values[-k:], rtol=0, atol=1e-10)
+    assert bool(found.converged.all())
+
+
+def test_less_memory_takes_more_products_and_enough_of_it_changes_nothing():
+    whole, ample, little = (Counted(DENSE) for _ in range(3))
+    first = cv.top_eigenpairs(whole, 2)
+    second = cv.top_eigenpairs(ample, 2, memory=300 * VECTOR)
+    third = cv.top_eigenpairs(little, 2, memory=8 * VECTOR)
+    assert torch.equal(first.eigenvectors(), second.eigenvectors())
+    assert whole.products == ample.products < little.products
+    torch.testing.assert_close(first.eigenvalues, third.eigenvalues, rtol=0, atol=1e-8)
+
+
+def test_no_memory_is_refused():
+    with pytest.raises(ValueError, match="memory: expected a number of bytes above zero, got 0"):
+        inspect.unwrap(cv.top_eigenpairs)(DENSE, memory=0)
