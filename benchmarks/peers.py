@@ -114,7 +114,7 @@ class Ours(Library):
         return found.grid, found.density
 
     def trace(self, products: int, seed: int) -> float:
-        """XTrace."""
+        """Layer by layer, by XTrace or Hutchinson's mean."""
         return cv.trace(self.operator, probes=products, seed=seed).value
 
 

@@ -94,7 +94,7 @@ def top_eigenpairs(
         A spectrum of ``k`` eigenvalues with eigenvectors ``(p, k)``, residuals and ``converged``.
 
     Raises:
-        ValueError: ``k`` is not in ``1..p``, there is no memory, or another argument is out of its range.
+        ValueError: ``k`` is not in ``1..p``, or another argument is out of its range.
         OperatorError: a product is not finite.
 
     Warns:
