@@ -28,17 +28,12 @@ _PREFERENCES: dict[str, Preference] = {
     "largest magnitude": lambda values: values.abs(),
     "smallest algebraic": lambda values: -values,
 }
-<<<<<<< HEAD
 # Scipy's words for the same.
 _PREFERENCES |= {
     "LA": _PREFERENCES["largest algebraic"],
     "LM": _PREFERENCES["largest magnitude"],
     "SA": _PREFERENCES["smallest algebraic"],
 }
-# Vectors beside the basis: the one that is being made.
-_BESIDE = 1
-=======
->>>>>>> fd5f651 (Eigenpairs take the memory that they are given, by restarts; a test of it)
 # Vectors that are multiplied together where many eigenpairs are wanted.
 _BLOCK = 10
 
