@@ -26,7 +26,12 @@ from hessian_spectra.curvature.functions import (
     log_determinant,
     trace_of_function,
 )
-from hessian_spectra.curvature.interface import ConvergenceWarning, OperatorError, SymmetricOperator
+from hessian_spectra.curvature.interface import (
+    ConvergenceWarning,
+    OperatorError,
+    PlainDerivativesWarning,
+    SymmetricOperator,
+)
 from hessian_spectra.curvature.inverses import inverse
 from hessian_spectra.curvature.landscape import LossCurve, LossPlane, loss_along, loss_plane
 from hessian_spectra.curvature.largest_eigenvalue import Sharpness, layer_sharpness, sharpness
@@ -72,6 +77,7 @@ __all__ = [
     "LossPlane",
     "Operator",
     "OperatorError",
+    "PlainDerivativesWarning",
     "Problem",
     "SecondMoments",
     "Sharpness",

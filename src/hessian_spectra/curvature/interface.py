@@ -39,6 +39,10 @@ class OperatorError(RuntimeError):
     """A curvature operator that does not multiply by the matrix it stands for."""
 
 
+class PlainDerivativesWarning(UserWarning):
+    """A model does not fit the fast second derivatives, so that torch's own are used."""
+
+
 class ConvergenceWarning(UserWarning):
     """A result is less accurate than was asked for; it says by how much."""
 

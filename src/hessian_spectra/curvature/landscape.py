@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from hessian_spectra.curvature.network import undisturbed
 from hessian_spectra.curvature.operators import hessian
 from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.undisturbed import undisturbed
 
 # Two directions are as good as parallel when less of the second than this is outside the first.
 _PARALLEL = 1e-4
@@ -51,6 +51,7 @@ class LossPlane:
     directions: Tensor
 
 
+@undisturbed()
 def loss_along(
     problem: Problem, direction: Tensor, distances: Sequence[float] | Tensor
 ) -> LossCurve:
@@ -87,8 +88,7 @@ def loss_along(
     unit = _unit(problem, direction, "direction")
     steps = _ascending(distances, "distances")
     losses = _losses(problem, unit[:, None], torch.cat([steps.new_zeros(1), steps])[:, None])
-    with undisturbed(problem.device):
-        slope = float(problem.gradient().double() @ unit)
+    slope = float(problem.gradient().double() @ unit)
     curvature = float((hessian(problem) @ unit.to(problem.dtype)).double() @ unit)
     return LossCurve(
         distances=steps,
@@ -99,6 +99,7 @@ def loss_along(
     )
 
 
+@undisturbed()
 def loss_plane(
     problem: Problem,
     u: Tensor,

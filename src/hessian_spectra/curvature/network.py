@@ -2,12 +2,14 @@
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.utils.checkpoint
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
@@ -17,16 +19,6 @@ from hessian_spectra.curvature.selection import named_parameters
 
 # Broadcasting outputs (n, 1) against targets (n,) gives these losses a wrong value, not an error.
 _ELEMENTWISE = (nn.MSELoss, nn.BCEWithLogitsLoss)
-
-
-@contextmanager
-def undisturbed(device: torch.device) -> Iterator[None]:
-    """Leave the random numbers of the user's program as they are.
-
-    Dropout and the order of a shuffled loader draw from torch's global generators.
-    """
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        yield
 
 
 class _Doubles(TorchFunctionMode):
@@ -52,6 +44,65 @@ class _Doubles(TorchFunctionMode):
             if named.get("dtype") is torch.float32:
                 named = {**named, "dtype": torch.float64}
         return func(*args, **named)
+
+
+class _Kept(TorchFunctionMode):
+    """What a checkpoint would compute anew is kept: its second run would be outside these modes."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """The operation, without the hooks of a checkpoint around it."""
+        autograd, waived = torch._C._autograd, []
+        while (hooks := autograd._top_saved_tensors_default_hooks(True)) is not None and (
+            hooks[0].__module__ == torch.utils.checkpoint.__name__
+        ):
+            autograd._pop_saved_tensors_default_hooks()
+            waived.append(hooks)
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            for hooks in reversed(waived):
+                autograd._push_saved_tensors_default_hooks(*hooks)
+
+
+class _HeldPadding(TorchFunctionMode):
+    """Embeddings of the padding token where they were, wherever the parameters are moved to.
+
+    Torch gives these rows no gradient, so that they do not vary. Where the weights are used for
+    something else beside, as those of a tied output layer, they do.
+
+    Args:
+        rows: the row of each such weight, by its identity.
+    """
+
+    def __init__(self, rows: dict[int, Tensor]) -> None:
+        super().__init__()
+        self._rows = rows
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """The operation, with the rows of padding held."""
+        result = func(*args, **(kwargs or {}))
+        if func is functional.embedding:
+            named = {
+                **dict(zip(("input", "weight", "padding_idx"), args, strict=False)),
+                **(kwargs or {}),
+            }
+            row, place = self._rows.get(id(named["weight"])), named.get("padding_idx")
+            if row is not None and place is not None:
+                held = (named["input"] == place % len(named["weight"]))[..., None]
+                return torch.where(held, row, result)
+        return result
 
 
 @dataclass(frozen=True)
@@ -100,10 +151,11 @@ class FixedNetwork:
                     module.to(self.dtype)
             available = named_parameters(self.model)
         self.model.requires_grad_(False)
-        for module in self.model.modules():
-            if isinstance(module, nn.Embedding):
-                # Torch gives this row no gradient, though the loss depends on it as on others.
-                module.padding_idx = None
+        self._padding = {
+            id(module.weight): module.weight[module.padding_idx].clone()
+            for module in self.model.modules()
+            if isinstance(module, nn.Embedding) and module.padding_idx is not None
+        }
         self.parameters = [available[name].requires_grad_() for name in objective.names]
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
@@ -117,9 +169,7 @@ class FixedNetwork:
         """
         if self._convert:
             batch = cast(batch, self.dtype)
-        # The fused attention kernels cannot be differentiated twice; this one is the same function.
-        exact = _Doubles() if self.dtype == torch.float64 else nullcontext()
-        with sdpa_kernel(SDPBackend.MATH), exact:
+        with self._exactly():
             if self.loss_fn is not None:
                 loss, outputs = loss_and_outputs(self.loss_fn(self.model, batch))
             else:
@@ -132,6 +182,27 @@ class FixedNetwork:
             self._require_own_parameters(loss)
             self._inspected = True
         return loss.reshape(()), outputs
+
+    @contextmanager
+    def _exactly(self) -> Iterator[None]:
+        """What is meant by the network's function."""
+        with _Kept(), ExitStack() as stack:
+            # The fused kernels cannot be differentiated twice; this one is the same function.
+            stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+            if self.dtype == torch.float64:
+                stack.enter_context(_Doubles())
+            if self._padding:
+                stack.enter_context(_HeldPadding(self._padding))
+            yield
+
+    def value(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """The same without a graph.
+
+        It is made with one, since a loss may contain derivatives, as a gradient penalty does.
+        """
+        with torch.enable_grad():
+            loss, outputs = self.forward(batch)
+        return loss.detach(), outputs.detach() if isinstance(outputs, Tensor) else outputs
 
     def _of_outputs(self, outputs: Any, targets: Any) -> Any:
         assert self.loss is not None
@@ -221,25 +292,58 @@ def _described(value: Any) -> str:
 
 def leaves(value: Tensor, behind: Tensor | None = None) -> Iterator[Tensor]:
     """The leaf tensors that a value's graph reaches, other than through the tensor ``behind``."""
-    waiting: list[Any] = [value.grad_fn]
-    seen = {None if behind is None else behind.grad_fn}
+    return (node.variable for node in _nodes([value], behind) if hasattr(node, "variable"))
+
+
+def _nodes(values: Sequence[Tensor], behind: Tensor | None = None) -> Iterator[Any]:
+    """The operations that values come from, other than through the tensor ``behind``."""
+    waiting: list[Any] = [value.grad_fn for value in values]
+    seen = {None, None if behind is None else behind.grad_fn}
     while waiting:
         node = waiting.pop()
-        if node is None or node in seen:
+        if node in seen:
             continue
         seen.add(node)
-        if hasattr(node, "variable"):
-            yield node.variable
+        yield node
         waiting.extend(following for following, _ in node.next_functions)
+
+
+def require_graph(derivatives: Sequence[Tensor]) -> None:
+    """Refuse derivatives that say in their graph that they have none themselves.
+
+    Torch raises when it passes there; asked for parameters that lie behind, it does not pass there,
+    and what is missing would count as zero.
+
+    Raises:
+        OperatorError: such an operation is among those that they come from.
+    """
+    if any(node.name().endswith("::Error") for node in _nodes(derivatives)):
+        raise OperatorError(
+            "the model has an operation that cannot be differentiated twice: its backward pass is "
+            "marked once_differentiable, or takes a derivative without create_graph=True"
+        )
 
 
 def first_derivatives(
     value: Tensor, variables: Sequence[Tensor], *, keep_graph: bool = False
 ) -> tuple[Tensor, ...]:
-    """The derivatives of a scalar, zero where it does not depend on a variable."""
+    """The derivatives of a scalar, zero where it does not depend on a variable.
+
+    Raises:
+        OperatorError: a checkpoint of the kind that gives none to ``torch.autograd.grad``.
+    """
     if not value.requires_grad:
         return tuple(torch.zeros_like(variable) for variable in variables)
-    return torch.autograd.grad(value, variables, create_graph=keep_graph, materialize_grads=True)
+    grad = torch.autograd.grad
+    try:
+        return grad(value, variables, create_graph=keep_graph, materialize_grads=True)
+    except RuntimeError as error:
+        if "use_reentrant=True" not in str(error):
+            raise
+        raise OperatorError(
+            "the model has a checkpoint with use_reentrant=True, which cannot be differentiated "
+            "twice; expected torch.utils.checkpoint.checkpoint(..., use_reentrant=False)"
+        ) from None
 
 
 def flatten(pieces: Sequence[Tensor]) -> Tensor:

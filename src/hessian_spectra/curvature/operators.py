@@ -6,13 +6,13 @@ from typing import Literal, get_args, overload
 
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
-from hessian_spectra.curvature.interface import SymmetricOperator
-from hessian_spectra.curvature.network import undisturbed
+from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.products import (
     DifferentiatedOperator,
     GaussNewtonOperator,
     HessianOperator,
+    plainly,
     require_curved_loss,
 )
 from hessian_spectra.curvature.self_check import (
@@ -20,6 +20,7 @@ from hessian_spectra.curvature.self_check import (
     check_hessian,
     check_repeatable,
 )
+from hessian_spectra.curvature.undisturbed import undisturbed
 
 Backend = Literal["autograd", "curvlinops"]
 Check = Literal["once", "always", False]
@@ -116,6 +117,7 @@ def _require_words(backend: object, check: object) -> None:
         raise ValueError(f"check: expected 'once', 'always' or False, got {check!r}")
 
 
+@undisturbed()
 def _checked(
     name: str,
     kind: type[DifferentiatedOperator],
@@ -131,12 +133,21 @@ def _checked(
             return kind(at)
         return CurvlinopsOperator(at, name)
 
-    with undisturbed(problem.device):
-        known = f"{name} by {backend}, {'train' if problem.model.training else 'eval'}"
-        if check == "always" or (check == "once" and known not in problem.checked):
-            check_repeatable(problem)
-            sample = problem.sample(_SAMPLES)
-            # Before the graph of the whole is built and kept.
+    modes = "".join(str(int(module.training)) for module in problem.model.modules())
+    known = f"{name} by {backend} in modes {modes}"
+    if check == "always" or (check == "once" and known not in problem.checked):
+        check_repeatable(problem)
+        sample = problem.sample(_SAMPLES)
+        reason: OperatorError | None = None
+        # Before the graph of the whole is built and kept.
+        try:
             compare(partial(build, sample), sample)
-            problem.checked.add(known)
-        return build(problem)
+        except OperatorError as error:
+            if backend != "autograd":
+                raise
+            reason = error.with_traceback(None)
+        if reason is not None:
+            with plainly(problem, reason):
+                compare(partial(build, sample), sample)
+        problem.checked.add(known)
+    return build(problem)

@@ -2,15 +2,24 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from hessian_spectra.curvature.batches import Batch, moved, part, rows, tensors
+from hessian_spectra.curvature.batches import (
+    Batch,
+    halves,
+    moved,
+    part,
+    private_loader,
+    require_pair,
+    require_values,
+    rows,
+)
 from hessian_spectra.curvature.huggingface import HuggingFaceBatches, own_loss
 from hessian_spectra.curvature.memory import rows_within
 from hessian_spectra.curvature.network import (
@@ -20,25 +29,28 @@ from hessian_spectra.curvature.network import (
     flatten,
     private_copies,
     split,
-    undisturbed,
 )
-from hessian_spectra.curvature.rows import all_finite
 from hessian_spectra.curvature.selection import (
     Selection,
     named_parameters,
     require_parameter,
     selected,
 )
+from hessian_spectra.curvature.undisturbed import undisturbed
 from hessian_spectra.curvature.weighting import (
     Weighting,
     Weights,
+    fixed_counts,
     known_weighting,
     measured_weighting,
+    require_one_loss,
 )
 from hessian_spectra.seeding import generator
 
 # Relative to a batch's loss: what the order of sums changes.
 _ROUNDING = {torch.float64: 1e-10, torch.float32: 1e-5}
+# The same of a loss that is known to add up: no more than tells layers that mix samples.
+_MIXING = {torch.float64: 1e-8, torch.float32: 1e-4}
 # How far the parameters go, relative to ‖θ‖, to where no two batches have the same loss.
 _AWAY = 1e-2
 
@@ -75,7 +87,8 @@ class Problem:
         ValueError: no batch, an empty one, inputs and targets of different lengths, numbers that
             are not finite, mixed types or devices, no such parameter, a frozen one, an iterator
             that can be read only once, batches of which it is not known how they add up or which
-            cannot be cut, or a batch norm in training mode with several batches.
+            cannot be cut, or several batches and a model that mixes the samples of a batch, as a
+            batch norm in training mode does.
 
     Example:
         >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
@@ -89,6 +102,7 @@ class Problem:
         [0.3333333333333333, 0.6666666666666666]
     """
 
+    @undisturbed()
     def __init__(
         self,
         model: nn.Module,
@@ -105,7 +119,7 @@ class Problem:
                 "expected one of loss (of outputs and targets) and loss_fn (of model and batch), "
                 f"got {'neither' if loss is None else 'both'}"
             )
-        if data is None or iter(data) is data:
+        if data is None or isinstance(data, Iterator):
             raise ValueError(
                 "data: expected a list of batches or a loader that can be iterated again, "
                 f"got {type(data).__name__}; use list(data)"
@@ -114,25 +128,27 @@ class Problem:
         self.model = getattr(model, "_orig_mod", model)
         self.loss = loss
         self.loss_fn = loss_fn
-        self.data = data
+        self.data = private_loader(data)
         self._choose(parameters)
         # Which kinds of operators were compared with differences before.
         self.checked: set[str] = set()
         self._rows: int | None = None
-        self._numbers = _numbers(weights)
-        with undisturbed(self.device):
-            count = self._survey()
-            known = known_weighting(loss, None if self._numbers else weights)
-            self._named = known is not None or bool(self._numbers)
-            if not self._named and (count > 1 or memory is not None):
-                known = self._measured(count)
-            self._weighting = known or Weighting(lambda batch: 1.0)
-            if memory is not None:
-                self._rows = self._fitting(memory)
-            self.batch_count, self._total = self._counted()
+        self._numbers = fixed_counts(weights)
+        self._chosen_weights = weights is not None
+        count = self._survey()
+        known = known_weighting(loss, None if self._numbers else weights)
+        self._named = known is not None or bool(self._numbers)
+        if not self._named and (count > 1 or memory is not None):
+            known = self._measured(count)
+        self._weighting = known or Weighting(lambda batch: 1.0)
+        if memory is not None:
+            self._rows = self._fitting(memory)
+        self.batch_count, self._total = self._counted()
+        self._require_one_loss()
 
     def _choose(self, parameters: Selection | None) -> None:
         """Let some parameters of the model vary."""
+        self._modes = _modes(self.model)
         self.names = selected(self.model, parameters)
         chosen = named_parameters(self.model)
         self.shapes = tuple(chosen[name].shape for name in self.names)
@@ -184,8 +200,8 @@ class Problem:
         count = 0
         for number, batch in enumerate(self.data):
             if self.loss is not None:
-                _require_pair(number, batch, self.dtype)
-            _require_tensors(number, batch)
+                require_pair(number, batch, self.dtype)
+            require_values(number, batch)
             count += 1
         if not count:
             raise ValueError("data: expected at least one batch (inputs, targets), got none")
@@ -197,19 +213,56 @@ class Problem:
 
     def _measured(self, count: int) -> Weighting:
         """How batches add up, measured near θ, at parameters that fit no batch exactly."""
-        network = self.fixed()
+        with self._elsewhere() as evaluate:
+            batches: Iterator[Batch] = (moved(batch, self.device) for batch in self.data)
+            if count == 1:
+                batches = iter(halves(next(batches)))
+            return measured_weighting(evaluate, batches, _ROUNDING[self.dtype])
+
+    @contextmanager
+    def _elsewhere(self) -> Iterator[Callable[[Batch], float]]:
+        """The loss of a batch near θ, at parameters that fit none exactly."""
+        network = FixedNetwork(self._objective())
         length = float(flatten(network.parameters).detach().norm()) or 1.0
         draw = torch.randn(self.size, generator=generator(0, "weights"), dtype=torch.float64)
         direction = (draw / draw.norm()).to(self.device)
+        with network.moved(direction, _AWAY * length):
+            yield lambda batch: float(network.value(batch)[0])
 
-        def evaluate(batch: Batch) -> float:
-            return float(network.forward(batch)[0])
+    @undisturbed()
+    def _require_one_loss(self) -> None:
+        """Refuse several batches where a layer makes each another function.
 
-        with torch.no_grad(), network.moved(direction, _AWAY * length):
-            batches: Iterator[Batch] = (moved(batch, self.device) for batch in self.data)
-            if count == 1:
-                batches = iter(_halves(next(batches)))
-            return measured_weighting(evaluate, batches, _ROUNDING[self.dtype])
+        Raises:
+            ValueError: batch norm uses the batch's statistics, or two batches joined have another
+                loss than they add up to.
+        """
+        if self.batch_count == 1:
+            return
+        for trains in (True, False):
+            layers = [
+                name or type(module).__name__
+                for name, module in self.model.named_modules()
+                if isinstance(module, _BatchNorm)
+                and (module.training if trains else module.running_mean is None)
+            ]
+            if layers:
+                raise ValueError(
+                    f"model: batch norm {'in training mode' if trains else 'without statistics'} "
+                    f"({', '.join(layers)}) makes each batch another function, so "
+                    f"{self.batch_count} have no common loss; "
+                    f"{'call model.eval() or ' if trains else ''}give the data as one batch"
+                )
+        if self._chosen_weights:
+            return
+        pieces = self._pieces()
+        pair = [next(pieces)[0] for _ in range(2)]
+        # Together no larger than one, if the loss of a half is defined.
+        small = [halves(piece)[0] for piece in pair]
+        if all(rows(piece) and self._weighting.count(piece) for piece in small):
+            pair = small
+        with self._elsewhere() as evaluate:
+            require_one_loss(evaluate, self._weighting, (pair[0], pair[1]), _MIXING[self.dtype])
 
     def _fitting(self, memory: int) -> int:
         """How many samples the largest batch may keep."""
@@ -228,17 +281,6 @@ class Problem:
         total = 1.0 if self._weighting.summed else sum(counts)
         if not total > 0:
             raise ValueError(f"data: the loss counts no target, its mean divides by {total}")
-        layers = [
-            name or type(module).__name__
-            for name, module in self.model.named_modules()
-            if isinstance(module, _BatchNorm) and module.training
-        ]
-        if layers and len(counts) > 1:
-            raise ValueError(
-                f"model: batch norm in training mode ({', '.join(layers)}) makes each batch "
-                f"another function, so {len(counts)} have no common loss; call model.eval() "
-                "or give the data as one batch"
-            )
         return len(counts), total
 
     def _pieces(self) -> Iterator[tuple[Batch, float]]:
@@ -304,32 +346,43 @@ class Problem:
             3
         """
         other = copy.copy(self)
-        parts = private_copies(Objective(self.model, self.loss, self.loss_fn, self.names))
+        parts = private_copies(self._objective())
         other.model, other.loss, other.loss_fn = parts
         other.checked = set()
         other._choose(parameters)
         return other
 
     def fixed(self, dtype: torch.dtype | None = None) -> FixedNetwork:
-        """A private copy of network and loss with the parameters of this moment."""
-        return FixedNetwork(Objective(self.model, self.loss, self.loss_fn, self.names), dtype)
+        """A private copy of network and loss with the parameters of this moment.
+
+        Raises:
+            ValueError: a layer's mode was changed so that batches have no common loss any more.
+        """
+        modes = _modes(self.model)
+        if modes != self._modes:
+            self._require_one_loss()
+            self._modes = modes
+        return FixedNetwork(self._objective(), dtype)
+
+    def _objective(self) -> Objective:
+        return Objective(self.model, self.loss, self.loss_fn, self.names)
 
     def value(self, network: FixedNetwork | None = None) -> float:
         """The loss over all data, at the parameters of this moment or of a copy."""
-        at = network or self.fixed()
-        with self._undisturbed(network), torch.no_grad():
-            losses = [weight * at.forward(batch)[0].double() for batch, weight in self.batches()]
+        if network is None:
+            return undisturbed(self.device)(self.value)(self.fixed())
+        losses = [weight * network.value(batch)[0].double() for batch, weight in self.batches()]
         return torch.stack(losses).sum().item()
 
-    @torch.enable_grad()
     def gradient(self, network: FixedNetwork | None = None) -> Tensor:
         """The gradient ``(p,)`` of the loss over all data, in one pass over the batches."""
-        at = network or self.fixed()
-        total = torch.zeros(self.size, dtype=at.dtype, device=self.device)
-        with self._undisturbed(network):
-            self.add_gradient(at, total)
+        if network is None:
+            return undisturbed(self.device)(self.gradient)(self.fixed())
+        total = torch.zeros(self.size, dtype=network.dtype, device=self.device)
+        self.add_gradient(network, total)
         return total
 
+    @torch.enable_grad()
     def add_gradient(self, network: FixedNetwork, total: Tensor, scale: float = 1.0) -> None:
         """Add a multiple of the gradient at a copy's parameters to a vector ``(p,)``, in place."""
         for batch, weight in self.batches():
@@ -337,62 +390,11 @@ class Problem:
             for share, piece in zip(self.split(total), pieces, strict=True):
                 share.add_(piece, alpha=scale * weight)
 
-    def _undisturbed(self, network: FixedNetwork | None) -> AbstractContextManager[None]:
-        """What guards the random numbers, unless a caller with a copy of its own does."""
-        return undisturbed(self.device) if network is None else nullcontext()
-
     def split(self, vector: Tensor) -> list[Tensor]:
         """A vector ``(p,)`` as tensors of the parameters' shapes."""
         return split(vector, self.shapes)
 
 
-def _numbers(weights: Weights | None) -> tuple[float, ...]:
-    """The weights of batches where they are given as numbers, else none."""
-    if not isinstance(weights, Sequence) or isinstance(weights, str):
-        return ()
-    numbers = tuple(float(weight) for weight in weights)
-    if not all(0 <= number < float("inf") for number in numbers):
-        raise ValueError(f"weights: expected finite numbers of at least 0, got {list(weights)}")
-    return numbers
-
-
-def _halves(batch: Batch) -> list[Batch]:
-    """A single batch as two, to measure how its parts would add up."""
-    length = rows(batch)
-    if length is None or length < 2:
-        return [batch]
-    return [part(batch, 0, length // 2), part(batch, length // 2, length)]
-
-
-def _require_pair(number: int, batch: Batch, dtype: torch.dtype) -> None:
-    where = f"data, batch {number}"
-    parts = batch if isinstance(batch, (tuple, list)) else ()
-    if len(parts) != 2 or not all(isinstance(part, Tensor) for part in parts):
-        kinds = ", ".join(type(part).__name__ for part in parts)
-        raise ValueError(
-            f"{where}: expected a pair of tensors (inputs, targets), got {type(batch).__name__} "
-            f"({kinds}); for any other batch give loss_fn=lambda model, batch: ... in place of loss"
-        )
-    inputs, targets = batch
-    if inputs.ndim == 0 or targets.ndim == 0 or len(inputs) == 0 or len(inputs) != len(targets):
-        raise ValueError(
-            f"{where}: expected as many targets as inputs and at least one, got shapes "
-            f"{tuple(inputs.shape)} and {tuple(targets.shape)}; put single examples into a loader"
-        )
-    for name, tensor in (("inputs", inputs), ("targets", targets)):
-        if tensor.is_floating_point():
-            if tensor.dtype != dtype:
-                raise ValueError(
-                    f"{where}: expected {name} of the parameters' type {dtype}, got {tensor.dtype}"
-                )
-            if tensor.device.type != "meta" and not all_finite(tensor):
-                raise ValueError(f"{where}: expected finite {name}, got NaN or infinity")
-
-
-def _require_tensors(number: int, batch: Batch) -> None:
-    """Refuse what cannot be brought to the parameters' device."""
-    for tensor in tensors(batch):
-        if tensor.device.type == "meta":
-            raise ValueError(f"data, batch {number}: expected tensors with values, got one on meta")
-        if tensor.is_floating_point() and not all_finite(tensor) and bool(tensor.isnan().any()):
-            raise ValueError(f"data, batch {number}: expected finite numbers, got NaN")
+def _modes(model: nn.Module) -> tuple[bool, ...]:
+    """Which modules are in training mode."""
+    return tuple(module.training for module in model.modules())

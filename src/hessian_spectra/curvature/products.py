@@ -1,8 +1,11 @@
 """Hessian and Gauss-Newton products by reverse-mode differentiation, with the graph kept."""
 
+import re
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -10,20 +13,23 @@ from tqdm import tqdm
 
 from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.composition import Operator
-from hessian_spectra.curvature.interface import DIVERGED, OperatorError
+from hessian_spectra.curvature.interface import DIVERGED, OperatorError, PlainDerivativesWarning
 from hessian_spectra.curvature.network import (
     first_derivatives,
     leaves,
+    require_graph,
     split,
-    undisturbed,
 )
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
 from hessian_spectra.curvature.selection import grouped
+from hessian_spectra.curvature.undisturbed import interrupt_behind, undisturbed
 
 # Multiplies tensors of the shapes of some parameters, given by their positions, by the block of one
 # batch's matrix that belongs to these.
 Product = Callable[[Sequence[int], Sequence[Tensor]], Sequence[Tensor]]
+# What a problem remembers of a model that the fast second derivatives do not fit.
+_PLAIN = "plain derivatives"
 
 
 @contextmanager
@@ -40,6 +46,46 @@ def _explaining_missing_derivatives() -> Iterator[None]:
             "for attention use the eager form or torch.nn.functional.scaled_dot_product_attention, "
             "whose twice differentiable kernel is chosen here"
         ) from error
+
+
+@contextmanager
+def plainly(problem: Problem, reason: Exception) -> Iterator[None]:
+    """From here on torch's own layers for a problem, which says so once, unless they fail too.
+
+    Args:
+        problem: the problem, which remembers it.
+        reason: what the fast ones raised.
+
+    Raises:
+        Exception: ``reason``, where the problem has torch's own already, or the interrupt behind
+            it.
+    """
+    interrupt = interrupt_behind(reason)
+    if interrupt is not None or _PLAIN in problem.checked:
+        raise interrupt or reason
+    problem.checked.add(_PLAIN)
+    try:
+        yield
+    except BaseException:
+        problem.checked.discard(_PLAIN)
+        raise
+    # Without the list of likely causes that a failed check adds.
+    cause = re.split(r"[;\n]", str(reason))[0] or type(reason).__name__
+    warnings.warn(
+        f"model: the fast second derivatives do not fit ({cause}); torch's own are used, which are "
+        "as exact and take longer",
+        PlainDerivativesWarning,
+        stacklevel=2,
+    )
+
+
+@dataclass
+class _Built:
+    """One batch, the product with its matrix, and its weight."""
+
+    batch: Batch
+    product: Product
+    weight: float
 
 
 class DifferentiatedOperator(Operator):
@@ -63,22 +109,66 @@ class DifferentiatedOperator(Operator):
         self.network = problem.fixed()
         # Whether the model computes in a shorter type inside.
         self.autocast = False
-        with undisturbed(self.device):
-            self._kept = list(self._build()) if problem.batch_count == 1 else None
+        self._kept: list[_Built] | None = None
+        if problem.batch_count == 1:
+            self._kept = undisturbed(self.device)(lambda: list(self._build()))()
 
     @abstractmethod
     def _differentiate(self, batch: Batch) -> Product:
         """Build one batch's graph and return the product with its matrix, or a block of it."""
 
-    def _build(self) -> Iterator[tuple[Product, float]]:
+    def _build(self) -> Iterator["_Built"]:
         for batch, weight in self.problem.batches():
-            fast = FastSecondDerivatives()
-            # The caller may have switched gradients off, and means those of training.
-            with torch.enable_grad(), _explaining_missing_derivatives(), fast:
-                built = [self._differentiate(batch)]
-            self.autocast |= fast.autocast
             # No reference stays here: who multiplies lets go of one graph before the next is built.
-            yield built.pop(), weight
+            yield _Built(batch, self._lasting(batch), weight)
+
+    def _lasting(self, batch: Batch) -> Product:
+        """The product with one batch's matrix, by torch's own layers where the fast ones fail."""
+        try:
+            return self._attempt(batch)
+        except torch.OutOfMemoryError:
+            raise
+        except (RuntimeError, TypeError) as error:
+            # Its frames hold the graph that failed.
+            reason = error.with_traceback(None)
+        with plainly(self.problem, reason):
+            return self._attempt(batch)
+
+    def _multiplied(
+        self, built: "_Built", block: Sequence[int], vector: Sequence[Tensor]
+    ) -> Sequence[Tensor]:
+        """A product with one batch's matrix; some layers fail only here."""
+        try:
+            with _explaining_missing_derivatives():
+                return built.product(block, vector)
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            reason = error.with_traceback(None)
+        with plainly(self.problem, reason):
+            built.product = self._attempt(built.batch)
+            with _explaining_missing_derivatives():
+                return built.product(block, vector)
+
+    def _attempt(self, batch: Batch) -> Product:
+        fast = self._fast = FastSecondDerivatives(plain=_PLAIN in self.problem.checked)
+        # The caller may have switched gradients off, and means those of training.
+        with torch.enable_grad(), _explaining_missing_derivatives(), fast:
+            product = self._differentiate(batch)
+        self.autocast |= fast.autocast
+        return product
+
+    def _forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """Loss and outputs of one batch.
+
+        Raises:
+            OperatorError: the model or the loss takes derivatives itself, which the fast layers are
+                not made for.
+        """
+        loss, outputs = self.network.forward(batch)
+        if self._fast.nested and _PLAIN not in self.problem.checked:
+            raise OperatorError("the model or the loss takes derivatives itself")
+        return loss, outputs
 
     def _matmat(self, columns: Tensor) -> Tensor:
         return self.blockwise([tuple(range(len(self.problem.names)))], columns)
@@ -92,30 +182,37 @@ class DifferentiatedOperator(Operator):
         """
         # Rows are contiguous; the columns of a matrix would be copied piece by piece.
         rows = columns.T.contiguous()
-        total, first = torch.empty_like(rows), True
         shapes = [self.problem.shapes[at] for block in blocks for at in block]
-        with undisturbed(self.device):
-            for product, weight in self._kept or self._build():
-                for row, result in tqdm(
-                    zip(rows, total, strict=True),
-                    total=len(rows),
-                    desc="products",
-                    # Few products are counted by the solver that asks for them.
-                    disable=None if len(rows) > 50 else True,
-                    leave=False,
-                ):
-                    pieces, sums = iter(split(row, shapes)), iter(split(result, shapes))
-                    for block in blocks:
-                        with _explaining_missing_derivatives():
-                            images = product(block, [next(pieces) for _ in block])
-                        for image in images:
-                            if first:
-                                torch.mul(image, weight, out=next(sums))
-                            else:
-                                next(sums).add_(image, alpha=weight)
-                first = False
-                del product
-        return total.T
+        guard = undisturbed(self.device, foreign=self._kept is None)
+        return guard(self._blockwise)(blocks, rows, shapes).T
+
+    def _blockwise(
+        self,
+        blocks: Sequence[tuple[int, ...]],
+        rows: Tensor,
+        shapes: Sequence[torch.Size],
+    ) -> Tensor:
+        total, first = torch.empty_like(rows), True
+        for built in self._kept or self._build():
+            for row, result in tqdm(
+                zip(rows, total, strict=True),
+                total=len(rows),
+                desc="products",
+                # Few products are counted by the solver that asks for them.
+                disable=None if len(rows) > 50 else True,
+                leave=False,
+            ):
+                pieces, sums = iter(split(row, shapes)), iter(split(result, shapes))
+                for block in blocks:
+                    images = self._multiplied(built, block, [next(pieces) for _ in block])
+                    for image in images:
+                        if first:
+                            torch.mul(image, built.weight, out=next(sums))
+                        else:
+                            next(sums).add_(image, alpha=built.weight)
+            first = False
+            del built
+        return total
 
     def block_size(self, block: Sequence[int]) -> int:
         """How many numbers the parameters at these positions have."""
@@ -187,8 +284,9 @@ class HessianOperator(DifferentiatedOperator):
 
     def _differentiate(self, batch: Batch) -> Product:
         parameters = self.network.parameters
-        loss, _ = self.network.forward(batch)
+        loss, _ = self._forward(batch)
         gradient = first_derivatives(loss, parameters, keep_graph=True)
+        require_graph(gradient)
 
         def product(block: Sequence[int], vector: Sequence[Tensor]) -> Sequence[Tensor]:
             # A gradient that is constant in θ has no graph and adds nothing.
@@ -211,13 +309,14 @@ class GaussNewtonOperator(DifferentiatedOperator):
 
     def _differentiate(self, batch: Batch) -> Product:
         parameters = self.network.parameters
-        loss, outputs = self.network.forward(batch)
+        loss, outputs = self._forward(batch)
         residual = output_gradient(loss, outputs, parameters)
         assert outputs is not None
         dummy = torch.zeros_like(outputs, requires_grad=True)
         transposed = torch.autograd.grad(
             outputs, parameters, dummy, create_graph=True, materialize_grads=True
         )
+        require_graph([residual, *transposed])
 
         def product(block: Sequence[int], vector: Sequence[Tensor]) -> Sequence[Tensor]:
             (forward,) = _derivatives([transposed[at] for at in block], [dummy], vector)
@@ -256,6 +355,7 @@ def output_gradient(loss: Tensor, outputs: Tensor | None, parameters: Sequence[T
     return residual
 
 
+@undisturbed()
 def require_curved_loss(problem: Problem) -> None:
     """Refuse a loss without curvature in the outputs, whose Gauss-Newton matrix is zero.
 
@@ -263,7 +363,7 @@ def require_curved_loss(problem: Problem) -> None:
         OperatorError: the second derivative vanishes at the outputs of all batches.
     """
     network = problem.fixed()
-    with torch.enable_grad(), undisturbed(problem.device):
+    with torch.enable_grad():
         for batch, _ in problem.batches():
             loss, outputs = network.forward(batch)
             residual = output_gradient(loss, outputs, network.parameters)

@@ -32,15 +32,20 @@ class FastSecondDerivatives(TorchFunctionMode):
     with fixed statistics is the linear map that it is, and a convolution's second derivative uses
     the kernels of the first, where torch falls back to slow general ones. A weight norm gets the
     right one, where torch has a wrong one. Gradients can then be differentiated once more, in
-    reverse, and no further.
+    reverse, and no further; ``nested`` tells afterwards that the model took derivatives itself.
 
     Under ``torch.autocast`` torch's own layers stay, since they choose the type of each operation;
-    ``autocast`` tells afterwards that this was met.
+    ``autocast`` tells afterwards that this was met. So do those of complex numbers.
+
+    Args:
+        plain: whether torch's own layers stay wherever they are right.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, plain: bool = False) -> None:
         super().__init__()
+        self._replacements = _CORRECTIONS if plain else _REPLACEMENTS
         self.autocast = False
+        self.nested = False
 
     def __torch_function__(
         self,
@@ -50,7 +55,14 @@ class FastSecondDerivatives(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Replace the operations of this module, leave all others alone."""
-        known = _REPLACEMENTS.get(func) if torch.is_grad_enabled() else None
+        transformed = torch._C._functorch.maybe_current_level() is not None
+        self.nested |= transformed or func in _DERIVATIVES
+        known = self._replacements.get(func) if torch.is_grad_enabled() else None
+        if transformed and self._replacements is not _CORRECTIONS:
+            # The functions of this module are not made for torch.func.
+            known = None
+        if known is not None and any(map(_is_complex, (*args, *(kwargs or {}).values()))):
+            known = None
         if known is not None and torch.is_autocast_enabled(_device_type(args, kwargs)):
             self.autocast = True
         elif known is not None:
@@ -60,6 +72,10 @@ class FastSecondDerivatives(TorchFunctionMode):
             if result is not None:
                 return result
         return func(*args, **(kwargs or {}))
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_complex()
 
 
 def _device_type(args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> str:
@@ -88,8 +104,9 @@ def _map_linearly(func: Callable[..., Tensor], settings: Settings) -> Tensor | N
     inputs, weight = settings["input"], settings["weight"]
     if inputs.ndim < 2 or weight.ndim != 2:
         return None
-    rows = inputs.reshape(-1, inputs.shape[-1])
-    return Linear.apply(rows, weight, settings.get("bias")).view(*inputs.shape[:-1], -1)
+    rows = inputs.reshape(inputs.shape[:-1].numel(), inputs.shape[-1])
+    outputs = Linear.apply(rows, weight, settings.get("bias"))
+    return outputs.view(*inputs.shape[:-1], len(weight))
 
 
 def _normalise(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
@@ -145,8 +162,28 @@ _CONVOLUTION = ("input", "weight", "bias", "stride", "padding", "dilation", "gro
 _BATCH_NORM = (
     "input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps",
 )  # fmt: skip
+
+
+def _normalise_elementarily(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
+    # Torch's own has a wrong third derivative, which a loss with derivatives inside needs.
+    inputs, shape = settings["input"], settings["normalized_shape"]
+    axes = tuple(range(-len(shape), 0))
+    variance, mean = torch.var_mean(inputs, axes, correction=0, keepdim=True)
+    outputs = (inputs - mean) * torch.rsqrt(variance + settings.get("eps", 1e-5))
+    weight, bias = settings.get("weight"), settings.get("bias")
+    outputs = outputs if weight is None else outputs * weight
+    return outputs if bias is None else outputs + bias
+
+
+_DERIVATIVES = (torch.autograd.grad, torch.autograd.backward, Tensor.backward)
 # What to call instead of a function, and the names of its arguments in order.
-_REPLACEMENTS: dict[Callable[..., Any], tuple[Replacement, tuple[str, ...]]] = {
+_Table = dict[Callable[..., Any], tuple[Replacement, tuple[str, ...]]]
+_LAYER_NORM = ("input", "normalized_shape", "weight", "bias", "eps")
+_CORRECTIONS: _Table = {
+    torch._weight_norm: (_normalise_weight, ("v", "g", "dim")),
+    functional.layer_norm: (_normalise_elementarily, _LAYER_NORM),
+}
+_REPLACEMENTS: _Table = _CORRECTIONS | {
     functional.gelu: (_activate, _ONE),
     functional.silu: (_activate, _ONE),
     functional.mish: (_activate, _ONE),
@@ -157,9 +194,8 @@ _REPLACEMENTS: dict[Callable[..., Any], tuple[Replacement, tuple[str, ...]]] = {
     torch.softmax: (_soften, ("input", "dim", "dtype")),
     Tensor.softmax: (_soften, ("input", "dim", "dtype")),
     functional.linear: (_map_linearly, ("input", "weight", "bias")),
-    functional.layer_norm: (_normalise, ("input", "normalized_shape", "weight", "bias", "eps")),
+    functional.layer_norm: (_normalise, _LAYER_NORM),
     functional.batch_norm: (_normalise_batch, _BATCH_NORM),
-    torch._weight_norm: (_normalise_weight, ("v", "g", "dim")),
     functional.conv1d: (_convolve, _CONVOLUTION),
     functional.conv2d: (_convolve, _CONVOLUTION),
     functional.conv3d: (_convolve, _CONVOLUTION),

@@ -15,10 +15,10 @@ from hessian_spectra.curvature.network import (
     FixedNetwork,
     first_derivatives,
     flatten,
-    undisturbed,
 )
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.rows import all_finite, gram, norm
+from hessian_spectra.curvature.undisturbed import undisturbed
 from hessian_spectra.seeding import generator
 
 # A product as differences see it: (network, direction, step) -> vector (p,).
@@ -117,9 +117,9 @@ def check_gauss_newton(build: Build, problem: Problem) -> None:
     def differences(network: FixedNetwork, direction: Tensor, step: float) -> Tensor:
         total = torch.zeros(problem.size, dtype=network.dtype, device=problem.device)
         for batch, weight in problem.batches():
-            with torch.no_grad(), network.moved(direction, step):
+            with network.moved(direction, step):
                 ahead = _outputs(network, batch)
-            with torch.no_grad(), network.moved(direction, -step):
+            with network.moved(direction, -step):
                 change = (ahead - _outputs(network, batch)) / (2 * step)
             loss, outputs = network.forward(batch)
             assert outputs is not None
@@ -133,7 +133,7 @@ def check_gauss_newton(build: Build, problem: Problem) -> None:
 
 
 def _outputs(network: FixedNetwork, batch: Batch) -> Tensor:
-    outputs = network.forward(batch)[1]
+    outputs = network.value(batch)[1]
     assert outputs is not None
     return outputs
 

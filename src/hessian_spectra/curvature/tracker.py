@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
 from hessian_spectra.curvature.largest_eigenvalue import CountedProducts
-from hessian_spectra.curvature.network import Objective, private_copies, undisturbed
+from hessian_spectra.curvature.network import Objective, private_copies
 from hessian_spectra.curvature.operators import ggn, hessian
 from hessian_spectra.curvature.preconditioning import (
     diagonal_of,
@@ -23,6 +23,7 @@ from hessian_spectra.curvature.preconditioning import (
 )
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.selection import Selection, named_parameters, selected
+from hessian_spectra.curvature.undisturbed import undisturbed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,18 +166,25 @@ class SharpnessTracker:
         """
         if step % self._every or (self.history and self.history[-1].step == step):
             return None
+        record = self._record(step)
+        self.history.append(record)
+        if self._log is not None:
+            self._log(_entries(record), step=step)
+        return record
+
+    @undisturbed()
+    def _record(self, step: int) -> SharpnessRecord:
         began = time.perf_counter()
-        with undisturbed(self._problem.device):
-            self._follow()
-            finite = all(bool(part.isfinite().all()) for part in self._twin.parameters())
-            matrix = CountedProducts(self._operator(self._problem)) if finite else None
-            values, residuals = self._measure(matrix) if matrix else self._nothing()
-            seen = self._after_preconditioning(matrix)
-            products = matrix.count if matrix else 0
-            # Each measurement has a graph of its own; this one's goes before.
-            matrix = None
-            also = {key: measure(self._problem) for key, measure in self._also.items() if finite}
-        record = SharpnessRecord(
+        self._follow()
+        finite = all(bool(part.isfinite().all()) for part in self._twin.parameters())
+        matrix = CountedProducts(self._operator(self._problem)) if finite else None
+        values, residuals = self._measure(matrix) if matrix else self._nothing()
+        seen = self._after_preconditioning(matrix)
+        products = matrix.count if matrix else 0
+        # Each measurement has a graph of its own; this one's goes before.
+        matrix = None
+        also = {key: measure(self._problem) for key, measure in self._also.items() if finite}
+        return SharpnessRecord(
             step=step,
             eigenvalues=values,
             residuals=residuals,
@@ -186,10 +194,6 @@ class SharpnessTracker:
             preconditioned=seen,
             also=also,
         )
-        self.history.append(record)
-        if self._log is not None:
-            self._log(_entries(record), step=step)
-        return record
 
     @torch.no_grad()
     def _follow(self) -> None:

@@ -28,15 +28,17 @@ def test_batches_add_up_to_the_loss_over_all_data(case):
 
 def test_weights_follow_what_the_loss_divides_by():
     def weights(loss, *targets):
-        outputs = [normal(len(y), 3) for y in targets]
-        at = problem(nn.Linear(3, 3).double(), loss, list(zip(outputs, targets, strict=True)))
+        width = targets[0].shape[-1] if targets[0].is_floating_point() else 3
+        shapes = [y.shape if y.is_floating_point() else (len(y), width) for y in targets]
+        batches = [(normal(*shape), y) for shape, y in zip(shapes, targets, strict=True)]
+        at = problem(nn.Linear(width, width).double(), loss, batches)
         return [weight for _, weight in at.batches()]
 
     assert weights(nn.MSELoss(), normal(1, 3), normal(3, 3)) == [0.25, 0.75]
     assert weights(nn.MSELoss(reduction="sum"), normal(1, 3), normal(3, 3)) == [1.0, 1.0]
     half, labels = HalfSquaredError, torch.tensor([0, -100, 1])
-    assert weights(half("sample"), normal(1, 4), normal(3, 2)) == [0.25, 0.75]
-    assert weights(half("element"), normal(1, 4), normal(3, 2)) == [0.4, 0.6]
+    assert weights(half("sample"), normal(1, 4, 3), normal(3, 2, 3)) == [0.25, 0.75]
+    assert weights(half("element"), normal(1, 4, 3), normal(3, 2, 3)) == [0.4, 0.6]
     assert weights(nn.CrossEntropyLoss(), labels, labels[:1]) == [2 / 3, 1 / 3]
     heavy = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0, 1.0]).double())
     assert weights(heavy, labels, labels[:1]) == [0.8, 0.2]
@@ -151,6 +153,65 @@ def test_batch_norm_in_training_mode_needs_one_batch():
         problem(model, data=halves)
     assert problem(model).batch_count == 1
     assert problem(model.eval(), data=halves).batch_count == 2
+
+
+class OwnStatistics(nn.Module):
+    """Subtracts the mean of the batch, in no layer that torch has a name for."""
+
+    def forward(self, x):
+        return x - x.mean(0)
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (
+            nn.BatchNorm1d(3, track_running_stats=False),
+            r"batch norm without statistics \(0\) .*one b",
+        ),
+        (OwnStatistics(), r"two batches joined is .*the samples of a batch are mixed.*one batch"),
+    ],
+)
+def test_a_known_loss_is_no_proof_that_batches_add_up(layer, message):
+    model = nn.Sequential(layer, nn.Tanh(), nn.Linear(3, 2)).double().eval()
+    with pytest.raises(ValueError, match=message) as caught:
+        problem(model, data=[(X[:2], Y[:2]), (X[2:], Y[2:])])
+    assert "\n" not in str(caught.value)
+    assert problem(model).batch_count == 1
+
+
+def test_sequences_that_come_first_are_joined_along_the_second_axis():
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mix = nn.GRU(3, 2)
+
+        def forward(self, x):
+            return self.mix(x)[0]
+
+    x, y = normal(4, 6, 3), normal(4, 6, 2)
+    halves = [(x[:, :3], y[:, :3]), (x[:, 3:], y[:, 3:])]
+    model = Recurrent().double()
+    whole = problem(model, data=[(x, y)])
+    assert problem(model, data=halves).value() == pytest.approx(whole.value(), rel=1e-12)
+
+
+def test_a_layer_that_is_set_to_training_later_is_looked_at_again():
+    model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Linear(3, 2)).double().eval()
+    at = problem(model, data=[(X[:2], Y[:2]), (X[2:], Y[2:])])
+    cv.hessian(at)
+    model[1].train()
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"batch norm in training mode \(1\)"):
+            cv.hessian(at)
+    model[1].eval()
+    cv.hessian(at)
+    drop = nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.Linear(8, 2)).double().eval()
+    at = problem(drop)
+    cv.hessian(at)
+    drop[1].train()
+    with pytest.raises(cv.OperatorError, match="two passes over the data"):
+        cv.hessian(at)
 
 
 def test_broadcasting_outputs_against_targets_is_refused():

@@ -31,7 +31,7 @@ def joined_loss(model: nn.Module, loss: Loss, inputs: Tensor) -> Tensor:
 
 
 def written_out(model: nn.Module) -> nn.Module:
-    """The same network where torch's second derivative is another: weight norm and padding."""
+    """The same network where torch's second derivative is another: weight norm."""
 
     class Elementary(nn.Module):
         def forward(self, length: Tensor, direction: Tensor) -> Tensor:
@@ -39,9 +39,6 @@ def written_out(model: nn.Module) -> nn.Module:
             return direction * length / direction.square().sum(axes, keepdim=True).sqrt()
 
     for module in model.modules():
-        if isinstance(module, nn.Embedding):
-            # Torch leaves its row out of the gradient; the loss depends on it all the same.
-            module.padding_idx = None
         for parametrization in getattr(module, "parametrizations", {}).values():
             if type(parametrization[0]).__name__ == "_WeightNorm":
                 parametrization[0] = Elementary()
@@ -92,6 +89,11 @@ def test_brute_force_is_right(specimen):
     model = written_out(specimen.model())
     parameters = trainable(model)
     direction = normal(len(expected))
+    padded = [
+        (module, module.weight[module.padding_idx].detach().clone())
+        for module in model.modules()
+        if isinstance(module, nn.Embedding) and module.padding_idx is not None
+    ]
     sides = []
     for step in (1e-5, -2e-5):
         start = 0
@@ -100,6 +102,9 @@ def test_brute_force_is_right(specimen):
                 piece = direction[start : start + parameter.numel()]
                 parameter += step * piece.view(parameter.shape)
                 start += parameter.numel()
+            for module, row in padded:
+                # Torch keeps it where it is.
+                module.weight[module.padding_idx] = row
         value = joined_loss(model, LOSSES[0], specimen.inputs)
         sides.append(flat(torch.autograd.grad(value, parameters, materialize_grads=True)))
     difference = (sides[0] - sides[1]) / 2e-5

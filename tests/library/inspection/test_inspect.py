@@ -298,8 +298,8 @@ def test_layers_that_were_done_in_time_are_kept(monkeypatch, capsys):
 
     def second(*args, original=cv.top_eigenpairs, **options):
         calls.append(args)
-        # Of both matrices the largest, the top ones, the first layer, and no more.
-        return original(*args, **options) if len(calls) < 5 else interrupting()
+        # Of both matrices the largest, the top ones, the smallest, the first layer, and no more.
+        return original(*args, **options) if len(calls) < 6 else interrupting()
 
     monkeypatch.setattr(cv, "top_eigenpairs", second)
     assert main(["inspect", "factories:network", "--k", "2"]) == 130

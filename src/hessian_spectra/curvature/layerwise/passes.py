@@ -16,10 +16,11 @@ from torch import Tensor
 
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.layerwise.layers import Captured, Layer
-from hessian_spectra.curvature.network import FixedNetwork, undisturbed
+from hessian_spectra.curvature.network import FixedNetwork
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.products import output_gradient
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
+from hessian_spectra.curvature.undisturbed import undisturbed
 from hessian_spectra.seeding import generator
 
 # N_nr and s_r N_nr of all samples, (n, P, m) each.

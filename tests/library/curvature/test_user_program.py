@@ -1,0 +1,179 @@
+"""The program around is left as it is: loaders, random numbers, modes, and after Ctrl-C too."""
+
+import random
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.undisturbed import interrupt_behind, undisturbed
+
+from .cases import X, Y, mlp, normal
+
+
+def states(*generators: torch.Generator) -> list[Any]:
+    """What a computation could leave changed outside of model and data."""
+    attention = torch.backends.cuda
+    return [
+        torch.is_grad_enabled(),
+        torch._C._len_torch_function_stack(),
+        attention.flash_sdp_enabled(),
+        attention.mem_efficient_sdp_enabled(),
+        attention.math_sdp_enabled(),
+        torch.get_rng_state().numpy().tobytes(),
+        np.random.get_state()[1].tobytes(),  # noqa: NPY002 -- the user's
+        # Python's own are drawn from by the checks of types, which only tests have.
+        *(generator.get_state().numpy().tobytes() for generator in generators),
+    ]
+
+
+class Augmented(TensorDataset):
+    """Draws from global generators, as augmentations do, of which the samples stay the same."""
+
+    def __getitem__(self, index: int) -> Any:
+        np.random.rand()  # noqa: NPY002 -- as in the user's code
+        torch.rand(1)
+        return super().__getitem__(index)
+
+
+LOADERS = {
+    "shuffled": lambda generator: DataLoader(Augmented(X, Y), 2, shuffle=True),
+    "with a generator": lambda generator: DataLoader(
+        Augmented(X, Y), 2, shuffle=True, generator=generator
+    ),
+    "with workers": lambda generator: DataLoader(
+        Augmented(X, Y), 4, shuffle=True, num_workers=1, generator=generator
+    ),
+    "with workers that stay": lambda generator: DataLoader(
+        Augmented(X, Y), 4, shuffle=True, num_workers=1, persistent_workers=True
+    ),
+}
+
+
+def trained(loader: DataLoader, *, track: bool) -> list[torch.Tensor]:
+    """The parameters after two epochs over a loader, with or without a tracker on it."""
+    torch.manual_seed(0)
+    model = mlp().double()
+    optimiser = torch.optim.SGD(model.parameters(), 0.1)
+    tracker = cv.SharpnessTracker(model, nn.MSELoss(), loader, every=3) if track else None
+    step = 0
+    for _ in range(2):
+        for x, y in loader:
+            optimiser.zero_grad()
+            nn.functional.mse_loss(model(x), y).backward()
+            optimiser.step()
+            if tracker is not None:
+                tracker.step(step)
+            step += 1
+    return [parameter.detach() for parameter in model.parameters()]
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_a_tracker_on_the_training_loader_leaves_the_training_as_it_is(kind):
+    alone, tracked = (
+        trained(LOADERS[kind](torch.Generator().manual_seed(1)), track=track)
+        for track in (False, True)
+    )
+    assert all(map(torch.equal, alone, tracked))
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_no_generator_is_drawn_from(kind):
+    generator = torch.Generator().manual_seed(1)
+    loader = LOADERS[kind](generator)
+    model = mlp().double()
+    before = states(generator)
+    at = cv.Problem(model, nn.MSELoss(), loader)
+    at.value(), at.gradient(), cv.hessian(at) @ normal(at.size)
+    cv.loss_along(at, normal(at.size), [0.1])
+    assert states(generator) == before
+
+
+def test_pythons_numbers_are_given_back():
+    before = random.getstate()
+    with undisturbed():
+        random.random()
+        assert random.getstate() != before
+    assert random.getstate() == before
+
+
+def test_gradient_mode_is_that_of_before_also_where_it_is_off():
+    at = cv.Problem(mlp().double(), nn.MSELoss(), [(X, Y)])
+    expected = cv.dense_matrix(cv.hessian(at))
+    with torch.no_grad():
+        before = states()
+        assert torch.equal(cv.dense_matrix(cv.hessian(at)), expected)
+        assert states() == before
+
+
+class Interrupting:
+    """Ctrl-C at some line that Python runs: counts lines, and raises at one of them."""
+
+    def __init__(self, last: int = 0) -> None:
+        self.count, self.last = 0, last
+
+    def __call__(self, frame: FrameType, event: str, value: Any) -> "Interrupting":
+        """Called by the interpreter before each line."""
+        self.count += 1
+        if self.count == self.last:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return self
+
+
+def everything() -> None:
+    model = nn.Sequential(nn.Linear(3, 2), nn.GELU(), nn.LayerNorm(2), nn.Linear(2, 2)).double()
+    loader = DataLoader(TensorDataset(X[:4], Y[:4, :2]), batch_size=2, shuffle=True)
+    at = cv.Problem(model, nn.MSELoss(), loader)
+    cv.hessian(at) @ normal(at.size)
+    cv.ggn(at, check=False), at.gradient()
+
+
+def traced(tracer: Interrupting) -> int:
+    """How many lines ran, to the end or to the interrupt."""
+    outer = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        everything()
+    finally:
+        sys.settrace(outer)
+    return tracer.count
+
+
+def test_after_an_interrupt_at_any_line_all_is_as_before():
+    torch.manual_seed(0)
+    # What is imported late is imported now.
+    everything()
+    lines = traced(Interrupting())
+    draws, interrupted, others = random.Random(0), 0, []
+    for _ in range(150):
+        before = states()[:5]
+        try:
+            traced(Interrupting(draws.randrange(1, lines)))
+        except KeyboardInterrupt:
+            interrupted += 1
+        except Exception as error:
+            others.append(error)
+        assert states()[:5] == before
+    # The rest fell to finalisers, in which Python reports an interrupt and goes on.
+    assert interrupted >= 140
+    assert not others
+
+
+def test_an_interrupt_is_found_behind_the_error_that_it_caused():
+    def broken() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("half-way")
+
+    with pytest.raises(RuntimeError) as caught:
+        broken()
+    assert isinstance(interrupt_behind(caught.value), KeyboardInterrupt)
+    assert interrupt_behind(ValueError()) is None
