@@ -41,6 +41,9 @@ ON_TOP = {
     "wrappers of curvlinops, in whose place stands one adapter": -255,
     "functions of operators, and what the tracker measures beside the Hessian": 975,
     "an inspection of several checkpoints, as a paper's appendix has it": 375,
+    "layers that are checked to be products, of Hugging Face's kinds, and of each length": 245,
+    "traces block by block, with layers that add up, and eigenpairs in the memory given": 130,
+    "a program that is left as it is, common losses, and torch's own derivatives": 540,
 }
 # What may be longer: a function as `path::name`, a kind by its name; each with its reason.
 LONGER: dict[str, str] = {}

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from hessian_spectra.curvature.batches import (
     Batch,
@@ -22,6 +21,7 @@ from hessian_spectra.curvature.batches import (
 )
 from hessian_spectra.curvature.huggingface import HuggingFaceBatches, own_loss
 from hessian_spectra.curvature.memory import rows_within
+from hessian_spectra.curvature.mixing import require_fixed_statistics, require_one_loss
 from hessian_spectra.curvature.network import (
     FixedNetwork,
     Objective,
@@ -43,7 +43,6 @@ from hessian_spectra.curvature.weighting import (
     fixed_counts,
     known_weighting,
     measured_weighting,
-    require_one_loss,
 )
 from hessian_spectra.seeding import generator
 
@@ -94,6 +93,8 @@ class Problem:
         >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
         >>> x = torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
         >>> problem = Problem(model, nn.MSELoss(), [(x[:1], x[:1]), (x[1:], x[1:])])
+        >>> problem
+        Problem(Linear, MSELoss, batches=2, parameters=1, float64, cpu)
         >>> problem.size, [weight for _, weight in problem.batches()]
         (1, [0.3333333333333333, 0.6666666666666666])
         >>> other = Problem(model, loss_fn=lambda model, batch: (model(batch["x"]) ** 2).mean(),
@@ -145,6 +146,14 @@ class Problem:
             self._rows = self._fitting(memory)
         self.batch_count, self._total = self._counted()
         self._require_one_loss()
+
+    def __repr__(self) -> str:
+        """Network, loss, batches and parameters, in one line."""
+        loss = self.loss or self.loss_fn
+        named = getattr(loss, "__name__", None) or type(loss).__name__
+        kind = str(self.dtype).removeprefix("torch.")
+        sizes = f"batches={self.batch_count}, parameters={self.size}"
+        return f"Problem({type(self.model).__name__}, {named}, {sizes}, {kind}, {self.device})"
 
     def _choose(self, parameters: Selection | None) -> None:
         """Let some parameters of the model vary."""
@@ -239,20 +248,7 @@ class Problem:
         """
         if self.batch_count == 1:
             return
-        for trains in (True, False):
-            layers = [
-                name or type(module).__name__
-                for name, module in self.model.named_modules()
-                if isinstance(module, _BatchNorm)
-                and (module.training if trains else module.running_mean is None)
-            ]
-            if layers:
-                raise ValueError(
-                    f"model: batch norm {'in training mode' if trains else 'without statistics'} "
-                    f"({', '.join(layers)}) makes each batch another function, so "
-                    f"{self.batch_count} have no common loss; "
-                    f"{'call model.eval() or ' if trains else ''}give the data as one batch"
-                )
+        require_fixed_statistics(self.model, self.batch_count)
         if self._chosen_weights:
             return
         pieces = self._pieces()

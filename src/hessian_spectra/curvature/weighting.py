@@ -1,7 +1,6 @@
 """How much each batch counts in the loss over the whole data set."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hessian_spectra.curvature.batches import Batch, joined, mapped, part, rows
+from hessian_spectra.curvature.batches import Batch, joined, part, rows
 from hessian_spectra.models import HalfSquaredError
 
 # A number for each batch, or a function of it, or the word that batch losses are added up.
@@ -190,7 +189,7 @@ def measured_weighting(
             possible = [
                 one
                 for one in possible
-                if abs(_expected(one, previous, (batch, value)) - whole) <= scale
+                if abs(expected_loss(one, previous, (batch, value)) - whole) <= scale
             ]
         previous = batch, value
     if not possible:
@@ -198,60 +197,7 @@ def measured_weighting(
     return possible[0]
 
 
-def require_one_loss(
-    evaluate: Callable[[Batch], float],
-    weighting: Weighting,
-    pair: tuple[Batch, Batch],
-    tolerance: float,
-) -> None:
-    """Refuse a network or a loss that makes of two batches joined something else than of each.
-
-    What a loss divides by does not tell: a layer that takes its statistics from the batch makes
-    each batch another function.
-
-    Args:
-        evaluate: the loss of a batch.
-        weighting: how the losses of batches should add up.
-        pair: two batches.
-        tolerance: the relative difference that rounding makes.
-
-    Raises:
-        ValueError: the loss of both joined, along the first axis or the second (where sequences
-            come first), is not the one that theirs add up to.
-    """
-    parts = [(batch, evaluate(batch)) for batch in pair]
-    expected = _expected(weighting, *parts)
-    # Of what is drawn at random nothing is learnt here; two passes over the data will tell.
-    noise = abs(evaluate(mapped(lambda tensor: tensor.flip(0), pair[0])) - parts[0][1])
-    scale = tolerance * max(abs(value) for _, value in parts) + 10 * noise
-    whole = _joined_loss(evaluate, *pair, axis=0)
-    if math.isnan(whole) or abs(whole - expected) <= scale:
-        return
-    # Where sequences come first, samples stand along the second axis; elsewhere it is no batch.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if abs(_joined_loss(evaluate, *pair, axis=1) - expected) <= scale:
-            return
-    raise ValueError(
-        f"model: the loss of two batches joined is {whole:.6g}, where theirs add up to "
-        f"{expected:.6g}: the samples of a batch are mixed, as by batch norm with the batch's own "
-        "statistics, so that several batches have no common loss; give the data as one batch, or "
-        "say with weights how the losses of batches add up"
-    )
-
-
-def _joined_loss(
-    evaluate: Callable[[Batch], float], first: Batch, second: Batch, axis: int
-) -> float:
-    """The loss of two batches along an axis, not a number where they cannot be joined there."""
-    both = joined(first, second, axis)
-    try:
-        return math.nan if both is None else evaluate(both)
-    except (RuntimeError, ValueError, IndexError, TypeError):
-        return math.nan
-
-
-def _expected(
+def expected_loss(
     weighting: Weighting, first: tuple[Batch, float], second: tuple[Batch, float]
 ) -> float:
     """The loss of two batches together, if they add up so."""

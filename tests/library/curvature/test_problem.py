@@ -58,6 +58,14 @@ def test_the_sizes_and_names_of_the_parameters():
     assert problem(parameters=["bias"]).size == 2
 
 
+def test_a_problem_says_what_it_is_in_one_line():
+    assert repr(problem(linear())) == (
+        "Problem(Linear, MSELoss, batches=1, parameters=8, float64, cpu)"
+    )
+    at = cv.Problem(linear(), loss_fn=lambda model, batch: model(batch).sum(), data=[X])
+    assert repr(at).startswith("Problem(Linear, <lambda>, batches=1, ")
+
+
 def test_frozen_parameters_do_not_count():
     model = linear()
     model.bias.requires_grad_(False)

@@ -102,7 +102,7 @@ def measure_trace(network: Arrays, epoch: int, probes: int, seed: int) -> Arrays
     """
     operator = cv.hessian(problem(network, "linear"), backend="curvlinops")
     # Other probes at each epoch, so that the errors are independent.
-    found = cv.trace(operator, "hutchinson", probes=probes, seed=seed + epoch)
+    found = cv.trace(operator, "hutchinson", blocks=None, probes=probes, seed=seed + epoch)
     return {
         "epoch": np.array(epoch),
         "trace": np.array(found.value),
