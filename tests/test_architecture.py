@@ -44,6 +44,7 @@ ON_TOP = {
     "layers that are checked to be products, of Hugging Face's kinds, and of each length": 245,
     "traces block by block, with layers that add up, and eigenpairs in the memory given": 130,
     "a program that is left as it is, common losses, and torch's own derivatives": 540,
+    "causes that messages name, hooks on a copy, compiled parts, parameters as they are": 280,
 }
 # What may be longer: a function as `path::name`, a kind by its name; each with its reason.
 LONGER: dict[str, str] = {}

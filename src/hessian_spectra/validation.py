@@ -3,6 +3,7 @@
 import importlib
 import math
 from collections.abc import Callable, Collection, Sequence
+from numbers import Integral
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +26,16 @@ def require(condition: bool, field: str, expected: str, value: Any) -> None:
     """
     if not condition:
         raise ValueError(f"{field}: expected {expected}, got {value!r}")
+
+
+def is_count(value: Any, least: int, most: int | float = math.inf) -> bool:
+    """Whether a value is a whole number within these limits.
+
+    Example:
+        >>> is_count(3, 1), is_count(2.0, 1), is_count(3, 1, 2)
+        (True, False, False)
+    """
+    return isinstance(value, Integral) and least <= int(value) <= most
 
 
 def _require_each(

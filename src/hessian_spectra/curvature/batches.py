@@ -102,6 +102,11 @@ def halves(batch: Batch) -> list[Batch]:
 def require_pair(number: int, batch: Batch, dtype: torch.dtype) -> None:
     """Refuse what is no pair of inputs and targets, finite and of the parameters' type."""
     where = f"data, batch {number}"
+    if isinstance(batch, Tensor):
+        raise ValueError(
+            f"{where}: expected a pair (inputs, targets), got one tensor; a single pair goes into "
+            "a list: [(inputs, targets)]"
+        )
     parts = batch if isinstance(batch, (tuple, list)) else ()
     if len(parts) != 2 or not all(isinstance(part, Tensor) for part in parts):
         kinds = ", ".join(type(part).__name__ for part in parts)

@@ -12,6 +12,7 @@ from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
 from hessian_spectra.curvature.probes import rademacher
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval
+from hessian_spectra.validation import is_count
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -171,7 +172,7 @@ def spectral_density(
     """
     p = size_of(operator)
     for name, value, least in (("probes", probes, 2), ("steps", steps, 1), ("points", points, 2)):
-        if value < least:
+        if not is_count(value, least):
             raise ValueError(f"{name}: expected at least {least}, got {value}")
     if not 0 < width < 1:
         raise ValueError(f"width: expected a fraction of the range in (0, 1), got {width}")

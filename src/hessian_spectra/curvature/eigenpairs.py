@@ -20,6 +20,7 @@ from hessian_spectra.curvature.lanczos import Krylov, Preference
 from hessian_spectra.curvature.rows import norm
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.validation import is_count
 
 Which = Literal["largest algebraic", "largest magnitude", "smallest algebraic", "LA", "LM", "SA"]
 
@@ -171,7 +172,7 @@ def _sum_of(start: Tensor, operator: SymmetricOperator) -> Tensor:
 def _require_arguments(
     p: int, k: int, tol: float, which: str, max_iterations: int | None, basis_size: int | None
 ) -> None:
-    if not 1 <= k <= p:
+    if not is_count(k, 1, p):
         raise ValueError(f"k: expected 1 to p = {p} eigenpairs, got {k}")
     if not tol > 0:
         raise ValueError(f"tol: expected a positive relative residual, got {tol}")

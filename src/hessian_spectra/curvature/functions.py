@@ -21,6 +21,7 @@ from hessian_spectra.curvature.rows import norm
 from hessian_spectra.curvature.traces import TraceEstimate
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness
+from hessian_spectra.validation import is_count
 
 # A map of eigenvalues, a tensor of float64 on the CPU, to as many values.
 Function = Callable[[Tensor], Tensor]
@@ -79,7 +80,7 @@ def trace_of_function(
         (14.0, 'dense eigendecomposition')
     """
     p = size_of(operator)
-    if probes < 2 or steps < 1:
+    if not is_count(probes, 2) or not is_count(steps, 1):
         raise ValueError(
             f"probes, steps: expected at least 2 and at least 1, got {probes} and {steps}"
         )
@@ -242,7 +243,7 @@ def function_product(
     require_vectors(operator, vector)
     if not vector.isfinite().all():
         raise ValueError("vector: expected finite numbers, got NaN or infinity")
-    if not 0 < tol < 1 or max_steps < 1:
+    if not 0 < tol < 1 or not is_count(max_steps, 1):
         raise ValueError(
             f"tol, max_steps: expected a number in (0, 1) and at least 1, got {tol} and {max_steps}"
         )

@@ -1,6 +1,7 @@
 """A network and its loss, held at the values they had when an operator was built."""
 
 import copy
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
 from hessian_spectra.curvature.batches import Batch, cast
+from hessian_spectra.curvature.hooks import make_hooks_private
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.selection import named_parameters
 
@@ -158,7 +160,7 @@ class FixedNetwork:
         }
         self.parameters = [available[name].requires_grad_() for name in objective.names]
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+    def forward(self, batch: Batch) -> tuple[Tensor, Any]:
         """The loss of one batch, and the outputs that it is a function of, where they are known.
 
         Raises:
@@ -189,13 +191,16 @@ class FixedNetwork:
         with _Kept(), ExitStack() as stack:
             # The fused kernels cannot be differentiated twice; this one is the same function.
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+            if "torch._dynamo" in sys.modules:
+                # What is compiled inside has no second derivatives; the function behind it has.
+                stack.enter_context(torch.compiler.set_stance("force_eager"))
             if self.dtype == torch.float64:
                 stack.enter_context(_Doubles())
             if self._padding:
                 stack.enter_context(_HeldPadding(self._padding))
             yield
 
-    def value(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+    def value(self, batch: Batch) -> tuple[Tensor, Any]:
         """The same without a graph.
 
         It is made with one, since a loss may contain derivatives, as a gradient penalty does.
@@ -250,6 +255,32 @@ class FixedNetwork:
                     parameter.copy_(value)
 
 
+def require_network_and_loss(model: Any, loss: Any, loss_fn: Any) -> None:
+    """Refuse what is no network, or not one loss.
+
+    Raises:
+        ValueError: the model is no module or a compiled script, there are both losses or none, or
+            a loss cannot be called or is a class.
+    """
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"model: expected a torch.nn.Module, got {_described(model)}")
+    if any(isinstance(module, torch.jit.ScriptModule) for module in model.modules()):
+        raise ValueError(
+            "model: a scripted or traced module (torch.jit) cannot be differentiated twice here; "
+            "give the module that it was made from"
+        )
+    if (loss is None) == (loss_fn is None):
+        raise ValueError(
+            "expected one of loss (of outputs and targets) and loss_fn (of model and batch), "
+            f"got {'neither' if loss is None else 'both'}"
+        )
+    name, given = ("loss", loss) if loss_fn is None else ("loss_fn", loss_fn)
+    if isinstance(given, type):
+        raise ValueError(f"{name}: expected an instance, got the class; use {given.__name__}()")
+    if not callable(given):
+        raise ValueError(f"{name}: expected a function or a module, got {given!r}")
+
+
 def private_copies(objective: Objective) -> tuple[nn.Module, Any, Any]:
     """Copies of model, loss and loss function that share what these share."""
     copies: dict[int, Any] = {}
@@ -263,15 +294,21 @@ def private_copies(objective: Objective) -> tuple[nn.Module, Any, Any]:
                 if isinstance(value, Tensor) and not value.is_leaf:
                     copies[id(value)] = value.detach().clone()
         parts = (objective.model, objective.loss, objective.loss_fn)
-        return copy.deepcopy(parts, copies)
+        model, loss, loss_fn = copy.deepcopy(parts, copies)
     except (TypeError, RuntimeError, AttributeError, NotImplementedError) as error:
         raise ValueError(
             "model: expected a network and a loss that copy.deepcopy can copy, got "
             f"{type(error).__name__}: {str(error).splitlines()[0]}"
         ) from error
+    for module in model.modules():
+        make_hooks_private(module, copies)
+        if isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
+            # Sparse gradients have no second derivative; dense ones are the same numbers.
+            module.sparse = False
+    return model, loss, loss_fn
 
 
-def loss_and_outputs(result: Any) -> tuple[Any, Tensor | None]:
+def loss_and_outputs(result: Any) -> tuple[Any, Any]:
     """What a loss function gives: a scalar, ``(loss, outputs)``, or an object that has both."""
     if isinstance(result, tuple) and len(result) == 2 and not hasattr(result, "loss"):
         return result
@@ -292,10 +329,10 @@ def _described(value: Any) -> str:
 
 def leaves(value: Tensor, behind: Tensor | None = None) -> Iterator[Tensor]:
     """The leaf tensors that a value's graph reaches, other than through the tensor ``behind``."""
-    return (node.variable for node in _nodes([value], behind) if hasattr(node, "variable"))
+    return (node.variable for node in operations([value], behind) if hasattr(node, "variable"))
 
 
-def _nodes(values: Sequence[Tensor], behind: Tensor | None = None) -> Iterator[Any]:
+def operations(values: Sequence[Tensor], behind: Tensor | None = None) -> Iterator[Any]:
     """The operations that values come from, other than through the tensor ``behind``."""
     waiting: list[Any] = [value.grad_fn for value in values]
     seen = {None, None if behind is None else behind.grad_fn}
@@ -317,7 +354,7 @@ def require_graph(derivatives: Sequence[Tensor]) -> None:
     Raises:
         OperatorError: such an operation is among those that they come from.
     """
-    if any(node.name().endswith("::Error") for node in _nodes(derivatives)):
+    if any(node.name().endswith("::Error") for node in operations(derivatives)):
         raise OperatorError(
             "the model has an operation that cannot be differentiated twice: its backward pass is "
             "marked once_differentiable, or takes a derivative without create_graph=True"

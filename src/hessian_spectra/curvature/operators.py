@@ -7,12 +7,12 @@ from typing import Literal, get_args, overload
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.curvature.plain_derivatives import plainly
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.products import (
     DifferentiatedOperator,
     GaussNewtonOperator,
     HessianOperator,
-    plainly,
     require_curved_loss,
 )
 from hessian_spectra.curvature.self_check import (

@@ -28,6 +28,7 @@ from hessian_spectra.curvature.network import (
     first_derivatives,
     flatten,
     private_copies,
+    require_network_and_loss,
     split,
 )
 from hessian_spectra.curvature.selection import (
@@ -115,11 +116,7 @@ class Problem:
         weights: Weights | None = None,
         memory: int | None = None,
     ) -> None:
-        if (loss is None) == (loss_fn is None):
-            raise ValueError(
-                "expected one of loss (of outputs and targets) and loss_fn (of model and batch), "
-                f"got {'neither' if loss is None else 'both'}"
-            )
+        require_network_and_loss(model, loss, loss_fn)
         if data is None or isinstance(data, Iterator):
             raise ValueError(
                 "data: expected a list of batches or a loader that can be iterated again, "
@@ -136,7 +133,7 @@ class Problem:
         self._rows: int | None = None
         self._numbers = fixed_counts(weights)
         self._chosen_weights = weights is not None
-        count = self._survey()
+        self._length = count = self._survey()
         known = known_weighting(loss, None if self._numbers else weights)
         self._named = known is not None or bool(self._numbers)
         if not self._named and (count > 1 or memory is not None):
@@ -281,6 +278,7 @@ class Problem:
 
     def _pieces(self) -> Iterator[tuple[Batch, float]]:
         """The batches, cut to the memory, each with its ``c_b``; none that counts nothing."""
+        number = -1
         for number, batch in enumerate(self.data):
             at = moved(batch, self.device)
             length = rows(at) if self._rows is not None else None
@@ -290,6 +288,11 @@ class Problem:
                 count = self._numbers[number] if self._numbers else self._weighting.count(piece)
                 if count:
                     yield piece, count
+        if number + 1 != self._length:
+            raise ValueError(
+                f"data: {self._length} batches at first, {number + 1} when read again; expected "
+                "the same each time: use list(data)"
+            )
 
     def batches(self) -> Iterator[tuple[Batch, float]]:
         """The batches as ``(batch, weight)``: the loss is the weighted sum over them."""
@@ -309,7 +312,7 @@ class Problem:
         It is the first batch that counts, or the first samples of it that have a finite loss.
         """
         smaller = copy.copy(self)
-        smaller._numbers, smaller._rows = (), None
+        smaller._numbers, smaller._rows, smaller._length = (), None, 1
         batch, _ = next(self._pieces())
         length = rows(batch) or 0
         while count < length:

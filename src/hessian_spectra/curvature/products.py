@@ -1,11 +1,9 @@
 """Hessian and Gauss-Newton products by reverse-mode differentiation, with the graph kept."""
 
-import re
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,70 +11,26 @@ from tqdm import tqdm
 
 from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.composition import Operator
-from hessian_spectra.curvature.interface import DIVERGED, OperatorError, PlainDerivativesWarning
+from hessian_spectra.curvature.interface import DIVERGED, OperatorError
 from hessian_spectra.curvature.network import (
     first_derivatives,
     leaves,
     require_graph,
     split,
 )
+from hessian_spectra.curvature.plain_derivatives import (
+    explaining_missing_derivatives,
+    is_plain,
+    plainly,
+)
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
 from hessian_spectra.curvature.selection import grouped
-from hessian_spectra.curvature.undisturbed import interrupt_behind, undisturbed
+from hessian_spectra.curvature.undisturbed import undisturbed
 
 # Multiplies tensors of the shapes of some parameters, given by their positions, by the block of one
 # batch's matrix that belongs to these.
 Product = Callable[[Sequence[int], Sequence[Tensor]], Sequence[Tensor]]
-# What a problem remembers of a model that the fast second derivatives do not fit.
-_PLAIN = "plain derivatives"
-
-
-@contextmanager
-def _explaining_missing_derivatives() -> Iterator[None]:
-    """Say what to do where torch lacks the derivative of a derivative."""
-    try:
-        yield
-    except RuntimeError as error:
-        # Some operations raise NotImplementedError, which is a RuntimeError, others only say so.
-        if "not implemented" not in str(error):
-            raise
-        raise OperatorError(
-            f"the model has an operation that cannot be differentiated twice ({error}); "
-            "for attention use the eager form or torch.nn.functional.scaled_dot_product_attention, "
-            "whose twice differentiable kernel is chosen here"
-        ) from error
-
-
-@contextmanager
-def plainly(problem: Problem, reason: Exception) -> Iterator[None]:
-    """From here on torch's own layers for a problem, which says so once, unless they fail too.
-
-    Args:
-        problem: the problem, which remembers it.
-        reason: what the fast ones raised.
-
-    Raises:
-        Exception: ``reason``, where the problem has torch's own already, or the interrupt behind
-            it.
-    """
-    interrupt = interrupt_behind(reason)
-    if interrupt is not None or _PLAIN in problem.checked:
-        raise interrupt or reason
-    problem.checked.add(_PLAIN)
-    try:
-        yield
-    except BaseException:
-        problem.checked.discard(_PLAIN)
-        raise
-    # Without the list of likely causes that a failed check adds.
-    cause = re.split(r"[;\n]", str(reason))[0] or type(reason).__name__
-    warnings.warn(
-        f"model: the fast second derivatives do not fit ({cause}); torch's own are used, which are "
-        "as exact and take longer",
-        PlainDerivativesWarning,
-        stacklevel=2,
-    )
 
 
 @dataclass
@@ -139,7 +93,7 @@ class DifferentiatedOperator(Operator):
     ) -> Sequence[Tensor]:
         """A product with one batch's matrix; some layers fail only here."""
         try:
-            with _explaining_missing_derivatives():
+            with explaining_missing_derivatives():
                 return built.product(block, vector)
         except torch.OutOfMemoryError:
             raise
@@ -147,18 +101,18 @@ class DifferentiatedOperator(Operator):
             reason = error.with_traceback(None)
         with plainly(self.problem, reason):
             built.product = self._attempt(built.batch)
-            with _explaining_missing_derivatives():
+            with explaining_missing_derivatives():
                 return built.product(block, vector)
 
     def _attempt(self, batch: Batch) -> Product:
-        fast = self._fast = FastSecondDerivatives(plain=_PLAIN in self.problem.checked)
+        fast = self._fast = FastSecondDerivatives(plain=is_plain(self.problem))
         # The caller may have switched gradients off, and means those of training.
-        with torch.enable_grad(), _explaining_missing_derivatives(), fast:
+        with torch.enable_grad(), explaining_missing_derivatives(), fast:
             product = self._differentiate(batch)
         self.autocast |= fast.autocast
         return product
 
-    def _forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+    def _forward(self, batch: Batch) -> tuple[Tensor, Any]:
         """Loss and outputs of one batch.
 
         Raises:
@@ -166,7 +120,7 @@ class DifferentiatedOperator(Operator):
                 not made for.
         """
         loss, outputs = self.network.forward(batch)
-        if self._fast.nested and _PLAIN not in self.problem.checked:
+        if self._fast.nested and not is_plain(self.problem):
             raise OperatorError("the model or the loss takes derivatives itself")
         return loss, outputs
 
@@ -329,7 +283,7 @@ class GaussNewtonOperator(DifferentiatedOperator):
         return product
 
 
-def output_gradient(loss: Tensor, outputs: Tensor | None, parameters: Sequence[Tensor]) -> Tensor:
+def output_gradient(loss: Tensor, outputs: Any, parameters: Sequence[Tensor]) -> Tensor:
     """The gradient of a loss with respect to the outputs, with its graph.
 
     Raises:
@@ -339,6 +293,12 @@ def output_gradient(loss: Tensor, outputs: Tensor | None, parameters: Sequence[T
         raise OperatorError(
             "Gauss-Newton matrix: the outputs that the loss is a function of are not known; let "
             "loss_fn return the pair (loss, outputs)"
+        )
+    if not isinstance(outputs, Tensor):
+        raise OperatorError(
+            "Gauss-Newton matrix: expected outputs that are one tensor, got "
+            f"{type(outputs).__name__}; give loss_fn=lambda model, batch: (loss, tensor), with the "
+            "part of the outputs that the loss is a function of"
         )
     if not outputs.requires_grad:
         raise OperatorError("Gauss-Newton matrix: the outputs do not depend on the parameters")

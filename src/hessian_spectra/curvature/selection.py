@@ -10,8 +10,8 @@ from torch.nn.parameter import UninitializedParameter
 
 from hessian_spectra.curvature.interface import DIVERGED
 
-# Names or patterns, a module (or several) of the model, or a choice by name and parameter.
-Selection = str | nn.Module | Callable[[str, nn.Parameter], bool] | Iterable[Any]
+# Names or patterns, modules or parameters of the model, or a choice by name and parameter.
+Selection = str | nn.Module | Tensor | Callable[[str, nn.Parameter], bool] | Iterable[Any]
 
 # What torch.compile puts into the names of a module's parameters.
 _COMPILED = "_orig_mod."
@@ -29,8 +29,8 @@ def selected(model: nn.Module, wanted: Selection | None) -> tuple[str, ...]:
         model: the network.
         wanted: ``None`` for all that require a gradient; a name or a pattern
             (``"layers.*.weight"``), or several; a module of the model, or several, for its
-            parameters; or a function of name and parameter. A pattern, a module and a function
-            leave frozen parameters out.
+            parameters; a parameter, or several; or a function of name and parameter. A pattern, a
+            module and a function leave frozen parameters out.
 
     Raises:
         ValueError: nothing is chosen, a name or pattern fits no parameter, a named one is frozen,
@@ -48,21 +48,24 @@ def selected(model: nn.Module, wanted: Selection | None) -> tuple[str, ...]:
     trainable = [name for name, found in available.items() if found.requires_grad]
     if wanted is None:
         names = trainable
-    elif isinstance(wanted, (str, nn.Module)):
+    elif isinstance(wanted, (str, nn.Module, Tensor)):
         names = _matching(wanted, available, trainable)
     elif callable(wanted):
         names = [name for name in trainable if wanted(name, available[name])]
     else:
         names = [name for one in wanted for name in _matching(one, available, trainable)]
     if not names:
-        raise ValueError("parameters: expected at least one that requires a gradient, got none")
+        raise ValueError(
+            "parameters: expected at least one that requires a gradient, got none; call "
+            "requires_grad_() on those that vary"
+        )
     if len(set(names)) != len(names):
         raise ValueError(f"parameters: expected each name once, got {names}")
     return tuple(names)
 
 
 def _matching(
-    wanted: str | nn.Module, available: dict[str, nn.Parameter], trainable: list[str]
+    wanted: str | nn.Module | Tensor, available: dict[str, nn.Parameter], trainable: list[str]
 ) -> list[str]:
     """The names of trainable parameters that one word of a selection stands for."""
     if isinstance(wanted, nn.Module):
@@ -74,6 +77,19 @@ def _matching(
                 f"gradient, got {type(wanted).__name__}"
             )
         return names
+    if not isinstance(wanted, (str, Tensor)):
+        raise ValueError(
+            "parameters: expected names, modules or parameters of the model, got "
+            f"{type(wanted).__name__}"
+        )
+    if isinstance(wanted, Tensor):
+        named = next((name for name, found in available.items() if found is wanted), None)
+        if named is None:
+            raise ValueError(
+                f"parameters: expected parameters of the model, got a tensor {tuple(wanted.shape)} "
+                "that is none of them"
+            )
+        wanted = named
     wanted = wanted.replace(_COMPILED, "")
     if wanted in available:
         if wanted not in trainable:
@@ -111,9 +127,19 @@ def require_parameter(name: str, parameter: Tensor, first: Tensor) -> None:
     """Refuse a parameter that cannot vary together with the first.
 
     Raises:
-        ValueError: it is of neither float32 nor float64, type or device differ, or it is not
-            finite.
+        ValueError: it is spread over processes or has no derivatives, it is of neither float32 nor
+            float64, type or device differ, or it is not finite.
     """
+    if type(parameter).__name__ == "DTensor":
+        raise ValueError(
+            f"parameters: {name!r} is spread over processes (DTensor, FSDP), expected whole ones; "
+            "load model.state_dict() with full_tensor() of each into a model that is not"
+        )
+    if parameter.is_inference():
+        raise ValueError(
+            f"parameters: {name!r} was made under torch.inference_mode, which has no derivatives; "
+            "build the model outside of it"
+        )
     if first.dtype not in (torch.float32, torch.float64):
         raise ValueError(
             f"parameters: expected float32 or float64, got {name!r} of {first.dtype}; give "

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
-from torch.nn.modules.dropout import _DropoutNd
+from torch import Tensor
 
 from hessian_spectra.curvature.batches import Batch
+from hessian_spectra.curvature.diagnosis import cause_of_change, cause_of_difference
 from hessian_spectra.curvature.interface import DIVERGED, OperatorError, SymmetricOperator
 from hessian_spectra.curvature.network import (
     FixedNetwork,
@@ -75,7 +74,7 @@ def check_repeatable(problem: Problem) -> None:
     if change > _TOLERANCES[problem.dtype].repeat * size:
         raise OperatorError(
             f"two passes over the data give gradients that differ by {change / size:.1e} "
-            f"(relative); {_likely_causes(problem.model)}"
+            f"(relative): {cause_of_change(problem)}"
         )
 
 
@@ -147,7 +146,6 @@ def _check(
     differences: Difference,
 ) -> None:
     """The checks in the order in which a failure of one would explain those of the next."""
-    causes = _likely_causes(problem.model)
     directions = [_direction(problem, number) for number in range(2)]
     with undisturbed(problem.device):
         operator = build()
@@ -168,7 +166,7 @@ def _check(
     if asymmetry > tolerances.symmetry:
         raise OperatorError(
             f"{name}: not symmetric, u'Hv and v'Hu differ by {asymmetry:.1e} of their typical size "
-            f"(tolerance {tolerances.symmetry:.0e}); {causes}"
+            f"(tolerance {tolerances.symmetry:.0e}): {cause_of_difference(problem)}"
         )
     network, steps, tolerance = _differences_network(problem, tolerances)
     quotient = partial(differences, network)
@@ -182,7 +180,7 @@ def _check(
             return
     raise OperatorError(
         f"{name}: a product differs from {reference} by {min(errors):.1e} (relative, tolerance "
-        f"{tolerance:.0e}){_kink_note(sizes, steps)}; {causes}"
+        f"{tolerance:.0e}){_kink_note(sizes, steps) or ': ' + cause_of_difference(problem)}"
     )
 
 
@@ -249,22 +247,7 @@ def _kink_note(sizes: list[float], steps: tuple[float, ...]) -> str:
     if steps is _STEPS and by_step[1e-9] > 30 * by_step[1e-7]:
         return (
             ", which grow as the step shrinks: the gradient jumps at these parameters, so "
-            "that there is no Hessian (check=False takes torch's choice of derivative at the kink)"
+            "that there is no Hessian, as at a ReLU of zero: move them (check=False takes torch's "
+            "choice of derivative at the kink)"
         )
     return ""
-
-
-def _likely_causes(model: nn.Module) -> str:
-    """What to look at, with the layers that this model has."""
-    random = [
-        name or type(module).__name__
-        for name, module in model.named_modules()
-        if module.training and isinstance(module, (_DropoutNd, _BatchNorm))
-    ]
-    found = f" (here: {', '.join(random[:5])})" if random else ""
-    return (
-        f"likely causes: (a) dropout or batch norm in training mode{found}: call model.eval(); "
-        "(b) data that changes between passes, such as random augmentation: use a list of batches; "
-        "(c) a kink exactly at these parameters, such as a ReLU of zero: move them or pass "
-        "check=False; (d) an operation whose second derivative is wrong or missing"
-    )

@@ -24,6 +24,7 @@ from hessian_spectra.curvature.rows import gram
 from hessian_spectra.curvature.xtrace import Sketch, left_out_share, variance
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval
+from hessian_spectra.validation import is_count
 
 TraceMethod = Literal["adaptive", "exact", "hutchinson", "hutch++", "xtrace"]
 # Where the other vectors leave more than this share of an image's squared length outside, the
@@ -141,7 +142,7 @@ def trace(
     if method not in get_args(TraceMethod):
         raise ValueError(f"method: expected one of {sorted(get_args(TraceMethod))}, got {method!r}")
     fewest = _FEWEST[method]
-    if probes < fewest:
+    if not is_count(probes, fewest):
         raise ValueError(f"probes: {method} needs at least {fewest}, got {probes}")
     if memory <= 0:
         raise ValueError(f"memory: expected a number of bytes above zero, got {memory}")

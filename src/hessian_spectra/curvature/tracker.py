@@ -24,6 +24,7 @@ from hessian_spectra.curvature.preconditioning import (
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.selection import Selection, named_parameters, selected
 from hessian_spectra.curvature.undisturbed import undisturbed
+from hessian_spectra.validation import is_count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +131,7 @@ class SharpnessTracker:
     ) -> None:
         if every < 1:
             raise ValueError(f"every: expected at least 1 step, got {every}")
-        if not 1 <= k <= k_max:
+        if not is_count(k, 1, k_max):
             raise ValueError(f"k: expected 1 to k_max = {k_max} eigenvalues, got {k}")
         if matrix not in ("hessian", "ggn"):
             raise ValueError(f"matrix: expected 'hessian' or 'ggn', got {matrix!r}")

@@ -2,6 +2,7 @@
 
 import functools
 import random
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -71,6 +72,7 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
             gradients=torch.is_grad_enabled(),
             modes=torch._C._len_torch_function_stack(),
             kernels=tuple(enabled() for enabled, _ in _ATTENTION_KERNELS),
+            stance=dynamo._stance if (dynamo := _dynamo()) else None,
             torch=torch.get_rng_state(),
             cuda=torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
             foreign=(np.random.get_state(), random.getstate()) if self._foreign else None,  # noqa: NPY002
@@ -91,9 +93,15 @@ class _State(NamedTuple):
     gradients: bool
     modes: int
     kernels: tuple[bool, ...]
+    stance: Any
     torch: Tensor
     cuda: Tensor | None
     foreign: tuple[Any, Any] | None
+
+
+def _dynamo() -> Any:
+    """What decides whether compiled functions run as such, where any was compiled."""
+    return sys.modules.get("torch._dynamo.eval_frame")
 
 
 def _restore(before: _State) -> None:
@@ -102,6 +110,8 @@ def _restore(before: _State) -> None:
         torch._C._pop_torch_function_stack()
     for (_, enable), was_enabled in zip(_ATTENTION_KERNELS, before.kernels, strict=True):
         enable(was_enabled)
+    if before.stance is not None:
+        _dynamo()._set_stance(before.stance)
     torch.set_rng_state(before.torch)
     if before.cuda is not None:
         torch.cuda.set_rng_state(before.cuda, before.device)

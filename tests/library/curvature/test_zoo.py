@@ -189,7 +189,7 @@ REFUSED = {
     "dropout in training mode": (
         nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)),
         VECTORS,
-        r"two passes .*\(here: 1\): call model.eval",
+        r"two passes .*training mode \(1\): call model.eval",
     ),
     "bag of embeddings": (
         nn.Sequential(nn.EmbeddingBag(5, 3), nn.Tanh(), nn.Linear(3, 3)),

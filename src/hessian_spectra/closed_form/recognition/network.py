@@ -138,6 +138,8 @@ def candidates(model: nn.Module, data: Data, loss: nn.Module | None = None) -> l
 def _read(model: nn.Module, data: Data, loss: nn.Module | None) -> tuple[Objective, Form]:
     # A compiled network has no second derivatives; the one inside is the same function.
     model = getattr(model, "_orig_mod", model)
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
     attention = is_attention(parts_of(model))
     loss = loss or HalfSquaredError("element" if attention else "sample")
     objective = Objective(model, data, loss)

@@ -12,6 +12,7 @@ from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
 from hessian_spectra.curvature.layerwise.passes import SymmetricSum, layer_batches
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.spectrum import KnownVectors, Spectrum
+from hessian_spectra.validation import is_count
 
 Form = Literal["corrected", "printed"]
 
@@ -56,7 +57,7 @@ class FullOutputHessian:
         """
         if form not in get_args(Form):
             raise ValueError(f"form: expected 'corrected' or 'printed', got {form!r}")
-        if not 1 <= k <= len(self.matrix):
+        if not is_count(k, 1, len(self.matrix)):
             raise ValueError(f"k: expected 1 to {len(self.matrix)}, got {k}")
         lengths = torch.cat(
             [

@@ -1,5 +1,6 @@
 """The Hessian of one layer, and its approximation as a Kronecker product."""
 
+from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Literal, get_args, overload
 
@@ -73,7 +74,11 @@ def layerwise(
         (tensor([[2.]], dtype=torch.float64), tensor([[1., 1.],
                 [1., 2.]], dtype=torch.float64))
     """
-    layers = layers_of(problem.model, [name] if isinstance(name, str) else name)
+    names = [name] if isinstance(name, str) else name
+    listed = isinstance(names, Sequence) and all(isinstance(entry, str) for entry in names)
+    if not listed and names is not None:
+        raise ValueError(f"name: expected a layer's name, several, or none for all, got {name!r}")
+    layers = layers_of(problem.model, names)
     if name is None:
         layers = without_fault(problem, layers)
     held = problem.fixed_at([layer.weight for layer in layers])
