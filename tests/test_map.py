@@ -1,4 +1,7 @@
-"""MAP.md says what is true: its tables are those of conf/ and of the code, its paths exist."""
+"""MAP.md says what is true: its tables are those of conf/ and of the code, its paths exist.
+
+The table of lines is the record of growth: who adds to a room changes it, and says why.
+"""
 
 import dataclasses
 import inspect
@@ -11,6 +14,7 @@ import yaml
 
 from hessian_papers.papers import reading_order
 from pipelines import schema
+from tests.lines_of_code import rooms
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS = Path("src", "hessian_papers")
@@ -121,12 +125,23 @@ def _keys(name, reader):
     return row(link(name, file_of(reader)), codes(own), codes(bases))
 
 
+def sizes(config):
+    """Each room's lines of code, rounded up, and those of all that is installed or run."""
+    lines = rooms()
+    whole = sum(n for room, n in lines.items() if not room.startswith(("tests", "benchmarks")))
+    listed = {**lines, "src and pipelines together": whole}
+    return [
+        row(f"`{room}`" if room in lines else room, -(-n // 25) * 25) for room, n in listed.items()
+    ]
+
+
 TABLES = {
     "From a figure to its folder": figures,
     "From a key to its reader": top_level,
     "Keys of studies": lambda config: keys_of("studies"),
     "Keys of networks": lambda config: keys_of("networks"),
     "Keys of data sets": lambda config: keys_of("data"),
+    "How long the rooms are": sizes,
 }
 
 
