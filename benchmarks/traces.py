@@ -46,7 +46,7 @@ def main(command: list[str] | None = None) -> None:
     seeds = parser.parse_args(command).seeds
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    print("| network | trace | method | rms error | time |\n|---|---|---|---|---|")
+    print("| traces of | trace | method | rms error | time |\n|---|---|---|---|---|")
     for network, (model, data) in networks().items():
         exact = cv.trace(Ours(model, data).operator, "exact").value
         found = {}

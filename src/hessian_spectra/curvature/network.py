@@ -259,8 +259,8 @@ def require_network_and_loss(model: Any, loss: Any, loss_fn: Any) -> None:
     """Refuse what is no network, or not one loss.
 
     Raises:
-        ValueError: the model is no module or a compiled script, there are both losses or none, or
-            a loss cannot be called or is a class.
+        ValueError: the model is no module, a compiled script or changes its weights, there are both
+            losses or none, or a loss cannot be called or is a class.
     """
     if not isinstance(model, nn.Module):
         raise ValueError(f"model: expected a torch.nn.Module, got {_described(model)}")
@@ -269,6 +269,12 @@ def require_network_and_loss(model: Any, loss: Any, loss_fn: Any) -> None:
             "model: a scripted or traced module (torch.jit) cannot be differentiated twice here; "
             "give the module that it was made from"
         )
+    for name, module in model.named_modules():
+        if getattr(module, "max_norm", None) is not None:
+            raise ValueError(
+                f"model: {name!r} rescales its weight in each forward pass (max_norm), so that "
+                "the loss is no function of it; expected max_norm=None"
+            )
     if (loss is None) == (loss_fn is None):
         raise ValueError(
             "expected one of loss (of outputs and targets) and loss_fn (of model and batch), "

@@ -32,29 +32,41 @@ _CURVED = "curved loss"
 
 
 @overload
-def hessian(problem: Problem, *, check: Check = "once") -> DifferentiatedOperator: ...
+def hessian(
+    problem: Problem, *, check: Check = "once", keep_graph: bool = True
+) -> DifferentiatedOperator: ...
 
 
 @overload
-def hessian(problem: Problem, *, backend: Backend, check: Check = "once") -> Operator: ...
+def hessian(
+    problem: Problem, *, backend: Backend, check: Check = "once", keep_graph: bool = True
+) -> Operator: ...
 
 
-def hessian(problem: Problem, *, backend: Backend = "autograd", check: Check = "once") -> Operator:
+def hessian(
+    problem: Problem,
+    *,
+    backend: Backend = "autograd",
+    check: Check = "once",
+    keep_graph: bool = True,
+) -> Operator:
     """The Hessian ``H = ∇²L(θ)`` of the loss over all data, ``(p, p)``.
 
     The operator belongs to the parameters' values at this moment; training may go on.
 
     Args:
         problem: network, loss and data.
-        backend: ``"autograd"`` differentiates the gradient in reverse and keeps its graph where the
-            data is one batch; ``"curvlinops"`` is that library's product, with its error for layer
-            norms removed, as an independent reference.
+        backend: ``"autograd"`` differentiates the gradient in reverse; ``"curvlinops"`` is that
+            library's product, with its error for layer norms removed, as an independent reference.
         check: compare two passes over the data, then, on a batch's first samples and in float64,
             the products with differences of the gradient in random directions. ``"once"`` does so
             for the first operator of a problem, ``"always"`` for each; ``False`` trusts.
+        keep_graph: whether the gradient's graph is kept from one product to the next, where the
+            data is one batch and the backend ours. Else each product builds it and lets go of it as
+            it passes, in up to a quarter less memory and twice the time.
 
     Raises:
-        OperatorError: the check failed; the message lists likely causes.
+        OperatorError: the check failed; the message names the cause, as far as the model shows it.
         ValueError: ``backend`` or ``check`` is another word.
 
     Example:
@@ -68,19 +80,29 @@ def hessian(problem: Problem, *, backend: Backend = "autograd", check: Check = "
     """
     _require_words(backend, check)
     return _checked(
-        "HessianLinearOperator", HessianOperator, check_hessian, problem, backend, check
+        "HessianLinearOperator", HessianOperator, check_hessian, problem, backend, check, keep_graph
     )
 
 
 @overload
-def ggn(problem: Problem, *, check: Check = "once") -> DifferentiatedOperator: ...
+def ggn(
+    problem: Problem, *, check: Check = "once", keep_graph: bool = True
+) -> DifferentiatedOperator: ...
 
 
 @overload
-def ggn(problem: Problem, *, backend: Backend, check: Check = "once") -> Operator: ...
+def ggn(
+    problem: Problem, *, backend: Backend, check: Check = "once", keep_graph: bool = True
+) -> Operator: ...
 
 
-def ggn(problem: Problem, *, backend: Backend = "autograd", check: Check = "once") -> Operator:
+def ggn(
+    problem: Problem,
+    *,
+    backend: Backend = "autograd",
+    check: Check = "once",
+    keep_graph: bool = True,
+) -> Operator:
     """The generalised Gauss-Newton matrix ``G = Σ_b c_b Jᵀ (∇²_f L_b) J / Σ_b c_b``, ``(p, p)``.
 
     ``J`` is the Jacobian of the outputs ``f`` of batch ``b`` with respect to θ. ``G`` is the
@@ -105,7 +127,13 @@ def ggn(problem: Problem, *, backend: Backend = "autograd", check: Check = "once
         require_curved_loss(problem)
         problem.checked.add(_CURVED)
     return _checked(
-        "GGNLinearOperator", GaussNewtonOperator, check_gauss_newton, problem, backend, check
+        "GGNLinearOperator",
+        GaussNewtonOperator,
+        check_gauss_newton,
+        problem,
+        backend,
+        check,
+        keep_graph,
     )
 
 
@@ -125,12 +153,13 @@ def _checked(
     problem: Problem,
     backend: str,
     check: Check,
+    keep_graph: bool,
 ) -> Operator:
     """An operator of our own ``kind``, or curvlinops' of that ``name``, checked where asked for."""
 
-    def build(at: Problem) -> Operator:
+    def build(at: Problem, keep_graph: bool = False) -> Operator:
         if backend == "autograd":
-            return kind(at)
+            return kind(at, keep_graph)
         return CurvlinopsOperator(at, name)
 
     modes = "".join(str(int(module.training)) for module in problem.model.modules())
@@ -150,4 +179,4 @@ def _checked(
             with plainly(problem, reason):
                 compare(partial(build, sample), sample)
         problem.checked.add(known)
-    return build(problem)
+    return build(problem, keep_graph)

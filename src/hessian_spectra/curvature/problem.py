@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import torch
@@ -223,6 +224,8 @@ class Problem:
             batches: Iterator[Batch] = (moved(batch, self.device) for batch in self.data)
             if count == 1:
                 batches = iter(halves(next(batches)))
+            else:
+                require_fixed_statistics(self.model, count)
             return measured_weighting(evaluate, batches, _ROUNDING[self.dtype])
 
     @contextmanager
@@ -248,8 +251,7 @@ class Problem:
         require_fixed_statistics(self.model, self.batch_count)
         if self._chosen_weights:
             return
-        pieces = self._pieces()
-        pair = [next(pieces)[0] for _ in range(2)]
+        pair = [batch for batch, _ in islice(self._pieces(), 2)]
         # Together no larger than one, if the loss of a half is defined.
         small = [halves(piece)[0] for piece in pair]
         if all(rows(piece) and self._weighting.count(piece) for piece in small):

@@ -29,8 +29,8 @@ from hessian_spectra.curvature.selection import grouped
 from hessian_spectra.curvature.undisturbed import undisturbed
 
 # Multiplies tensors of the shapes of some parameters, given by their positions, by the block of one
-# batch's matrix that belongs to these.
-Product = Callable[[Sequence[int], Sequence[Tensor]], Sequence[Tensor]]
+# batch's matrix that belongs to these; and whether the graph is kept for another product.
+Product = Callable[[Sequence[int], Sequence[Tensor], bool], Sequence[Tensor]]
 
 
 @dataclass
@@ -45,26 +45,27 @@ class _Built:
 class DifferentiatedOperator(Operator):
     """A symmetric matrix over the parameters that is a weighted sum over batches.
 
-    With a single batch the differentiated graph is built once and kept: that takes no more memory
-    than any product takes at its peak. With several batches each product builds the graphs anew,
-    one after the other, so that memory does not grow with the data.
+    With a single batch the differentiated graph is built once and kept, unless it is not to be.
+    With several batches each product builds the graphs anew, one after the other, so that memory
+    does not grow with the data. What is not kept is let go while the last vector passes through.
 
     Args:
         problem: network, loss and data. Their values at this moment are copied.
+        keep_graph: whether a single batch's graph is kept from one product to the next.
 
     Raises:
         OperatorError: an operation in the model cannot be differentiated twice, or the loss does
             not depend on the parameters.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, keep_graph: bool = True) -> None:
         super().__init__(problem.size, problem.dtype, problem.device)
         self.problem = problem
         self.network = problem.fixed()
         # Whether the model computes in a shorter type inside.
         self.autocast = False
         self._kept: list[_Built] | None = None
-        if problem.batch_count == 1:
+        if problem.batch_count == 1 and keep_graph:
             self._kept = undisturbed(self.device)(lambda: list(self._build()))()
 
     @abstractmethod
@@ -89,12 +90,12 @@ class DifferentiatedOperator(Operator):
             return self._attempt(batch)
 
     def _multiplied(
-        self, built: "_Built", block: Sequence[int], vector: Sequence[Tensor]
+        self, built: "_Built", block: Sequence[int], vector: Sequence[Tensor], keep: bool
     ) -> Sequence[Tensor]:
         """A product with one batch's matrix; some layers fail only here."""
         try:
             with explaining_missing_derivatives():
-                return built.product(block, vector)
+                return built.product(block, vector, keep)
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
@@ -102,7 +103,7 @@ class DifferentiatedOperator(Operator):
         with plainly(self.problem, reason):
             built.product = self._attempt(built.batch)
             with explaining_missing_derivatives():
-                return built.product(block, vector)
+                return built.product(block, vector, keep)
 
     def _attempt(self, batch: Batch) -> Product:
         fast = self._fast = FastSecondDerivatives(plain=is_plain(self.problem))
@@ -148,6 +149,7 @@ class DifferentiatedOperator(Operator):
     ) -> Tensor:
         total, first = torch.empty_like(rows), True
         for built in self._kept or self._build():
+            left = len(rows) * len(blocks)
             for row, result in tqdm(
                 zip(rows, total, strict=True),
                 total=len(rows),
@@ -156,9 +158,16 @@ class DifferentiatedOperator(Operator):
                 disable=None if len(rows) > 50 else True,
                 leave=False,
             ):
-                pieces, sums = iter(split(row, shapes)), iter(split(result, shapes))
+                # A complex view of real parameters begins at an even position.
+                pieces = (
+                    piece.clone() if piece.storage_offset() % 2 else piece
+                    for piece in split(row, shapes)
+                )
+                sums = iter(split(result, shapes))
                 for block in blocks:
-                    images = self._multiplied(built, block, [next(pieces) for _ in block])
+                    left -= 1
+                    keep = self._kept is not None or left > 0
+                    images = self._multiplied(built, block, [next(pieces) for _ in block], keep)
                     for image in images:
                         if first:
                             torch.mul(image, built.weight, out=next(sums))
@@ -242,10 +251,10 @@ class HessianOperator(DifferentiatedOperator):
         gradient = first_derivatives(loss, parameters, keep_graph=True)
         require_graph(gradient)
 
-        def product(block: Sequence[int], vector: Sequence[Tensor]) -> Sequence[Tensor]:
+        def product(block: Sequence[int], vector: Sequence[Tensor], keep: bool) -> Sequence[Tensor]:
             # A gradient that is constant in θ has no graph and adds nothing.
             return _derivatives(
-                [gradient[at] for at in block], [parameters[at] for at in block], vector
+                [gradient[at] for at in block], [parameters[at] for at in block], vector, keep
             )
 
         return product
@@ -272,12 +281,12 @@ class GaussNewtonOperator(DifferentiatedOperator):
         )
         require_graph([residual, *transposed])
 
-        def product(block: Sequence[int], vector: Sequence[Tensor]) -> Sequence[Tensor]:
-            (forward,) = _derivatives([transposed[at] for at in block], [dummy], vector)
-            (curved,) = _derivatives([residual], [outputs], [forward])
+        def product(block: Sequence[int], vector: Sequence[Tensor], keep: bool) -> Sequence[Tensor]:
+            (forward,) = _derivatives([transposed[at] for at in block], [dummy], vector, keep)
+            (curved,) = _derivatives([residual], [outputs], [forward], keep)
             chosen = [parameters[at] for at in block]
             return torch.autograd.grad(
-                outputs, chosen, curved, retain_graph=True, materialize_grads=True
+                outputs, chosen, curved, retain_graph=keep, materialize_grads=True
             )
 
         return product
@@ -330,7 +339,7 @@ def require_curved_loss(problem: Problem) -> None:
             assert outputs is not None
             # Not constant, which the softmax of the cross-entropy would map to zero.
             probe = torch.linspace(1, 2, outputs.numel()).to(outputs).view_as(outputs).square()
-            (curved,) = _derivatives([residual], [outputs], [probe])
+            (curved,) = _derivatives([residual], [outputs], [probe], keep=False)
             if bool(curved.any()):
                 return
     raise OperatorError(
@@ -342,9 +351,9 @@ def require_curved_loss(problem: Problem) -> None:
 
 
 def _derivatives(
-    values: Sequence[Tensor], variables: Sequence[Tensor], weights: Sequence[Tensor]
+    values: Sequence[Tensor], variables: Sequence[Tensor], weights: Sequence[Tensor], keep: bool
 ) -> Sequence[Tensor]:
-    """The derivatives of weighted values, zero where there is no graph, which is kept."""
+    """The derivatives of weighted values, zero where there is no graph, which may be kept."""
     varying = [
         (value, weight)
         for value, weight in zip(values, weights, strict=True)
@@ -354,5 +363,5 @@ def _derivatives(
         return [torch.zeros_like(variable) for variable in variables]
     outputs, chosen = zip(*varying, strict=True)
     return torch.autograd.grad(
-        outputs, variables, chosen, retain_graph=True, materialize_grads=True
+        outputs, variables, chosen, retain_graph=keep, materialize_grads=True
     )

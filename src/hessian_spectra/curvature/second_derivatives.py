@@ -167,6 +167,8 @@ _BATCH_NORM = (
 def _normalise_elementarily(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
     # Torch's own has a wrong third derivative, which a loss with derivatives inside needs.
     inputs, shape = settings["input"], settings["normalized_shape"]
+    if not inputs.numel():
+        return None
     axes = tuple(range(-len(shape), 0))
     variance, mean = torch.var_mean(inputs, axes, correction=0, keepdim=True)
     outputs = (inputs - mean) * torch.rsqrt(variance + settings.get("eps", 1e-5))

@@ -1,5 +1,7 @@
 """Does an operator multiply by the matrix it stands for? Symmetry and differences tell."""
 
+import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -68,10 +70,12 @@ def check_repeatable(problem: Problem) -> None:
     if not all_finite(gradient):
         raise OperatorError(f"{_ENDLESS}; {DIVERGED}")
     length = float(flatten(network.parameters).detach().norm())
-    # At a minimum the gradient is rounding; what cancels there is as large as the loss over θ.
-    size = float(gradient.norm()) + abs(problem.value(network)) / (length or 1.0)
-    change = float((gradient - again).norm())
-    if change > _TOLERANCES[problem.dtype].repeat * size:
+    change, size = float(again.sub_(gradient).norm()), float(gradient.norm())
+    tolerance = _TOLERANCES[problem.dtype].repeat
+    if change > tolerance * size:
+        # At a minimum the gradient is rounding; what cancels there is as large as the loss over θ.
+        size += abs(problem.value(network)) / (length or 1.0)
+    if change > tolerance * size:
         raise OperatorError(
             f"two passes over the data give gradients that differ by {change / size:.1e} "
             f"(relative): {cause_of_change(problem)}"
@@ -146,42 +150,58 @@ def _check(
     differences: Difference,
 ) -> None:
     """The checks in the order in which a failure of one would explain those of the next."""
-    directions = [_direction(problem, number) for number in range(2)]
-    with undisturbed(problem.device):
-        operator = build()
-        products = [operator @ direction for direction in directions]
-    tolerances = _AUTOCAST if getattr(operator, "autocast", False) else _TOLERANCES[problem.dtype]
-    # Its graph, then the copy of the network: the differences need more room than either.
-    del operator
-    own = problem.fixed()
-    with undisturbed(problem.device):
-        gradient = problem.gradient(own)
-    length = float(flatten(own.parameters).detach().norm()) or 1.0
-    del own
-    if not all_finite(gradient):
-        raise OperatorError(f"{name}: {_ENDLESS}; {DIVERGED}")
-    if not all(map(all_finite, products)):
-        raise OperatorError(f"{name}: a product with a random vector is not finite")
-    asymmetry = _asymmetry(directions, products)
+    direction = _direction(problem, 0)
+    product, tolerances = _product(build, problem, direction, name)
+    network, steps, tolerance = _differences_network(problem, tolerances)
+    quotient = partial(differences, network)
+    lengths = [norm(part.detach().flatten()) for part in network.parameters]
+    length = math.hypot(*lengths) or 1.0
+
+    @functools.cache
+    def slope() -> float:
+        # Needed where rounding may be what differs: mostly it is not.
+        gradient = problem.gradient()
+        if not all_finite(gradient):
+            raise OperatorError(f"{name}: {_ENDLESS}; {DIVERGED}")
+        return float(gradient.norm()) / length
+
+    # Where differences are coarse, symmetry says more; else what agrees with them is symmetric.
+    errors, sizes = [math.inf], [0.0]
+    if steps is _STEPS:
+        errors, sizes = _errors(direction, product, quotient, steps, length, slope, tolerance)
+        if errors[-1] <= tolerance:
+            return
+    other = _direction(problem, 1)
+    second, _ = _product(build, problem, other, name)
+    asymmetry = _asymmetry([direction, other], [product, second])
     if asymmetry > tolerances.symmetry:
         raise OperatorError(
             f"{name}: not symmetric, u'Hv and v'Hu differ by {asymmetry:.1e} of their typical size "
             f"(tolerance {tolerances.symmetry:.0e}): {cause_of_difference(problem)}"
         )
-    network, steps, tolerance = _differences_network(problem, tolerances)
-    quotient = partial(differences, network)
-    slope = float(gradient.norm()) / length
-    # In float64 each vector is as large as two: none that is not needed is held.
-    del gradient
-    for direction, product in zip(directions, products, strict=True):
-        errors, sizes = _errors(direction, product, quotient, steps, length, slope, tolerance)
-        # A direction that happens to meet a kink says nothing; the next one decides.
+    # A direction that happens to meet a kink says nothing; the next one decides.
+    pairs = [(other, second)] if steps is _STEPS else [(direction, product), (other, second)]
+    for vector, image in pairs:
+        errors, sizes = _errors(vector, image, quotient, steps, length, slope, tolerance)
         if errors[-1] <= tolerance:
             return
     raise OperatorError(
         f"{name}: a product differs from {reference} by {min(errors):.1e} (relative, tolerance "
         f"{tolerance:.0e}){_kink_note(sizes, steps) or ': ' + cause_of_difference(problem)}"
     )
+
+
+def _product(
+    build: Build, problem: Problem, direction: Tensor, name: str
+) -> tuple[Tensor, _Tolerances]:
+    """A product with an operator that is let go, and how exact it should be."""
+    with undisturbed(problem.device):
+        operator = build()
+        product = operator @ direction
+    if not all_finite(product):
+        raise OperatorError(f"{name}: a product with a random vector is not finite")
+    autocast = getattr(operator, "autocast", False)
+    return product, _AUTOCAST if autocast else _TOLERANCES[problem.dtype]
 
 
 def _direction(problem: Problem, number: int) -> Tensor:
@@ -218,7 +238,7 @@ def _errors(
     quotient: Callable[[Tensor, float], Tensor],
     steps: tuple[float, ...],
     length: float,
-    slope: float,
+    slope: Callable[[], float],
     tolerance: float,
 ) -> tuple[list[float], list[float]]:
     """The relative errors of a product at one step after the other, until one is small enough.
@@ -230,11 +250,11 @@ def _errors(
         expected = quotient(direction, step * length)
         sizes.append(float(expected.norm()))
         size = max(float(product.norm()), sizes[-1])
-        # Rounding of the gradient, over the step, and of a product that is zero but for it.
-        rounding = (
-            100 * slope * (torch.finfo(expected.dtype).eps / step + torch.finfo(product.dtype).eps)
-        )
-        excess = max(float((product - expected).norm()) - rounding, 0.0)
+        precision = torch.finfo(expected.dtype).eps / step + torch.finfo(product.dtype).eps
+        excess = float(expected.sub_(product).norm())
+        if not excess <= tolerance * size:
+            # Rounding of the gradient, over the step, and of a product that is zero but for it.
+            excess = max(excess - 100 * slope() * precision, 0.0)
         errors.append(excess / size if size else 0.0)
         if errors[-1] <= tolerance:
             break

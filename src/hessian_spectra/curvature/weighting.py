@@ -177,6 +177,11 @@ def measured_weighting(
     previous: tuple[Batch, float] | None = None
     for number, batch in enumerate(batches):
         value = evaluate(batch)
+        if previous is None and abs(evaluate(batch) - value) > tolerance * abs(value):
+            raise ValueError(
+                "model: the loss of a batch is another each time, as with dropout in training mode "
+                "or random numbers in the model or the loss: call model.eval()"
+            )
         if previous is not None:
             both = joined(previous[0], batch)
             if both is None:
@@ -193,7 +198,10 @@ def measured_weighting(
             ]
         previous = batch, value
     if not possible:
-        raise _unknown("over two joined, it is no mean over samples, labels or elements, nor a sum")
+        raise _unknown(
+            "over two joined, it is no mean over samples, labels or elements, nor a sum, or the "
+            "model mixes their samples"
+        )
     return possible[0]
 
 

@@ -15,7 +15,7 @@ def trainable(model: Model) -> list[Tensor]:
 
 
 def flat(tensors: list[Tensor]) -> Tensor:
-    return torch.cat([tensor.reshape(-1) for tensor in tensors])
+    return torch.cat([tensor.to_dense().reshape(-1) for tensor in tensors])
 
 
 def gradient(case: Case, model: Model) -> Tensor:

@@ -299,3 +299,16 @@ def test_operations_that_are_silently_not_differentiated_twice_are_found():
         cv.OperatorError, match=r"Square .* whose own derivative is wrong or missing"
     ):
         cv.hessian(at)
+
+
+@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
+@pytest.mark.parametrize("name", ["tanh", "relu, one batch", "layer norm", "convolution"])
+def test_a_graph_that_is_let_go_gives_the_same_products(operator, name):
+    at = problem(cases[name])
+    kept, free = operator(at), operator(at, keep_graph=False)
+    columns = normal(at.size, 3)
+    for _ in range(2):
+        assert torch.equal(free @ columns, kept @ columns)
+        assert torch.equal(free @ columns[:, 0], kept @ columns[:, 0])
+    own, other = free.block_diagonal(), kept.block_diagonal()
+    assert torch.equal(own @ columns, other @ columns)

@@ -7,88 +7,16 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
-from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
 
 from hessian_spectra import curvature as cv
 
 from .cases import X, Y, built, cut
 from .oracles import flat
+from .zoo.losses import after_a_step, by_functions, gradient_penalty, sharpness_aware, squared
+from .zoo.programs import Checkpointed, Complex, Mixture, OnceDifferentiable, Residual
+from .zoo.trials import written_out
 
-Loss = Callable[[nn.Module, Any], Tensor]
-
-
-def squared(model: nn.Module, batch: Any) -> Tensor:
-    return functional.mse_loss(model(batch[0]), batch[1])
-
-
-class Checkpointed(nn.Module):
-    """Its first part is computed anew in the backward pass."""
-
-    def __init__(self, *, reentrant: bool = False) -> None:
-        super().__init__()
-        self.reentrant = reentrant
-        self.stem = nn.Linear(3, 3)
-        self.first = nn.Sequential(
-            nn.Linear(3, 4), nn.GELU(), nn.LayerNorm(4), nn.Linear(4, 4), nn.Tanh()
-        )
-        self.last = nn.Linear(4, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        hidden = checkpoint(self.first, self.stem(x), use_reentrant=self.reentrant)
-        return self.last(hidden)
-
-
-class Mixture(nn.Module):
-    """Two experts, of which the second gets no sample."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.experts = nn.ModuleList(
-            nn.Sequential(nn.Linear(3, 4), nn.GELU(), nn.LayerNorm(4), nn.Linear(4, 3))
-            for _ in range(2)
-        )
-        self.gate = nn.Linear(3, 2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        shares, result = self.gate(x).softmax(1), torch.zeros_like(x)
-        for number, expert in enumerate(self.experts):
-            rows = torch.arange(len(x))[: None if number == 0 else 0]
-            values = expert(x[rows]) * shares[rows, number : number + 1]
-            result = result.index_put((rows,), values, accumulate=True)
-        return result
-
-
-class Residual(nn.Module):
-    """The derivatives of a network in its input beside its values, as physics needs them."""
-
-    def __init__(self, activation: type[nn.Module]) -> None:
-        super().__init__()
-        self.net = nn.Sequential(
-            nn.Linear(1, 4), activation(), nn.Linear(4, 4), activation(), nn.Linear(4, 1)
-        )
-
-    def forward(self, x: Tensor) -> Tensor:
-        points = x[:, :1].detach().requires_grad_()
-        value = self.net(points)
-        (slope,) = torch.autograd.grad(value.sum(), points, create_graph=True)
-        (curvature,) = torch.autograd.grad(slope.sum(), points, create_graph=True)
-        return torch.cat([value, slope, curvature], 1)
-
-
-class Complex(nn.Module):
-    """Complex weights from real parameters."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.real, self.imaginary = (nn.Parameter(torch.randn(3, 3)) for _ in range(2))
-        self.head = nn.Linear(3, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        weight = torch.complex(self.real, self.imaginary)
-        hidden = functional.linear(torch.complex(self.head(x), x), weight)
-        return functional.linear(hidden * hidden, weight).abs()
+Program = Callable[[nn.Module, Any], Tensor]
 
 
 def mlp() -> nn.Module:
@@ -100,44 +28,9 @@ def normalised() -> nn.Module:
     return nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 3))
 
 
-def gradient_penalty(model: nn.Module, batch: Any) -> Tensor:
-    inputs = batch[0].detach().requires_grad_()
-    outputs = model(inputs)
-    (slope,) = torch.autograd.grad(outputs.square().sum(), inputs, create_graph=True)
-    return functional.mse_loss(outputs, batch[1]) + (slope.norm(dim=1) - 1).square().mean()
-
-
-def after_a_step(model: nn.Module, batch: Any) -> Tensor:
-    values = dict(model.named_parameters())
-    inner = functional.mse_loss(functional_call(model, values, (batch[0],)), batch[1])
-    slopes = torch.autograd.grad(inner, list(values.values()), create_graph=True)
-    stepped = {
-        name: value - 0.1 * slope
-        for (name, value), slope in zip(values.items(), slopes, strict=True)
-    }
-    return functional.mse_loss(functional_call(model, stepped, (batch[0],)), batch[1])
-
-
-def sharpness_aware(model: nn.Module, batch: Any, *, graph: bool = True) -> Tensor:
-    values = dict(model.named_parameters())
-    inner = functional.mse_loss(functional_call(model, values, (batch[0],)), batch[1])
-    slopes = torch.autograd.grad(inner, list(values.values()), create_graph=graph)
-    length = torch.stack([slope.norm() for slope in slopes]).norm()
-    moved = {
-        name: value + 0.05 * slope / length
-        for (name, value), slope in zip(values.items(), slopes, strict=True)
-    }
-    return functional.mse_loss(functional_call(model, moved, (batch[0],)), batch[1])
-
-
-def by_functions(model: nn.Module, batch: Any) -> Tensor:
-    slopes = torch.func.vmap(torch.func.grad(lambda x: model(x[None]).sum()))(batch[0])
-    return squared(model, batch) + slopes.square().sum(1).mean()
-
-
 # A network, a loss, and what is said where torch's own layers are used.
 ITSELF = "the model or the loss takes derivatives itself"
-CASES: dict[str, tuple[Callable[[], nn.Module], Loss, str]] = {
+CASES: dict[str, tuple[Callable[[], nn.Module], Program, str]] = {
     "checkpoint": (Checkpointed, squared, ""),
     "expert without samples": (Mixture, squared, ""),
     "complex weights": (Complex, squared, ""),
@@ -152,24 +45,7 @@ CASES: dict[str, tuple[Callable[[], nn.Module], Loss, str]] = {
 }
 
 
-def in_elementary_operations(model: nn.Module) -> nn.Module:
-    """The same network without torch's layer norm, whose third derivative is wrong."""
-
-    class Elementary(nn.LayerNorm):
-        def forward(self, x: Tensor) -> Tensor:
-            if not len(x):
-                return super().forward(x)
-            deviation = x - x.mean(-1, keepdim=True)
-            scale = (x.var(-1, correction=0, keepdim=True) + self.eps).rsqrt()
-            return deviation * scale * self.weight + self.bias
-
-    for module in model.modules():
-        if isinstance(module, nn.LayerNorm):
-            module.__class__ = Elementary
-    return model
-
-
-def by_double_backward(model: nn.Module, loss_fn: Loss, data: list[Any]) -> Tensor:
+def by_double_backward(model: nn.Module, loss_fn: Program, data: list[Any]) -> Tensor:
     parameters = list(model.parameters())
     value = sum(len(batch[0]) * loss_fn(model, batch) for batch in data)
     value = value / sum(len(batch[0]) for batch in data)
@@ -189,7 +65,7 @@ def by_double_backward(model: nn.Module, loss_fn: Loss, data: list[Any]) -> Tens
 def test_the_hessian_is_that_of_double_backward(name, check, sizes):
     make, loss_fn, said = CASES[name]
     data = cut(X, Y, *sizes)
-    expected = by_double_backward(in_elementary_operations(built(make)), loss_fn, data)
+    expected = by_double_backward(written_out(built(make)), loss_fn, data)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         at = cv.Problem(
@@ -216,27 +92,7 @@ def test_the_loss_itself_may_contain_derivatives():
     torch.testing.assert_close(at.gradient(), slope)
 
 
-class Once(torch.autograd.Function):
-    """A square whose backward pass cannot be differentiated."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.save_for_backward(x)
-        return x.square()
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> Tensor:
-        (x,) = ctx.saved_tensors
-        return 2 * x * upstream
-
-
-class OnceDifferentiable(nn.Linear):
-    def forward(self, x: Tensor) -> Tensor:
-        return Once.apply(super().forward(x))
-
-
-REFUSED: dict[str, tuple[Callable[[], nn.Module], Loss, str]] = {
+REFUSED: dict[str, tuple[Callable[[], nn.Module], Program, str]] = {
     "marked once differentiable": (
         lambda: OnceDifferentiable(3, 3), squared, "cannot be differentiated twice: its backward",
     ),

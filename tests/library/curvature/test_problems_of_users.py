@@ -14,7 +14,8 @@ from torch.nn import functional
 from hessian_spectra import curvature as cv
 
 from .cases import LABELS, TOKENS, X, Y, built, cut, mlp, normal
-from .zoo import Focal, specimens
+from .zoo.losses import Focal
+from .zoo.trials import specimens
 
 
 def dense(*arguments, **settings) -> Tensor:
@@ -283,6 +284,16 @@ def test_what_is_no_longer_used_is_let_go(memory):
     before = tensors_alive()
     operator()
     assert tensors_alive() == before
+
+
+def test_a_graph_that_is_not_kept_leaves_nothing():
+    at = cv.Problem(built(mlp), nn.CrossEntropyLoss(), [(X, LABELS)])
+    free = cv.hessian(at, keep_graph=False)
+    before = tensors_alive()
+    free @ torch.ones(at.size, dtype=torch.float64)
+    assert tensors_alive() == before
+    kept = cv.hessian(at)
+    assert tensors_alive() > before + len(kept.network.parameters)
 
 
 PEAK = """

@@ -1,92 +1,83 @@
 """Everybody's network against brute force, and nothing of it changed."""
 
-from collections.abc import Iterator
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch import nn
 
 from hessian_spectra import curvature as cv
 
-from .cases import normal
-from .oracles import flat, trainable
-from .zoo import BATCHINGS, LOSSES, TOKENS, VECTORS, ZOO, Loss, Specimen, cut, specimens
+from .cases import cut, normal
+from .oracles import trainable
+from .zoo.sources import WORKERS, sources
+from .zoo.trials import TRIALS, ZOO, Trial, gauss_newton, hessian, slopes, specimens, written_out
+from .zoo.vectors import noticed
 
-# Each network meets two losses and two ways to cut the data, so that all losses and cuts occur.
-COMBINATIONS = [
-    (specimen, LOSSES[(3 * number + shift) % len(LOSSES)], list(BATCHINGS)[(number + shift) % 3])
-    for number, specimen in enumerate(ZOO)
-    for shift in (0, 1)
-]
-NAMES = [f"{net.name}-{loss.name}-{cutting}" for net, loss, cutting in COMBINATIONS]
-
-
-def joined_loss(model: nn.Module, loss: Loss, inputs: Tensor) -> Tensor:
-    with sdpa_kernel(SDPBackend.MATH):
-        outputs = model(inputs)
-        return loss.value(outputs, loss.targets(outputs))
+RIGHT = [trial for trial in TRIALS if not trial.refused]
+REFUSED = [trial for trial in TRIALS if trial.refused]
+# Those of which the network alone, and not a loss with derivatives of it, gives the outputs.
+OF_OUTPUTS = [trial for trial in RIGHT if not trial.loss.program]
+SQUARED = [Trial(specimen, TRIALS[0].loss) for specimen in ZOO]
 
 
-def written_out(model: nn.Module) -> nn.Module:
-    """The same network where torch's second derivative is another: weight norm."""
-
-    class Elementary(nn.Module):
-        def forward(self, length: Tensor, direction: Tensor) -> Tensor:
-            axes = tuple(range(1, direction.ndim))
-            return direction * length / direction.square().sum(axes, keepdim=True).sqrt()
-
-    for module in model.modules():
-        for parametrization in getattr(module, "parametrizations", {}).values():
-            if type(parametrization[0]).__name__ == "_WeightNorm":
-                parametrization[0] = Elementary()
-        for key, hook in module._forward_pre_hooks.items():
-            if type(hook).__name__ == "WeightNorm":
-                elementary = Elementary()
-                module._forward_pre_hooks[key] = lambda at, inputs, form=elementary: setattr(
-                    at, "weight", form(at.weight_g, at.weight_v)
-                )
-    return getattr(model, "_orig_mod", model)
+def quietly(function: Callable[[], Any]) -> Any:
+    """The value, without the note that torch's own derivatives are used."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cv.PlainDerivativesWarning)
+        return function()
 
 
-def brute_force(specimen: Specimen, loss: Loss) -> Tensor:
-    """Row by row in reverse over reverse, by torch alone, over all data at once."""
-    model = written_out(specimen.model())
-    parameters = trainable(model)
-    value = joined_loss(model, loss, specimen.inputs)
-    gradient = flat(
-        torch.autograd.grad(value, parameters, create_graph=True, materialize_grads=True)
-    )
-    rows = [
-        flat(torch.autograd.grad(entry, parameters, retain_graph=True, materialize_grads=True))
-        if entry.requires_grad
-        else torch.zeros_like(gradient)
-        for entry in gradient
-    ]
-    return torch.stack(rows).detach()
+def test_there_are_as_many_as_we_say():
+    """At least 60, each with several losses and sources, and each source and loss somewhere."""
+    assert len(ZOO) == len(specimens) >= 110
+    for specimen in ZOO:
+        own = [trial for trial in TRIALS if trial.specimen is specimen]
+        assert len({trial.loss.name for trial in own}) >= 3, specimen.name
+        assert len({trial.source.name for trial in own}) >= 3, specimen.name
+    assert {trial.source.name for trial in RIGHT} == set(sources)
 
 
-def problem(specimen: Specimen, loss: Loss, cutting: str, model: Any = None) -> cv.Problem:
-    at = specimen.model() if model is None else model
-    with torch.no_grad():
-        targets = loss.targets(at(specimen.inputs))
-    return cv.Problem(at, loss.value, cut(specimen.inputs, targets, BATCHINGS[cutting]))
+@pytest.mark.parametrize("trial", RIGHT, ids=str)
+def test_the_hessian_is_that_of_brute_force(trial):
+    expected = hessian(trial)
+    at = trial.problem(trial.specimen.model(), trial.data())
+    found = quietly(lambda: cv.dense_matrix(cv.hessian(at)))
+    assert float((found - expected).norm()) <= 1e-10 * max(float(expected.norm()), 1e-3)
 
 
-@pytest.mark.parametrize(("specimen", "loss", "cutting"), COMBINATIONS, ids=NAMES)
-def test_the_hessian_is_that_of_brute_force(specimen, loss, cutting):
-    expected = brute_force(specimen, loss)
-    found = cv.dense_matrix(cv.hessian(problem(specimen, loss, cutting)))
-    assert float((found - expected).norm()) <= 1e-12 * float(expected.norm())
+@pytest.mark.parametrize("trial", OF_OUTPUTS, ids=str)
+def test_the_gauss_newton_matrix_is_that_of_the_jacobian(trial):
+    at = trial.problem(trial.specimen.model(), trial.data())
+    vectors = normal(at.size, 2)
+    expected = gauss_newton(trial, vectors)
+    found = quietly(lambda: cv.ggn(at) @ vectors)
+    assert float((found - expected).norm()) <= 1e-10 * max(float(expected.norm()), 1e-3)
 
 
-@pytest.mark.parametrize("specimen", ZOO, ids=[specimen.name for specimen in ZOO])
-def test_brute_force_is_right(specimen):
+@pytest.mark.parametrize("trial", REFUSED, ids=str)
+def test_what_cannot_be_right_is_refused_in_one_line(trial):
+    model, data = trial.specimen.model(), trial.data()
+    before = state(model)
+    with pytest.raises((cv.OperatorError, ValueError), match=trial.refused) as caught:
+        quietly(lambda: cv.hessian(trial.problem(model, data)))
+    assert "\n" not in str(caught.value)
+    assert state(model) == before
+
+
+@pytest.mark.parametrize(
+    "trial", [trial for trial in SQUARED if not trial.specimen.refused], ids=str
+)
+def test_brute_force_is_right(trial):
     """One product by central differences, so that the reference is not torch's word alone."""
-    expected = brute_force(specimen, LOSSES[0])
-    model = written_out(specimen.model())
+    expected = hessian(trial)
+    model = written_out(trial.specimen.model())
     parameters = trainable(model)
     direction = normal(len(expected))
     padded = [
@@ -105,26 +96,60 @@ def test_brute_force_is_right(specimen):
             for module, row in padded:
                 # Torch keeps it where it is.
                 module.weight[module.padding_idx] = row
-        value = joined_loss(model, LOSSES[0], specimen.inputs)
-        sides.append(flat(torch.autograd.grad(value, parameters, materialize_grads=True)))
+        sides.append(slopes(trial.value(model), parameters))
     difference = (sides[0] - sides[1]) / 2e-5
-    torch.testing.assert_close(expected @ direction, difference, rtol=1e-6, atol=1e-7)
+    scale = float(difference.abs().max())
+    torch.testing.assert_close(expected @ direction, difference, rtol=1e-5, atol=1e-6 * scale)
 
 
 def state(model: nn.Module) -> list[Any]:
-    """All that a user would miss: objects, types, bits, gradients, modes, and random numbers."""
+    """All that a user would miss: objects, types, bits, gradients, modes, hooks, random numbers."""
     found: list[Any] = []
     for name, module in model.named_modules():
         found.append((name, id(module), module.training, sorted(vars(module))))
         for part in (module._parameters, module._buffers):
             found += [(key, id(value), type(value)) for key, value in part.items()]
-    for tensor in (*model.parameters(), *model.buffers()):
+        for hooks in (module._forward_hooks, module._forward_pre_hooks):
+            found += [(key, id(hook)) for key, hook in hooks.items()]
+    for tensor in chain(model.parameters(), model.buffers()):
         grad = getattr(tensor, "grad", None) if tensor.is_leaf else None
         found.append((tensor.dtype, tensor.requires_grad, tensor.detach().numpy().tobytes()))
-        found.append(None if grad is None else (id(grad), grad.numpy().tobytes()))
+        if grad is not None:
+            found.append((id(grad), grad.to_dense().numpy().tobytes()))
+    found += [torch.is_grad_enabled(), torch._C._len_torch_function_stack(), list(noticed)]
     found.append(torch.get_rng_state().numpy().tobytes())
     found.append(np.random.get_state()[1].tobytes())  # noqa: NPY002 -- the user's
     return found
+
+
+def multiplied(operator: Any, at: cv.Problem, check: Any, vector: torch.Tensor) -> None:
+    operator(at, check=check) @ vector
+
+
+def unchanged(trial: Trial) -> None:
+    model, data = trial.specimen.model(), trial.data()
+    # As in the middle of training.
+    trial.value(model).backward()
+    before = state(model)
+    at = quietly(lambda: trial.problem(model, data))
+    vector = torch.ones(at.size).double()
+    for operator in (cv.hessian, cv.ggn)[: 1 if trial.loss.program else 2]:
+        for check in ("always", False):
+            quietly(partial(multiplied, operator, at, check, vector))
+            assert state(model) == before
+    at.value(), at.gradient()
+    assert state(model) == before
+
+
+@pytest.mark.parametrize("trial", RIGHT, ids=str)
+def test_nothing_of_the_users_is_changed(trial):
+    noticed.clear()
+    unchanged(trial)
+
+
+@pytest.mark.parametrize("source", WORKERS, ids=lambda source: source.name)
+def test_nothing_is_changed_by_loaders_with_workers(source):
+    unchanged(Trial(specimens["tanh"], TRIALS[0].loss, source))
 
 
 class Failing:
@@ -135,6 +160,7 @@ class Failing:
 
     def __iter__(self) -> Iterator[Any]:
         torch.randperm(3)
+        random.random()
         self.left -= 1
         yield self.batches[0]
         if self.left < 0:
@@ -142,25 +168,8 @@ class Failing:
         yield from self.batches[1:]
 
 
-@pytest.mark.parametrize("specimen", ZOO, ids=[specimen.name for specimen in ZOO])
-def test_nothing_of_the_users_is_changed(specimen):
-    model, loss = specimen.model(), LOSSES[0]
-    # As in the middle of training.
-    joined_loss(model, loss, specimen.inputs).backward()
-    whole = problem(specimen, loss, "uneven", model)
-    before = state(model)
-    for data in (whole.data, problem(specimen, loss, "one batch", model).data):
-        at = cv.Problem(model, loss.value, data)
-        for operator in (cv.hessian, cv.ggn):
-            for check in ("always", False):
-                operator(at, check=check) @ normal(at.size)
-                assert state(model) == before
-    at.value(), at.gradient()
-    assert state(model) == before
-
-
-def multiply_often(model: nn.Module, loss: nn.Module, data: Failing) -> None:
-    at = cv.Problem(model, loss, data)
+def multiply_often(trial: Trial, model: nn.Module, data: Failing) -> None:
+    at = trial.problem(model, data)
     operator = cv.hessian(at)
     for _ in range(9):
         operator @ normal(at.size)
@@ -170,51 +179,20 @@ def multiply_often(model: nn.Module, loss: nn.Module, data: Failing) -> None:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 @pytest.mark.parametrize("last", range(9))
 def test_so_it_is_after_an_error_and_after_an_interrupt(name, error, last):
-    model, loss = specimens[name].model(), LOSSES[0]
-    data = problem(specimens[name], loss, "two", model).data
+    trial = Trial(specimens[name], TRIALS[0].loss)
+    inputs, model = trial.specimen.inputs, trial.specimen.model()
+    pairs = cut(inputs, trial.targets(), 2, len(inputs) - 2)
     before = state(model)
     with pytest.raises(error, match="in the middle"):
-        multiply_often(model, loss.value, Failing(data, last, error("in the middle")))
-    assert state(model) == before
-
-
-class NoGradients(nn.Linear):
-    def forward(self, x: Tensor) -> Tensor:
-        with torch.no_grad():
-            return super().forward(x)
-
-
-# What has no right second derivative: a network, its inputs, and what is said of it.
-REFUSED = {
-    "dropout in training mode": (
-        nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)),
-        VECTORS,
-        r"two passes .*training mode \(1\): call model.eval",
-    ),
-    "bag of embeddings": (
-        nn.Sequential(nn.EmbeddingBag(5, 3), nn.Tanh(), nn.Linear(3, 3)),
-        TOKENS,
-        "an operation that cannot be differentiated twice",
-    ),
-    "no gradients": (NoGradients(3, 3), VECTORS, "the loss does not depend on the parameters"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_right_is_refused_in_one_line(name):
-    model, inputs, message = REFUSED[name]
-    targets = torch.zeros(len(inputs), 3).double()
-    before = state(model.double())
-    with pytest.raises(cv.OperatorError, match=message) as caught:
-        cv.hessian(cv.Problem(model, nn.MSELoss(), [(inputs, targets)]))
-    assert "\n" not in str(caught.value)
+        multiply_often(trial, model, Failing(pairs, last, error("in the middle")))
     assert state(model) == before
 
 
 def test_the_operator_does_not_follow_the_model():
     """Nor does the model follow what the operator does: both go on from here by themselves."""
-    model = specimens["module used twice"].model()
-    at = problem(specimens["module used twice"], LOSSES[0], "uneven", model)
+    trial = Trial(specimens["module used twice"], TRIALS[0].loss, sources["uneven"])
+    model = trial.specimen.model()
+    at = trial.problem(model, trial.data())
     operator = cv.hessian(at)
     vector = normal(at.size)
     before = operator @ vector

@@ -1,0 +1,259 @@
+"""Networks that are programs: iterations, experts, derivatives, operations of one's own."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from .specimens import Lambda, free, listed
+
+
+class Checkpointed(nn.Module):
+    """Its first part is computed anew in the backward pass."""
+
+    def __init__(self, *, reentrant: bool = False) -> None:
+        super().__init__()
+        self.reentrant = reentrant
+        self.stem = nn.Linear(3, 3)
+        self.first = nn.Sequential(
+            nn.Linear(3, 4), nn.GELU(), nn.LayerNorm(4), nn.Linear(4, 4), nn.Tanh()
+        )
+        self.last = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = checkpoint(self.first, self.stem(x), use_reentrant=self.reentrant)
+        return self.last(hidden)
+
+
+class Mixture(nn.Module):
+    """Two experts, of which the second gets no sample."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.experts = nn.ModuleList(
+            nn.Sequential(nn.Linear(3, 4), nn.GELU(), nn.LayerNorm(4), nn.Linear(4, 3))
+            for _ in range(2)
+        )
+        self.gate = nn.Linear(3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        shares, result = self.gate(x).softmax(1), torch.zeros_like(x)
+        for number, expert in enumerate(self.experts):
+            rows = torch.arange(len(x))[: None if number == 0 else 0]
+            values = expert(x[rows]) * shares[rows, number : number + 1]
+            result = result.index_put((rows,), values, accumulate=True)
+        return result
+
+
+class Residual(nn.Module):
+    """The derivatives of a network in its input beside its values, as physics needs them."""
+
+    def __init__(self, activation: type[nn.Module]) -> None:
+        super().__init__()
+        self.net = nn.Sequential(
+            nn.Linear(1, 4), activation(), nn.Linear(4, 4), activation(), nn.Linear(4, 1)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        points = x[:, :1].detach().requires_grad_()
+        value = self.net(points)
+        (slope,) = torch.autograd.grad(value.sum(), points, create_graph=True)
+        (curvature,) = torch.autograd.grad(slope.sum(), points, create_graph=True)
+        return torch.cat([value, slope, curvature], 1)
+
+
+class Complex(nn.Module):
+    """Complex weights from real parameters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.real, self.imaginary = (nn.Parameter(torch.randn(3, 3)) for _ in range(2))
+        self.head = nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight = torch.complex(self.real, self.imaginary)
+        hidden = functional.linear(torch.complex(self.head(x), x), weight)
+        return functional.linear(hidden * hidden, weight).abs()
+
+
+def fixed_point() -> nn.Module:
+    """A deep equilibrium: the state after ten iterations."""
+
+    def forward(self: nn.Module, x: Tensor) -> Tensor:
+        state = torch.zeros_like(x)
+        for _ in range(10):
+            state = (0.5 * self.inner(state) + self.outer(x)).tanh()
+        return self.head(state)
+
+    return Lambda(forward, inner=nn.Linear(3, 3), outer=nn.Linear(3, 3), head=nn.Linear(3, 3))
+
+
+def differential_equation() -> nn.Module:
+    """Two steps of Runge and Kutta of fourth order."""
+
+    def forward(self: nn.Module, x: Tensor) -> Tensor:
+        for _ in range(2):
+            first = self.slope(x)
+            second = self.slope(x + first / 4)
+            third = self.slope(x + second / 4)
+            x = x + (first + 2 * second + 2 * third + self.slope(x + third / 2)) / 12
+        return x
+
+    return Lambda(forward, slope=nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3)))
+
+
+def energy() -> nn.Module:
+    """A force: minus the gradient of a learnt energy."""
+
+    def forward(self: nn.Module, x: Tensor) -> Tensor:
+        points = x.detach().requires_grad_()
+        value = self.net(points).square().sum()
+        return -torch.autograd.grad(value, points, create_graph=True)[0]
+
+    return Lambda(forward, net=nn.Sequential(nn.Linear(3, 4), nn.Softplus(), nn.Linear(4, 2)))
+
+
+def chosen_experts() -> nn.Module:
+    """Each sample goes to the one of three experts that its gate likes best."""
+
+    def forward(self: nn.Module, x: Tensor) -> Tensor:
+        shares, best = self.gate(x).softmax(1).max(1)
+        outputs = torch.stack([expert(x) for expert in self.experts], 1)
+        return outputs[torch.arange(len(x)), best] * shares[:, None]
+
+    experts = nn.ModuleList(nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(3))
+    return Lambda(forward, gate=nn.Linear(3, 3), experts=experts)
+
+
+def solved() -> nn.Module:
+    """A layer that solves a linear system, and one of its logarithm and exponential."""
+
+    def forward(self: nn.Module, x: Tensor) -> Tensor:
+        matrix = self.root @ self.root.T + torch.eye(3, dtype=x.dtype)
+        rotation = torch.linalg.matrix_exp(self.root - self.root.T)
+        return torch.linalg.solve(matrix, x.T).T @ rotation + torch.logdet(matrix)
+
+    return Lambda(forward, root=free(3, 3))
+
+
+def transformed() -> nn.Module:
+    """A filter in the frequencies, as in Fourier neural operators."""
+
+    def forward(self: nn.Module, x: Tensor) -> Tensor:
+        waves = torch.fft.rfft(self.lift(x)) * torch.view_as_complex(self.filter)
+        return self.head(torch.fft.irfft(waves, n=4).tanh())
+
+    return Lambda(forward, lift=nn.Linear(3, 4), filter=free(3, 2), head=nn.Linear(4, 3))
+
+
+def message_passing() -> nn.Module:
+    """Messages along the edges of a graph within each sample."""
+
+    def forward(self: nn.Module, x: Tensor) -> Tensor:
+        ends = torch.tensor([[0, 1, 2, 0], [1, 2, 0, 2]])
+        nodes = x[..., None]
+        messages = self.message(torch.cat([nodes[:, ends[0]], nodes[:, ends[1]]], -1)).tanh()
+        sums = torch.zeros(len(x), 3, 2, dtype=x.dtype).index_add(1, ends[1], messages)
+        return self.head(sums).squeeze(-1)
+
+    return Lambda(forward, message=nn.Linear(2, 2), head=nn.Linear(2, 1))
+
+
+class Cube(torch.autograd.Function):
+    """With a derivative that can be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * upstream
+
+
+class Once(torch.autograd.Function):
+    """A square whose backward pass cannot be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.square()
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return 2 * x * upstream
+
+
+class Straight(torch.autograd.Function):
+    """Rounded, with the derivative of the identity."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return (4 * x).round() / 4
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> Tensor:
+        return upstream
+
+
+def operation(function: Any) -> nn.Module:
+    return Lambda(lambda self, x: self.last(function(self.first(x))),
+                  first=nn.Linear(3, 3), last=nn.Linear(3, 3))  # fmt: skip
+
+
+class OnceDifferentiable(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return Once.apply(super().forward(x))
+
+
+class NoGradients(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.no_grad():
+            return super().forward(x)
+
+
+NETWORKS = listed(
+    ("checkpoint", Checkpointed),
+    ("expert without samples", Mixture),
+    ("chosen experts", chosen_experts),
+    ("complex weights", Complex),
+    ("derivatives of tanh", lambda: Residual(nn.Tanh)),
+    ("derivatives of sigmoid units", lambda: Residual(nn.SiLU)),
+    ("energy", energy),
+    ("fixed point", fixed_point),
+    ("differential equation", differential_equation),
+    ("linear system", solved),
+    ("frequencies", transformed),
+    ("message passing", message_passing),
+    ("operation of one's own", lambda: operation(Cube.apply)),
+)
+NETWORKS += listed(
+    ("reentrant checkpoint", lambda: Checkpointed(reentrant=True)),
+    refused="use_reentrant=False",
+)
+NETWORKS += listed(
+    ("operation differentiable once", lambda: operation(Once.apply)),
+    refused="cannot be differentiated twice: its backward",
+)
+NETWORKS += listed(
+    ("straight-through", lambda: operation(Straight.apply)),
+    refused=r"Straight \(torch.autograd.Function\) has a backward pass whose own derivative",
+)
+NETWORKS += listed(
+    ("detached", lambda: operation(lambda x: x * x.detach())),
+    refused=r"detach\(\) in the model or the loss makes a constant",
+)
+NETWORKS += listed(
+    ("noise", lambda: operation(lambda x: x * torch.rand_like(x))),
+    refused="draws random numbers|random numbers in the model",
+)
+NETWORKS += listed(
+    ("no gradients", lambda: NoGradients(3, 3)),
+    refused="the loss does not depend on the parameters",
+)
