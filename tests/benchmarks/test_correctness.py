@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 QUICK = [name for name in trials.TRIALS if name not in correctness.SLOW]
 
 pytestmark = [
+    # Of ours, that it uses torch's own derivatives.
+    pytest.mark.filterwarnings("ignore:model. the fast second derivatives"),
     # Of the other libraries' imports and operations.
     pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning"),
     pytest.mark.filterwarnings("ignore:Using backward.. with create_graph=True:UserWarning"),
