@@ -17,6 +17,13 @@ from .sources import SOURCES, Source, sources
 from .specimens import Specimen, itself
 
 ZOO = [*vectors.NETWORKS, *vision.NETWORKS, *sequences.NETWORKS, *programs.NETWORKS]
+# Where the loss needs a third derivative that torch does not have, or has wrong.
+WRONG = "differs from differences of the gradient .* second derivative that is wrong or missing"
+THIRD = {
+    ("weight norm", "a step inside"): WRONG,
+    ("weight norm of a convolution", "sharpness-aware"): WRONG,
+    ("instance norm", "a step inside"): "an operation that cannot be differentiated twice",
+}
 specimens = {specimen.name: specimen for specimen in ZOO}
 
 
@@ -34,7 +41,8 @@ class Trial:
     @property
     def refused(self) -> str:
         """What is said, empty where the Hessian is right."""
-        return self.specimen.refused or ("" if self.source.single else self.specimen.mixed)
+        own = self.specimen.refused or ("" if self.source.single else self.specimen.mixed)
+        return own or THIRD.get((self.specimen.name, self.loss.name), "")
 
     def targets(self) -> Tensor:
         # Some networks take derivatives themselves.
@@ -70,19 +78,15 @@ class Trial:
             return torch.stack(losses).sum() / len(self.specimen.inputs)
 
 
-# What torch has no third derivative of or a wrong one, computes anew with other parameters, or cuts
-# off from the inputs.
-NOT_THRICE = {
-    "instance norm", "weight norm", "weight norm of old", "weight norm of a convolution",
-    "checkpoint", "derivatives of tanh", "derivatives of sigmoid units", "energy",
-}  # fmt: skip
+# Cut off from the inputs, whose own derivatives they take.
+CUT_OFF = {"derivatives of tanh", "derivatives of sigmoid units", "energy"}
 
 
 def takes_programs(specimen: Specimen) -> bool:
     """Whether a loss may differentiate the network itself, in inputs and parameters."""
     return (
         specimen.inputs.is_floating_point() and specimen.pick is itself and not specimen.refused
-        and not specimen.mixed and specimen.name not in NOT_THRICE
+        and not specimen.mixed and specimen.name not in CUT_OFF
     )  # fmt: skip
 
 
@@ -130,10 +134,16 @@ def _set_weight(form: nn.Module, module: nn.Module, inputs: Any) -> None:
 
 
 def written_out(model: nn.Module) -> nn.Module:
-    """The same network where torch's derivatives are others: weight norm and layer norm."""
+    """The same network in operations whose derivatives torch has right and whole.
+
+    Torch's weight norm, and the third derivative of its layer norm, are others; a checkpoint is
+    computed anew with other parameters, where a loss moves them.
+    """
     for module in model.modules():
         if type(module) is nn.LayerNorm:
             module.__class__ = ElementaryNorm
+        if isinstance(module, programs.Checkpointed):
+            module.kept = True
         for parametrization in getattr(module, "parametrizations", {}).values():
             if type(parametrization[0]).__name__ == "_WeightNorm":
                 parametrization[0] = ElementaryWeight()
