@@ -5,91 +5,35 @@ it. Its derivatives are the truth.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils import parametrizations
-from torch.utils.checkpoint import checkpoint
 
-Parameters = dict[str, Tensor]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A network with its loss, and the same loss over all data as a function of the parameters.
-
-    Args:
-        model: the network, as a user would hand it over.
-        loss: of outputs and targets; ``None`` for a model that takes a batch and gives its loss.
-        data: batches.
-        plain: the loss over all data, from the parameters by name.
-        matrix: ``"hessian"`` or ``"ggn"``.
-        tolerance: the largest relative error of a product that is called right.
-    """
-
-    model: nn.Module
-    loss: nn.Module | None
-    data: list[Any]
-    plain: Callable[[Parameters], Tensor]
-    matrix: str = "hessian"
-    tolerance: float = 1e-8
-
-
-def cross_entropy(scores: Tensor, classes: Tensor) -> Tensor:
-    """The mean over the targets that count, of scores ``(..., C)``."""
-    counted = classes != -100
-    scores, classes = scores[counted], classes[counted]
-    return (scores.exp().sum(-1).log() - scores.gather(-1, classes[:, None])[:, 0]).mean()
-
-
-def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, epsilon: float = 1e-5) -> Tensor:
-    centred = x - x.mean(-1, keepdim=True)
-    return centred * (centred.square().mean(-1, keepdim=True) + epsilon) ** -0.5 * weight + bias
-
-
-def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Causal attention over the last axis but one."""
-    length, width = query.shape[-2:]
-    scores = (query @ key.transpose(-2, -1) * width**-0.5).exp()
-    scores = scores * torch.ones(length, length, dtype=query.dtype).tril()
-    return scores / scores.sum(-1, keepdim=True) @ value
-
-
-SAMPLES, INPUTS, HIDDEN, CLASSES = 12, 6, 5, 3
-LENGTH, VOCABULARY = 4, 7
-CUT = (1, 3, 8)
-
-
-def inputs(*shape: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-
-
-def classes(*shape: int, count: int = CLASSES) -> Tensor:
-    return torch.randint(0, count, shape, generator=torch.Generator().manual_seed(2))
-
-
-X, LABELS, TOKENS = inputs(SAMPLES, INPUTS), classes(SAMPLES), classes(3, LENGTH, count=VOCABULARY)
-IGNORED = torch.where(torch.arange(SAMPLES) % 5 > 1, LABELS, -100)
-
-
-def perceptron() -> nn.Sequential:
-    return nn.Sequential(nn.Linear(INPUTS, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)).double()
-
-
-def perceptron_scores(p: Parameters, last: str = "2", x: Tensor = X) -> Tensor:
-    hidden = (x @ p["0.weight"].T + p["0.bias"]).tanh()
-    return hidden @ p[f"{last}.weight"].T + p[f"{last}.bias"]
-
-
-def perceptron_loss(p: Parameters) -> Tensor:
-    return cross_entropy(perceptron_scores(p), LABELS)
-
-
-def cut(targets: Tensor) -> list[tuple[Tensor, Tensor]]:
-    return list(zip(X.split(CUT), targets.split(CUT), strict=True))
+from benchmarks import unusual
+from benchmarks.trial import (
+    CLASSES,
+    HIDDEN,
+    IGNORED,
+    INPUTS,
+    LABELS,
+    LENGTH,
+    SAMPLES,
+    TOKENS,
+    VOCABULARY,
+    Parameters,
+    Trial,
+    X,
+    attention,
+    cross_entropy,
+    cut,
+    inputs,
+    layer_norm,
+    perceptron,
+    perceptron_loss,
+    perceptron_scores,
+)
 
 
 def control() -> Trial:
@@ -314,126 +258,6 @@ def log_probabilities() -> Trial:
     return Trial(model, nn.NLLLoss(), [(X, LABELS)], perceptron_loss, matrix="ggn")
 
 
-class Padded(nn.Module):
-    """Tokens to class scores; the first token of the vocabulary stands for none."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding, self.head = nn.Embedding(VOCABULARY, 4, padding_idx=0), nn.Linear(4, 3)
-        # What it was before it was said to be padding: torch begins with zeros.
-        nn.init.ones_(self.embedding.weight[:1])
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        """``(n,)`` to ``(n, 3)``."""
-        return self.head(torch.tanh(self.embedding(tokens)))
-
-
-def padding() -> Trial:
-    tokens = classes(SAMPLES, count=VOCABULARY)
-
-    def plain(p: Parameters) -> Tensor:
-        matrix = p["embedding.weight"]
-        rows = torch.cat([torch.ones_like(matrix[:1]), matrix[1:]])[tokens]
-        return cross_entropy(rows.tanh() @ p["head.weight"].T + p["head.bias"], LABELS)
-
-    return Trial(Padded().double(), nn.CrossEntropyLoss(), [(tokens, LABELS)], plain)
-
-
-def statistics_of_batches() -> Trial:
-    """One function of the data as a whole, which no sum over batches is."""
-    norm = nn.BatchNorm1d(INPUTS, affine=False, track_running_stats=False)
-    model = nn.Sequential(norm, *perceptron()).double().eval()
-
-    def plain(p: Parameters) -> Tensor:
-        centred = X - X.mean(0)
-        x = centred * (centred.square().mean(0) + 1e-5) ** -0.5
-        named = {name.replace("1.", "0.", 1): value for name, value in p.items()}
-        return cross_entropy(perceptron_scores(named, last="3", x=x), LABELS)
-
-    data = list(zip(X.split(4), LABELS.split(4), strict=True))
-    return Trial(model, nn.CrossEntropyLoss(), data, plain)
-
-
-class Checkpointed(nn.Sequential):
-    """Computes its layers anew in the backward pass."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """``(n, d)`` to ``(n, C)``."""
-        return checkpoint(super().forward, x, use_reentrant=False)
-
-
-def checkpointed() -> Trial:
-    model = Checkpointed(*perceptron()).double()
-    return Trial(model, nn.CrossEntropyLoss(), [(X, LABELS)], perceptron_loss)
-
-
-class Experts(nn.Module):
-    """Two layers of which the second gets no sample."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.second = perceptron(), perceptron()
-
-    def forward(self, x: Tensor) -> Tensor:
-        """``(n, d)`` to ``(n, C)``."""
-        return torch.cat([self.first(x), self.second(x[len(x) :])])
-
-
-def expert_without_samples() -> Trial:
-    def plain(p: Parameters) -> Tensor:
-        first = {name.removeprefix("first."): value for name, value in p.items()}
-        # Of the other nothing comes.
-        none = sum(value.sum() for name, value in p.items() if name.startswith("second."))
-        return cross_entropy(perceptron_scores(first), LABELS) + 0 * none**2
-
-    return Trial(Experts().double(), nn.CrossEntropyLoss(), [(X, LABELS)], plain)
-
-
-class Force(nn.Module):
-    """The gradient of an energy in the input, as physics-informed networks have it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(INPUTS, HIDDEN)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """``(n, d)`` to ``(n, C)``."""
-        points = x.detach().requires_grad_()
-        energy = torch.tanh(self.layer(points)).sum()
-        return torch.autograd.grad(energy, points, create_graph=True)[0][:, :CLASSES]
-
-
-def derivatives_inside() -> Trial:
-    def plain(p: Parameters) -> Tensor:
-        hidden = (X @ p["layer.weight"].T + p["layer.bias"]).tanh()
-        return cross_entropy(((1 - hidden**2) @ p["layer.weight"])[:, :CLASSES], LABELS)
-
-    return Trial(Force().double(), nn.CrossEntropyLoss(), [(X, LABELS)], plain)
-
-
-class Complex(nn.Module):
-    """A layer of complex weights, and the moduli of what it gives."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.real, self.imaginary = (nn.Parameter(torch.randn(CLASSES, INPUTS)) for _ in range(2))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """``(n, d)`` to ``(n, C)``."""
-        weight = torch.complex(self.real, self.imaginary)
-        return functional.linear(torch.complex(x, torch.ones_like(x)), weight).abs()
-
-
-def complex_weights() -> Trial:
-    def plain(p: Parameters) -> Tensor:
-        a, b = p["real"], p["imaginary"]
-        one = torch.ones_like(X)
-        real, imaginary = X @ a.T - one @ b.T, X @ b.T + one @ a.T
-        return cross_entropy((real**2 + imaginary**2) ** 0.5, LABELS)
-
-    return Trial(Complex().double(), nn.CrossEntropyLoss(), [(X, LABELS)], plain)
-
-
 TRIALS: dict[str, Callable[[], Trial]] = {
     "MLP": control,
     "fused attention": fused_attention,
@@ -443,12 +267,12 @@ TRIALS: dict[str, Callable[[], Trial]] = {
     "the same, ignored targets, own loss class": ignored_targets,
     "tied weights": tied_weights,
     "a module used twice": module_used_twice,
-    "an embedding with padding": padding,
-    "batch norm without statistics, in batches": statistics_of_batches,
-    "checkpoint, not reentrant": checkpointed,
-    "an expert without samples": expert_without_samples,
-    "derivatives inside the network": derivatives_inside,
-    "complex weights": complex_weights,
+    "an embedding with padding": unusual.padding,
+    "batch norm without statistics, in batches": unusual.statistics_of_batches,
+    "checkpoint, not reentrant": unusual.checkpointed,
+    "an expert without samples": unusual.expert_without_samples,
+    "derivatives inside the network": unusual.derivatives_inside,
+    "complex weights": unusual.complex_weights,
     "weight decay inside the loss": loss_with_weight_decay,
     "`torch.compile`": compiled,
     "autocast inside the model": autocast,
@@ -464,54 +288,3 @@ def make(name: str) -> Trial:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return TRIALS[name]()
-
-
-def leaves(trial: Trial) -> Parameters:
-    """The parameters as tensors of their own, in float64."""
-    return {
-        name: parameter.detach().double().clone().requires_grad_()
-        for name, parameter in trial.model.named_parameters()
-    }
-
-
-def gradient(trial: Trial, p: Parameters, *, keep_graph: bool = False) -> Tensor:
-    pieces = torch.autograd.grad(trial.plain(p), list(p.values()), create_graph=keep_graph)
-    return torch.cat([piece.reshape(-1) for piece in pieces])
-
-
-def truth(trial: Trial, vector: Tensor) -> Tensor:
-    """``H v``, or ``G v`` of an MLP whose outputs are its scores, from the plain form."""
-    p = leaves(trial)
-    if trial.matrix == "ggn":
-        return _gauss_newton(trial, p, vector)
-    pieces = torch.autograd.grad(gradient(trial, p, keep_graph=True), list(p.values()), vector)
-    return torch.cat([piece.reshape(-1) for piece in pieces])
-
-
-def _gauss_newton(trial: Trial, p: Parameters, vector: Tensor) -> Tensor:
-    """``Jᵀ (diag(q) − q qᵀ) J v / n``, ``J`` the Jacobian of the scores and ``q`` their softmax."""
-    names, values = list(p), tuple(p.values())
-
-    def scores(*at: Tensor) -> Tensor:
-        return perceptron_scores(dict(zip(names, at, strict=True)))
-
-    blocks = torch.autograd.functional.jacobian(scores, values)
-    jacobian = torch.cat([block.flatten(2) for block in blocks], dim=2)  # (n, C, p)
-    q = scores(*values).softmax(1).detach()
-    along = jacobian @ vector
-    curved = q * (along - (q * along).sum(1, keepdim=True))
-    return torch.einsum("ncp,nc->p", jacobian, curved) / len(q)
-
-
-def truth_by_differences(trial: Trial, vector: Tensor, step: float = 1e-5) -> Tensor:
-    """The same from gradients of the plain form alone."""
-    sides = []
-    for sign in (step, -step):
-        p = leaves(trial)
-        pieces = vector.split([value.numel() for value in p.values()])
-        moved = {
-            name: (value.detach() + sign * piece.view(value.shape)).requires_grad_()
-            for (name, value), piece in zip(p.items(), pieces, strict=True)
-        }
-        sides.append(gradient(trial, moved))
-    return (sides[0] - sides[1]) / (2 * step)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import trials
-from benchmarks.trials import Trial
+from benchmarks.trial import Trial, truth
 from hessian_spectra import curvature as cv
 
 Product = Callable[[Tensor], Tensor]
@@ -129,7 +129,7 @@ def outcome(name: str, library: str) -> Outcome:
     size = sum(parameter.numel() for parameter in trial.model.parameters())
     draws = torch.Generator().manual_seed(3)
     vectors = torch.randn(DIRECTIONS, size, generator=draws, dtype=torch.float64)
-    expected = [trials.truth(trial, vector) for vector in vectors]
+    expected = [truth(trial, vector) for vector in vectors]
     torch.manual_seed(0)
     before = state(trial)
     try:

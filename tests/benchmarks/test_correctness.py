@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from benchmarks import correctness, trials, verdicts
+from benchmarks.trial import leaves, perceptron, truth, truth_by_differences
 from hessian_spectra import curvature as cv
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,13 +50,13 @@ def test_the_truth_agrees_with_differences_of_the_plain_loss(name):
     size = sum(parameter.numel() for parameter in trial.model.parameters())
     vector = torch.randn(size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     if trial.matrix == "hessian":
-        expected = trials.truth_by_differences(trial, vector)
-        torch.testing.assert_close(trials.truth(trial, vector), expected, rtol=1e-5, atol=1e-7)
+        expected = truth_by_differences(trial, vector)
+        torch.testing.assert_close(truth(trial, vector), expected, rtol=1e-5, atol=1e-7)
     else:
-        model = trials.perceptron()
+        model = perceptron()
         model.load_state_dict(trial.model.state_dict())
         other = cv.ggn(cv.Problem(model, torch.nn.CrossEntropyLoss(), trial.data))
-        torch.testing.assert_close(trials.truth(trial, vector), other @ vector)
+        torch.testing.assert_close(truth(trial, vector), other @ vector)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -65,7 +66,7 @@ def test_the_plain_loss_is_that_of_the_network(name):
     inputs, targets = (torch.cat(parts) for parts in zip(*trial.data, strict=True))
     value = trial.loss(trial.model.eval()(inputs), targets).double()
     error = 2e-3 if name == "autocast inside the model" else 1e-12
-    torch.testing.assert_close(value, trial.plain(trials.leaves(trial)), rtol=error, atol=error)
+    torch.testing.assert_close(value, trial.plain(leaves(trial)), rtol=error, atol=error)
 
 
 def test_ours_is_never_wrong_and_leaves_all_as_it_was(outcomes):

@@ -1,6 +1,5 @@
 """Why a product may differ from what it stands for, as model and loss themselves show."""
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -9,11 +8,11 @@ from torch.autograd.function import BackwardCFunction
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
-from torch.overrides import TorchFunctionMode
 
+from hessian_spectra.curvature.function_modes import Arguments, Function, FunctionMode, Named
 from hessian_spectra.curvature.network import operations
 from hessian_spectra.curvature.problem import Problem
-from hessian_spectra.curvature.undisturbed import undisturbed
+from hessian_spectra.curvature.undisturbed import undisturbed, with_draws
 
 # What makes a number or a constant of a tensor, and how it is written.
 _CUTS: dict[Any, str] = {
@@ -28,30 +27,23 @@ _CUTS: dict[Any, str] = {
 _KINKS = {functional.relu, functional.leaky_relu, torch.relu, Tensor.relu, torch.abs, Tensor.abs}
 
 
-class _Watching(TorchFunctionMode):
-    """Notes where a value that depends on the parameters becomes a constant, or has a kink."""
+class _Watching(FunctionMode):
+    """A mode that notes where what depends on the parameters becomes constant or has a kink."""
 
     def __init__(self) -> None:
         super().__init__()
         self.cuts: list[str] = []
         self.kinks: list[str] = []
 
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
+    def call(self, func: Function, args: Arguments, kwargs: Named) -> Any:
         """The operation itself."""
-        named = kwargs or {}
         if func in _CUTS and isinstance(args[0], Tensor) and args[0].requires_grad:
             self.cuts.append(_CUTS[func])
         if func in _KINKS and isinstance(args[0], Tensor) and not args[0].all():
             self.kinks.append(func.__name__)
-        if func is torch.autograd.grad and not named.get("create_graph"):
+        if func is torch.autograd.grad and not kwargs.get("create_graph"):
             self.cuts.append("torch.autograd.grad without create_graph=True")
-        return func(*args, **named)
+        return func(*args, **kwargs)
 
 
 @undisturbed()
@@ -66,9 +58,8 @@ def cause_of_change(problem: Problem) -> str:
         names = ", ".join(random[:5])
         return f"dropout or batch norm in training mode ({names}): call model.eval()"
     network, (batch, _) = problem.fixed(), next(iter(problem.batches()))
-    before = torch.get_rng_state()
-    network.value(batch)
-    if not torch.equal(before, torch.get_rng_state()):
+    _, drawn = with_draws(lambda: network.value(batch))
+    if drawn:
         return (
             "the model or the loss draws random numbers: call model.eval(), and give dropout its "
             "training=self.training"

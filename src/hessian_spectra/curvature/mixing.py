@@ -4,12 +4,17 @@ import math
 import warnings
 from collections.abc import Callable
 
-import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from hessian_spectra.curvature.batches import Batch, joined
+from hessian_spectra.curvature.undisturbed import with_draws
 from hessian_spectra.curvature.weighting import Weighting, expected_loss
+
+
+def training_modes(model: nn.Module) -> tuple[bool, ...]:
+    """Which modules are in training mode."""
+    return tuple(module.training for module in model.modules())
 
 
 def require_fixed_statistics(model: nn.Module, count: int) -> None:
@@ -55,9 +60,7 @@ def require_one_loss(
         ValueError: the loss of both joined, along the first axis or the second (where sequences
             come first), is not the one that theirs add up to.
     """
-    before = torch.get_rng_state()
-    parts = [(batch, evaluate(batch)) for batch in pair]
-    drawn = not torch.equal(before, torch.get_rng_state())
+    parts, drawn = with_draws(lambda: [(batch, evaluate(batch)) for batch in pair])
     expected = expected_loss(weighting, *parts)
     scale = tolerance * max(abs(value) for _, value in parts)
     # Of what is drawn at random nothing is learnt here; two passes over the data will tell.

@@ -1,6 +1,7 @@
 """A network and its loss, held at the values they had when an operator was built."""
 
 import copy
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -8,103 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.utils.checkpoint
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.overrides import TorchFunctionMode
 
 from hessian_spectra.curvature.batches import Batch, cast
+from hessian_spectra.curvature.function_modes import Doubles, HeldPadding, Kept
 from hessian_spectra.curvature.hooks import make_hooks_private
 from hessian_spectra.curvature.interface import OperatorError
+from hessian_spectra.curvature.rows import norm
 from hessian_spectra.curvature.selection import named_parameters
 
 # Broadcasting outputs (n, 1) against targets (n,) gives these losses a wrong value, not an error.
 _ELEMENTWISE = (nn.MSELoss, nn.BCEWithLogitsLoss)
-
-
-class _Doubles(TorchFunctionMode):
-    """Leave float64 numbers what they are where a model asks for at least float32.
-
-    Language models compute their norms, softmax and loss ``.float()``, which is meant for half
-    precision and would round a float64 network.
-    """
-
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        """The operation with float64 in the place of float32."""
-        named = kwargs or {}
-        if args and isinstance(args[0], Tensor) and args[0].dtype == torch.float64:
-            if func is Tensor.float:
-                return args[0]
-            args = tuple(torch.float64 if part is torch.float32 else part for part in args)
-            if named.get("dtype") is torch.float32:
-                named = {**named, "dtype": torch.float64}
-        return func(*args, **named)
-
-
-class _Kept(TorchFunctionMode):
-    """What a checkpoint would compute anew is kept: its second run would be outside these modes."""
-
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        """The operation, without the hooks of a checkpoint around it."""
-        autograd, waived = torch._C._autograd, []
-        while (hooks := autograd._top_saved_tensors_default_hooks(True)) is not None and (
-            hooks[0].__module__ == torch.utils.checkpoint.__name__
-        ):
-            autograd._pop_saved_tensors_default_hooks()
-            waived.append(hooks)
-        try:
-            return func(*args, **(kwargs or {}))
-        finally:
-            for hooks in reversed(waived):
-                autograd._push_saved_tensors_default_hooks(*hooks)
-
-
-class _HeldPadding(TorchFunctionMode):
-    """Embeddings of the padding token where they were, wherever the parameters are moved to.
-
-    Torch gives these rows no gradient, so that they do not vary. Where the weights are used for
-    something else beside, as those of a tied output layer, they do.
-
-    Args:
-        rows: the row of each such weight, by its identity.
-    """
-
-    def __init__(self, rows: dict[int, Tensor]) -> None:
-        super().__init__()
-        self._rows = rows
-
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        """The operation, with the rows of padding held."""
-        result = func(*args, **(kwargs or {}))
-        if func is functional.embedding:
-            named = {
-                **dict(zip(("input", "weight", "padding_idx"), args, strict=False)),
-                **(kwargs or {}),
-            }
-            row, place = self._rows.get(id(named["weight"])), named.get("padding_idx")
-            if row is not None and place is not None:
-                held = (named["input"] == place % len(named["weight"]))[..., None]
-                return torch.where(held, row, result)
-        return result
 
 
 @dataclass(frozen=True)
@@ -187,23 +103,23 @@ class FixedNetwork:
 
     @contextmanager
     def _exactly(self) -> Iterator[None]:
-        """What is meant by the network's function."""
-        with _Kept(), ExitStack() as stack:
+        """The settings under which the function that runs is the one that is meant."""
+        with Kept(), ExitStack() as stack:
             # The fused kernels cannot be differentiated twice; this one is the same function.
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))
             if "torch._dynamo" in sys.modules:
                 # What is compiled inside has no second derivatives; the function behind it has.
                 stack.enter_context(torch.compiler.set_stance("force_eager"))
             if self.dtype == torch.float64:
-                stack.enter_context(_Doubles())
+                stack.enter_context(Doubles())
             if self._padding:
-                stack.enter_context(_HeldPadding(self._padding))
+                stack.enter_context(HeldPadding(self._padding))
             yield
 
     def value(self, batch: Batch) -> tuple[Tensor, Any]:
-        """The same without a graph.
+        """The loss of one batch, and its outputs, without a graph.
 
-        It is made with one, since a loss may contain derivatives, as a gradient penalty does.
+        They are made with one, since a loss may contain derivatives, as a gradient penalty does.
         """
         with torch.enable_grad():
             loss, outputs = self.forward(batch)
@@ -238,6 +154,10 @@ class FixedNetwork:
                     f"the loss reaches {name!r} of the model outside, through a closure, which "
                     "cannot be copied; let loss_fn(model, batch) use the model that it is given"
                 )
+
+    def length(self) -> float:
+        """``‖θ‖``, 1 where it is zero."""
+        return math.hypot(*(norm(part.detach().flatten()) for part in self.parameters)) or 1.0
 
     @contextmanager
     def moved(self, vector: Tensor, step: float) -> Iterator[None]:

@@ -6,8 +6,9 @@ from typing import Literal, get_args, overload
 
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
-from hessian_spectra.curvature.plain_derivatives import plainly
+from hessian_spectra.curvature.interface import SymmetricOperator
+from hessian_spectra.curvature.mixing import training_modes
+from hessian_spectra.curvature.plain_derivatives import or_plainly
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.products import (
     DifferentiatedOperator,
@@ -162,21 +163,15 @@ def _checked(
             return kind(at, keep_graph)
         return CurvlinopsOperator(at, name)
 
-    modes = "".join(str(int(module.training)) for module in problem.model.modules())
-    known = f"{name} by {backend} in modes {modes}"
+    known = f"{name} by {backend} in modes {training_modes(problem.model)}"
     if check == "always" or (check == "once" and known not in problem.checked):
         check_repeatable(problem)
         sample = problem.sample(_SAMPLES)
-        reason: OperatorError | None = None
         # Before the graph of the whole is built and kept.
-        try:
-            compare(partial(build, sample), sample)
-        except OperatorError as error:
-            if backend != "autograd":
-                raise
-            reason = error.with_traceback(None)
-        if reason is not None:
-            with plainly(problem, reason):
-                compare(partial(build, sample), sample)
+        checked = partial(compare, partial(build, sample), sample)
+        if backend == "autograd":
+            or_plainly(problem, checked)
+        else:
+            checked()
         problem.checked.add(known)
     return build(problem, keep_graph)

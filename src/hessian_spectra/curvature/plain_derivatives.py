@@ -1,13 +1,18 @@
-"""What is done where the fast second derivatives do not fit: torch's own, or a word on why."""
+"""Torch's own second derivatives where the fast ones do not fit, or a word on why."""
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+import torch
 
 from hessian_spectra.curvature.interface import OperatorError, PlainDerivativesWarning
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.undisturbed import interrupt_behind
+
+R = TypeVar("R")
 
 # What a problem remembers of a model that the fast second derivatives do not fit.
 _PLAIN = "plain derivatives"
@@ -38,28 +43,37 @@ def explaining_missing_derivatives() -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def plainly(problem: Problem, reason: Exception) -> Iterator[None]:
-    """From here on torch's own layers for a problem, which says so once, unless they fail too.
+def or_plainly(problem: Problem, first: Callable[[], R], again: Callable[[], R] | None = None) -> R:
+    """The result of a computation, by torch's own layers where it fails by the fast ones.
+
+    From then on the problem has torch's own, which is said once, unless they fail too.
 
     Args:
         problem: the problem, which remembers it.
-        reason: what the fast ones raised.
+        first: the computation.
+        again: the same by torch's own layers, where ``first`` is not to be called again.
 
     Raises:
-        Exception: ``reason``, where the problem has torch's own already, or the interrupt behind
-            it.
+        Exception: what ``first`` raised where the problem has torch's own already, or the interrupt
+            behind it; what ``again`` raises.
     """
+    try:
+        return first()
+    except torch.OutOfMemoryError:
+        raise
+    except (RuntimeError, TypeError) as error:
+        # Its frames hold the graph that failed.
+        reason = error.with_traceback(None)
     interrupt = interrupt_behind(reason)
-    if interrupt is not None or _PLAIN in problem.checked:
+    if interrupt is not None or is_plain(problem):
         raise interrupt or reason
     problem.checked.add(_PLAIN)
     try:
-        yield
+        result = (again or first)()
     except BaseException:
         problem.checked.discard(_PLAIN)
         raise
-    # Without the list of likely causes that a failed check adds.
+    # One line, without the cure that follows a cause.
     cause = re.split(r"[;\n]", str(reason))[0] or type(reason).__name__
     warnings.warn(
         f"model: the fast second derivatives do not fit ({cause}); torch's own are used, which are "
@@ -67,3 +81,4 @@ def plainly(problem: Problem, reason: Exception) -> Iterator[None]:
         PlainDerivativesWarning,
         stacklevel=2,
     )
+    return result

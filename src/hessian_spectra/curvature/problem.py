@@ -22,12 +22,15 @@ from hessian_spectra.curvature.batches import (
 )
 from hessian_spectra.curvature.huggingface import HuggingFaceBatches, own_loss
 from hessian_spectra.curvature.memory import rows_within
-from hessian_spectra.curvature.mixing import require_fixed_statistics, require_one_loss
+from hessian_spectra.curvature.mixing import (
+    require_fixed_statistics,
+    require_one_loss,
+    training_modes,
+)
 from hessian_spectra.curvature.network import (
     FixedNetwork,
     Objective,
     first_derivatives,
-    flatten,
     private_copies,
     require_network_and_loss,
     split,
@@ -155,7 +158,7 @@ class Problem:
 
     def _choose(self, parameters: Selection | None) -> None:
         """Let some parameters of the model vary."""
-        self._modes = _modes(self.model)
+        self._modes = training_modes(self.model)
         self.names = selected(self.model, parameters)
         chosen = named_parameters(self.model)
         self.shapes = tuple(chosen[name].shape for name in self.names)
@@ -232,10 +235,9 @@ class Problem:
     def _elsewhere(self) -> Iterator[Callable[[Batch], float]]:
         """The loss of a batch near θ, at parameters that fit none exactly."""
         network = FixedNetwork(self._objective())
-        length = float(flatten(network.parameters).detach().norm()) or 1.0
         draw = torch.randn(self.size, generator=generator(0, "weights"), dtype=torch.float64)
         direction = (draw / draw.norm()).to(self.device)
-        with network.moved(direction, _AWAY * length):
+        with network.moved(direction, _AWAY * network.length()):
             yield lambda batch: float(network.value(batch)[0])
 
     @undisturbed()
@@ -359,7 +361,7 @@ class Problem:
         Raises:
             ValueError: a layer's mode was changed so that batches have no common loss any more.
         """
-        modes = _modes(self.model)
+        modes = training_modes(self.model)
         if modes != self._modes:
             self._require_one_loss()
             self._modes = modes
@@ -394,8 +396,3 @@ class Problem:
     def split(self, vector: Tensor) -> list[Tensor]:
         """A vector ``(p,)`` as tensors of the parameters' shapes."""
         return split(vector, self.shapes)
-
-
-def _modes(model: nn.Module) -> tuple[bool, ...]:
-    """Which modules are in training mode."""
-    return tuple(module.training for module in model.modules())

@@ -21,7 +21,7 @@ from hessian_spectra.curvature.network import (
 from hessian_spectra.curvature.plain_derivatives import (
     explaining_missing_derivatives,
     is_plain,
-    plainly,
+    or_plainly,
 )
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
@@ -79,31 +79,22 @@ class DifferentiatedOperator(Operator):
 
     def _lasting(self, batch: Batch) -> Product:
         """The product with one batch's matrix, by torch's own layers where the fast ones fail."""
-        try:
-            return self._attempt(batch)
-        except torch.OutOfMemoryError:
-            raise
-        except (RuntimeError, TypeError) as error:
-            # Its frames hold the graph that failed.
-            reason = error.with_traceback(None)
-        with plainly(self.problem, reason):
-            return self._attempt(batch)
+        return or_plainly(self.problem, lambda: self._attempt(batch))
 
     def _multiplied(
         self, built: "_Built", block: Sequence[int], vector: Sequence[Tensor], keep: bool
     ) -> Sequence[Tensor]:
         """A product with one batch's matrix; some layers fail only here."""
-        try:
+
+        def product() -> Sequence[Tensor]:
             with explaining_missing_derivatives():
                 return built.product(block, vector, keep)
-        except torch.OutOfMemoryError:
-            raise
-        except RuntimeError as error:
-            reason = error.with_traceback(None)
-        with plainly(self.problem, reason):
+
+        def again() -> Sequence[Tensor]:
             built.product = self._attempt(built.batch)
-            with explaining_missing_derivatives():
-                return built.product(block, vector, keep)
+            return product()
+
+        return or_plainly(self.problem, product, again)
 
     def _attempt(self, batch: Batch) -> Product:
         fast = self._fast = FastSecondDerivatives(plain=is_plain(self.problem))

@@ -1,13 +1,13 @@
 """Second derivatives that are faster than torch's, wherever a model calls a common layer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.overrides import TorchFunctionMode
 
+from hessian_spectra.curvature.function_modes import Arguments, Function, FunctionMode, Named
 from hessian_spectra.curvature.layers import (
     Activation,
     Convolution,
@@ -22,7 +22,7 @@ Settings = dict[str, Any]
 Replacement = Callable[[Callable[..., Tensor], Settings], Tensor | None]
 
 
-class FastSecondDerivatives(TorchFunctionMode):
+class FastSecondDerivatives(FunctionMode):
     """While this is on, common layers differentiate twice at less cost, with torch's values.
 
     A smooth activation keeps its first and second derivative, so that each later product is one
@@ -47,13 +47,7 @@ class FastSecondDerivatives(TorchFunctionMode):
         self.autocast = False
         self.nested = False
 
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
+    def call(self, func: Function, args: Arguments, kwargs: Named) -> Any:
         """Replace the operations of this module, leave all others alone."""
         transformed = torch._C._functorch.maybe_current_level() is not None
         self.nested |= transformed or func in _DERIVATIVES
@@ -61,25 +55,25 @@ class FastSecondDerivatives(TorchFunctionMode):
         if transformed and self._replacements is not _CORRECTIONS:
             # The functions of this module are not made for torch.func.
             known = None
-        if known is not None and any(map(_is_complex, (*args, *(kwargs or {}).values()))):
+        if known is not None and any(map(_is_complex, (*args, *kwargs.values()))):
             known = None
         if known is not None and torch.is_autocast_enabled(_device_type(args, kwargs)):
             self.autocast = True
         elif known is not None:
             replace, names = known
-            settings = {**dict(zip(names, args, strict=False)), **(kwargs or {})}
+            settings = {**dict(zip(names, args, strict=False)), **kwargs}
             result = replace(func, settings) if len(args) <= len(names) else None
             if result is not None:
                 return result
-        return func(*args, **(kwargs or {}))
+        return func(*args, **kwargs)
 
 
 def _is_complex(value: Any) -> bool:
     return isinstance(value, Tensor) and value.is_complex()
 
 
-def _device_type(args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> str:
-    inputs = args[0] if args else (kwargs or {}).get("input")
+def _device_type(args: Arguments, kwargs: Named) -> str:
+    inputs = args[0] if args else kwargs.get("input")
     return inputs.device.type if isinstance(inputs, Tensor) else "cpu"
 
 

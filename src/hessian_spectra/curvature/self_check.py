@@ -1,7 +1,6 @@
 """Does an operator multiply by the matrix it stands for? Symmetry and differences tell."""
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -69,12 +68,11 @@ def check_repeatable(problem: Problem) -> None:
         gradient, again = problem.gradient(network), problem.gradient(network)
     if not all_finite(gradient):
         raise OperatorError(f"{_ENDLESS}; {DIVERGED}")
-    length = float(flatten(network.parameters).detach().norm())
     change, size = float(again.sub_(gradient).norm()), float(gradient.norm())
     tolerance = _TOLERANCES[problem.dtype].repeat
     if change > tolerance * size:
         # At a minimum the gradient is rounding; what cancels there is as large as the loss over θ.
-        size += abs(problem.value(network)) / (length or 1.0)
+        size += abs(problem.value(network)) / network.length()
     if change > tolerance * size:
         raise OperatorError(
             f"two passes over the data give gradients that differ by {change / size:.1e} "
@@ -154,8 +152,7 @@ def _check(
     product, tolerances = _product(build, problem, direction, name)
     network, steps, tolerance = _differences_network(problem, tolerances)
     quotient = partial(differences, network)
-    lengths = [norm(part.detach().flatten()) for part in network.parameters]
-    length = math.hypot(*lengths) or 1.0
+    length = network.length()
 
     @functools.cache
     def slope() -> float:
@@ -166,9 +163,8 @@ def _check(
         return float(gradient.norm()) / length
 
     # Where differences are coarse, symmetry says more; else what agrees with them is symmetric.
-    errors, sizes = [math.inf], [0.0]
     if steps is _STEPS:
-        errors, sizes = _errors(direction, product, quotient, steps, length, slope, tolerance)
+        errors, _ = _errors(direction, product, quotient, steps, length, slope, tolerance)
         if errors[-1] <= tolerance:
             return
     other = _direction(problem, 1)
@@ -195,9 +191,8 @@ def _product(
     build: Build, problem: Problem, direction: Tensor, name: str
 ) -> tuple[Tensor, _Tolerances]:
     """A product with an operator that is let go, and how exact it should be."""
-    with undisturbed(problem.device):
-        operator = build()
-        product = operator @ direction
+    operator = build()
+    product = operator @ direction
     if not all_finite(product):
         raise OperatorError(f"{name}: a product with a random vector is not finite")
     autocast = getattr(operator, "autocast", False)

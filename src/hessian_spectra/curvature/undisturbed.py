@@ -24,7 +24,7 @@ _ATTENTION_KERNELS = (
 
 
 class undisturbed:  # noqa: N801 -- a context manager, called like a function
-    """What leaves the user's program as it is: random numbers, gradient mode, function modes.
+    """A guard that leaves random numbers, gradient mode and function modes as they are.
 
     Dropout, augmentations and the order of a shuffled loader draw from global generators. Around a
     block it is ``with undisturbed(device):``; as a decorator, ``@undisturbed()``, it also stands an
@@ -86,8 +86,18 @@ def interrupt_behind(error: BaseException | None) -> BaseException | None:
     return error
 
 
+def with_draws(function: Callable[[], R]) -> tuple[R, bool]:
+    """The value of a function, and whether it draws from torch's generator.
+
+    Two values of one that does may coincide.
+    """
+    before = torch.get_rng_state()
+    value = function()
+    return value, not torch.equal(before, torch.get_rng_state())
+
+
 class _State(NamedTuple):
-    """What a computation may leave changed."""
+    """The states that a computation may leave changed."""
 
     device: torch.device
     gradients: bool
@@ -100,7 +110,7 @@ class _State(NamedTuple):
 
 
 def _dynamo() -> Any:
-    """What decides whether compiled functions run as such, where any was compiled."""
+    """The module that decides whether compiled functions run as such, where any was compiled."""
     return sys.modules.get("torch._dynamo.eval_frame")
 
 

@@ -43,10 +43,7 @@ def _class_weight_total(loss: nn.CrossEntropyLoss | nn.NLLLoss, targets: Tensor)
     if targets.is_floating_point():
         # Class probabilities (n, C, ...): torch divides by the number of positions in any case.
         return targets.numel() / targets.shape[1] if targets.ndim > 1 else 1.0
-    counted = targets[targets != loss.ignore_index]
-    if loss.weight is None:
-        return float(len(counted))
-    return float(loss.weight.to(counted.device)[counted].sum())
+    return float(_target_counts(loss, targets).sum())
 
 
 def _samples_or_elements(loss: HalfSquaredError, targets: Tensor) -> float:

@@ -101,7 +101,7 @@ class _Watched(Operator):
         self._operator, self._clock = operator, clock
 
     def blocks(self, by: str = "module") -> Mapping[str, Operator]:
-        """Those of the operator, watched too."""
+        """The blocks of the operator, watched too."""
         found = self._operator.blocks(by).items()
         return {name: _Watched(block, self._clock) for name, block in found}
 

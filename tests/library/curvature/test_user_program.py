@@ -15,22 +15,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.undisturbed import interrupt_behind, undisturbed
 
 from .cases import X, Y, mlp, normal
-
-
-def states(*generators: torch.Generator) -> list[Any]:
-    """What a computation could leave changed outside of model and data."""
-    attention = torch.backends.cuda
-    return [
-        torch.is_grad_enabled(),
-        torch._C._len_torch_function_stack(),
-        attention.flash_sdp_enabled(),
-        attention.mem_efficient_sdp_enabled(),
-        attention.math_sdp_enabled(),
-        torch.get_rng_state().numpy().tobytes(),
-        np.random.get_state()[1].tobytes(),  # noqa: NPY002 -- the user's
-        # Python's own are drawn from by the checks of types, which only tests have.
-        *(generator.get_state().numpy().tobytes() for generator in generators),
-    ]
+from .states import of_program
 
 
 class Augmented(TensorDataset):
@@ -88,11 +73,11 @@ def test_no_generator_is_drawn_from(kind):
     generator = torch.Generator().manual_seed(1)
     loader = LOADERS[kind](generator)
     model = mlp().double()
-    before = states(generator)
+    before = of_program(generator)
     at = cv.Problem(model, nn.MSELoss(), loader)
     at.value(), at.gradient(), cv.hessian(at) @ normal(at.size)
     cv.loss_along(at, normal(at.size), [0.1])
-    assert states(generator) == before
+    assert of_program(generator) == before
 
 
 def test_pythons_numbers_are_given_back():
@@ -107,9 +92,9 @@ def test_gradient_mode_is_that_of_before_also_where_it_is_off():
     at = cv.Problem(mlp().double(), nn.MSELoss(), [(X, Y)])
     expected = cv.dense_matrix(cv.hessian(at))
     with torch.no_grad():
-        before = states()
+        before = of_program()
         assert torch.equal(cv.dense_matrix(cv.hessian(at)), expected)
-        assert states() == before
+        assert of_program() == before
 
 
 class Interrupting:
@@ -155,14 +140,14 @@ def test_after_an_interrupt_at_any_line_all_is_as_before():
     lines = traced(Interrupting())
     draws, interrupted, others = random.Random(0), 0, []
     for _ in range(150):
-        before = states()[:5]
+        before = of_program()[:5]
         try:
             traced(Interrupting(draws.randrange(1, lines)))
         except KeyboardInterrupt:
             interrupted += 1
         except Exception as error:
             others.append(error)
-        assert states()[:5] == before
+        assert of_program()[:5] == before
     assert interrupted >= 140
     assert not others
 

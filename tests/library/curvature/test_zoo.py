@@ -4,10 +4,8 @@ import random
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import chain
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -16,6 +14,7 @@ from hessian_spectra import curvature as cv
 
 from .cases import cut, normal
 from .oracles import trainable
+from .states import of_model
 from .zoo.sources import WORKERS, sources
 from .zoo.trials import TRIALS, ZOO, Trial, gauss_newton, hessian, slopes, specimens, written_out
 from .zoo.vectors import noticed
@@ -68,11 +67,11 @@ def test_the_gauss_newton_matrix_is_that_of_the_jacobian(trial):
 @pytest.mark.parametrize("trial", REFUSED, ids=str)
 def test_what_cannot_be_right_is_refused_in_one_line(trial):
     model, data = trial.specimen.model(), trial.data()
-    before = state(model)
+    before = of_model(model, noticed)
     with pytest.raises((cv.OperatorError, ValueError), match=trial.refused) as caught:
         quietly(lambda: cv.hessian(trial.problem(model, data)))
     assert "\n" not in str(caught.value)
-    assert state(model) == before
+    assert of_model(model, noticed) == before
 
 
 @pytest.mark.parametrize(
@@ -106,27 +105,6 @@ def test_brute_force_is_right(trial):
     torch.testing.assert_close(expected @ direction, difference, rtol=1e-5, atol=1e-6 * scale)
 
 
-def state(model: nn.Module) -> list[Any]:
-    """All that a user would miss: objects, types, bits, gradients, modes, hooks, random numbers."""
-    found: list[Any] = []
-    for name, module in model.named_modules():
-        found.append((name, id(module), module.training, sorted(vars(module))))
-        for part in (module._parameters, module._buffers):
-            found += [(key, id(value), type(value)) for key, value in part.items()]
-        for kind, held in vars(module).items():
-            if "hooks" in kind and isinstance(held, dict):
-                found += [(kind, key, id(hook)) for key, hook in held.items()]
-    for tensor in chain(model.parameters(), model.buffers()):
-        grad = getattr(tensor, "grad", None) if tensor.is_leaf else None
-        found.append((tensor.dtype, tensor.requires_grad, tensor.detach().numpy().tobytes()))
-        if grad is not None:
-            found.append((id(grad), grad.to_dense().numpy().tobytes()))
-    found += [torch.is_grad_enabled(), torch._C._len_torch_function_stack(), list(noticed)]
-    found.append(torch.get_rng_state().numpy().tobytes())
-    found.append(np.random.get_state()[1].tobytes())  # noqa: NPY002 -- the user's
-    return found
-
-
 def multiplied(operator: Any, at: cv.Problem, check: Any, vector: torch.Tensor) -> None:
     operator(at, check=check) @ vector
 
@@ -135,15 +113,15 @@ def unchanged(trial: Trial) -> None:
     model, data = trial.specimen.model(), trial.data()
     # As in the middle of training.
     trial.value(model).backward()
-    before = state(model)
+    before = of_model(model, noticed)
     at = quietly(lambda: trial.problem(model, data))
     vector = torch.ones(at.size).double()
     for operator in (cv.hessian, cv.ggn)[: 1 if trial.loss.program else 2]:
         for check in ("always", False):
             quietly(partial(multiplied, operator, at, check, vector))
-            assert state(model) == before
+            assert of_model(model, noticed) == before
     at.value(), at.gradient()
-    assert state(model) == before
+    assert of_model(model, noticed) == before
 
 
 @pytest.mark.parametrize("trial", RIGHT, ids=str)
@@ -187,10 +165,10 @@ def test_so_it_is_after_an_error_and_after_an_interrupt(name, error, last):
     trial = Trial(specimens[name], TRIALS[0].loss)
     inputs, model = trial.specimen.inputs, trial.specimen.model()
     pairs = cut(inputs, trial.targets(), 2, len(inputs) - 2)
-    before = state(model)
+    before = of_model(model, noticed)
     with pytest.raises(error, match="in the middle"):
         multiply_often(trial, model, Failing(pairs, last, error("in the middle")))
-    assert state(model) == before
+    assert of_model(model, noticed) == before
 
 
 def test_the_operator_does_not_follow_the_model():

@@ -26,7 +26,6 @@ def faults(problem: Problem, layers: Sequence[Layer]) -> dict[str, str]:
     network = sample.fixed()
     wrong = {layer.name: f"the network does not use {layer.name!r}" for layer in layers}
     used: set[str] = set()
-    hooks = []
     for layer in layers:
         module = network.model.get_submodule(layer.name)
         _move(module)
@@ -46,7 +45,7 @@ def faults(problem: Problem, layers: Sequence[Layer]) -> dict[str, str]:
                 )
             used.add(layer.name)
 
-        hooks.append(module.register_forward_hook(look, with_kwargs=True))
+        module.register_forward_hook(look, with_kwargs=True)
     with undisturbed(problem.device), torch.no_grad():
         batch, _ = next(sample.batches())
         network.forward(batch)

@@ -22,7 +22,7 @@ from hessian_spectra.curvature.problem import Problem
 
 
 def without_fault(problem: Problem, layers: Sequence[Layer]) -> list[Layer]:
-    """Those that are used once, as a matrix product; the others are named in a warning."""
+    """The layers that are used once, as a matrix product; a warning names the others."""
     wrong = faults(problem, layers)
     for layer, fault in wrong.items():
         left_out(layer, fault)
@@ -113,8 +113,9 @@ class _Sums:
         """Take the inputs ``(n, g, P, d)`` of a batch in, which count as weights ``(n, P)`` say."""
         positions = inputs.shape[2]
         self._lengths.add(positions)
-        self._places += float(weights.double().sum())
-        self._samples += float(weights.double().sum()) / positions
+        places = float(weights.double().sum())
+        self._places += places
+        self._samples += places / positions
         rows = inputs.transpose(1, 2).flatten(0, 1).flatten(1)  # (n P, g d)
         self._products.add(rows * weights.reshape(-1, 1), rows)
         if len(self._lengths) == 1:

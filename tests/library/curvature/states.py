@@ -1,0 +1,47 @@
+"""What a user's program has that a computation could leave changed."""
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+
+def of_program(*generators: torch.Generator) -> list[Any]:
+    """What a computation could leave changed outside of model and data."""
+    attention = torch.backends.cuda
+    return [
+        torch.is_grad_enabled(),
+        torch._C._len_torch_function_stack(),
+        attention.flash_sdp_enabled(),
+        attention.mem_efficient_sdp_enabled(),
+        attention.math_sdp_enabled(),
+        torch.get_rng_state().numpy().tobytes(),
+        np.random.get_state()[1].tobytes(),  # noqa: NPY002 -- the user's
+        # Python's own are drawn from by the checks of types, which only tests have.
+        *(generator.get_state().numpy().tobytes() for generator in generators),
+    ]
+
+
+def of_model(model: nn.Module, noticed: list[str]) -> list[Any]:
+    """All that a user would miss: objects, types, bits, gradients, hooks, and what is outside.
+
+    Args:
+        model: the network.
+        noticed: what its hooks noted.
+    """
+    found: list[Any] = []
+    for name, module in model.named_modules():
+        found.append((name, id(module), module.training, sorted(vars(module))))
+        for part in (module._parameters, module._buffers):
+            found += [(key, id(value), type(value)) for key, value in part.items()]
+        for kind, held in vars(module).items():
+            if "hooks" in kind and isinstance(held, dict):
+                found += [(kind, key, id(hook)) for key, hook in held.items()]
+    for tensor in chain(model.parameters(), model.buffers()):
+        grad = getattr(tensor, "grad", None) if tensor.is_leaf else None
+        found.append((tensor.dtype, tensor.requires_grad, tensor.detach().numpy().tobytes()))
+        if grad is not None:
+            found.append((id(grad), grad.to_dense().numpy().tobytes()))
+    return [*found, list(noticed), *of_program()]
