@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import OmegaConf
 
 from hessian_papers.drawing.record import Origin
-from hessian_papers.ledger.claims import Study as ClaimedStudy
 from hessian_papers.ledger.evaluation import Measured
+from hessian_papers.ledger.statements import Study as ClaimedStudy
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.networks.tools.result import Networks
 from hessian_papers.networks.tools.result import read as read_networks
@@ -84,7 +84,7 @@ def measured(
             runs.append((known.config, known.folder, told[name]["recorded"]))
         found += [
             Measured(
-                claims=module.claims,
+                statements=module.statements,
                 study=ClaimedStudy(name, settings, names),
                 folder=folder,
                 scale=run["scale"],

@@ -1,7 +1,7 @@
 """Stage check: whether every identity holds. It comes last, so that page and ledger are there."""
 
 from hessian_papers.ledger.evaluation import broken
-from hessian_papers.ledger.record import read_claims
+from hessian_papers.ledger.record import read_ledger
 from hessian_spectra.files import write_bytes
 from pipelines.stage import Context, main
 
@@ -12,7 +12,7 @@ def check(context: Context) -> None:
     Raises:
         ValueError: an identity is broken; the message names each.
     """
-    found = broken(read_claims(context.reports))
+    found = broken(read_ledger(context.reports))
     if found:
         noun = "identity does" if len(found) == 1 else "identities do"
         raise ValueError(f"{len(found)} {noun} not hold: " + "; ".join(found))

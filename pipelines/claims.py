@@ -6,7 +6,7 @@ With ``only=<family>`` those of one family of studies alone, without a word on a
 import sys
 
 from hessian_papers.ledger.evaluation import evaluate
-from hessian_papers.ledger.record import write_claims
+from hessian_papers.ledger.record import write_ledger
 from hessian_papers.ledger.table import table
 from hessian_papers.ledger.totals import metrics, summary
 from hessian_spectra.files import write_bytes, write_json
@@ -22,18 +22,18 @@ def claims(context: Context) -> None:
     """
     studies = plain(context.config.studies)
     runs = chain.measured(studies, context.about, context.results)
-    records, damaged = evaluate(runs), [run.damaged for run in runs if run.damaged]
+    statements, damaged = evaluate(runs), [run.damaged for run in runs if run.damaged]
     print(*damaged, sep="\n", end="\n" * bool(damaged), file=sys.stderr)
     if context.only is not None:
-        records = [record for record in records if record.study]
-        text = table(records, damaged)
+        statements = [s for s in statements if s.cases[0].study]
+        text = table(statements, damaged)
         write_bytes(context.results / "claims" / f"{context.only}.md", text.encode())
-        print(summary(records))
+        print(summary(statements))
         return
-    write_claims(context.reports / "claims.json", records)
-    write_bytes(context.reports / "claims.md", table(records, damaged).encode())
-    write_json(context.reports / "metrics.json", metrics(records))
-    print(summary(records))
+    write_ledger(context.reports / "claims.json", statements)
+    write_bytes(context.reports / "claims.md", table(statements, damaged).encode())
+    write_json(context.reports / "metrics.json", metrics(statements))
+    print(summary(statements))
 
 
 if __name__ == "__main__":

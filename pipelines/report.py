@@ -1,6 +1,6 @@
 """Stage report: the page that shows every figure, its claims and where they come from."""
 
-from hessian_papers.ledger.record import read_claims
+from hessian_papers.ledger.record import read_ledger
 from hessian_papers.report import build
 from hessian_papers.report.findings import findings, markdown
 from hessian_spectra.files import write_bytes
@@ -10,7 +10,7 @@ from pipelines.stage import Context, main
 
 def report(context: Context) -> None:
     """Write ``reports/index.html``, and the sentences that it opens with as ``findings.md``."""
-    claims, settings = read_claims(context.reports), plain(context.config)
+    claims, settings = read_ledger(context.reports), plain(context.config)
     found = findings(settings["findings"], claims)
     write_bytes(context.reports / "findings.md", markdown(found).encode())
     page = build(context.reports, found, settings["durations"])

@@ -1,6 +1,6 @@
 """Command single_file: the report page with its pictures inside, to be sent to somebody."""
 
-from hessian_papers.ledger.record import read_claims
+from hessian_papers.ledger.record import read_ledger
 from hessian_papers.report import build
 from hessian_papers.report.findings import findings
 from hessian_spectra.files import write_bytes
@@ -10,7 +10,7 @@ from pipelines.stage import REPORTS, Context, main
 
 def single_file(context: Context) -> None:
     """Write ``reports/page.html``, which needs no other file and therefore links none."""
-    found = findings(inputs.findings(), read_claims(REPORTS))
+    found = findings(inputs.findings(), read_ledger(REPORTS))
     path = REPORTS / "page.html"
     write_bytes(path, build(REPORTS, found, inputs.durations(), embedded=True).encode())
     print(f"wrote {path}")

@@ -6,7 +6,7 @@ import numpy as np
 
 from hessian_papers.drawing.record import Origin
 from hessian_papers.drawing.save import save
-from hessian_papers.ledger.bounds import VERDICTS
+from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, VERDICTS
 from hessian_spectra.files import write_arrays, write_json
 from hessian_spectra.pictures import style
 
@@ -66,29 +66,26 @@ def arrays(study: str, scale: str = "demo") -> dict[str, np.ndarray]:
     return {"x": x, "outlier": np.sin(x + phase), "names": np.array(["a", "b"])}
 
 
-def claim(number: int, study: str | None, verdict: str, **changes: object) -> dict[str, object]:
-    """One made-up entry of the ledger."""
-    measured = None if verdict == "not run at this scale" else 1.23e-14 * (number + 1)
-    kind = ("identity", "value", "trend", "correlation")[number % 4]
-    has_interval = kind == "correlation" and measured is not None
-    entry: dict[str, object] = {
-        "id": f"sample/claim {number}",
-        "paper": STUDIES[study][0] if study else "singh2026cracking",
-        "location": f"Theorem {number}",
-        "statement": f"Made-up statement number {number}: λ_1 ≥ ‖w‖² for every width.",
-        "kind": kind,
-        "expected": None if measured is None else 0.0,
-        "source": "made up",
-        "measured": measured,
-        "interval": [-0.00296, 0.00403] if has_interval else None,
-        "relation": "<=",
-        "tolerance": 1e-10,
-        "reason": "round-off",
-        "verdict": verdict,
+def case(
+    number: int, study: str | None, outcome: str = "holds", **changes: object
+) -> dict[str, object]:
+    """One made-up case of a statement."""
+    measured = None if outcome == "not measured" else 1.23e-14 * (number + 1)
+    fields: dict[str, object] = {
+        "id": f"{study or 'sample'}/case {number}",
+        "labels": {"time": f"time {number}"},
         "study": study,
         "digest": "0123456789ab" if study else None,
         "test": "tests/sample_reports.py" if study else None,
-        "printed": None,
+        "expected": None if measured is None else 0.0,
+        "relation": "<=",
+        "tolerance": 1e-10,
+        "source": "made up",
+        "word": "",
+        "reason": "round-off",
+        "measured": measured,
+        "interval": [-0.00296, 0.00403] if number % 4 == 3 and measured is not None else None,
+        "outcome": outcome,
         "printed_error": None,
         "explanation": "" if study else "It takes a longer run.",
         "scale": "demo" if study else None,
@@ -96,40 +93,76 @@ def claim(number: int, study: str | None, verdict: str, **changes: object) -> di
         "departs": DEPARTS["demo"] if study == RECORDED else {},
         "beside": None,
     }
-    return entry | changes
+    return fields | changes
 
 
-def on_both_runs(number: int, verdicts: tuple[str, str], decides: str) -> dict[str, object]:
-    """A made-up claim of the study with two runs.
+def on_both_runs(number: int, outcomes: tuple[str, str], decides: str) -> dict[str, object]:
+    """A made-up case of the study with two runs.
 
     Args:
-        number: of the claim.
-        verdicts: on today's run and on the recorded one.
+        number: of the case.
+        outcomes: on today's run and on the recorded one.
         decides: the scale of the run that decides.
     """
-    today = claim(number, RECORDED, verdicts[0])
+    today = case(number, RECORDED, outcomes[0])
     at_paper = {"scale": "paper", "recorded": True, "departs": DEPARTS["paper"]}
-    recorded = claim(number, RECORDED, verdicts[1], measured=0.5 + number, **at_paper)
+    recorded = case(number, RECORDED, outcomes[1], measured=0.5 + number, **at_paper)
     first, second = (recorded, today) if decides == "paper" else (today, recorded)
     return first | {"beside": second}
 
 
-def claims() -> list[dict[str, object]]:
-    """A made-up ledger of 35 statements, in which every verdict and every kind occurs."""
+def statement(
+    number: int, verdict: str, cases: list[dict[str, object]], **changes: object
+) -> dict[str, object]:
+    """One made-up statement of the ledger."""
+    study = cases[0]["study"]
+    fields: dict[str, object] = {
+        "id": f"sample-{number}",
+        "places": {STUDIES[study][0] if study else "singh2026cracking": f"Theorem {number}"},
+        "sentence": f"Made-up statement number {number}: λ_1 ≥ ‖w‖² for every width.",
+        "statistic": "largest error",
+        "quantifier": QUANTIFIERS[number % len(QUANTIFIERS)],
+        "book": BOOKS[number % len(BOOKS)],
+        "identity": number % 4 == 0,
+        "verdict": verdict,
+        "pooled": 0.25 if number % 5 == 2 else None,
+        "pooled_interval": [0.125, 0.375] if number % 5 == 2 else None,
+        "printed": None,
+        "cases": cases,
+    }
+    return fields | changes
+
+
+# What the only case of a statement with some verdict says.
+_OUTCOMES = {"differs": "fails", "open": "open", "depends": "fails", "in part": "open"}
+
+
+def statements() -> list[dict[str, object]]:
+    """A made-up ledger of 36 statements, in which every verdict, quantifier and book occurs."""
     studies: list[str | None] = [*STUDIES, None]
     entries = []
     for number in range(36):
         study = studies[number % len(studies)]
-        verdict = VERDICTS[(number // 5) % 4] if study else "not run at this scale"
-        erratum = {"printed": f"Printed form {number}", "printed_error": 0.25 * number}
-        entries.append(claim(number, study, verdict, **(erratum if verdict == "corrected" else {})))
-    entries[0]["statement"] = AWKWARD
-    # Two papers state it, and in one of them it differs.
-    entries[11]["statement"] = entries[3]["statement"]
-    entries[5] = on_both_runs(5, ("reproduced", "reproduced"), "paper")
-    entries[14] = on_both_runs(14, ("reproduced", "differs"), "paper")
-    entries[23] = on_both_runs(23, ("differs", "undecided"), "paper")
-    entries[32] = on_both_runs(32, ("undecided", "undecided"), "demo")
+        verdict = VERDICTS[(number // 4) % 7] if study else "not tested"
+        outcome = _OUTCOMES.get(verdict, "holds") if study else "not measured"
+        erratum = verdict == "corrected"
+        only = case(number, study, outcome, printed_error=0.25 * number if erratum else None)
+        text = f"Printed form {number}" if erratum else None
+        entries.append(statement(number, verdict, [only], printed=text))
+    entries[0]["sentence"] = AWKWARD
+    # Two papers state it.
+    entries[3]["places"] = {"singh2024closed": "Theorem 1", "singh2026cracking": "Theorem 3.1"}
+    both = {
+        5: ("holds", "holds", "paper"),
+        14: ("holds", "fails", "paper"),
+        23: ("fails", "open", "paper"),
+        32: ("open", "open", "demo"),
+    }
+    for number, (today, recorded, decides) in both.items():
+        entries[number]["cases"] = [
+            on_both_runs(number, (today, recorded), decides),
+            case(number + 100, RECORDED),
+        ]
     return entries
 
 
@@ -170,11 +203,11 @@ def write(root: Path) -> Path:
     evidence = reports / "evidence" / RECORDED
     write_arrays(evidence / "numerics.npz", arrays(RECORDED, "paper"))
     write_json(evidence / "facts.json", FACTS)
-    entries = claims()
+    entries = statements()
     write_json(reports / "claims.json", entries)
     counts = {v: sum(entry["verdict"] == v for entry in entries) for v in VERDICTS}
     write_json(
         reports / "metrics.json",
-        {"verdicts": counts, "studies": {"poster-pair": {"sample/claim 2": 3.69e-14}}},
+        {"verdicts": counts, "digits": {"poster-pair": 12}},
     )
     return reports

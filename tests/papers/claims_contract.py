@@ -6,7 +6,7 @@ theory with itself is refused. No array tells that a study computed one and the 
 networks are planted, where that can be done, and not what a study returns of them. A kind's test
 module plants arrays and names them; the rest is here:
 
-    test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+    test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 """
 
 import math
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, Verdict
-from hessian_papers.ledger.claims import Claims, Entry, Study
+from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, Outcome
+from hessian_papers.ledger.statements import Entry, Statements, Study
 from hessian_spectra.files import Arrays
 
 Sides = Mapping[str, Arrays]
@@ -46,17 +46,17 @@ class Planted:
     reduced: Sequence[Sides] = ()
     of_theory: Mapping[str, str] = field(default_factory=dict)
 
-    def entries(self, claims: Claims, name: str, sides: Sides) -> Iterator[Entry]:
+    def entries(self, statements: Statements, name: str, sides: Sides) -> Iterator[Entry]:
         """What a claim's function says of some arrays, an entry a case."""
-        only = copy(claims)
-        only.all = [claim for claim in claims.all if claim.function_name == name]
+        only = copy(statements)
+        only.all = [each for each in statements.all if each.function_name == name]
         config = {"paper": self.paper, "artifact": self.artifact}
-        yield from only.entries(Study("planted", config), claims.reading(sides))
+        yield from only.entries(Study("planted", config), statements.reading(sides))
 
 
-def names(claims: Claims) -> list[str]:
+def names(statements: Statements) -> list[str]:
     """The functions of a kind's claims."""
-    return list(dict.fromkeys(claim.function_name for claim in claims.all))
+    return list(dict.fromkeys(statement.function_name for statement in statements.all))
 
 
 def changed(sides: Sides, side: str, **arrays: object) -> Sides:
@@ -66,15 +66,15 @@ def changed(sides: Sides, side: str, **arrays: object) -> Sides:
     return {**sides, side: {**old, **new}}
 
 
-def _verdict(entry: Entry, *, of_print: bool = False) -> Verdict:
+def _outcome(entry: Entry, *, of_print: bool = False) -> Outcome:
     assert entry.bound is not None
     measure = entry.measure_printed if of_print else entry.measure
     assert measure is not None
     found = measure()
-    return entry.bound.verdict(found if isinstance(found, Estimate) else Estimate(float(found)))
+    return entry.bound.outcome(found if isinstance(found, Estimate) else Estimate(float(found)))
 
 
-def holds_and_fails(claims: Claims, planted: Sequence[Planted], name: str) -> None:
+def holds_and_fails(statements: Statements, planted: Sequence[Planted], name: str) -> None:
     """A claim holds on the arrays planted for it; each case, and what is in print, fails on others.
 
     An identity fails besides where the arrays that were measured are disturbed.
@@ -83,31 +83,31 @@ def holds_and_fails(claims: Claims, planted: Sequence[Planted], name: str) -> No
     failing: set[str] = set()
     printed: list[bool] = []
     for one in planted:
-        entries = {entry.id: entry for entry in one.entries(claims, name, one.holds)}
+        entries = {entry.id: entry for entry in one.entries(statements, name, one.holds)}
         for entry in entries.values():
             assert entry.problems() == []
-            assert _verdict(entry) == "reproduced", f"{entry.id} does not hold where it was planted"
+            assert _outcome(entry) == "holds", f"{entry.id} does not hold where it was planted"
             if entry.measure_printed is not None:
-                printed.append(_verdict(entry, of_print=True) != "differs")
-            if entry.kind == "identity":
-                _is_measured(claims, one, name, entry.id)
+                printed.append(_outcome(entry, of_print=True) != "fails")
+            if entry.heading.identity:
+                _is_measured(statements, one, name, entry.id)
         holding |= {f"{one.artifact}: {entry}" for entry in entries}
         for sides in one.fails:
             failing |= {
                 f"{one.artifact}: {entry.id}"
-                for entry in one.entries(claims, name, sides)
-                if _verdict(entry) == "differs"
+                for entry in one.entries(statements, name, sides)
+                if _outcome(entry) == "fails"
             }
     assert holding, f"nothing was planted for {name}"
     assert holding <= failing, f"{sorted(holding - failing)} hold on everything planted to fail"
     assert not printed or not all(printed), f"what is in print of {name} holds everywhere"
 
 
-def _is_measured(claims: Claims, one: Planted, name: str, entry: str) -> None:
+def _is_measured(statements: Statements, one: Planted, name: str, entry: str) -> None:
     """An identity is broken by some disturbance of what brute force, or training, says."""
     own = entry.removeprefix("planted/")
     broken = any(
-        _breaks(claims, one, name, entry, sides)
+        _breaks(statements, one, name, entry, sides)
         for side in one.holds
         if side != "closed_form"
         for sides in _disturbances(one.holds, side)
@@ -116,11 +116,11 @@ def _is_measured(claims: Claims, one: Planted, name: str, entry: str) -> None:
     assert not (broken and own in one.of_theory), f"{entry} is not of theory alone"
 
 
-def _breaks(claims: Claims, one: Planted, name: str, entry: str, sides: Sides) -> bool:
+def _breaks(statements: Statements, one: Planted, name: str, entry: str, sides: Sides) -> bool:
     # Of disturbed indices or kinds there may be nothing to measure, or none of an array.
     with suppress(Exception):
-        found = {each.id: each for each in one.entries(claims, name, sides)}
-        return _verdict(found[entry]) == "differs"
+        found = {each.id: each for each in one.entries(statements, name, sides)}
+        return _outcome(found[entry]) == "fails"
     return False
 
 
@@ -155,11 +155,11 @@ def _shrunk(values: np.ndarray) -> np.ndarray:
     return values * 1e-3 if np.asarray(values).dtype.kind == "f" else values
 
 
-def bears_a_missing_case(claims: Claims, planted: Sequence[Planted], name: str) -> None:
+def bears_a_missing_case(statements: Statements, planted: Sequence[Planted], name: str) -> None:
     """Of a smaller study a claim is measured, or says that there is nothing to measure."""
     for one in planted:
         for sides in one.reduced:
-            for entry in one.entries(claims, name, sides):
+            for entry in one.entries(statements, name, sides):
                 assert entry.measure is not None
                 try:
                     found = entry.measure()
@@ -169,14 +169,14 @@ def bears_a_missing_case(claims: Claims, planted: Sequence[Planted], name: str) 
                 assert not math.isnan(value), f"{entry.id}: measured NaN of a smaller study"
 
 
-def contract(claims: Claims) -> tuple[Callable[..., None], Callable[..., None]]:
+def contract(statements: Statements) -> tuple[Callable[..., None], Callable[..., None]]:
     """The tests of all claims of a kind, for a module with a fixture ``planted``."""
 
     def holding(name: str, planted: Sequence[Planted]) -> None:
-        holds_and_fails(claims, planted, name)
+        holds_and_fails(statements, planted, name)
 
     def bearing(name: str, planted: Sequence[Planted]) -> None:
-        bears_a_missing_case(claims, planted, name)
+        bears_a_missing_case(statements, planted, name)
 
-    each = pytest.mark.parametrize("name", names(claims))
+    each = pytest.mark.parametrize("name", names(statements))
     return each(holding), each(bearing)

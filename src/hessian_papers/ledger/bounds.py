@@ -1,4 +1,4 @@
-"""What a measured value is compared with, and how its verdict follows."""
+"""What a measured value is compared with, and what follows from it for one case."""
 
 import math
 from collections.abc import Collection
@@ -9,13 +9,12 @@ import numpy as np
 
 from hessian_spectra.statistics import student_mean
 
-Kind = Literal["identity", "value", "trend", "correlation"]
 Relation = Literal["<=", ">=", "="]
-Verdict = Literal["reproduced", "corrected", "differs", "undecided", "not run at this scale"]
+# What a measured value says of a bound: all of its interval holds, none of it does, or a part.
+Outcome = Literal["holds", "fails", "open", "not measured"]
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 
@@ -87,7 +86,9 @@ class Bound:
         expected: the value that the measured one is compared with.
         reason: why this bound.
         tolerance: how far they may be apart, absolute.
-        source: where ``expected`` comes from.
+        source: where ``expected`` comes from; ``the paper`` only where it says the number.
+        word: the paper's word that the bound is our reading of, for example ``nearly``; empty if
+            it is none. See :mod:`hessian_papers.ledger.words`.
     """
 
     relation: Relation
@@ -95,6 +96,7 @@ class Bound:
     reason: str
     tolerance: float = 0.0
     source: str = "the paper"
+    word: str = ""
 
     @property
     def range(self) -> tuple[float, float]:
@@ -115,23 +117,23 @@ class Bound:
         low, high = self.range
         return low <= measured <= high
 
-    def verdict(self, measured: Estimate) -> Verdict:
+    def outcome(self, measured: Estimate) -> Outcome:
         """What a measurement says: by its interval if it has one, else by its value.
 
         Returns:
-            ``reproduced`` if the whole interval stands in the relation to the expected value,
-            ``differs`` if none of it does, ``undecided`` if a part of it does.
+            ``holds`` if the whole interval stands in the relation to the expected value, ``fails``
+            if none of it does, ``open`` if a part of it does.
 
         Example:
-            >>> at_least(0.0, "a sign").verdict(Estimate(0.5, -0.1, 0.9))
-            'undecided'
+            >>> at_least(0.0, "a sign").outcome(Estimate(0.5, -0.1, 0.9))
+            'open'
         """
         if not measured.has_interval:
-            return "reproduced" if self.holds(measured.value) else "differs"
+            return "holds" if self.holds(measured.value) else "fails"
         low, high = self.range
         if measured.high < low or measured.low > high:
-            return "differs"
-        return "reproduced" if low <= measured.low and measured.high <= high else "undecided"
+            return "fails"
+        return "holds" if low <= measured.low and measured.high <= high else "open"
 
     def __str__(self) -> str:
         words = {"<=": "at most", ">=": "at least", "=": "equal to"}[self.relation]

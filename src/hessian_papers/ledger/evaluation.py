@@ -1,6 +1,6 @@
-"""The ledger's books: the claims of all studies, measured, each with its verdict.
+"""The ledger: the statements of all studies, measured case by case, each with its verdict.
 
-No measured value stops them: what does not hold differs, what cannot be measured is not run.
+No measured value stops it: what does not hold differs, what cannot be measured is not tested.
 """
 
 import math
@@ -12,9 +12,10 @@ from typing import Any
 
 import yaml
 
-from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, Verdict
-from hessian_papers.ledger.claims import Claims, Entry, LedgerError, Study
-from hessian_papers.ledger.record import ClaimRecord
+from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, Outcome
+from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
+from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
+from hessian_papers.ledger.verdicts import Case, Decision, decide
 from hessian_papers.results import sides_of
 from hessian_spectra.files import MissingResultError, digest
 
@@ -23,19 +24,20 @@ NOT_RUN = Path(__file__).with_name("not_run.yaml")
 SCALES = ("paper", "workstation", "demo")
 
 # What a record takes as it is: from the entry, and from its bound.
-_NAMES = {field.name for field in fields(ClaimRecord)}
+_NAMES = {field.name for field in fields(CaseRecord)}
 _OF_THE_ENTRY = _NAMES & {field.name for field in fields(Entry)}
 _OF_THE_BOUND = _NAMES & {field.name for field in fields(Bound)} - {"expected"}
 # What stands in the fields of a bound where nothing is measured.
 _NO_BOUND = Bound(relation="<=", expected=0.0, tolerance=0.0, reason="")
+_NOTHING = Estimate(math.nan)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """One run of a study, on which its claims are measured.
+    """One run of a study, on which its statements are measured.
 
     Args:
-        claims: those of its kind.
+        statements: of its kind.
         study: its name and the configuration of the run.
         folder: holds ``<side>.npz``.
         scale: ``demo``, ``paper``, or another.
@@ -44,7 +46,7 @@ class Measured:
         damaged: what is wrong with the study's recorded run, if nothing is measured on it for that.
     """
 
-    claims: Claims
+    statements: Statements
     study: Study
     folder: Path
     scale: str
@@ -71,59 +73,64 @@ def rounded(number: float) -> float | None:
 
 
 def not_run() -> list[Entry]:
-    """What still has to be run: entries without a study; ``explanation`` says what one takes.
+    """What still has to be run: cases without a study; ``explanation`` says what one takes.
 
     Example:
-        >>> not_run()[0].location
-        'appendix F.2, Figures 7, 8, 10, 24 and 25'
+        >>> not_run()[0].heading.places
+        {'wu2022dissecting': 'appendix F.2, Figures 7, 8, 10, 24 and 25'}
     """
-    return [
-        Entry(**entry, study=None, test=None, bound=None, measure=None)
-        for entry in yaml.safe_load(NOT_RUN.read_text("utf-8"))
-    ]
+    return [_unmeasured(**entry) for entry in yaml.safe_load(NOT_RUN.read_text("utf-8"))]
 
 
-def collect(run: Measured) -> list[Entry]:
-    """The claims of one run; a single entry that says why, if its arrays do not tell which.
-
-    Raises:
-        LedgerError: a claim is not well formed; two have one id.
-        MissingResultError: a file or an array that a claim needs is not there, of today's run.
-        DamagedFileError: a file of arrays is damaged.
-    """
-    reading = run.claims.reading.read(run.folder, sides_of(run.study.config))
-    try:
-        found = list(run.claims.entries(run.study, reading))
-    except Exception as error:  # what a configuration leaves of the arrays may break any function
-        return [_no_entry(run, _reason(error, run))]
-    problems = [problem for entry in found for problem in entry.problems()]
-    counts = Counter(entry.id for entry in found)
-    twice = sorted(name for name, count in counts.items() if count > 1)
-    problems += [f"{name}: more than one claim has this id" for name in twice]
-    if problems:
-        raise LedgerError("the ledger is not well formed: " + "; ".join(problems))
-    return found
-
-
-def _no_entry(run: Measured, reason: str) -> Entry:
-    """What stands for the claims of a run that are not known."""
-    config = run.study.config
+def _unmeasured(study: str | None = None, explanation: str = "", **heading: Any) -> Entry:
+    """A statement of which nothing is measured: its only case says why."""
     return Entry(
-        id=f"{run.study.name}/claims",
-        paper=config["paper"],
-        location=config["artifact"],
-        statement=f"What is claimed of {config['artifact']}.",
-        kind="value",
-        study=run.study.name,
+        id=f"{study or heading['id']}/claim",
+        heading=Heading(statistic="", **heading),
+        labels={},
+        study=study,
         test=None,
         bound=None,
         measure=None,
-        explanation=reason,
+        explanation=explanation,
     )
 
 
+def collect(run: Measured) -> list[Entry]:
+    """The cases of one run; a single entry that says why, if its arrays do not tell which.
+
+    Raises:
+        LedgerError: a statement is not well formed; two cases have one id.
+        MissingResultError: a file or an array that a statement needs is not there, of today's run.
+        DamagedFileError: a file of arrays is damaged.
+    """
+    reading = run.statements.reading.read(run.folder, sides_of(run.study.config))
+    try:
+        entries = list(run.statements.entries(run.study, reading))
+    except Exception as error:  # what a configuration leaves of the arrays may break any function
+        config = run.study.config
+        return [
+            _unmeasured(
+                run.study.name,
+                _reason(error, run),
+                id=f"{run.study.name}-as-a-whole",
+                places={config["paper"]: config["artifact"]},
+                sentence=f"What is said of {config['artifact']}.",
+                quantifier="everywhere",
+                book="observations",
+            )
+        ]
+    problems = [problem for entry in entries for problem in entry.problems()]
+    counts = Counter(entry.id for entry in entries)
+    twice = sorted(name for name, count in counts.items() if count > 1)
+    problems += [f"{name}: more than one case has this id" for name in twice]
+    if problems:
+        raise LedgerError("the ledger is not well formed: " + "; ".join(problems))
+    return entries
+
+
 def _reason(error: Exception, run: Measured | None) -> str:
-    """Why a claim was not measured; raises what a stage that was not run leaves missing."""
+    """Why a case was not measured; raises what a stage that was not run leaves missing."""
     if isinstance(error, NothingToMeasure):
         return str(error)
     if isinstance(error, MissingResultError) and not (run and run.recorded):
@@ -131,40 +138,36 @@ def _reason(error: Exception, run: Measured | None) -> str:
     return f"could not be measured here: {type(error).__name__}: {' '.join(str(error).split())}"
 
 
-def verdict(entry: Entry, measured: Estimate, printed: Estimate | None) -> Verdict:
-    """The verdict on a measured claim, see :meth:`~hessian_papers.ledger.bounds.Bound.verdict`.
+def outcome(entry: Entry, measured: Estimate) -> Outcome:
+    """What one case says, see :meth:`~hessian_papers.ledger.bounds.Bound.outcome`.
 
-    An erratum is ``corrected`` if its corrected form holds and the printed one does not. Where the
-    printed one may hold as well (in a configuration that does not tell them apart), what we state
-    is simply ``reproduced``. Of a NaN nothing is known, but an identity must give a number.
+    Of a NaN nothing is known, but an identity must give a number.
     """
     assert entry.bound is not None
     if math.isnan(measured.value):
-        return "differs" if entry.kind == "identity" else "not run at this scale"
-    found = entry.bound.verdict(measured)
-    if found == "reproduced" and printed and entry.bound.verdict(printed) == "differs":
-        return "corrected"
-    return found
+        return "fails" if entry.heading.identity else "not measured"
+    return entry.bound.outcome(measured)
 
 
 def _record(
     entry: Entry,
-    found: Verdict,
+    outcome: Outcome,
     run: Measured | None,
     measured: Estimate | None = None,
     printed: Estimate | None = None,
-) -> ClaimRecord:
+) -> CaseRecord:
     interval = None
     if measured is not None and measured.has_interval:
         interval = [rounded(measured.low), rounded(measured.high)]
     bound = _NO_BOUND if measured is None or entry.bound is None else entry.bound
-    return ClaimRecord(
-        **{name: getattr(entry, name) for name in _OF_THE_ENTRY},
+    of_the_entry = {name: getattr(entry, name) for name in _OF_THE_ENTRY}
+    return CaseRecord(
+        **of_the_entry | {"labels": dict(entry.labels)},
         **{name: getattr(bound, name) for name in _OF_THE_BOUND},
         expected=None if measured is None else bound.expected,
         measured=None if measured is None else rounded(measured.value),
         interval=interval,
-        verdict=found,
+        outcome=outcome,
         digest=None if run is None else digest(run.study.config),
         printed_error=None if printed is None else rounded(printed.value),
         scale=None if run is None else run.scale,
@@ -174,81 +177,160 @@ def _record(
     )
 
 
-def _estimate(found: Any) -> Estimate:
+def _estimate(value: Any) -> Estimate:
     """A plain number as an estimate without an interval."""
-    if isinstance(found, Estimate):
-        return Estimate(*map(float, found))
-    return Estimate(float(found))
+    if isinstance(value, Estimate):
+        return Estimate(*map(float, value))
+    return Estimate(float(value))
 
 
-def measure(entry: Entry, run: Measured | None) -> ClaimRecord:
-    """The record of one claim.
+@dataclass(frozen=True)
+class Measurement:
+    """One case on one run: its record, and the numbers before they are rounded.
 
     Args:
-        entry: the claim.
+        record: of the case.
+        outcome: what it says.
+        estimate: the measured value.
+        bound: what it is compared with.
+        in_print_fails: whether what is in print does not hold.
+    """
+
+    record: CaseRecord
+    outcome: Outcome = "not measured"
+    estimate: Estimate = _NOTHING
+    bound: Bound = _NO_BOUND
+    in_print_fails: bool = False
+
+    @property
+    def case(self) -> Case:
+        """What the verdict is made of."""
+        return Case(self.outcome, self.estimate, self.bound, self.record.smaller)
+
+    @property
+    def weakness(self) -> tuple[bool, int, int, bool]:
+        """The order of the runs of a case: one that could not measure it says least."""
+        record = self.record
+        rank = SCALES.index(record.scale) if record.scale in SCALES else len(SCALES)
+        return self.outcome == "not measured", rank, len(record.departs), record.recorded
+
+
+def measure(entry: Entry, run: Measured | None) -> Measurement:
+    """One case, measured on one run.
+
+    Args:
+        entry: the case.
         run: what it is measured on; ``None`` if no study of ours measures it.
 
     Raises:
         MissingResultError: a file or an array that it needs is not there, of today's run.
     """
-    if entry.measure is None or entry.bound is None:
-        return _record(entry, "not run at this scale", run)
+    bound = entry.bound
+    if entry.measure is None or bound is None:
+        return Measurement(_record(entry, "not measured", run))
     try:
         measured = _estimate(entry.measure())
         print_ = None if entry.measure_printed is None else _estimate(entry.measure_printed())
     except Exception as error:  # what a configuration leaves of the arrays may break any function
         unmeasured = replace(entry, explanation=_reason(error, run))
-        return _record(unmeasured, "not run at this scale", run)
+        return Measurement(_record(unmeasured, "not measured", run))
     if math.isnan(measured.value):
         entry = replace(entry, explanation="could not be measured here: it gave NaN")
-    return _record(entry, verdict(entry, measured, print_), run, measured, print_)
+    says = outcome(entry, measured)
+    record = _record(entry, says, run, measured, print_)
+    fails = print_ is not None and bound.outcome(print_) == "fails"
+    return Measurement(record, says, measured, bound, fails)
 
 
-def _weakness(record: ClaimRecord) -> tuple[bool, int, int, bool]:
-    """Orders the runs of a claim: one that could not measure it says least."""
-    rank = SCALES.index(record.scale) if record.scale in SCALES else len(SCALES)
-    unmeasured = record.verdict == "not run at this scale"
-    return unmeasured, rank, len(record.departs), record.recorded
-
-
-def evaluate(runs: Sequence[Measured]) -> list[ClaimRecord]:
-    """Measure every claim of every study on each of its runs; the strongest run decides.
+def evaluate(runs: Sequence[Measured]) -> list[StatementRecord]:
+    """Measure every case of every statement on each of its runs; the strongest run decides.
 
     Args:
-        runs: of all studies. The strongest run of a claim is one that could measure it, of the
+        runs: of all studies. The strongest run of a case is one that could measure it, of the
             first of :data:`SCALES`, with the fewest settings that depart from the paper's, today's
             before a recorded one.
 
     Returns:
-        The ledger in the studies' order, then the claims that no study of ours measures; a weaker
-        run stands beside. Measured values have three significant digits, see :func:`rounded`.
+        The ledger in the studies' order, then the statements that no study of ours measures; the
+        weaker run of a case stands beside it. Measured values have three significant digits, see
+        :func:`rounded`; verdicts are of the numbers before that.
 
     Raises:
         LedgerError: see :func:`collect`.
         MissingResultError: see :func:`collect`.
     """
-    found: dict[str, dict[str, list[ClaimRecord]]] = {}
-    for run in runs:
-        of_study = found.setdefault(run.study.name, {})
-        for entry in collect(run):
-            of_study.setdefault(entry.id, []).append(measure(entry, run))
-    records = []
-    for same in (claim for of_study in found.values() for claim in of_study.values()):
-        first, *weaker = sorted(same, key=_weakness)
-        records.append(replace(first, beside=weaker[0] if weaker else None))
-    return records + [measure(entry, None) for entry in not_run()]
+    headings: dict[str, list[Heading]] = {}
+    measured: dict[str, dict[str, list[Measurement]]] = {}
+    measurements = [(entry, measure(entry, run)) for run in runs for entry in collect(run)]
+    measurements += [(entry, measure(entry, None)) for entry in not_run()]
+    for entry, measurement in measurements:
+        headings.setdefault(entry.heading.id, []).append(entry.heading)
+        cases = measured.setdefault(entry.heading.id, {})
+        cases.setdefault(entry.id, []).append(measurement)
+    return [_statement(headings[name], [*measured[name].values()]) for name in headings]
 
 
-def broken(records: Sequence[ClaimRecord]) -> list[str]:
+def _statement(
+    headings: Sequence[Heading], cases: Sequence[Sequence[Measurement]]
+) -> StatementRecord:
+    """A statement with its verdict.
+
+    Args:
+        headings: of all its cases, on all runs; the first has its sentence.
+        cases: each on its runs.
+    """
+    decisive, records = [], []
+    for same in cases:
+        first, *weaker = sorted(same, key=lambda measurement: measurement.weakness)
+        decisive.append(first)
+        records.append(replace(first.record, beside=weaker[0].record if weaker else None))
+    heading = headings[0]
+    decision = _decision(heading, decisive)
+    pooled, interval = decision.pooled, None
+    if pooled is not None and pooled.has_interval:
+        interval = [rounded(pooled.low), rounded(pooled.high)]
+    return StatementRecord(
+        id=heading.id,
+        places=_places(headings),
+        sentence=heading.sentence,
+        statistic=heading.statistic,
+        quantifier=heading.quantifier,
+        book=heading.book,
+        identity=heading.identity,
+        verdict=decision.verdict,
+        pooled=None if pooled is None else rounded(pooled.value),
+        pooled_interval=interval,
+        printed=next((h.printed for h in headings if h.printed), None),
+        cases=records,
+    )
+
+
+def _decision(heading: Heading, cases: Sequence[Measurement]) -> Decision:
+    """The verdict; where a statement rests on our reading of a word, it calls no paper wrong."""
+    in_print_fails = any(case.in_print_fails for case in cases)
+    measured = [case.case for case in cases]
+    decision = decide(heading.quantifier, measured, in_print_fails=in_print_fails)
+    if heading.book == "readings" and decision.verdict == "differs":
+        return replace(decision, verdict="depends")
+    return decision
+
+
+def _places(headings: Sequence[Heading]) -> dict[str, str]:
+    """Where a statement stands, by paper: the places of all its cases, each once."""
+    places: dict[str, dict[str, None]] = {}
+    for heading in headings:
+        for paper, place in heading.places.items():
+            places.setdefault(paper, {})[place] = None
+    return {paper: "; ".join(each) for paper, each in places.items()}
+
+
+def broken(statements: Sequence[StatementRecord]) -> list[str]:
     """A line for each identity that does not hold, on any run: there our computation is wrong."""
-    found = []
-    for one in (run for record in records for run in record.runs):
-        if one.kind == "identity" and one.verdict == "differs":
-            expected = one.expected or 0.0
-            bound = Bound(
-                relation=one.relation, expected=expected, tolerance=one.tolerance, reason=""
-            )
-            measured = "no number" if one.measured is None else f"{one.measured:.3g}"
-            run = " (recorded run)" if one.recorded else ""
-            found.append(f"{one.id}{run}: measured {measured}, expected {bound}")
-    return found
+    identities = (statement for statement in statements if statement.identity)
+    lines = []
+    for case in (run for case in all_cases(identities) for run in case.runs):
+        if case.outcome == "fails":
+            measured = "no number" if case.measured is None else f"{case.measured:.3g}"
+            run = " (recorded run)" if case.recorded else ""
+            lines.append(f"{case.id}{run}: measured {measured}, expected {case.bound}")
+    return lines

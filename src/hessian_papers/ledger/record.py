@@ -1,11 +1,13 @@
-"""The one record of a claim: what the ledger writes, and what page, table and dashboard read."""
+"""The record of a statement: what the ledger writes, and what page, table and dashboard read."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hessian_papers.ledger.bounds import KINDS, RELATIONS, VERDICTS, Relation
+from hessian_papers.ledger.bounds import OUTCOMES, RELATIONS, Bound, Estimate, Relation
+from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, VERDICTS
 from hessian_papers.results import select_fields
 from hessian_spectra.files import DamagedFileError, read_json, write_json
 
@@ -21,75 +23,103 @@ def _are_departures(value: Any) -> bool:
     return all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
 
 
-# What the fields of an entry must be that others read by name.
-_CHECKS: Mapping[str, Check] = {
-    "verdict": _one_of(VERDICTS),
-    "kind": _one_of(KINDS),
+# What the fields of a case and of a statement must be that others read by name.
+_OF_A_CASE: Mapping[str, Check] = {
+    "outcome": _one_of(OUTCOMES),
     "relation": _one_of(RELATIONS),
+    "labels": (lambda value: isinstance(value, dict), "texts by name"),
     "scale": (lambda value: value is None or isinstance(value, str), "a name or null"),
     "recorded": (lambda value: isinstance(value, bool), "true or false"),
     "departs": (_are_departures, "pairs of values by name"),
 }
+_OF_A_STATEMENT: Mapping[str, Check] = {
+    "verdict": _one_of(VERDICTS),
+    "quantifier": _one_of(QUANTIFIERS),
+    "book": _one_of(BOOKS),
+    "places": (lambda value: isinstance(value, dict) and bool(value), "places by paper"),
+    "cases": (lambda value: isinstance(value, list) and bool(value), "a list of cases"),
+}
+
+
+def _checked(
+    cls: type, record: Any, checks: Mapping[str, Check], where: str, remedy: str
+) -> dict[str, Any]:
+    """The fields of a record.
+
+    Raises:
+        DamagedFileError: it is not what the stage ``claims`` writes.
+    """
+    values = select_fields(record, [field.name for field in fields(cls)], where, remedy)
+    for name, (fits, expected) in checks.items():
+        if not fits(values[name]):
+            raise DamagedFileError(
+                f"{where} ({values['id']}): expected {name} to be {expected}, "
+                f"got {values[name]!r}; run {remedy}"
+            )
+    return values
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClaimRecord:
-    """One entry of ``reports/claims.json``.
+class CaseRecord:
+    """One case of a statement.
 
     Args:
-        id: its name, unique in the ledger.
-        paper: key of the paper.
-        location: where it stands in the paper.
-        statement: the claim; for an erratum, the corrected one.
-        kind: identity, value, trend or correlation.
-        expected: what the measured value is compared with; ``None`` if nothing was measured.
-        source: where ``expected`` comes from.
-        measured: the measured value, or ``None``.
-        interval: its confidence interval, two numbers, or ``None``.
-        relation: how the two are compared.
-        tolerance: how far they may be apart.
-        reason: why this tolerance.
-        verdict: one of :data:`~hessian_papers.ledger.bounds.VERDICTS`.
+        id: ``<study>/<case>``, unique in the ledger.
+        labels: what tells it from the statement's other cases.
         study: the study that was measured, or ``None``.
         digest: the short SHA-256 of that study's configuration, or ``None``.
         test: the test that stands behind it, or ``None``.
-        printed: for an erratum, what is in print.
+        expected: what the measured value is compared with; ``None`` if nothing was measured.
+        relation: how the two are compared.
+        tolerance: how far they may be apart.
+        source: where ``expected`` comes from.
+        word: the paper's word that it is our reading of, or empty.
+        reason: why this tolerance.
+        measured: the measured value, or ``None``.
+        interval: its confidence interval, two numbers, or ``None``.
+        outcome: one of :data:`~hessian_papers.ledger.bounds.OUTCOMES`.
         printed_error: for an erratum, the error of what is in print; ``None`` if it is no number.
         explanation: why we differ, or what a run would take.
         scale: of the run that this was measured on; ``None`` if no study of ours measures it.
         recorded: whether that is a recorded run, not today's.
         departs: the settings of that run that are not the paper's, ``[value here, the paper's]``.
-        beside: the same claim on the weaker run, if there is one; nothing is beside that.
+        beside: the same case on the weaker run, if there is one; nothing is beside that.
     """
 
     id: str
-    paper: str
-    location: str
-    statement: str
-    kind: str
-    expected: float | None
-    source: str
-    measured: float | None
-    interval: list[float | None] | None
-    relation: Relation
-    tolerance: float
-    reason: str
-    verdict: str
+    labels: dict[str, str]
     study: str | None
     digest: str | None
     test: str | None
-    printed: str | None
+    expected: float | None
+    relation: Relation
+    tolerance: float
+    source: str
+    word: str
+    reason: str
+    measured: float | None
+    interval: list[float | None] | None
+    outcome: str
     printed_error: float | None
     explanation: str
     scale: str | None
     recorded: bool
     departs: dict[str, list[Any]]
-    beside: "ClaimRecord | None"
+    beside: "CaseRecord | None"
 
     @property
-    def runs(self) -> "list[ClaimRecord]":
-        """The claim on each run, the one that decides first."""
+    def runs(self) -> "list[CaseRecord]":
+        """The case on each run, the one that decides first."""
         return [self] if self.beside is None else [self, self.beside]
+
+    @property
+    def smaller(self) -> bool:
+        """Whether the run's setting is smaller than the paper's: it departs, at another scale."""
+        return bool(self.departs) and self.scale != "paper"
 
     @property
     def low(self) -> float | None:
@@ -101,37 +131,110 @@ class ClaimRecord:
         """Upper end of the interval, or ``None``."""
         return self.interval[1] if self.interval else None
 
+    @property
+    def estimate(self) -> Estimate:
+        """The measured value with its interval."""
+        return Estimate(*map(_number, (self.measured, self.low, self.high)))
+
+    @property
+    def bound(self) -> Bound:
+        """What the measured value is compared with."""
+        return Bound(
+            relation=self.relation,
+            expected=_number(self.expected),
+            tolerance=self.tolerance,
+            reason=self.reason,
+            source=self.source,
+            word=self.word,
+        )
+
     @classmethod
-    def of(cls, entry: Any, where: str, remedy: str) -> "ClaimRecord":
-        """The record that an entry of a file holds.
+    def of(cls, record: Any, where: str, remedy: str) -> "CaseRecord":
+        """The case that a file holds.
 
         Raises:
             DamagedFileError: it is not what the stage ``claims`` writes.
         """
-        found = select_fields(entry, [f.name for f in fields(cls)], where, remedy)
-        where = f"{where} ({found['id']})"
-        for name, (fits, expected) in _CHECKS.items():
-            if not fits(found[name]):
+        values = _checked(cls, record, _OF_A_CASE, where, remedy)
+        if values["beside"] is not None:
+            beside = cls.of(values["beside"], f"{where}, beside it", remedy)
+            if beside.id != values["id"] or beside.beside is not None:
                 raise DamagedFileError(
-                    f"{where}: expected {name} to be {expected}, got {found[name]!r}; run {remedy}"
+                    f"{where} ({values['id']}): expected beside it the same case with nothing "
+                    f"beside that, got {' and '.join(run.id for run in beside.runs)}; run {remedy}"
                 )
-        if found["beside"] is not None:
-            beside = cls.of(found["beside"], f"{where}, beside it", remedy)
-            if beside.id != found["id"] or beside.beside is not None:
-                raise DamagedFileError(
-                    f"{where}: expected beside it the same claim with nothing beside that, "
-                    f"got {' and '.join(run.id for run in beside.runs)}; run {remedy}"
-                )
-            found["beside"] = beside
-        return cls(**found)
+            values["beside"] = beside
+        return cls(**values)
 
 
-def write_claims(path: Path, records: Sequence[ClaimRecord]) -> None:
+@dataclass(frozen=True, kw_only=True)
+class StatementRecord:
+    """One entry of ``reports/claims.json``.
+
+    Args:
+        id: its name, unique in the ledger, by which it can be cited.
+        places: where it stands, by the key of the paper.
+        sentence: the statement; for an erratum, the corrected one.
+        statistic: what was measured of each case.
+        quantifier: of the sentence, see :mod:`hessian_papers.ledger.verdicts`.
+        book: what kind of statement it is, see there.
+        identity: whether it is exact.
+        verdict: one of :data:`~hessian_papers.ledger.verdicts.VERDICTS`.
+        pooled: the number that decided it, if its quantifier has one for all cases.
+        pooled_interval: its interval, or ``None``.
+        printed: for an erratum, what is in print.
+        cases: at least one.
+    """
+
+    id: str
+    places: dict[str, str]
+    sentence: str
+    statistic: str
+    quantifier: str
+    book: str
+    identity: bool
+    verdict: str
+    pooled: float | None
+    pooled_interval: list[float | None] | None
+    printed: str | None
+    cases: list[CaseRecord]
+
+    @property
+    def paper(self) -> str:
+        """The key of the paper that says it, the first of several."""
+        return next(iter(self.places))
+
+    @property
+    def location(self) -> str:
+        """Where it stands there."""
+        return self.places[self.paper]
+
+    @classmethod
+    def of(cls, record: Any, where: str, remedy: str) -> "StatementRecord":
+        """The statement that a file holds.
+
+        Raises:
+            DamagedFileError: it is not what the stage ``claims`` writes.
+        """
+        values = _checked(cls, record, _OF_A_STATEMENT, where, remedy)
+        values["cases"] = [
+            CaseRecord.of(case, f"{where}, case {number}", remedy)
+            for number, case in enumerate(values["cases"])
+        ]
+        return cls(**values)
+
+
+def all_cases(statements: Iterable[StatementRecord]) -> list[CaseRecord]:
+    """The cases of some statements, in their order."""
+    return [case for statement in statements for case in statement.cases]
+
+
+def write_ledger(path: Path, statements: Sequence[StatementRecord]) -> None:
     """Write a ledger, in its own order."""
-    write_json(path, [asdict(record) for record in records])
+    write_json(path, [asdict(statement) for statement in statements])
 
 
-def read_claims(reports: Path, remedy: str = "dvc repro claims") -> list[ClaimRecord]:
+def read_ledger(reports: Path, remedy: str = "dvc repro claims") -> list[StatementRecord]:
     """The ledger in its own order.
 
     Args:
@@ -143,10 +246,10 @@ def read_claims(reports: Path, remedy: str = "dvc repro claims") -> list[ClaimRe
         DamagedFileError: the file is broken, empty, or an entry is not what the stage writes.
     """
     path = reports / "claims.json"
-    found = read_json(path, remedy)
-    if not isinstance(found, list) or not found:
-        raise DamagedFileError(f"{path}: expected a list of claims, got none; run {remedy}")
+    records = read_json(path, remedy)
+    if not isinstance(records, list) or not records:
+        raise DamagedFileError(f"{path}: expected a list of statements, got none; run {remedy}")
     return [
-        ClaimRecord.of(entry, f"{path}, entry {number}", remedy)
-        for number, entry in enumerate(found)
+        StatementRecord.of(record, f"{path}, entry {number}", remedy)
+        for number, record in enumerate(records)
     ]

@@ -1,69 +1,163 @@
-"""The ledger as a readable table."""
+"""The ledger as a text to read through: a row for each statement."""
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from hessian_papers.ledger.record import ClaimRecord
-from hessian_papers.ledger.totals import ROUND_OFF, round_off, statements, summary
-from hessian_papers.papers import paper, reading_order
+from hessian_papers.ledger.bounds import Bound, Estimate
+from hessian_papers.ledger.record import CaseRecord, StatementRecord
+from hessian_papers.ledger.totals import ROUND_OFF, by_paper_and_book, round_off, summary, words
+from hessian_papers.ledger.verdicts import BOOKS
+from hessian_papers.papers import paper
 
 _PREFACE = """\
-# What the papers claim, and what was measured
+# What the papers state, and what was measured
 
-A measured value has three significant digits, a count is exact. Round-off, as the error of an
-identity is, stands as a bound, since it differs between processors. A statistic stands with its
-interval, at 95 % unless the claim says another level, and then the interval decides.
+A row is one statement; its cases (networks, layers, parametrisations, states) stand in
+`claims.json` and on the page, here those that do not follow. How the verdict follows:
 
-`reproduced`: it holds within the tolerance. `corrected`: what is in print does not hold, our
-correction does. `differs`: it does not hold here, and we say why, or which settings are not the
-paper's. `undecided`: a part of the interval holds and a part does not. `not run at this scale`: it
-needs a longer run, or networks that this configuration leaves out.
+| the sentence says | verdict |
+| --- | --- |
+| always | the worst case decides; any setting within the assumptions may refute it |
+| everywhere | the worst case at the paper's setting, by its interval |
+| typically | one number pooled over the cases; *in part* if a case lies wholly on the other side |
+| exists | any case; *differs* only if no draw of many shows it |
+| printed | row by row, within a tolerance fixed beforehand |
+| shown | the number, no verdict |
+| left open | *depends* where readings of what the paper leaves open disagree |
 
-Verdict and value are those of the strongest run: one at the paper's scale, else at another beyond
-the demo's, both recorded in `reports/evidence`, else today's demo. What the other run says stands
-beside it.
+*Corrected*: the print is wrong, ours is proved. *Open*: an interval contains the bound. *Not
+tested*: not at the paper's setting; a smaller one may confirm, never refute. A statement that rests
+on our reading of a word calls no paper wrong: it *depends* on the word. The strongest run of a case
+decides: one at the paper's scale, else another recorded one, else today's demo.
 """
 
-# Verdicts that a setting other than the paper's may explain.
-_OPEN = ("differs", "undecided")
-# How many entries of a list are written out.
+_BOOKS = {
+    "theorems": "Theorems and printed numbers",
+    "observations": "Observations",
+    "readings": "By our reading of a word",
+    "beyond": "Beyond the papers",
+}
+# How many cases that do not follow are named, and how many settings that depart.
 _FEW = 4
+_SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
 
-def _number(value: float | None) -> str:
-    if value is None:
+def number(value: float | None) -> str:
+    """A number as texts have it; round-off as a bound, since it differs between processors.
+
+    Example:
+        >>> number(0.25), number(12.0), number(3e-15), number(None)
+        ('0.25', '12', '≤ 1e-12', '–')
+    """
+    if value is None or value != value:
         return "–"
     if 0 < abs(value) < ROUND_OFF:
         return f"{'≤ ' if value > 0 else '≥ −'}{round_off(value):g}"
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.3g}"
 
 
-def _value(record: ClaimRecord) -> str:
-    """The measured value, with its interval where there is one; of an identity, a bound."""
-    if record.kind == "identity" and record.measured is not None:
-        bound = round_off(record.measured, record.tolerance)
+def with_interval(estimate: Estimate) -> str:
+    """A measured value with its interval where there is one."""
+    if not estimate.has_interval:
+        return number(estimate.value)
+    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
+
+
+def measured(case: CaseRecord, identity: bool = False) -> str:
+    """What was measured of a case; of an identity that holds, a bound."""
+    if identity and case.measured is not None:
+        bound = round_off(case.measured, case.tolerance)
         # A count of what is wrong has no tolerance, and a broken identity is none.
-        if bound <= record.tolerance:
+        if bound <= case.tolerance:
             return f"≤ {bound:g}"
-    if record.interval is None:
-        return _number(record.measured)
-    low, high = map(_number, record.interval)
-    return f"{_number(record.measured)} [{low}, {high}]"
+    return with_interval(case.estimate)
 
 
-def _expected(record: ClaimRecord) -> str:
-    """What the measured value is compared with, in one short formula."""
-    if record.expected is None:
+def expected(bound: Bound) -> str:
+    """What a measured value is compared with, in one short formula.
+
+    Example:
+        >>> from hessian_papers.ledger.bounds import at_least, within
+        >>> expected(at_least(0.0, "a sign")), expected(within(0.1, "a tenth"))
+        ('≥ 0', '≤ 0.1')
+    """
+    if bound.expected != bound.expected:
         return "–"
-    expected, tolerance = record.expected, record.tolerance
-    sign = {"<=": "≤", ">=": "≥", "=": "="}[record.relation]
-    if tolerance == 0:
-        return f"{sign} {_number(expected)}"
-    if expected == 0 and sign == "≤":
-        return f"≤ {_number(tolerance)}"
+    sign = _SIGNS[bound.relation]
+    if bound.tolerance == 0:
+        return f"{sign} {number(bound.expected)}"
+    if bound.expected == 0 and sign == "≤":
+        return f"≤ {number(bound.tolerance)}"
     slack = {"≤": "+", "≥": "−", "=": "±"}[sign]
-    return f"{sign} {_number(expected)} {slack} {_number(tolerance)}"
+    return f"{sign} {number(bound.expected)} {slack} {number(bound.tolerance)}"
+
+
+def label(case: CaseRecord) -> str:
+    """A case in a few words: its study, and what tells it from the others.
+
+    Example:
+        >>> from types import SimpleNamespace as Case
+        >>> label(Case(study="cracking-fig4", labels={"time": "trained"}))
+        'cracking-fig4 (trained)'
+    """
+    name = case.study or "no study"
+    return f"{name} ({', '.join(case.labels.values())})" if case.labels else name
+
+
+def _number_of(statement: StatementRecord) -> str:
+    """The number that decides: the pooled one, of one case its own, else the range."""
+    if statement.pooled is not None:
+        low, high = statement.pooled_interval or (None, None)
+        nan = float("nan")
+        ends = (nan if value is None else value for value in (statement.pooled, low, high))
+        return with_interval(Estimate(*ends))
+    cases = [case for case in statement.cases if case.measured is not None]
+    if statement.identity and cases:
+        return measured(max(cases, key=lambda case: case.measured or 0.0), identity=True)
+    if len({case.measured for case in cases}) > 1:
+        values = sorted(case.measured for case in cases if case.measured is not None)
+        return f"{number(values[0])} to {number(values[-1])}"
+    return measured(cases[0]) if cases else "–"
+
+
+def _expected(statement: StatementRecord) -> str:
+    bounds = {expected(case.bound) for case in statement.cases if case.expected is not None}
+    return bounds.pop() if len(bounds) == 1 else "each its own" if bounds else "–"
+
+
+def _tally(statement: StatementRecord) -> str:
+    """How many cases there are, and which do not follow."""
+    cases = statement.cases
+    against = [case for case in cases if case.outcome == "fails"]
+    undecided = [case for case in cases if case.outcome == "open"]
+    unmeasured = [case for case in cases if case.outcome == "not measured"]
+    parts = [str(len(cases))]
+    if against:
+        named = [
+            f"{label(case)}: {with_interval(case.estimate)}{'*' * case.smaller}"
+            for case in against[:_FEW]
+        ]
+        more = f" and {len(against) - _FEW} more" if len(against) > _FEW else ""
+        parts.append(f"{len(against)} not: {'; '.join(named)}{more}")
+    if undecided:
+        parts.append(f"{len(undecided)} open")
+    if unmeasured:
+        parts.append(f"{len(unmeasured)} not measured")
+    return ", ".join(parts)
+
+
+def _remark(statement: StatementRecord) -> str:
+    """Our reading of a word, what is in print, and why it differs where it does."""
+    remarks = [f"In print: {statement.printed}."] if statement.printed else []
+    readings = dict.fromkeys(case.reason for case in statement.cases if case.word)
+    remarks += [f"{reading[:1].upper()}{reading[1:]}." for reading in readings]
+    if statement.verdict not in ("reproduced", "corrected"):
+        remarks += dict.fromkeys(
+            case.explanation
+            for case in statement.cases
+            if case.explanation and case.outcome != "holds"
+        )
+    return " ".join(remarks[:_FEW])
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -75,128 +169,57 @@ def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [_row(head), _row(["---"] * len(head)), *map(_row, rows), ""]
 
 
-def _run(record: ClaimRecord) -> str:
-    """Which run a verdict is of."""
-    return f"{record.scale} (recorded)" if record.recorded else record.scale or "–"
-
-
-def _other(record: ClaimRecord) -> str:
-    """What the weaker run says."""
-    other = record.beside
-    return "" if other is None else f"{_run(other)}: {other.verdict}, {_value(other)}"
-
-
-def _short(value: Any) -> str:
-    """A setting; of a long list the beginning, the end and how many there are."""
-    if not isinstance(value, list):
-        return f"{value:g}" if isinstance(value, float) else str(value)
-    if len(value) <= _FEW:
-        return f"[{', '.join(map(_short, value))}]"
-    first, second, last = map(_short, (value[0], value[1], value[-1]))
-    return f"[{first}, {second}, …, {last}: {len(value)} values]"
-
-
-def _departing(record: ClaimRecord) -> str:
-    """The settings that are not the paper's, where they may explain the verdict."""
-    if record.verdict not in _OPEN:
-        return ""
-    return "; ".join(
-        # The ensemble or data set is that of the study: its name says nothing more.
-        f"{re.sub(r'^(networks|data[.]sets)[.][^.]+[.]', '', key)}={_short(here)} "
-        f"(paper {_short(theirs)})"
-        for key, (here, theirs) in record.departs.items()
-    )
-
-
-def _errata(records: Sequence[ClaimRecord]) -> list[str]:
-    if not records:
-        return []
-    head = (
-        *("where", "in print", "right", "error in print", "error corrected"),
-        *("run", "the other run", "remark", "test"),
-    )
+def _statements(statements: Sequence[StatementRecord], key: str) -> list[str]:
+    head = ("verdict", "where", "statement", "says", "measured", "expected", "cases", "remark")
     rows = [
         (
-            r.location,
-            r.printed or "",
-            r.statement,
-            # A form that gives no finite number (a root of a negative number) has no error to show.
-            _number(r.printed_error) if r.printed_error is not None else "not a number",
-            _value(r),
-            _run(r),
-            _other(r),
-            r.explanation,
-            f"`{r.test}`",
+            s.verdict,
+            s.places.get(key, s.location),
+            f"{s.sentence} `{s.id}`",
+            s.quantifier,
+            _number_of(s),
+            _expected(s),
+            _tally(s),
+            _remark(s),
         )
-        for r in records
+        for s in statements
     ]
-    return ["### Errata", "", *_grid(head, rows)]
+    return _grid(head, rows)
 
 
-def _measured(records: Sequence[ClaimRecord]) -> list[str]:
-    if not records:
-        return []
-    head = (
-        *("verdict", "run", "where", "claim", "kind", "measured", "expected"),
-        *("the other run", "not as in the paper", "study", "remark"),
-    )
+def _totals(statements: Sequence[StatementRecord]) -> list[str]:
+    """Verdicts by paper and book."""
     rows = [
-        (
-            r.verdict,
-            _run(r),
-            r.location,
-            r.statement,
-            r.kind,
-            _value(r),
-            _expected(r),
-            _other(r),
-            _departing(r),
-            f"`{r.study}`",
-            r.explanation,
-        )
-        for r in records
+        (key, _BOOKS[book], words(tally))
+        for key, books in by_paper_and_book(statements).items()
+        for book, tally in books.items()
     ]
-    return ["### Measured", "", *_grid(head, rows)]
+    return _grid(("paper", "book", "verdicts"), rows)
 
 
-def _open(records: Sequence[ClaimRecord]) -> list[str]:
-    if not records:
-        return []
-    rows = [(r.location, r.statement, r.explanation) for r in records]
-    return ["### Not run at this scale", "", *_grid(("where", "claim", "what it needs"), rows)]
+def table(statements: Sequence[StatementRecord], damaged: Sequence[str] = ()) -> str:
+    """The ledger in Markdown: totals, then by paper and book a row for each statement.
 
-
-def _entries(records: Sequence[ClaimRecord]) -> str:
-    """How entries and claims are related, since their numbers differ."""
-    both = sum(record.beside is not None for record in records)
-    return (
-        f"{len(records)} entries make {len(statements(records))} claims: what several papers state "
-        f"counts once, with the least favourable verdict. {both} entries were measured on two runs."
-    )
-
-
-def table(records: Sequence[ClaimRecord], damaged: Sequence[str] = ()) -> str:
-    """The ledger in Markdown: by paper, first what was measured, then the errata and what is open.
+    A statement of several papers stands under the first of them.
 
     Args:
-        records: what :func:`hessian_papers.ledger.evaluation.evaluate` returned.
+        statements: what :func:`hessian_papers.ledger.evaluation.evaluate` returned.
         damaged: a line for each recorded run that does not count, because it is damaged.
 
     Returns:
-        The text of ``reports/claims.md``; every record is one row of it.
+        The text of ``reports/claims.md``.
     """
-    lines = [_PREFACE, f"**{summary(records)}**", "", _entries(records), ""]
+    lines = [_PREFACE, f"**{summary(statements)}**", "", *_totals(statements)]
     lines += [f"- {line}" for line in damaged] + [""] * bool(damaged)
-    for key in sorted({record.paper for record in records}, key=reading_order):
-        mine = [record for record in records if record.paper == key]
-        corrected = [r for r in mine if r.verdict == "corrected"]
-        unmeasured = [r for r in mine if r.verdict == "not run at this scale"]
-        rest = [r for r in mine if r not in corrected and r not in unmeasured]
-        lines += [
-            f"## {key}: {paper(key).title}",
-            "",
-            *_measured(rest),
-            *_errata(corrected),
-            *_open(unmeasured),
-        ]
-    return "\n".join(lines)
+    lines += ["A star marks a case at a setting smaller than the paper's.", ""]
+    keys = [key for key in by_paper_and_book(statements) if key != "beyond"]
+    for key in keys:
+        lines += [f"## {key}: {paper(key).title}", ""]
+        for book in BOOKS[:-1]:
+            own = [s for s in statements if s.book == book and s.paper == key]
+            if own:
+                lines += [f"### {_BOOKS[book]}", "", *_statements(own, key)]
+    beyond = [s for s in statements if s.book == "beyond"]
+    if beyond:
+        lines += [f"## {_BOOKS['beyond']}", "", *_statements(beyond, "")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))

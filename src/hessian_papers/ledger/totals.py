@@ -1,15 +1,13 @@
-"""The ledger in few numbers: how often each verdict was given, and how small round-off is."""
+"""The ledger in few numbers: verdicts by paper and book, and how small round-off is."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hessian_papers.ledger.bounds import VERDICTS
-from hessian_papers.ledger.record import ClaimRecord
-
-# The verdict of a statement that several papers make: the first of these that one of them has.
-_LEAST_FAVOURABLE = ("differs", "undecided", "not run at this scale", "corrected", "reproduced")
+from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
+from hessian_papers.ledger.verdicts import BOOKS, VERDICTS
+from hessian_papers.papers import reading_order
 
 # Round-off differs from processor to processor, and between zero and some 1e-13. It is shown as a
 # power of ten, no smaller than this and with a margin.
@@ -17,6 +15,9 @@ ROUND_OFF = 1e-12
 _MARGIN = 2.5
 # A wider tolerance than this is that of an ill-conditioned quantity.
 _WIDE = 1e-10
+
+# The verdicts of a number of statements, in the order of :data:`VERDICTS`.
+Tally = dict[str, int]
 
 
 def round_off(error: float, tolerance: float = 0.0) -> float:
@@ -34,57 +35,77 @@ def round_off(error: float, tolerance: float = 0.0) -> float:
     return float(f"1e{math.ceil(math.log10(max(_MARGIN * abs(error), least)))}")
 
 
-def statements(records: Iterable[ClaimRecord]) -> list[ClaimRecord]:
-    """One record for each statement, the least favourable of the papers that make it.
+def counts(statements: Iterable[StatementRecord]) -> Tally:
+    """How many statements have each verdict; those that none has are left out."""
+    number = Counter(statement.verdict for statement in statements)
+    return {verdict: number[verdict] for verdict in VERDICTS if number[verdict]}
 
-    A paper may make a statement several times, of several studies: the k-th is then one with the
-    k-th of the other papers.
+
+def words(tally: Tally) -> str:
+    """Verdicts with their numbers, in words.
+
+    Example:
+        >>> words({"reproduced": 2, "open": 1})
+        '2 reproduced, 1 open'
     """
-    groups: dict[tuple[str, int], list[ClaimRecord]] = {}
-    made: Counter[tuple[str, str]] = Counter()
-    for record in records:
-        key = record.paper, record.statement
-        groups.setdefault((record.statement, made[key]), []).append(record)
-        made[key] += 1
-    return [
-        min(group, key=lambda record: _LEAST_FAVOURABLE.index(record.verdict))
-        for group in groups.values()
-    ]
+    return ", ".join(f"{number} {verdict}" for verdict, number in tally.items())
 
 
-def counts(records: Iterable[ClaimRecord]) -> dict[str, int]:
-    """How many statements have each verdict."""
-    found = Counter(record.verdict for record in statements(records))
-    return {verdict: found[verdict] for verdict in VERDICTS}
+def by_paper_and_book(statements: Sequence[StatementRecord]) -> dict[str, dict[str, Tally]]:
+    """Verdicts by paper, and in it by book; a statement of several papers counts in each of them.
+
+    What is beyond the papers is none's: it stands under the book's name.
+    """
+    own = [statement for statement in statements if statement.book != "beyond"]
+    totals: dict[str, dict[str, Tally]] = {}
+    for paper in sorted(
+        {paper for statement in own for paper in statement.places}, key=reading_order
+    ):
+        of_paper = [statement for statement in own if paper in statement.places]
+        books = {book: counts(s for s in of_paper if s.book == book) for book in BOOKS}
+        totals[paper] = {book: tally for book, tally in books.items() if tally}
+    beyond = counts(statement for statement in statements if statement.book == "beyond")
+    return totals | ({"beyond": {"beyond": beyond}} if beyond else {})
 
 
-def summary(records: Sequence[ClaimRecord]) -> str:
-    """The ledger in one line: how many statements have each verdict, by the strongest run."""
-    found = statements(records)
-    verdicts = ", ".join(f"{number} {verdict}" for verdict, number in counts(records).items())
-    kept = Counter(record.scale for record in found if record.recorded)
-    by = ", ".join(f"{number} at scale {scale}" for scale, number in sorted(kept.items()))
-    return f"{len(found)} claims: {verdicts}" + (f"; decided by recorded runs: {by}" if by else "")
+def summary(statements: Sequence[StatementRecord]) -> str:
+    """The ledger in one line: the papers' statements by verdict, and what is beyond them."""
+    own = [statement for statement in statements if statement.book != "beyond"]
+    beyond = [statement for statement in statements if statement.book == "beyond"]
+    line = f"{len(own)} statements of the papers: {words(counts(own))}"
+    more = f"; {len(beyond)} beyond them: {words(counts(beyond))}" if beyond else ""
+    return f"{line}{more}; {len(all_cases(statements))} cases"
 
 
-def metrics(records: Sequence[ClaimRecord]) -> dict[str, Any]:
+def metrics(statements: Sequence[StatementRecord]) -> dict[str, Any]:
     """The ledger in few numbers, for ``dvc metrics`` and ``dvc exp show``.
 
     Returns:
-        ``verdicts``: how many statements have each verdict, by the strongest run; ``this_run``: the
-        same by today's runs alone; ``digits``: for each study to how many whole digits its
-        identities hold today, see :func:`round_off`.
+        ``verdicts``: how many statements have each verdict, by paper and book; ``cases``: how many
+        cases have each outcome; ``this_run``: the same by today's runs alone; ``digits``: for each
+        study to how many whole digits its identities hold today, see :func:`round_off`.
     """
-    today = [run for record in records for run in record.runs if not run.recorded]
-    return {"verdicts": counts(records), "this_run": counts(today), "digits": _digits(today)}
+    cases = all_cases(statements)
+    today = [run for case in cases for run in case.runs if not run.recorded]
+    return {
+        "verdicts": by_paper_and_book(statements),
+        "cases": _outcomes(cases),
+        "this_run": _outcomes(today),
+        "digits": _digits(statements),
+    }
 
 
-def _digits(records: Iterable[ClaimRecord]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for record in records:
-        if record.kind == "identity" and record.study and record.expected is not None:
-            # NaN and infinity are no number in a record.
-            error = 1.0 if record.measured is None else record.measured
-            digits = max(0, round(-math.log10(round_off(error))))
-            found[record.study] = min(found.get(record.study, digits), digits)
-    return found
+def _outcomes(cases: Iterable[CaseRecord]) -> dict[str, int]:
+    return dict(sorted(Counter(case.outcome for case in cases).items()))
+
+
+def _digits(statements: Iterable[StatementRecord]) -> dict[str, int]:
+    digits: dict[str, int] = {}
+    for case in all_cases(statement for statement in statements if statement.identity):
+        for run in case.runs:
+            if not run.recorded and run.study and run.expected is not None:
+                # NaN and infinity are no number in a record.
+                error = 1.0 if run.measured is None else run.measured
+                whole = max(0, round(-math.log10(round_off(error))))
+                digits[run.study] = min(digits.get(run.study, whole), whole)
+    return digits

@@ -24,7 +24,7 @@ def claims():
 def entries(claims, *, paper=PAPER, artifact="Figure 1", names=None, **arrays):
     config = {"paper": paper, "artifact": artifact}
     found = {"numerics": {name: np.array(values) for name, values in arrays.items()}}
-    return list(claims.entries(Study("mine", config, names or {}), StudyArrays(found)))
+    return list(statements.entries(Study("mine", config, names or {}), StudyArrays(found)))
 
 
 def test_a_function_is_a_claim(claims):
@@ -46,7 +46,7 @@ def test_a_function_is_a_claim(claims):
 def test_the_methods_are_the_kinds(claims):
     for kind in ("identity", "value", "trend", "correlation"):
         getattr(claims, kind)("Theorem 1", SMALL)(zero)
-    assert [claim.kind for claim in claims.all] == ["identity", "value", "trend", "correlation"]
+    assert [claim.kind for claim in statements.all] == ["identity", "value", "trend", "correlation"]
 
 
 def test_a_claim_is_made_of_each_case_in_the_arrays(claims):

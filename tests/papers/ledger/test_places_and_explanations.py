@@ -22,7 +22,7 @@ def entries(artifact):
 
     small.__module__ = "hessian_papers.studies.family.kind.claims"
     reading = StudyArrays({"correlation": {"parametrisation": np.array(["sp", "mup"])}})
-    return list(claims.entries(Study("own", {"paper": "p", "artifact": artifact}), reading))
+    return list(statements.entries(Study("own", {"paper": "p", "artifact": artifact}), reading))
 
 
 def test_a_place_is_that_of_the_artifact():

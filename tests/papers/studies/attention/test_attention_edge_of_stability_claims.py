@@ -7,7 +7,7 @@ from claims_contract import Planted, changed, contract
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.claims import Study
-from hessian_papers.studies.attention.attention_edge_of_stability.claims import claims
+from hessian_papers.studies.attention.attention_edge_of_stability.claims import statements
 from hessian_papers.studies.attention.attention_edge_of_stability.reading import (
     TERMS,
     Reading,
@@ -63,7 +63,7 @@ def planted(edge, calm):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_the_shares_of_a_change_sum_to_one():
@@ -92,7 +92,7 @@ def test_the_second_moment_falls(edge):
 
 
 def test_without_an_edge_the_claims_about_it_fail(calm):
-    entries = claims.entries(
+    entries = statements.entries(
         Study("s", FIGURE), Reading(changed(calm, "closed_form", **oscillations()))
     )
     found = {entry.id: (entry.bound, entry.measure()) for entry in entries}
@@ -130,6 +130,6 @@ def test_the_share_is_of_all_draws(edge):
     sides = changed(
         edge, "closed_form", **{f"draws/{name}": np.array([row]) for name, row in arrays.items()}
     )
-    entries = {entry.id: entry for entry in claims.entries(Study("s", FIGURE), Reading(sides))}
+    entries = {entry.id: entry for entry in statements.entries(Study("s", FIGURE), Reading(sides))}
     assert entries["s/most-reach-the-edge-2.3"].measure().value == 0.6
     assert entries["s/most-stay-at-the-edge-2.3"].measure().value == 0.2

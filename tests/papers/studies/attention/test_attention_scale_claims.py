@@ -10,7 +10,7 @@ from claims_contract import Planted, changed, contract
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.claims import Study
 from hessian_papers.studies.attention.attention_scale import claims as module
-from hessian_papers.studies.attention.attention_scale.claims import claims, spectrum
+from hessian_papers.studies.attention.attention_scale.claims import spectrum, statements
 from hessian_papers.studies.attention.attention_scale.reading import Draw, Reading
 
 RISING, FALLING, CONSTANT = np.linspace(1, 20, 10), np.linspace(1, 0.05, 10), np.ones(10)
@@ -71,7 +71,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_wrong_multiplicities_are_an_error_of_the_whole_spectrum_alone(planted):
@@ -157,7 +157,7 @@ def test_the_share_of_the_draws_is_counted_in_both_ranges():
     bulk = np.ones((20, 10))
     bulk[:5, -1], bulk[:2, 2] = 2.0, 2.0
     reading = Reading(changed(sides, "closed_form", **{"draws/query_key/bulk": bulk}))
-    entries = claims.entries(
+    entries = statements.entries(
         Study("s", {"paper": "singh2026cracking", "artifact": "Figure 2"}), reading
     )
     found = {entry.id: entry.measure() for entry in entries if "a-bulk-constant" in entry.id}

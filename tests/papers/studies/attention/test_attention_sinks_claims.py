@@ -9,7 +9,7 @@ from hessian_papers.ledger.bounds import NothingToMeasure, wilson
 from hessian_papers.ledger.claims import Study
 from hessian_papers.studies.attention.attention_sinks import claims as module
 from hessian_papers.studies.attention.attention_sinks import figure as figures
-from hessian_papers.studies.attention.attention_sinks.claims import claims
+from hessian_papers.studies.attention.attention_sinks.claims import statements
 from hessian_papers.studies.attention.attention_sinks.reading import Reading
 
 
@@ -47,7 +47,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_sinks_that_take_all_the_attention_are_left_out():
@@ -70,7 +70,7 @@ def test_where_no_sink_can_be_told_nothing_is_measured():
 
 
 def measured(sides, name):
-    entries = claims.entries(
+    entries = statements.entries(
         Study("s", {"paper": "singh2026cracking", "artifact": "Figure 9"}), Reading(sides)
     )
     return {entry.id: entry.measure for entry in entries}[f"s/{name}"]()

@@ -5,7 +5,7 @@ import pytest
 from claims_contract import Planted, changed, contract
 from uniform_attention_arrays import powers, sides
 
-from hessian_papers.studies.attention.uniform_attention.claims import claims
+from hessian_papers.studies.attention.uniform_attention.claims import statements
 from hessian_papers.studies.attention.uniform_attention.figure import caption, draw
 from hessian_papers.studies.attention.uniform_attention.reading import Reading
 
@@ -43,7 +43,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_the_exponent_is_that_of_the_draws():

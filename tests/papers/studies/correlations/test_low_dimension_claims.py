@@ -5,7 +5,7 @@ import pytest
 from claims_contract import Planted, changed, contract
 from low_dimension_arrays import PARAMETRISATIONS, SIZES, deep, sides
 
-from hessian_papers.studies.correlations.low_dimension.claims import claims
+from hessian_papers.studies.correlations.low_dimension.claims import statements
 from hessian_papers.studies.correlations.low_dimension.figure import caption, draw
 from hessian_papers.studies.correlations.low_dimension.reading import Reading
 
@@ -35,7 +35,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_the_figure_shows_every_lead():

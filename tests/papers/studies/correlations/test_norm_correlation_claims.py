@@ -10,7 +10,7 @@ from ensemble_arrays import NORMS, ensemble
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
 from hessian_papers.studies.correlations.norm_correlation import claims as functions
 from hessian_papers.studies.correlations.norm_correlation import study
-from hessian_papers.studies.correlations.norm_correlation.claims import claims
+from hessian_papers.studies.correlations.norm_correlation.claims import statements
 from hessian_papers.studies.correlations.norm_correlation.reading import Reading
 from hessian_papers.studies.correlations.norm_correlation.regions import SIMILAR
 from hessian_papers.studies.correlations.reading import distance_from
@@ -257,12 +257,12 @@ def planted():
     return [*wide_figures(), *deep_figures()]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_the_printed_sentence_is_the_opposite_of_ours(planted):
     figure_4 = planted[0]
-    *_, entry = figure_4.entries(claims, "driver_trained", figure_4.holds)
+    *_, entry = figure_4.entries(statements, "driver_trained", figure_4.holds)
     assert entry.id == "planted/first-matrix-trained-mup"
     assert entry.measure_printed().value == pytest.approx(-entry.measure().value)
     assert entry.measure().low > 0.1
@@ -306,7 +306,7 @@ def test_of_several_inputs_the_text_names_mup_alone():
     for size, expected in ((1, list(PARAMETRISATIONS)), (3, ["mup"])):
         sides = along_depth(deep(), sizes=[size], quantities=["products"])
         one = about(18, sides, [])
-        found = [entry.id for entry in one.entries(claims, "last_most", sides)]
+        found = [entry.id for entry in one.entries(statements, "last_most", sides)]
         assert found == [
             f"planted/last-most-{name}-{time}"
             for name in expected

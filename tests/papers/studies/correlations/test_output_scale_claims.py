@@ -7,7 +7,7 @@ from output_scale_arrays import config, sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.correlations.output_scale import study
-from hessian_papers.studies.correlations.output_scale.claims import claims
+from hessian_papers.studies.correlations.output_scale.claims import statements
 from hessian_papers.studies.correlations.output_scale.figure import caption, draw
 from hessian_papers.studies.correlations.output_scale.reading import Reading
 
@@ -46,7 +46,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_the_print_is_the_largest_exponent_over_depths():

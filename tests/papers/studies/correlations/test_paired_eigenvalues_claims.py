@@ -8,7 +8,7 @@ from paired_arrays import CASES, flattened, four_relu_layers, sides
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.claims import Study
 from hessian_papers.studies.correlations.paired_eigenvalues import claims as functions
-from hessian_papers.studies.correlations.paired_eigenvalues.claims import claims
+from hessian_papers.studies.correlations.paired_eigenvalues.claims import statements
 from hessian_papers.studies.correlations.paired_eigenvalues.reading import ASSUMED, Reading, median
 
 
@@ -98,7 +98,7 @@ def planted(two_layers):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 @pytest.mark.parametrize("measure", [functions.trace, functions.pair, functions.second_distance])
@@ -205,7 +205,7 @@ def test_one_input_is_left_out_where_the_pair_is_a_theorem(two_layers):
 
 def test_texts_name_the_networks_and_their_cases(two_layers):
     def statement(found, number):
-        (entry,) = about(number, found, []).entries(claims, "nearly", found)
+        (entry,) = about(number, found, []).entries(statements, "nearly", found)
         return entry.statement
 
     assert "two-layer linear networks (orthogonal parametrisation, normalised data; standard" in (
@@ -263,13 +263,13 @@ def test_what_a_configuration_leaves_out_is_named(measure, make, message):
 
 def test_the_width_that_is_not_run_is_one_of_four_relu_layers():
     for found, count in ((four_relu_layers(), 1), (four_linear_layers(), 0), (sides(), 0)):
-        assert len(list(about(13, found, []).entries(claims, "width_150", found))) == count
+        assert len(list(about(13, found, []).entries(statements, "width_150", found))) == count
 
 
 def test_two_layers_alone_have_a_pair_by_the_theorem():
     for number, found in ((12, sides(activation="relu", sizes=[2, 5])), (11, four_linear_layers())):
         for name in ("pair", "second_distance"):
-            assert list(about(number, found, []).entries(claims, name, found)) == []
+            assert list(about(number, found, []).entries(statements, name, found)) == []
 
 
 @pytest.mark.parametrize(
@@ -278,4 +278,4 @@ def test_two_layers_alone_have_a_pair_by_the_theorem():
 )
 def test_the_first_figure_is_in_the_paper_and_the_others_in_its_appendix(figure, place):
     study = Study("named", {"artifact": figure})
-    assert {claim.place(study) for claim in claims.all if callable(claim.place)} == {place}
+    assert {claim.place(study) for claim in statements.all if callable(claim.place)} == {place}

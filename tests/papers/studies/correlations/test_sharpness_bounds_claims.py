@@ -9,7 +9,7 @@ from ensemble_arrays import ensemble
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.correlations.sharpness_bounds import claims as functions
 from hessian_papers.studies.correlations.sharpness_bounds import study
-from hessian_papers.studies.correlations.sharpness_bounds.claims import claims
+from hessian_papers.studies.correlations.sharpness_bounds.claims import statements
 from hessian_papers.studies.correlations.sharpness_bounds.reading import MEDIAN_ERROR, Reading
 
 PARAMETRISATIONS = ("sp", "mup", "ntp")
@@ -74,7 +74,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 @pytest.mark.parametrize("factor", [0.7, 1.0, 1.3])

@@ -41,8 +41,8 @@ def smaller(name, **changes):
 def measured(name, fields, reading):
     """What each claim of a study measures, or why it does not; no value is NaN."""
     found = {}
-    claims = part(fields, "claims").claims
-    for entry in claims.entries(Study(name, fields), reading):
+    statements = part(fields, "claims").statements
+    for entry in statements.entries(Study(name, fields), reading):
         assert entry.problems() == []
         claim = entry.id.removeprefix(f"{name}/")
         try:

@@ -7,7 +7,7 @@ from claims_contract import Planted, changed, contract
 
 from hessian_papers.ledger.claims import Study
 from hessian_papers.ledger.evaluation import measure
-from hessian_papers.studies.deep_linear.balanced_spectrum.claims import claims
+from hessian_papers.studies.deep_linear.balanced_spectrum.claims import statements
 from hessian_papers.studies.deep_linear.balanced_spectrum.reading import Reading
 
 ABOUT = {"paper": "anon2026data", "artifact": "Figure 1a"}
@@ -47,11 +47,11 @@ def planted(sides):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def entries(sides, artifact="Figure 1a"):
-    found = claims.entries(Study("study", ABOUT | {"artifact": artifact}), Reading(sides))
+    found = statements.entries(Study("study", ABOUT | {"artifact": artifact}), Reading(sides))
     return {entry.id.removeprefix("study/"): entry for entry in found}
 
 

@@ -8,7 +8,7 @@ from depth_and_norm_sides import both, closed_only
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.claims import Study
 from hessian_papers.ledger.evaluation import measure
-from hessian_papers.studies.deep_linear.depth_and_norm.claims import claims
+from hessian_papers.studies.deep_linear.depth_and_norm.claims import statements
 from hessian_papers.studies.deep_linear.depth_and_norm.reading import Reading
 
 ABOUT = {"paper": "anon2026data", "artifact": "Figure 1b"}
@@ -38,11 +38,11 @@ def planted(sides):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def entries(sides, artifact="Figure 1b"):
-    found = claims.entries(Study("study", ABOUT | {"artifact": artifact}), Reading(sides))
+    found = statements.entries(Study("study", ABOUT | {"artifact": artifact}), Reading(sides))
     return {entry.id.removeprefix("study/"): entry for entry in found}
 
 

@@ -6,7 +6,7 @@ from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, config, pretrained
 
 from hessian_papers.ledger.claims import Study
 from hessian_papers.studies.gpt2.gauss_newton_error import study
-from hessian_papers.studies.gpt2.gauss_newton_error.claims import claims
+from hessian_papers.studies.gpt2.gauss_newton_error.claims import statements
 
 FIGURES = {
     "Figure 5": {"along": ["residual", "sharpness"]},
@@ -53,7 +53,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def verdicts(networks, figure):
@@ -61,7 +61,7 @@ def verdicts(networks, figure):
     reading = read(networks, **FIGURES[figure])
     return {
         entry.id.partition("/")[2]: entry.bound.verdict(entry.measure())
-        for entry in claims.entries(made, reading)
+        for entry in statements.entries(made, reading)
     }
 
 
@@ -78,7 +78,7 @@ def test_what_few_noisy_seeds_leave_open_is_undecided():
 def test_a_study_of_runs_states_nothing_of_their_mean():
     assert [
         entry.id
-        for entry in claims.entries(
+        for entry in statements.entries(
             Study("test", {"paper": "singh2026cracking", "artifact": "Figure 23"}),
             read(pretrained(), **FIGURES["Figure 23"]),
         )

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.gpt2.gauss_newton_parts import claims as functions
 from hessian_papers.studies.gpt2.gauss_newton_parts import figure
-from hessian_papers.studies.gpt2.gauss_newton_parts.claims import claims
+from hessian_papers.studies.gpt2.gauss_newton_parts.claims import statements
 from hessian_papers.studies.gpt2.gauss_newton_parts.reading import HELD_TO, Reading
 from hessian_papers.studies.gpt2.seeds import ATTENTION, TWIN
 
@@ -47,7 +47,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 @pytest.mark.parametrize("held", HELD_TO)

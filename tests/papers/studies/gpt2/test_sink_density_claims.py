@@ -8,7 +8,7 @@ from planted_sinks import SEEDS, ladder, some
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.gpt2.sink_density import claims as functions
-from hessian_papers.studies.gpt2.sink_density.claims import claims
+from hessian_papers.studies.gpt2.sink_density.claims import statements
 from hessian_papers.studies.gpt2.sink_density.reading import Reading
 
 
@@ -47,7 +47,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_a_growth_is_that_of_each_network_with_students_interval():

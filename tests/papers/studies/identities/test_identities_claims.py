@@ -9,11 +9,11 @@ from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fa
 from identities_arrays import both_sides
 
 from hessian_papers.ledger import table
-from hessian_papers.ledger.claims import Claims, Study
 from hessian_papers.ledger.evaluation import Measured, evaluate
 from hessian_papers.ledger.evaluation import broken as broken_identities
+from hessian_papers.ledger.statements import Study
 from hessian_papers.results import Side
-from hessian_papers.studies.identities.identities.claims import claims, statements
+from hessian_papers.studies.identities.identities.claims import statements
 from hessian_papers.studies.identities.identities.reading import CHECKS, ERRATA, STATEMENTS, Reading
 from hessian_spectra.files import write_arrays
 
@@ -116,30 +116,30 @@ def without_error(side, theorem, name):
     return changed(both_sides(), side, **{f"{theorem}.{name}": right})
 
 
-@pytest.mark.parametrize("name", names(claims))
+@pytest.mark.parametrize("name", names(statements))
 def test_a_claim_holds_and_fails(name):
     """An identity fails with any of the arrays disturbed that it reads, and so does its print."""
     if name != "identity":
         wrong = (("dropped", "spectrum"), ("correlated_input", "decoupled"))
         holds_and_fails(
-            claims, planted(*(without_error("closed_form", *one) for one in wrong)), name
+            statements, planted(*(without_error("closed_form", *one) for one in wrong)), name
         )
         return
-    (claim,) = (one for one in claims.all if one.function_name == name)
+    (claim,) = (one for one in statements.all if one.function_name == name)
     for row in ROWS:
         alone = Claims(Reading)
         alone.all = [replace(claim, each=lambda reading, row=row: [row])]
         holds_and_fails(alone, planted(*broken(row["name"])), name)
 
 
-@pytest.mark.parametrize("name", names(claims))
+@pytest.mark.parametrize("name", names(statements))
 def test_a_claim_bears_a_missing_case(name):
     zeros = np.zeros_like
     reduced = [
         changed(both_sides(), "closed_form", **{array: zeros})
         for array in ("balanced.kind", "dropped.dropped", "any_layers.whitened")
     ]
-    bears_a_missing_case(claims, planted(reduced=reduced), name)
+    bears_a_missing_case(statements, planted(reduced=reduced), name)
 
 
 @pytest.mark.parametrize("name", list(ERRATA))
@@ -153,7 +153,7 @@ def evaluated(folder, sides):
     """The ledger's records of a study with these arrays."""
     for side, arrays in sides.items():
         write_arrays(folder / f"{side}.npz", arrays)
-    run = Measured(claims=claims, study=STUDY, folder=folder, scale="demo")
+    run = Measured(claims=statements, study=STUDY, folder=folder, scale="demo")
     return [record for record in evaluate([run]) if record.study == "thm"]
 
 

@@ -9,7 +9,13 @@ from claims_contract import Planted, changed, contract
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.claims import Study
 from hessian_papers.studies.images.class_shares import claims as module
-from hessian_papers.studies.images.class_shares.claims import BALANCED, KAIMING, RAW, TANH, claims
+from hessian_papers.studies.images.class_shares.claims import (
+    BALANCED,
+    KAIMING,
+    RAW,
+    TANH,
+    statements,
+)
 from hessian_papers.studies.images.class_shares.reading import Reading
 
 SHARES, DEPTH = (0.1, 0.4, 0.9), 4
@@ -153,16 +159,16 @@ def test_equal_shares_are_those_of_the_number_of_classes():
     assert measured("order_of_imbalance", five) == pytest.approx(1, abs=0.1)
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_a_study_of_ones_own_inherits_no_claim_of_a_figure():
     config = {"paper": "anon2026data", "artifact": "a figure of my own"}
-    assert list(claims.entries(Study("mine", config), Reading(trained()))) == []
+    assert list(statements.entries(Study("mine", config), Reading(trained()))) == []
 
 
 def test_the_bound_on_the_gauss_newton_matrix_is_the_figures():
-    both = [claim for claim in claims.all if claim.function_name == "gauss_newton"]
+    both = [claim for claim in statements.all if claim.function_name == "gauss_newton"]
     found = {claim.artifacts: claim.bound.tolerance for claim in both}
     assert found == {
         (("anon2026data", "Figure 1c"),): 1e-3,
@@ -189,7 +195,7 @@ def test_deviations_are_those_of_the_case(name, case, factor):
 
 
 def test_what_is_in_print_is_off_where_labels_are_not_fitted():
-    (claim,) = [claim for claim in claims.all if claim.printed]
+    (claim,) = [claim for claim in statements.all if claim.printed]
     assert claim.printed.measure(Reading(trained())) == pytest.approx(0.05)
 
 
@@ -308,9 +314,9 @@ def test_diverged_networks_are_left_out(artifact):
     config = {"paper": "anon2026data", "artifact": artifact}
     closed_form = sides["closed_form"]
     gone = (closed_form["source"] == "two") | (closed_form["replicate"] == 1)
-    for entry in claims.entries(Study("study", config), Reading(without(sides, gone))):
+    for entry in statements.entries(Study("study", config), Reading(without(sides, gone))):
         assert math.isfinite(entry.measure()), entry.id
-    for entry in claims.entries(Study("study", config), Reading(without(sides, gone | True))):
+    for entry in statements.entries(Study("study", config), Reading(without(sides, gone | True))):
         with pytest.raises(NothingToMeasure, match="this configuration has no networks"):
             entry.measure()
 

@@ -6,7 +6,7 @@ from claims_contract import Planted, contract
 from planted_training import EPOCHS, FLOOR, LOSS, joined, replaced
 
 from hessian_papers.studies.images.pair_sums_through_training import claims as module
-from hessian_papers.studies.images.pair_sums_through_training.claims import claims
+from hessian_papers.studies.images.pair_sums_through_training.claims import statements
 from hessian_papers.studies.images.pair_sums_through_training.reading import Reading
 
 TOP, RANK, OUTPUTS, SCALE = 4, 7, 3, 1.5
@@ -67,7 +67,7 @@ def measured(name, networks):
 
 
 def printed(name, networks):
-    (claim,) = [claim for claim in claims.all if claim.function_name == name]
+    (claim,) = [claim for claim in statements.all if claim.function_name == name]
     return claim.printed.measure(Reading(joined(networks)))
 
 
@@ -104,7 +104,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_the_print_is_wrong_of_the_narrow_network_alone():

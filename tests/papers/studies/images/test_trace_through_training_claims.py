@@ -7,7 +7,7 @@ from planted_training import EPOCHS, FLOOR, LAST_EARLY, LOSS, joined, replaced
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.images.trace_through_training import claims as module
-from hessian_papers.studies.images.trace_through_training.claims import claims
+from hessian_papers.studies.images.trace_through_training.claims import statements
 from hessian_papers.studies.images.trace_through_training.reading import Reading
 
 # Signs that sum to 0 and have a mean square of 1.
@@ -63,7 +63,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_errors_are_compared_with_what_they_should_be():

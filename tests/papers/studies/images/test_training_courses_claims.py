@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from claims_contract import Planted, changed, contract
 
-from hessian_papers.studies.images.training_courses.claims import claims, easier
+from hessian_papers.studies.images.training_courses.claims import easier, statements
 from hessian_papers.studies.images.training_courses.reading import MEASURED, Reading
 
 RUNS = [
@@ -81,7 +81,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_never_is_later_than_any_epoch():

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 from hessian_papers.ledger.bounds import NothingToMeasure, mean_of
 from hessian_papers.studies.layerwise.decoupling import architectures
-from hessian_papers.studies.layerwise.decoupling.claims import claims
+from hessian_papers.studies.layerwise.decoupling.claims import statements
 from hessian_papers.studies.layerwise.decoupling.figure import caption, draw
 from hessian_papers.studies.layerwise.decoupling.reading import Reading
 from hessian_papers.studies.layerwise.decoupling.tables import printed_rows, rows_of
@@ -65,7 +65,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 @pytest.mark.parametrize("labels", [None, "true", "random"])
@@ -76,7 +76,7 @@ def test_a_gap_is_claimed_of_networks_with_such_labels_alone(planted, place, lab
     if labels:
         arrays["correlation"]["random_labels"] = np.array(labels == "random")
     name = ("gap_after_classes", "no_gap_after_classes")[place // 2]
-    stated = len([*planted[place].entries(claims, name, arrays)])
+    stated = len([*planted[place].entries(statements, name, arrays)])
     assert stated == (2 if labels in (None, ("true", "random")[place // 2]) else 0)
 
 
@@ -106,7 +106,9 @@ def test_rows_are_those_of_the_networks_and_their_images():
 
 
 def test_a_row_says_what_is_printed_and_measured(planted):
-    entries = {entry.id: entry for entry in planted[0].entries(claims, "row_of_a_table", sides())}
+    entries = {
+        entry.id: entry for entry in planted[0].entries(statements, "row_of_a_table", sides())
+    }
     entry = entries["planted/table-7-CIFAR10-LeNet5-conv-ratio"]
     assert "CIFAR10, LeNet5: of the convolutional layers but the first, λ₁/λ₂" in entry.statement
     assert "15.87 (11.15 to 27.2)" in entry.statement
@@ -116,7 +118,7 @@ def test_a_row_says_what_is_printed_and_measured(planted):
     reading = Reading(sides(noise=0.1))
     (entry,) = (
         one
-        for one in planted[0].entries(claims, "row_of_a_table", sides(noise=0.1))
+        for one in planted[0].entries(statements, "row_of_a_table", sides(noise=0.1))
         if one.id.endswith("table-6-CIFAR10-LeNet5-fc-ratio")
     )
     means = reading["spectral_ratio"][2, :, 2:].mean(axis=1)

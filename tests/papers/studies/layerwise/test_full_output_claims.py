@@ -5,7 +5,7 @@ import pytest
 from claims_contract import Planted, contract
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.full_output.claims import claims
+from hessian_papers.studies.layerwise.full_output.claims import statements
 from hessian_papers.studies.layerwise.full_output.figure import caption, draw
 from hessian_papers.studies.layerwise.full_output.reading import CORRECTED, PRINTED, Reading
 
@@ -45,7 +45,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_errors_are_of_as_many_eigenvalues_as_there_are_classes_less_one():

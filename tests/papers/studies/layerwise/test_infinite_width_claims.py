@@ -10,7 +10,7 @@ from infinite_width_arrays import sides
 from matplotlib.text import Text
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.infinite_width.claims import claims
+from hessian_papers.studies.layerwise.infinite_width.claims import statements
 from hessian_papers.studies.layerwise.infinite_width.figure import caption, draw
 from hessian_papers.studies.layerwise.infinite_width.reading import Reading
 
@@ -53,12 +53,12 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 @pytest.mark.parametrize("name", ["top_space", "independent_copy", "projected_norms"])
 def test_what_is_in_print_is_held_to_rectified_inputs_alone(name, planted):
-    entries = list(planted[0].entries(claims, name, planted[0].holds))
+    entries = list(planted[0].entries(statements, name, planted[0].holds))
     assert {("rectified" in one.id, one.printed is not None) for one in entries} == {
         (True, True),
         (False, False),

@@ -9,7 +9,7 @@ from torch import nn
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.networks.classifiers import kept_classifier
 from hessian_papers.studies.layerwise.logit_gradients import study
-from hessian_papers.studies.layerwise.logit_gradients.claims import claims
+from hessian_papers.studies.layerwise.logit_gradients.claims import statements
 from hessian_papers.studies.layerwise.logit_gradients.figure import caption, draw
 from hessian_papers.studies.layerwise.logit_gradients.reading import Reading
 from hessian_papers.studies.layerwise.reading import FIRST, LAST
@@ -159,7 +159,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_epochs_that_are_not_kept_are_nothing_to_measure():

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from planted_overlaps import HEIGHTS, contrary, expected, sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.model_overlaps.claims import claims
+from hessian_papers.studies.layerwise.model_overlaps.claims import statements
 from hessian_papers.studies.layerwise.model_overlaps.figure import caption, draw
 from hessian_papers.studies.layerwise.model_overlaps.reading import Reading
 
@@ -38,13 +38,13 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_the_condition_says_what_is_expected(planted):
     found = {}
     for sides_of in (sides(), sides(rank=False)):
-        for entry in planted[0].entries(claims, "condition_tells", sides_of):
+        for entry in planted[0].entries(statements, "condition_tells", sides_of):
             found.setdefault(entry.id, []).append((entry.bound.relation, entry.statement))
     (holds, words), (fails, other) = found["planted/condition-tells-F-200^2-fc1"]
     assert (holds, fails) == (">=", "<=")
@@ -53,7 +53,7 @@ def test_the_condition_says_what_is_expected(planted):
 
 
 def test_only_layers_after_a_batch_norm_have_no_peak(planted):
-    entries = planted[0].entries(claims, "batch_norm_has_no_peak", sides())
+    entries = planted[0].entries(statements, "batch_norm_has_no_peak", sides())
     assert [entry.id for entry in entries] == ["planted/batch-norm-has-no-peak-F-200^2-BN-fc2"]
 
 
@@ -155,12 +155,14 @@ def test_pairs_that_were_trained_alike_are_drawn_apart():
 
 
 def test_differently_trained_networks_are_compared_with_those_trained_alike(planted):
-    entries = list(planted[0].entries(claims, "same_after_other_training", sides(differing=0.7)))
+    entries = list(
+        planted[0].entries(statements, "same_after_other_training", sides(differing=0.7))
+    )
     assert len(entries) == 6
     assert entries[0].measure().value == pytest.approx(0.7, abs=0.01)
     before = sides()
     del before["correlation"]["variation"]
-    assert not list(planted[0].entries(claims, "same_after_other_training", before))
+    assert not list(planted[0].entries(statements, "same_after_other_training", before))
 
 
 def test_the_caption_has_the_setting():

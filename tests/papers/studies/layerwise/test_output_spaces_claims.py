@@ -6,7 +6,7 @@ from claims_contract import Planted, changed, contract
 from output_spaces_arrays import sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.output_spaces.claims import claims
+from hessian_papers.studies.layerwise.output_spaces.claims import statements
 from hessian_papers.studies.layerwise.output_spaces.figure import caption, draw
 from hessian_papers.studies.layerwise.output_spaces.reading import Reading, largest, smallest
 from hessian_papers.studies.layerwise.reading import LAST
@@ -39,7 +39,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_the_layer_is_the_worst_by_its_mean():

@@ -11,7 +11,7 @@ from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.claims import Study
 from hessian_papers.networks.classifiers import kept_classifier
 from hessian_papers.studies.pac_bayes.bounds import figure, study
-from hessian_papers.studies.pac_bayes.bounds.claims import claims
+from hessian_papers.studies.pac_bayes.bounds.claims import statements
 from hessian_papers.studies.pac_bayes.bounds.reading import Reading, estimated, rows_of, share
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
@@ -93,7 +93,7 @@ def test_a_posterior_that_diverges_has_no_bound_and_is_shown(networks, found):
         assert reading.failures
     with pytest.raises(NothingToMeasure, match="the training of every posterior diverged"):
         figure.draw(reading)
-    entries = list(claims.entries(Study("bounds", vars(config())), reading))
+    entries = list(statements.entries(Study("bounds", vars(config())), reading))
     (order,) = [entry for entry in entries if entry.id.endswith("iterative-below-base-F-6")]
     with pytest.raises(NothingToMeasure, match="their training diverged"):
         order.measure()

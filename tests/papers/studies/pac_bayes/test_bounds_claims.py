@@ -5,7 +5,7 @@ import pytest
 from claims_contract import Planted, changed, contract
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.pac_bayes.bounds.claims import claims
+from hessian_papers.studies.pac_bayes.bounds.claims import statements
 from hessian_papers.studies.pac_bayes.bounds.figure import caption, draw
 from hessian_papers.studies.pac_bayes.bounds.reading import Reading
 
@@ -73,7 +73,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_what_a_run_lacks_is_not_measured():

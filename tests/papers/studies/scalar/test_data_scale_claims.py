@@ -6,7 +6,7 @@ from data_scale_sides import both, sample
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.claims import Study
-from hessian_papers.studies.scalar.data_scale.claims import claims
+from hessian_papers.studies.scalar.data_scale.claims import statements
 from hessian_papers.studies.scalar.data_scale.reading import Reading
 
 # Targets that hardly correlate with the inputs: the spectrum is nearly proportional to σ_x².
@@ -40,12 +40,12 @@ def planted(correlated):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def measured(sides, artifact="Figure 7", paper="singh2026cracking"):
     study = Study("study", {"paper": paper, "artifact": artifact})
-    entries = claims.entries(study, Reading(sides))
+    entries = statements.entries(study, Reading(sides))
     return {entry.id.removeprefix("study/"): entry for entry in entries}
 
 

@@ -7,7 +7,7 @@ from trainings import gd_subspace_sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.claims import Study
-from hessian_papers.studies.scalar.gd_subspace.claims import bulk_overlap, claims
+from hessian_papers.studies.scalar.gd_subspace.claims import bulk_overlap, statements
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +50,14 @@ def planted_for(sides):
     return lambda *fails: [Planted(**about, holds=sides, fails=fails, reduced=reduced)]
 
 
-@pytest.mark.parametrize("name", names(claims))
+@pytest.mark.parametrize("name", names(statements))
 def test_a_claim_holds_and_fails(name, sides, planted_for):
-    holds_and_fails(claims, planted_for(departed(sides, name)), name)
+    holds_and_fails(statements, planted_for(departed(sides, name)), name)
 
 
-@pytest.mark.parametrize("name", names(claims))
+@pytest.mark.parametrize("name", names(statements))
 def test_a_claim_bears_a_missing_case(name, planted_for):
-    bears_a_missing_case(claims, planted_for(), name)
+    bears_a_missing_case(statements, planted_for(), name)
 
 
 @pytest.mark.parametrize("optimizer", ["heavy_ball", "nesterov", "sgd", "weight_decay"])
@@ -67,17 +67,17 @@ def test_a_claim_bears_a_missing_case(name, planted_for):
 )
 def test_the_extension_is_about_each_of_its_optimizers(optimizer, name, array, sides, planted_for):
     far = {f"{optimizer}/{array}": lambda values: values + 1e-6}
-    holds_and_fails(claims, planted_for(changed(sides, "closed_form", **far)), name)
+    holds_and_fails(statements, planted_for(changed(sides, "closed_form", **far)), name)
 
 
 def test_nothing_resolved_is_not_a_success(sides):
     unresolved = {name: np.zeros_like for name in sides["numerics"] if name.endswith("/resolved")}
     nowhere = changed(sides, "numerics", **unresolved)
     with pytest.raises(NothingToMeasure, match="no step at which the bulk can be told"):
-        bulk_overlap(claims.reading(nowhere))
+        bulk_overlap(statements.reading(nowhere))
 
 
 def test_what_step_sizes_decide_is_claimed_of_the_papers_study_alone(sides):
     study = Study("study", {"paper": "singh2026cracking", "artifact": "my own"})
-    kinds = [entry.kind for entry in claims.entries(study, claims.reading(sides))]
+    kinds = [entry.kind for entry in statements.entries(study, statements.reading(sides))]
     assert kinds == ["identity"] * 7

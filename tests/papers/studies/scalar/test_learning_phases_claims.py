@@ -6,7 +6,7 @@ from claims_contract import Planted, changed, contract
 from learning_phases_sides import both
 
 from hessian_papers.ledger.claims import Study
-from hessian_papers.studies.scalar.learning_phases.claims import claims
+from hessian_papers.studies.scalar.learning_phases.claims import statements
 from hessian_papers.studies.scalar.learning_phases.reading import Reading
 
 ABOUT = {"paper": "singh2026cracking", "artifact": "Appendix C"}
@@ -50,7 +50,7 @@ def planted(sides):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claim
 def test_a_wrong_small_outlier_would_be_noticed(name, factor, sides):
     found = {}
     for spectra in (sides, with_small_outlier_times(sides, factor)):
-        for entry in claims.entries(Study("study", ABOUT), Reading(spectra)):
+        for entry in statements.entries(Study("study", ABOUT), Reading(spectra)):
             measured = entry.measure()
             value = getattr(measured, "value", measured)
             found.setdefault(entry.id, []).append(entry.bound.holds(value))
@@ -71,7 +71,7 @@ def test_the_print_is_right_where_the_solution_is_positive(sides):
     entries = {
         number: [
             entry.measure_printed()
-            for entry in claims.entries(Study("study", ABOUT), reading)
+            for entry in statements.entries(Study("study", ABOUT), reading)
             if entry.measure_printed is not None
         ]
         for number, reading in enumerate(Reading(sides).networks(sign) for sign in (1, -1))

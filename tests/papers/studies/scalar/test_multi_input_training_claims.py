@@ -6,7 +6,7 @@ from trainings import multi_input_sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.claims import Study
-from hessian_papers.studies.scalar.multi_input_training.claims import bulk, claims
+from hessian_papers.studies.scalar.multi_input_training.claims import bulk, statements
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +26,15 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def test_width_one_has_no_bulk_to_measure():
     with pytest.raises(NothingToMeasure, match="this configuration has width 1"):
-        bulk(claims.reading(multi_input_sides(width=1)))
+        bulk(statements.reading(multi_input_sides(width=1)))
 
 
 def test_a_study_of_ones_own_may_have_decorrelated_inputs(planted):
     study = Study("study", {"paper": "singh2026cracking", "artifact": "my own"})
-    own = [entry.id for entry in claims.entries(study, claims.reading(planted[0].holds))]
+    own = [entry.id for entry in statements.entries(study, statements.reading(planted[0].holds))]
     assert own == ["study/spectrum", "study/bulk"]

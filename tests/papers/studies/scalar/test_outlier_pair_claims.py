@@ -7,7 +7,7 @@ from trainings import outlier_pair_sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.claims import Study
-from hessian_papers.studies.scalar.outlier_pair.claims import claims
+from hessian_papers.studies.scalar.outlier_pair.claims import statements
 from hessian_papers.studies.scalar.outlier_pair.reading import LAST
 
 ARTIFACTS = {
@@ -21,7 +21,7 @@ def measured(name, sides, paper="singh2024closed", artifact=None):
     study = Study("study", {"paper": paper, "artifact": artifact or ARTIFACTS[paper]})
     (entry,) = [
         entry
-        for entry in claims.entries(study, claims.reading(sides))
+        for entry in statements.entries(study, statements.reading(sides))
         if entry.id == f"study/{name}"
     ]
     return entry, entry.measure()
@@ -92,7 +92,7 @@ def planted(beyond, early, from_above):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 POSITIVE, NEGATIVE = (
@@ -150,7 +150,7 @@ def test_a_path_is_that_of_a_training():
         for seed in range(3):
             own = {"seed": seed, "initial_scale": 1.5, "momentum": momentum, "learning_rate": 0.4}
             alone = outlier_pair_sides(**common | own | {"seeds": 0}, numeric_every=80)
-            run = claims.reading(alone).runs["linear"]
+            run = statements.reading(alone).runs["linear"]
             assert found[place, 0, seed, 2] == (run.small[1] < run.small[0])
             crossings = np.count_nonzero(np.diff(np.sign(run.resolved)))
             assert abs(found[place, 0, seed, 3] - crossings) <= (run.share.min() < 1e-11)
@@ -169,7 +169,7 @@ def test_what_is_kept_of_a_seed_is_that_of_its_training(scale, momentum):
         own = outlier_pair_sides(
             networks=["linear"], **settings, steps=150, seed=seed, numeric_every=150
         )
-        run = claims.reading(own).runs["linear"]
+        run = statements.reading(own).runs["linear"]
         # Where the spectrum's own rounding does not decide the sign of the small outlier.
         side = np.sign(run.resolved[-LAST:]).mean()
         assert found[0, seed, 1] == pytest.approx(run.share[-1], rel=1e-6, abs=1e-13)
@@ -183,7 +183,7 @@ def test_a_training_that_diverges_has_no_end():
 
 
 def test_beyond_the_solution_the_phase_is_divergent(beyond):
-    run = claims.reading(beyond).runs["linear_high"]
+    run = statements.reading(beyond).runs["linear_high"]
     assert set(run["phase"][run.small < -1e-12]) == {"divergent"}
     assert (run.small < -1e-12).sum() > 20
 
@@ -196,7 +196,7 @@ def test_the_poster_formula_needs_the_second_moment(beyond):
 
 def test_a_study_of_ones_own_inherits_no_statement_of_a_figure(early):
     study = Study("study", {"paper": "singh2024closed", "artifact": "my own"})
-    own = [entry.id for entry in claims.entries(study, claims.reading(early))]
+    own = [entry.id for entry in statements.entries(study, statements.reading(early))]
     assert own == [f"study/{name}" for name in ("spectrum", "pair-sum", "pair-product", "phases")]
 
 

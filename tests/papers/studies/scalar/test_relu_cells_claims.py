@@ -6,7 +6,7 @@ from claims_contract import Planted, changed, contract
 from relu_cells_sides import SIZES, both
 
 from hessian_papers.ledger.claims import Study
-from hessian_papers.studies.scalar.relu_cells.claims import claims
+from hessian_papers.studies.scalar.relu_cells.claims import statements
 from hessian_papers.studies.scalar.relu_cells.reading import Reading
 
 
@@ -38,12 +38,12 @@ def planted(sides, smaller):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(claims)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
 
 
 def measured(sides, artifact="Figure 1", paper="singh2026cracking"):
     study = Study("study", {"paper": paper, "artifact": artifact})
-    entries = claims.entries(study, Reading(sides))
+    entries = statements.entries(study, Reading(sides))
     return {entry.id.removeprefix("study/"): entry for entry in entries}
 
 

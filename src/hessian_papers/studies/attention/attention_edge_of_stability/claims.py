@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, share_of, within
-from hessian_papers.ledger.claims import Case, Cases, Claims
+from hessian_papers.ledger.statements import Cases, Labels, Statements
 from hessian_papers.studies.attention.attention_edge_of_stability.reading import Reading
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.statistics import correlation
@@ -38,10 +38,10 @@ RISING = at_least(
 
 MOST = at_least(0.5, "what a figure shows of one training is read as what most do, more than half")
 
-claims = Claims(Reading)
-theorems = claims.having(paper="singh2026cracking")
-shown_of_most = claims.about("singh2026cracking", "Figure 27")
-figure_27 = claims.about("singh2026cracking", "Figure 27").having(otherwise=OPEN)
+statements = Statements(Reading)
+theorems = statements.having(paper="singh2026cracking")
+shown_of_most = statements.about("singh2026cracking", "Figure 27")
+figure_27 = statements.about("singh2026cracking", "Figure 27").having(otherwise=OPEN)
 
 
 @theorems.identity("Theorem 3.5", ROUND_OFF)
@@ -79,7 +79,7 @@ def reaches_the_edge(reading: Reading) -> float:
 def _at_each_rate(table: Mapping[str, tuple[str, str]]) -> Cases:
     """What is said in a table, of each learning rate."""
 
-    def cases(reading: Reading) -> Iterator[Case]:
+    def cases(reading: Reading) -> Iterator[Labels]:
         for place, rate in enumerate(reading["draws/rate"].tolist()):
             for name, (says, means) in table.items():
                 said = {"name": name, "says": says, "means": means}
@@ -177,7 +177,7 @@ GROWING = {
 SMALLEST = {1: "", 2: "; the smaller of the two", 3: "; the smallest of the three"}
 
 
-def _growing(reading: Reading) -> Iterator[Case]:
+def _growing(reading: Reading) -> Iterator[Labels]:
     for name, (says, *arrays) in GROWING.items():
         yield {"name": name, "says": says, "arrays": arrays, "smallest": SMALLEST[len(arrays)]}
 

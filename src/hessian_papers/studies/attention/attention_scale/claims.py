@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from hessian_papers.ledger.bounds import Estimate, at_least, share_of, within
-from hessian_papers.ledger.claims import Case, Claims
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.attention.attention_scale.reading import Reading
 from hessian_spectra.agreement import EXACT
 
@@ -33,9 +33,9 @@ MOST = at_least(
 
 STATEMENTS = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text("utf-8"))
 
-claims = Claims(Reading)
-theorems = claims.having(paper="singh2026cracking")
-figure_2 = claims.about("singh2026cracking", "Figure 2")
+statements = Statements(Reading)
+theorems = statements.having(paper="singh2026cracking")
+figure_2 = statements.about("singh2026cracking", "Figure 2")
 
 
 @theorems.identity("Theorem 3.5", ROUND_OFF)
@@ -82,7 +82,7 @@ def condition_bound(reading: Reading) -> float:
     return max(0.0, reading.worst(lambda sweep: sweep.excess_of_bound(), what))
 
 
-def _each_range(reading: Reading) -> Iterator[Case]:
+def _each_range(reading: Reading) -> Iterator[Labels]:
     """All statements, those about norms in a smaller range as well."""
     small = float(reading["small_norm"])
     for name, statement in STATEMENTS.items():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, share_of, within
-from hessian_papers.ledger.claims import Case, Claims
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.attention.attention_sinks.reading import Reading
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.statistics import rank_correlation
@@ -26,9 +26,9 @@ MOST = at_least(
     "ours",
 )
 
-claims = Claims(Reading)
-extension = claims.having(paper="singh2026cracking")
-figure_9 = claims.about("singh2026cracking", "Figure 9").having(otherwise=WEIGHTS)
+statements = Statements(Reading)
+extension = statements.having(paper="singh2026cracking")
+figure_9 = statements.about("singh2026cracking", "Figure 9").having(otherwise=WEIGHTS)
 
 
 @extension.identity(
@@ -71,7 +71,7 @@ SAID = {
 }
 
 
-def _said_at_each_norm(reading: Reading) -> Iterator[Case]:
+def _said_at_each_norm(reading: Reading) -> Iterator[Labels]:
     for place, (value, query_key) in enumerate(reading["draw_norms"].tolist()):
         for name, (says, means) in SAID.items():
             norms = {"value": f"{value:g}", "query_key": f"{query_key:g}"}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, share_of, within
-from hessian_papers.ledger.claims import Case, Claims, over
+from hessian_papers.ledger.statements import Labels, Statements, over
 from hessian_papers.studies.attention.uniform_attention.reading import CONSTANT, Reading
 from hessian_spectra.agreement import EXACT
 
@@ -29,7 +29,7 @@ NAMES = {
 }
 
 
-def _words(reading: Reading) -> Case:
+def _words(reading: Reading) -> Labels:
     dimensions = reading.dimensions
     return {
         "smallest": int(dimensions[0]),
@@ -38,11 +38,13 @@ def _words(reading: Reading) -> Case:
     }
 
 
-claims = Claims(Reading, values=NAMES, fields=_words).having(paper="singh2026cracking")
-each = claims.having(each=over("initialisation"), otherwise=OPEN)
+statements = Statements(Reading, values=NAMES, fields=_words).having(paper="singh2026cracking")
+each = statements.having(each=over("initialisation"), otherwise=OPEN)
 
 
-@claims.identity("Theorem 3.5", within(EXACT, "round-off of float64 eigenvalues", source="theorem"))
+@statements.identity(
+    "Theorem 3.5", within(EXACT, "round-off of float64 eigenvalues", source="theorem")
+)
 def bulk(reading: Reading) -> float:
     """|γ| is the largest eigenvalue of the Hessian that repeats (value: difference over the largest
     eigenvalue).
@@ -51,7 +53,7 @@ def bulk(reading: Reading) -> float:
     return float((np.abs(exact - numeric) / reading.numerics["largest"]).max())
 
 
-@claims.identity(
+@statements.identity(
     "equation (4)", within(EXACT, "round-off of a softmax in float64", source="the module")
 )
 def attention(reading: Reading) -> float:

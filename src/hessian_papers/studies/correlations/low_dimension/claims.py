@@ -3,7 +3,7 @@
 from typing import Any
 
 from hessian_papers.ledger.bounds import Estimate, at_least
-from hessian_papers.ledger.claims import Claims, over
+from hessian_papers.ledger.statements import Statements, over
 from hessian_papers.studies.correlations.low_dimension.reading import Reading
 from hessian_papers.studies.correlations.reading import ACTIVATIONS, PARAMETRISATIONS, TIMES
 
@@ -15,12 +15,12 @@ def _words(reading: Reading) -> dict[str, Any]:
     return {"activation": reading.activation, "low": f"D = K = {low}", "high": f"D = K = {high}"}
 
 
-claims = Claims(Reading, values=PARAMETRISATIONS | TIMES | ACTIVATIONS, fields=_words).having(
-    paper="singh2026cracking"
-)
+statements = Statements(
+    Reading, values=PARAMETRISATIONS | TIMES | ACTIVATIONS, fields=_words
+).having(paper="singh2026cracking")
 
 
-@claims.correlation(
+@statements.correlation(
     "section 4.2",
     POSITIVE,
     each=over("parametrisation", "time"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hessian_papers.ledger.bounds import Bound, Estimate, at_most, equal_to
-from hessian_papers.ledger.claims import Case, Claims, Print
+from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.studies.correlations.output_scale.reading import PRINTED, Reading
 
 PLACE = "appendix D.1.3, initialisation schemes"
@@ -16,10 +16,10 @@ FINITE = at_most(
 )
 NAMES = {"sp": "SP", "ntp": "NTP", "mup": "μP", "linear": "linear", "relu": "ReLU"}
 
-claims = Claims(Reading, values=NAMES).having(paper="singh2026cracking")
+statements = Statements(Reading, values=NAMES).having(paper="singh2026cracking")
 
 
-def _each(reading: Reading) -> Iterator[Case]:
+def _each(reading: Reading) -> Iterator[Labels]:
     for scale in reading.closed_form["scale"].tolist():
         for activation in reading.closed_form["activation"].tolist():
             if scale != PRINTED:
@@ -30,12 +30,12 @@ def _printed(reading: Reading, activation: str, **_: str) -> Estimate:
     return reading.largest_exponent(PRINTED, activation)
 
 
-def _print(case: Case) -> Print | None:
+def _print(case: Labels) -> Print | None:
     text = "σ_l² = Θ(n_l/n_{l−1}) for μP, 1 between hidden layers"
     return Print(text, _printed) if case["scale"] == "mup" else None
 
 
-@claims.value(
+@statements.value(
     PLACE,
     FINITE,
     each=_each,
@@ -52,14 +52,14 @@ def outputs_do_not_grow(reading: Reading, scale: str, activation: str) -> Estima
     return reading.largest_exponent(scale, activation)
 
 
-def _each_depth(reading: Reading) -> Iterator[Case]:
+def _each_depth(reading: Reading) -> Iterator[Labels]:
     for scale, words in (("mup", "with the spectral condition"), (PRINTED, "as printed")):
         for depth in reading.closed_form["depth"].tolist():
             power = -0.5 if scale == "mup" else (depth - 1) / 2
             yield {"scale": scale, "depth": depth, "words": words, "power": f"{power:g}"}
 
 
-def _power(case: Case) -> Bound:
+def _power(case: Labels) -> Bound:
     return equal_to(
         float(case["power"]),
         "a power, by the product of fan-ins and variances",
@@ -68,7 +68,7 @@ def _power(case: Case) -> Bound:
     )
 
 
-@claims.value(PLACE, _power, each=_each_depth, name="exponent-{scale}-{depth}")
+@statements.value(PLACE, _power, each=_each_depth, name="exponent-{scale}-{depth}")
 def exponent(reading: Reading, scale: str, depth: int, **_: str) -> Estimate:
     """With μP {words} the outputs of a linear network of {depth} layers go like the width to the
     power of {power}. Statistic: exponent of the width in the root of their mean square; interval:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most, within
-from hessian_papers.ledger.claims import Cases, Claims, Study
+from hessian_papers.ledger.statements import Cases, Statements, Study
 from hessian_papers.studies.correlations.paired_eigenvalues.reading import (
     ASSUMED,
     LEVEL,
@@ -69,16 +69,18 @@ def _of(depth: int, activation: str) -> Cases:
     return lambda reading: [{}] * ((reading.depth, reading.activation) == (depth, activation))
 
 
-claims = Claims(Reading, values=NAMES, fields=_words)
-figures = claims.about("singh2026cracking", *(f"Figure {number}" for number in (3, 10, 11, 12, 13)))
-figures_3_and_10 = claims.about("singh2026cracking", "Figure 3", "Figure 10")
-figure_10 = claims.about("singh2026cracking", "Figure 10")
+statements = Statements(Reading, values=NAMES, fields=_words)
+figures = statements.about(
+    "singh2026cracking", *(f"Figure {number}" for number in (3, 10, 11, 12, 13))
+)
+figures_3_and_10 = statements.about("singh2026cracking", "Figure 3", "Figure 10")
+figure_10 = statements.about("singh2026cracking", "Figure 10")
 # The networks of figure 3 are among those of figure 10.
-figures_10_to_13 = claims.about("singh2026cracking", *(f"Figure {n}" for n in range(10, 14)))
-figure_13 = claims.about("singh2026cracking", "Figure 13")
+figures_10_to_13 = statements.about("singh2026cracking", *(f"Figure {n}" for n in range(10, 14)))
+figure_13 = statements.about("singh2026cracking", "Figure 13")
 
 
-@claims.identity(_place, within(1e-10, ROUND_OFF, source="theorem"))
+@statements.identity(_place, within(1e-10, ROUND_OFF, source="theorem"))
 def trace(reading: Reading) -> float:
     """tr(H) is the sum over the layers of E[‖∂f/∂(W_l h)‖² ‖h‖²], h the layer's input; it gives
     tr(H)/D and the mean eigenvalue without any eigenvalue (value: largest error over the largest
@@ -90,7 +92,7 @@ def trace(reading: Reading) -> float:
     return reading.worst(np.maximum(*errors))
 
 
-@claims.identity(_place, within(1e-12, ROUND_OFF, source="theorem"), each=_of(2, "linear"))
+@statements.identity(_place, within(1e-12, ROUND_OFF, source="theorem"), each=_of(2, "linear"))
 def pair(reading: Reading) -> float:
     """Two-layer linear networks with orthonormal first layer and decorrelated data: two eigenvalues
     sum to tr(H)/D (value: smallest distance over the largest eigenvalue, the largest of all
@@ -100,7 +102,7 @@ def pair(reading: Reading) -> float:
     return assumed.worst(assumed.numerics["distance"][..., 0])
 
 
-@claims.identity(_place, within(1e-10, ROUND_OFF, source="theorem"), each=_of(2, "linear"))
+@statements.identity(_place, within(1e-10, ROUND_OFF, source="theorem"), each=_of(2, "linear"))
 def second_distance(reading: Reading) -> float:
     """Two-layer linear networks with orthonormal first layer and decorrelated data: the second
     smallest distance, too, is that of the exact spectrum: the pair, a triple D − 1 times, the bulk
@@ -186,7 +188,7 @@ def told_from_chance_where_proved(reading: Reading) -> Estimate:
     return reading.of(ASSUMED, least=2).share_beyond_chance()
 
 
-@claims.identity(_place, within(1e-10, ROUND_OFF, source="theorem"), each=_of(4, "linear"))
+@statements.identity(_place, within(1e-10, ROUND_OFF, source="theorem"), each=_of(4, "linear"))
 def eigenvalues_that_occur_once(reading: Reading) -> float:
     """Four-layer linear networks with orthonormal columns in all matrices but the last and
     decorrelated data, 2 < D < m − 2: no two eigenvalues, but all those that occur once sum to

@@ -1,7 +1,7 @@
 """What D.3.3 of singh2026cracking derives from a block-diagonal Hessian, beside the sharpness."""
 
 from hessian_papers.ledger.bounds import Estimate, at_least, within
-from hessian_papers.ledger.claims import Claims, Print, over
+from hessian_papers.ledger.statements import Print, Statements, over
 from hessian_papers.studies.correlations.reading import PARAMETRISATIONS, TIMES
 from hessian_papers.studies.correlations.sharpness_bounds.reading import Reading
 
@@ -14,13 +14,13 @@ NOT_WHITE = (
     "eigenvalues from about (1 − √(D/n))² to (1 + √(D/n))²."
 )
 
-claims = Claims(
+statements = Statements(
     Reading, values=PARAMETRISATIONS | {name: text.capitalize() for name, text in TIMES.items()}
 )
-appendix = claims.about("singh2026cracking", "Appendix D.3.3")
+appendix = statements.about("singh2026cracking", "Appendix D.3.3")
 
 
-@claims.value(
+@statements.value(
     ARGUMENT,
     at_least(1.0, "exact for the white inputs that the argument assumes"),
     otherwise=NOT_WHITE,

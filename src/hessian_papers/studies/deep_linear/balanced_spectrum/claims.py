@@ -1,7 +1,7 @@
 """What anon2026data says about the whole spectrum of a balanced deep linear network."""
 
 from hessian_papers.ledger.bounds import at_least, at_most, within
-from hessian_papers.ledger.claims import Claims, Print
+from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.studies.deep_linear.balanced_spectrum.reading import Reading
 from hessian_spectra.agreement import EXACT, spectrum_error
 
@@ -18,11 +18,11 @@ RESIDUAL = "the largest residual that Lanczos' method accepts, relative"
 TURNED = "a residual of 1e-8 turns a vector by 1e-8 over the gap to the next eigenvalue"
 THREE_TRACES = "the trace of the dense Hessian, with three kinds of labels"
 
-claims = Claims(Reading)
-figure_1a = claims.about("anon2026data", "Figure 1a")
+statements = Statements(Reading)
+figure_1a = statements.about("anon2026data", "Figure 1a")
 
 
-@claims.identity(
+@statements.identity(
     "Equation 13, Equation 9; {artifact}",
     within(1e-8, MAGNIFIED, source=PRODUCTS),
     printed=Print(
@@ -52,13 +52,13 @@ def equal_widths(reading: Reading) -> float:
     return max(network.error("printed_exact", "hessian_exact") for network in networks)
 
 
-@claims.identity("Equation 8, Equation 9", BY_GGN_PRODUCTS)
+@statements.identity("Equation 8, Equation 9", BY_GGN_PRODUCTS)
 def weights(reading: Reading) -> float:
     """The layers' singular values give all eigenvalues of the Gauss-Newton matrix"""
     return reading.error("from_weights", "ggn")
 
 
-@claims.value(
+@statements.value(
     "text below Equation 9",
     at_most(0.0, "a count", source="the count of pairs with a positive singular value"),
     printed=Print(
@@ -74,19 +74,19 @@ def count(reading: Reading) -> float:
     return reading.worst(lambda network: network.beyond(network.count))
 
 
-@claims.identity("Equation 7", within(EXACT, ROUND_OFF, source=THREE_TRACES))
+@statements.identity("Equation 7", within(EXACT, ROUND_OFF, source=THREE_TRACES))
 def trace(reading: Reading) -> float:
     """The sum of eigenvalues is σ_x² Σ_l ‖P_l‖_F² ‖S_l‖_F², for the Hessian at any loss"""
     return reading.worst(lambda network: network.trace_error)
 
 
-@claims.identity("Equation 6", BY_GGN_PRODUCTS)
+@statements.identity("Equation 6", BY_GGN_PRODUCTS)
 def bound(reading: Reading) -> float:
     """Balanced networks attain the upper bound of the largest eigenvalue"""
     return reading.sharpness_error("bound", "ggn")
 
 
-@claims.identity("Equation 13; {artifact}", within(1e-8, RESIDUAL, source="Lanczos' method"))
+@statements.identity("Equation 13; {artifact}", within(1e-8, RESIDUAL, source="Lanczos' method"))
 def lanczos(reading: Reading) -> float:
     """The largest eigenvalues, found without the whole matrix, are as predicted"""
     return reading.with_clear_labels.worst(
@@ -96,7 +96,7 @@ def lanczos(reading: Reading) -> float:
     )
 
 
-@claims.identity(
+@statements.identity(
     "Eigenvectors, text below Equation 8", within(1e-6, TURNED, source="Lanczos' method")
 )
 def vectors(reading: Reading) -> float:
@@ -106,7 +106,9 @@ def vectors(reading: Reading) -> float:
     return reading.worst(lambda network: network.outside_eigenspace)
 
 
-@claims.identity("Equation 3, Assumption 1", within(EXACT, ROUND_OFF, source="the dense matrices"))
+@statements.identity(
+    "Equation 3, Assumption 1", within(EXACT, ROUND_OFF, source="the dense matrices")
+)
 def gauss_newton(reading: Reading) -> float:
     """The Hessian is its Gauss-Newton part at zero loss, and wherever (f(X) − Y) Xᵀ is 0, whatever
     the loss. Statistic: ‖H − G‖_F / ‖G‖_F at a loss that is not zero
@@ -131,13 +133,13 @@ def correlated_residual(reading: Reading) -> float:
     return min(float(network["difference_unfitted"]) for network in reading.networks)
 
 
-@claims.identity("Equation 14", BY_PRODUCTS)
+@statements.identity("Equation 14", BY_PRODUCTS)
 def sharpness(reading: Reading) -> float:
     """At zero loss the labels alone give the largest eigenvalue"""
     return reading.sharpness_error("labels_sharpness_exact", "hessian_exact")
 
 
-@claims.identity(
+@statements.identity(
     "Equation 13",
     within(
         1e-8,
@@ -157,7 +159,7 @@ def least_squares_spectrum(reading: Reading) -> float:
     return reading.with_clear_labels.error("solution_least_squares", "hessian_least_squares")
 
 
-@claims.identity(
+@statements.identity(
     "Equation 14",
     BY_PRODUCTS,
     printed=Print(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import at_least, at_most, within
-from hessian_papers.ledger.claims import Claims, Print
+from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.studies.deep_linear.depth_and_norm.reading import STEADY, Reading
 from hessian_spectra.agreement import EXACT
 
@@ -11,11 +11,11 @@ AMPLIFIED = "text below Equation 14 (“amplified by large depths”); {artifact
 LANCZOS = "Lanczos' method stops at a residual of 1e-6, which leaves an error of its square"
 CLASSES = 11
 
-claims = Claims(Reading)
-figure_1b = claims.about("anon2026data", "Figure 1b")
+statements = Statements(Reading)
+figure_1b = statements.about("anon2026data", "Figure 1b")
 
 
-@claims.identity(
+@statements.identity(
     "Equation 14; {artifact}",
     within(
         EXACT,
@@ -30,7 +30,7 @@ def sharpness(reading: Reading) -> float:
     return float(reading.error.max())
 
 
-@claims.value(
+@statements.value(
     AMPLIFIED,
     at_most(0.0, "a count", source="λ_max(L + 1)/λ_max(L) of eq. (14)"),
     printed=Print(
@@ -49,7 +49,7 @@ def depth(reading: Reading) -> float:
     return float(other.sum())
 
 
-@claims.trend(
+@statements.trend(
     AMPLIFIED,
     at_least(
         1.0,
@@ -80,7 +80,7 @@ def label_effect(reading: Reading) -> float:
     return float((np.diff(differences, axis=0) / differences[1:]).min())
 
 
-@claims.identity(
+@statements.identity(
     "Equation 14",
     within(1e-9, f"{LANCZOS}, divided by the distance of the norms", source="eq. (14)"),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hessian_papers.ledger.bounds import Bound, Estimate, at_least, at_most
-from hessian_papers.ledger.claims import Case, Claims
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.gpt2.gauss_newton_error.reading import Pairs, Reading
 from hessian_papers.studies.gpt2.seeds import ATTENTION, COMPARED, NO_NORM_WEIGHTS, TWIN
 
@@ -23,7 +23,7 @@ WITH = {"with": ATTENTION, "without": TWIN}
 # What the paper itself compares at; the sharpness is ours.
 OF_THE_PAPER = ("residual", "loss", "step")
 
-claims = Claims(
+statements = Statements(
     Reading,
     values={
         "residual": "residual norm",
@@ -37,39 +37,39 @@ claims = Claims(
         "parameters": int(reading["parameters"][0]),
     },
 ).having(otherwise=SMALL)
-figure_5 = claims.about("singh2026cracking", "Figure 5")
+figure_5 = statements.about("singh2026cracking", "Figure 5")
 
 
-def _almost_every(case: Case) -> Bound:
+def _almost_every(case: Labels) -> Bound:
     theirs = case["along"] in OF_THE_PAPER
     source = "the paper" if theirs else "ours: the paper's statement where both are as sharp"
     return at_least(0.9, f"'almost every' is taken as nine in ten; {SEEDS}", source=source)
 
 
-def _why(case: Case) -> str:
+def _why(case: Labels) -> str:
     return SMALL if case["along"] != "sharpness" else f"{SMALL} {SAME_SHARPNESS}"
 
 
-def _means(reading: Reading) -> Iterator[Case]:
+def _means(reading: Reading) -> Iterator[Labels]:
     if reading.shown == "mean":
         yield from ({"along": name} for name in reading.along)
 
 
-def _compared(reading: Reading) -> Iterator[Case]:
+def _compared(reading: Reading) -> Iterator[Labels]:
     yield from ({**case, "compared": name} for case in _means(reading) for name in COMPARED)
 
 
-def _folding(reading: Reading) -> Iterator[Case]:
+def _folding(reading: Reading) -> Iterator[Labels]:
     """What may have a level more than once; a step does not."""
     yield from (case for case in _means(reading) if case["along"] != "step")
 
 
-def _single(reading: Reading) -> Iterator[Case]:
+def _single(reading: Reading) -> Iterator[Labels]:
     if reading.shown == "runs":
         yield from ({"along": name} for name in reading.along)
 
 
-@claims.trend(SECTION, _almost_every, each=_compared, otherwise=_why)
+@statements.trend(SECTION, _almost_every, each=_compared, otherwise=_why)
 def worse(reading: Reading, along: str, compared: str) -> Estimate:
     """For almost every fixed {along}, except at the initialisation, the error is smaller without
     attention. Statistic: share of the range common to all runs (of eigenvalues in the logarithm) in
@@ -79,7 +79,7 @@ def worse(reading: Reading, along: str, compared: str) -> Estimate:
     return reading.share(along, compared)
 
 
-@claims.trend(SECTION, _almost_every, each=_folding, otherwise=_why)
+@statements.trend(SECTION, _almost_every, each=_folding, otherwise=_why)
 def worse_when_first_passed(reading: Reading, along: str) -> Estimate:
     """So it is where only the first time counts at which a run has that {along}, which it may have
     again later. Statistic: as before, of the error with attention less that without
@@ -87,7 +87,7 @@ def worse_when_first_passed(reading: Reading, along: str) -> Estimate:
     return reading.share(along, pairs=Pairs(of="first"))
 
 
-@claims.trend(SECTION, _almost_every, each=_single)
+@statements.trend(SECTION, _almost_every, each=_single)
 def worse_in_each_pair(reading: Reading, along: str) -> float:
     """In each pair of runs with the same seed the error at a fixed {along} is smaller without
     attention. Statistic: share of the range common to both runs in which it is, the smallest over

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, within
-from hessian_papers.ledger.claims import Claims
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.studies.gpt2.gauss_newton_parts.reading import HELD_TO, RELEASED, RIGHT, Reading
 from hessian_papers.studies.gpt2.seeds import ATTENTION, COMPARED
 
@@ -20,7 +20,7 @@ BULK = (
     "and the Hessian less in their rows: what the GGN misses there is less, but a larger share."
 )
 
-claims = Claims(
+statements = Statements(
     Reading,
     values={
         "right": "the right product",
@@ -34,7 +34,7 @@ claims = Claims(
 ).having(otherwise=SMALL)
 
 
-@claims.trend(
+@statements.trend(
     SECTION,
     at_least(0.0, f"a sign; {SEEDS}"),
     each=lambda reading: [{"held": x, "compared": name} for x in HELD_TO for name in COMPARED],
@@ -46,7 +46,7 @@ def worse_with_attention(reading: Reading, held: str, compared: str) -> Estimate
     return reading.added(held, compared)
 
 
-@claims.value(LIBRARY, within(0.01, "a hundredth would show in no figure", source=OURS))
+@statements.value(LIBRARY, within(0.01, "a hundredth would show in no figure", source=OURS))
 def released_sharpness(reading: Reading) -> Estimate:
     """The released library's product, wrong for the weights of layer norms, has nearly the right
     largest eigenvalue. Statistic: largest relative difference over all networks and steps;
@@ -57,7 +57,7 @@ def released_sharpness(reading: Reading) -> Estimate:
     return Estimate(float(shift.max()), low, high)
 
 
-@claims.value(
+@statements.value(
     LIBRARY,
     within(0.1, "a tenth of what attention adds does not decide whether it adds", source=OURS),
 )
@@ -69,7 +69,9 @@ def released_verdict(reading: Reading) -> float:
     return abs(released / right - 1)
 
 
-@claims.value(SECTION, at_least(0.5, f"more than half; {SEEDS}", source="the paper's explanation"))
+@statements.value(
+    SECTION, at_least(0.5, f"more than half; {SEEDS}", source="the paper's explanation")
+)
 def gap_is_attentions(reading: Reading) -> Estimate:
     """Softmax makes for the gap between the largest eigenvalues of Hessian and GGN. Statistic: part
     of the attention weights in vᵀFv, with F = H − GGN and v the Hessian's top eigenvector, after
@@ -78,7 +80,7 @@ def gap_is_attentions(reading: Reading) -> Estimate:
     return reading.part_of_the_gap(ATTENTION, "attention")
 
 
-@claims.trend(
+@statements.trend(
     SECTION,
     at_least(0.0, f"a sign; {SEEDS}", source="the paper's explanation, of all directions"),
     otherwise=BULK,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, equal_to, within
-from hessian_papers.ledger.claims import Claims
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.studies.gpt2.seeds import estimate, exactly
 from hessian_papers.studies.gpt2.sink_density.reading import ENDS, NEAR, Reading
 
@@ -30,7 +30,7 @@ BOTH_IN_TIME = (
     "training makes no sinks: its attention on the first token stays about even."
 )
 
-claims = Claims(
+statements = Statements(
     Reading,
     values={
         "largest": "largest",
@@ -45,7 +45,7 @@ claims = Claims(
         "uniform": f"{reading.uniform:.3f}",
     },
 )
-figure_6 = claims.about("singh2026cracking", "Figure 6").having(otherwise=SMALL)
+figure_6 = statements.about("singh2026cracking", "Figure 6").having(otherwise=SMALL)
 
 
 def _ends(reading: Reading) -> list[dict[str, str]]:
@@ -56,7 +56,7 @@ def _controls(reading: Reading) -> list[dict[str, str]]:
     return [{"end": end, "control": name} for end in ENDS for name in reading.controls]
 
 
-@claims.identity(
+@statements.identity(
     SET, within(1e-4, "the bias is found by root search, the attention is float32", source=OURS)
 )
 def targets(reading: Reading) -> float:
@@ -66,7 +66,7 @@ def targets(reading: Reading) -> float:
     return reading.missed
 
 
-@claims.value(
+@statements.value(
     SET,
     within(1e-4, "the products are float32; Ritz values lie inside the spectrum", source="theorem"),
     otherwise="A search that ends at a small residual may have missed an eigenvalue: a smaller "

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hessian_papers.ledger.bounds import Bound, at_least, within
-from hessian_papers.ledger.claims import Case, Claims, Print
+from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.studies.identities.identities.comparison import REASONS, same
 from hessian_papers.studies.identities.identities.reading import CHECKS, STATEMENTS, Reading
 
@@ -19,10 +19,10 @@ BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic diffe
 # Printed formulas where their assumption does not hold have to fail.
 FAILS = at_least(0.01, "a bound, with no tolerance", source="a round number far above round-off")
 
-claims = Claims(Reading)
+statements = Statements(Reading)
 
 
-def statements(reading: Reading) -> Iterator[Case]:
+def _rows(reading: Reading) -> Iterator[Labels]:
     """The rows of the table, one for each paper that makes a statement."""
     for name, statement in STATEMENTS.items():
         row = {"printed": "", "remark": "", "source": BRUTE_FORCE} | statement
@@ -36,7 +36,7 @@ def statements(reading: Reading) -> Iterator[Case]:
             }
 
 
-def _bound(row: Case) -> Bound:
+def _bound(row: Labels) -> Bound:
     tolerance = CHECKS[row["name"]].tolerance
     return within(tolerance, REASONS[tolerance], source=row["source"])
 
@@ -45,17 +45,18 @@ def _in_print(reading: Reading, name: str, **row: str) -> float:
     return reading.worst(reading.printed_errors(name))
 
 
-def _print(row: Case) -> Print | None:
+def _print(row: Labels) -> Print | None:
     return Print(row["printed"], _in_print) if row["printed"] else None
 
 
-@claims.identity(
+@statements.identity(
     "{place}",
     _bound,
     paper="{paper}",
     otherwise="{remark}",
     printed=_print,
-    each=statements,
+    each=_rows,
+    id="{name}",
     name="{name}{suffix}",
 )
 def identity(reading: Reading, name: str, **row: str) -> float:
@@ -63,7 +64,7 @@ def identity(reading: Reading, name: str, **row: str) -> float:
     return reading.worst(reading.errors(name))
 
 
-@claims.value("Theorem B.1", FAILS, paper=CRACKING)
+@statements.value("Theorem B.1", FAILS, paper=CRACKING)
 def bias_assumptions(reading: Reading) -> float:
     """Each assumption is needed by itself (on targets in the weaker form): without one of them the
     printed spectrum is off by 1 % of the largest eigenvalue or more. Statistic: largest error of
@@ -72,7 +73,7 @@ def bias_assumptions(reading: Reading) -> float:
     return min(reading.without_assumption().values())
 
 
-@claims.value("Corollary B.1", FAILS, paper=CRACKING)
+@statements.value("Corollary B.1", FAILS, paper=CRACKING)
 def decorrelation(reading: Reading) -> float:
     """Decorrelated inputs are needed: for correlated ones the sum over the coordinates is off by
     1 % of the largest eigenvalue or more. Statistic: largest error of the instances.

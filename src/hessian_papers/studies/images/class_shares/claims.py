@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import at_least, at_most, within
-from hessian_papers.ledger.claims import Claims, Print
+from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.studies.images.class_shares import texts
 from hessian_papers.studies.images.class_shares.reading import Reading
 from hessian_papers.studies.images.reading import least, quotient, worst
@@ -12,9 +12,9 @@ from hessian_spectra.statistics import rank_correlation
 BALANCED = "whitened-balanced-linear"
 RAW, KAIMING, TANH = "raw-balanced-linear", "whitened-kaiming-linear", "whitened-balanced-tanh"
 
-claims = Claims(Reading)
-figure_1c = claims.about("anon2026data", "Figure 1c")
-figure_2 = claims.about("anon2026data", "Figure 2")
+statements = Statements(Reading)
+figure_1c = statements.about("anon2026data", "Figure 1c")
+figure_2 = statements.about("anon2026data", "Figure 2")
 
 
 def _trends(reading: Reading, case: str) -> list[float]:

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from hessian_papers.ledger.bounds import at_most, equal_to, within
-from hessian_papers.ledger.claims import Claims, Print
+from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.studies.images.pair_sums_through_training.reading import Indices, Reading
 from hessian_papers.studies.images.reading import GROWTH, quotient, worst
 from hessian_spectra.agreement import spectrum_error
@@ -28,8 +28,8 @@ EVERY_EPOCH = at_most(
 )
 FALLS = at_most(0.0, "a sign")
 
-claims = Claims(Reading)
-figure_4 = claims.about("anon2026data", "Figure 4")
+statements = Statements(Reading)
+figure_4 = statements.about("anon2026data", "Figure 4")
 
 
 # What holds at every epoch, for the Gauss-Newton matrix or at any loss.
@@ -39,7 +39,7 @@ def _gauss_newton_error(reading: Reading, indices: Indices) -> float:
     return max(network.gauss_newton_error(indices) for network in reading.networks)
 
 
-@claims.identity(
+@statements.identity(
     "eq. (15); {artifact}",
     within(1e-6, SOLVER, source=LANCZOS),
     printed=Print(PRINTED_INDICES, partial(_gauss_newton_error, indices="printed")),
@@ -60,7 +60,7 @@ def _sum_error(reading: Reading, indices: Indices) -> float:
     )
 
 
-@claims.identity(
+@statements.identity(
     "eq. (15) with eq. (11)",
     within(
         1e-10,
@@ -76,7 +76,7 @@ def sums(reading: Reading) -> float:
     return _sum_error(reading, "corrected")
 
 
-@claims.identity("eq. (10)", within(1e-6, SOLVER, source=LANCZOS))
+@statements.identity("eq. (10)", within(1e-6, SOLVER, source=LANCZOS))
 def largest_eigenvalue(reading: Reading) -> float:
     """At every epoch the largest eigenvalue of the Gauss-Newton matrix is σ_x²(‖W_1‖₂² + ‖W_2‖₂²),
     whether or not the layers are balanced.
@@ -87,7 +87,7 @@ def largest_eigenvalue(reading: Reading) -> float:
     )
 
 
-@claims.identity(
+@statements.identity(
     "Assumption 1; {artifact}",
     within(
         1e-6,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import at_most, equal_to, within
-from hessian_papers.ledger.claims import Claims
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.studies.images.reading import GROWTH, worst
 from hessian_papers.studies.images.trace_through_training.reading import (
     Reading,
@@ -19,11 +19,11 @@ FALLS = at_most(
     0.0, "a sign; the formula is exact to rounding", source="the paper, which says it of L = 2"
 )
 
-claims = Claims(Reading)
-figure_3 = claims.about("anon2026data", "Figure 3")
+statements = Statements(Reading)
+figure_3 = statements.about("anon2026data", "Figure 3")
 
 
-@claims.value(
+@statements.value(
     "{artifact}, eq. (7)",
     equal_to(
         1.0,
@@ -43,7 +43,7 @@ def trace(reading: Reading) -> float:
     return max(spreads, key=lambda spread: abs(spread - 1))
 
 
-@claims.value(
+@statements.value(
     "{artifact}, eq. (7)",
     equal_to(
         0.0,
@@ -62,7 +62,7 @@ def no_bias(reading: Reading) -> float:
     return float(differences.mean() * np.sqrt(len(differences)))
 
 
-@claims.value(
+@statements.value(
     "text below eq. (7); {artifact}",
     within(
         4.0,

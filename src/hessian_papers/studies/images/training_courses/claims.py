@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, within
-from hessian_papers.ledger.claims import Case, Claims
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.images.reading import worst
 from hessian_papers.studies.images.training_courses.reading import LABELS, MEASURED, Reading
 
@@ -29,15 +29,15 @@ OTHER_MODES = (
     "stays as it was drawn; imbalance as a whole falls all the same."
 )
 
-claims = Claims(Reading)
-courses = claims.about("anon2026data", "Sections 3 and 4, courses of training")
+statements = Statements(Reading)
+courses = statements.about("anon2026data", "Sections 3 and 4, courses of training")
 
 
-def _each_labels(reading: Reading) -> list[Case]:
+def _each_labels(reading: Reading) -> list[Labels]:
     return [{"labels": name, "with_labels": words} for name, words in LABELS.items()]
 
 
-def _each_done(reading: Reading) -> list[Case]:
+def _each_done(reading: Reading) -> list[Labels]:
     return [
         {"done": done, "part": part, "inputs": inputs}
         for done, part in DONE.items()

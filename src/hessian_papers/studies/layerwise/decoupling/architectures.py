@@ -4,14 +4,14 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import permutations, product
 
-from hessian_papers.ledger.claims import Case
+from hessian_papers.ledger.statements import Labels
 from hessian_papers.studies.layerwise.decoupling.reading import NORMALISED, Reading
 
 # F-n^m: m hidden layers of n.
 _SIZES = re.compile(r"F-(?P<width>\d+)(?:\^(?P<depth>\d+))?$")
 
 
-def each(of: str) -> Callable[[Reading], list[Case]]:
+def each(of: str) -> Callable[[Reading], list[Labels]]:
     """A case for each of some architectures: all ``networks``, ``plain`` or ``normalised``."""
     return lambda reading: [{"network": name} for name in getattr(reading, of)]
 
@@ -19,22 +19,22 @@ def each(of: str) -> Callable[[Reading], list[Case]]:
 NETWORKS, PLAIN, NORMALISED_ONES = map(each, ("networks", "plain", "normalised"))
 
 
-def followed(reading: Reading) -> list[Case]:
+def followed(reading: Reading) -> list[Labels]:
     """All architectures, of a run that has networks before their training and after."""
     both = len(reading["epoch"]) > 1 and reading["epoch"][0] == 0
     return NETWORKS(reading) if both else []
 
 
-def pairs(reading: Reading) -> list[Case]:
+def pairs(reading: Reading) -> list[Labels]:
     """Those with batch normalisation of which the other one is there, too."""
     names = [name.removesuffix(NORMALISED) for name in reading.normalised]
     return [{"network": name} for name in names if name in reading.plain]
 
 
-def matrices(random: bool) -> Callable[[Reading], Iterator[Case]]:
+def matrices(random: bool) -> Callable[[Reading], Iterator[Labels]]:
     """The two matrices of each architecture, if the labels are random, or if they are true."""
 
-    def cases(reading: Reading) -> Iterator[Case]:
+    def cases(reading: Reading) -> Iterator[Labels]:
         # Runs that were recorded before that was kept have the labels of their artifact.
         if "random_labels" not in reading or reading["random_labels"].any() == random:
             for network, matrix in product(reading.plain, ("output", "hessian")):
@@ -43,13 +43,13 @@ def matrices(random: bool) -> Callable[[Reading], Iterator[Case]]:
     return cases
 
 
-def others(reading: Reading) -> list[Case]:
+def others(reading: Reading) -> list[Labels]:
     """What may be nearer to the Hessian: the best product, and EKFAC's eigenvalues."""
     each = product(reading.networks, ("nearest", "corrected"))
     return [{"network": name, "other": other} for name, other in each]
 
 
-def sizes(reading: Reading) -> Iterator[Case]:
+def sizes(reading: Reading) -> Iterator[Labels]:
     """Two fully connected architectures of which one is wider, or deeper, and otherwise alike."""
     for larger, smaller in permutations(reading.plain, 2):
         first, second = _SIZES.match(larger), _SIZES.match(smaller)

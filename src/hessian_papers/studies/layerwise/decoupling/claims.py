@@ -3,13 +3,13 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, mean_of
-from hessian_papers.ledger.claims import Claims
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.studies.layerwise.decoupling import architectures
 from hessian_papers.studies.layerwise.decoupling.reading import NORMALISED, Reading
 from hessian_papers.studies.layerwise.decoupling.tables import QUANTITIES, cases, printed_range
 from hessian_papers.studies.layerwise.decoupling.texts import OPEN, SMALL
 
-claims = Claims(
+statements = Statements(
     Reading,
     values={
         "output": "output Hessian E[M]",
@@ -23,11 +23,13 @@ claims = Claims(
     },
     fields=lambda reading: {"seeds": len(reading["seed"]), "epochs": int(reading["epoch"][-1])},
 ).having(otherwise=SMALL)
-true_labels = claims.about("wu2022dissecting", "Figure 2", "Figure 11", "Figure 28")
-random_labels = claims.about("wu2022dissecting", "Figure 3")
+true_labels = statements.about("wu2022dissecting", "Figure 2", "Figure 11", "Figure 28")
+random_labels = statements.about("wu2022dissecting", "Figure 3")
 
 
-@claims.value("section 3, decoupling conjecture", at_most(0.5, OPEN), each=architectures.NETWORKS)
+@statements.value(
+    "section 3, decoupling conjecture", at_most(0.5, OPEN), each=architectures.NETWORKS
+)
 def conjecture(reading: Reading, network: str) -> Estimate:
     """{network}: the layer-wise Hessian is nearly the Kronecker product of two expectations
     (statistic: norm of the difference over that of the Hessian, both spectral, in the layer where
@@ -36,7 +38,7 @@ def conjecture(reading: Reading, network: str) -> Estimate:
     return mean_of(reading.of("spectral", network).max(axis=1))
 
 
-@claims.trend(
+@statements.trend(
     "section 3, beyond the paper",
     at_most(0.0, "a sign: theory has the error vanish with the width", source="ours"),
     each=architectures.sizes,
@@ -51,7 +53,7 @@ def error_by_size(reading: Reading, larger: str, smaller: str, what: str) -> Est
     return mean_of(worst[0] - worst[1])
 
 
-@claims.trend(
+@statements.trend(
     "section 4, beyond the paper",
     at_most(0.0, "a sign: the theorems are about networks before training", source="ours"),
     each=architectures.followed,
@@ -107,7 +109,7 @@ def worse_with_normalisation(reading: Reading, network: str) -> Estimate:
     return mean_of(without.mean(axis=1) - with_.mean(axis=1))
 
 
-@claims.value("section 5.2", at_most(0.25, OPEN), each=architectures.PLAIN)
+@statements.value("section 5.2", at_most(0.25, OPEN), each=architectures.PLAIN)
 def spectra_alike(reading: Reading, network: str) -> Estimate:
     """{network}: the Hessian's top eigenvalues are those of E[M] times the first of E[x x']
     (statistic: mean relative error of as many as there are classes, less one, in the layer, of no
@@ -261,7 +263,7 @@ def row_of_a_table(
     return mean_of(reading.of_kind(QUANTITIES[quantity], network, kind).mean(axis=1))
 
 
-@claims.value(
+@statements.value(
     "section 3, beyond the paper",
     at_most(1.5, "half as much again", source="ours: what any Kronecker product can reach"),
     each=architectures.NETWORKS,
@@ -275,7 +277,7 @@ def nearly_the_nearest(reading: Reading, network: str) -> Estimate:
     return mean_of((errors[0] / errors[1]).max(axis=1))
 
 
-@claims.value(
+@statements.value(
     "section 3, beyond the paper",
     at_most(0.1, "a tenth", source="ours: what a user of the other matrix gains"),
     each=architectures.others,

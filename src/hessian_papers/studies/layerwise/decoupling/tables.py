@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hessian_papers.ledger.bounds import Bound, equal_to
-from hessian_papers.ledger.claims import Case
+from hessian_papers.ledger.statements import Labels
 from hessian_papers.studies.layerwise.decoupling.reading import Reading
 
 # Half of the last digit that is printed.
@@ -83,7 +83,7 @@ def data_set(reading: Reading, network: str) -> str:
     return DATA_SETS.get((int(sizes[0, 1]), int(sizes[-1, 0])), "")
 
 
-def cases(reading: Reading) -> Iterator[Case]:
+def cases(reading: Reading) -> Iterator[Labels]:
     """The printed rows of a study's networks and data, a case for each of the two quantities."""
     for row in rows_of(reading):
         for quantity, name in QUANTITIES.items():
@@ -101,7 +101,7 @@ def cases(reading: Reading) -> Iterator[Case]:
             }
 
 
-def printed_range(case: Case) -> Bound:
+def printed_range(case: Labels) -> Bound:
     """From the smallest to the largest that is printed, with the last digit's rounding."""
     _, least, most = case["range"]
     return equal_to(

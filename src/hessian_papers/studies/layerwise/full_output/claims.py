@@ -1,7 +1,7 @@
 """What appendix C of wu2022dissecting says of the full Hessian."""
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, mean_of
-from hessian_papers.ledger.claims import Claims, over
+from hessian_papers.ledger.statements import Statements, over
 from hessian_papers.studies.layerwise.full_output.reading import CORRECTED, PRINTED, Reading
 
 OPEN = "'reasonably accurate' has no number; set after a first look at small networks on digits"
@@ -14,7 +14,7 @@ NO_MATTER = (
     "inputs differ from layer to layer."
 )
 
-claims = Claims(
+statements = Statements(
     Reading,
     fields=lambda reading: {
         "seeds": len(reading["seed"]),
@@ -24,7 +24,7 @@ claims = Claims(
 ).having(otherwise=VARIANCE)
 
 
-@claims.value("appendix C", at_most(0.25, OPEN), each=over("network"))
+@statements.value("appendix C", at_most(0.25, OPEN), each=over("network"))
 def top_values(reading: Reading, network: str) -> Estimate:
     """{network}: the full Hessian's top eigenvalues are nearly σ_i ‖w_i‖², of the eigenpairs of the
     second derivative by the outputs of all layers with the mean inputs attached (statistic: mean
@@ -34,7 +34,7 @@ def top_values(reading: Reading, network: str) -> Estimate:
     return reading.value_error(network, PRINTED)
 
 
-@claims.value("appendix C", at_least(0.5, OPEN), each=over("network"))
+@statements.value("appendix C", at_least(0.5, OPEN), each=over("network"))
 def top_space(reading: Reading, network: str) -> Estimate:
     """{network}: its top eigenspace is nearly that of the w_i (statistic: overlap of the spaces of
     as many eigenvectors as there are classes, less one, mean over {seeds} networks after {epochs}
@@ -43,7 +43,7 @@ def top_space(reading: Reading, network: str) -> Estimate:
     return mean_of(reading.space(network, PRINTED))
 
 
-@claims.value(
+@statements.value(
     "appendix C, beyond the paper",
     at_least(0.0, "no worse", source="ours"),
     each=over("network"),

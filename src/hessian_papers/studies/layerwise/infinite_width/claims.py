@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, within
-from hessian_papers.ledger.claims import Case, Claims, Print, over
+from hessian_papers.ledger.statements import Labels, Print, Statements, over
 from hessian_papers.studies.layerwise.infinite_width.reading import RECTIFIED, Reading
 from hessian_spectra.agreement import EXACT
 
@@ -21,7 +21,7 @@ LEMMAS = {"projected": "B.14", "projected_copy": "B.18"}
 AGREEING = {"norms": "B.16", "projections": "B.17"}
 QUADRATURE = "quadrature in float64 is good to 1e-13"
 
-claims = Claims(
+statements = Statements(
     Reading,
     values={
         "rectified": "rectified Gaussian inputs, as in the paper,",
@@ -43,12 +43,12 @@ claims = Claims(
 
 def of_rectified(
     text: str, measure: Callable[..., float | Estimate]
-) -> Callable[[Case], Print | None]:
+) -> Callable[[Labels], Print | None]:
     """What is in print, which is wrong of rectified inputs alone."""
     return lambda case: Print(text, measure) if case["law"] == RECTIFIED else None
 
 
-def with_rectified(reading: Reading) -> Iterator[Case]:
+def with_rectified(reading: Reading) -> Iterator[Labels]:
     """A single case, of a study with rectified inputs."""
     if RECTIFIED in reading.laws:
         yield {"law": RECTIFIED}
@@ -60,7 +60,7 @@ def _of_quantities(names: dict[str, str]) -> Callable[[Reading], Iterator[dict[s
     )
 
 
-@claims.value("Theorem 4.2, eq. (42)", NEAR_ONE, each=over("law"))
+@statements.value("Theorem 4.2, eq. (42)", NEAR_ONE, each=over("law"))
 def same_top_space(reading: Reading, law: str) -> Estimate:
     """With {law} the output Hessian M and M*, in which activations are independent of the logits,
     have the same top (c−1)-space in the limit. Statistic: overlap at n = {width}, c = {classes},
@@ -69,7 +69,7 @@ def same_top_space(reading: Reading, law: str) -> Estimate:
     return reading.overlap("independence", law)
 
 
-@claims.value("Theorem 4.2, eq. (43)", APART, each=over("law"))
+@statements.value("Theorem 4.2, eq. (43)", APART, each=over("law"))
 def large_eigenvalues(reading: Reading, law: str) -> Estimate:
     """With {law} M has c−1 large eigenvalues. Statistic: λ_c/λ_{c−1} at n = {width}, c = {classes},
     mean over draws of the weights
@@ -77,7 +77,7 @@ def large_eigenvalues(reading: Reading, law: str) -> Estimate:
     return reading.widest("ratio", law)
 
 
-@claims.value(
+@statements.value(
     "Theorem 4.2",
     NEAR_ONE,
     each=over("law"),
@@ -94,7 +94,7 @@ def top_space(reading: Reading, law: str) -> Estimate:
     return reading.overlap("space", law)
 
 
-@claims.value(
+@statements.value(
     "Theorem 4.2",
     equal_to(0.0, "a twentieth; the limit is 0", tolerance=0.05, source=GIVEN),
     each=with_rectified,
@@ -109,7 +109,7 @@ def space_of_the_rows(reading: Reading, law: str) -> Estimate:
     return Estimate(value - limit, low - limit, high - limit)
 
 
-@claims.value(
+@statements.value(
     "section 4, eq. (8); eq. (140), (153)",
     SMALL,
     each=over("law"),
@@ -126,7 +126,7 @@ def independent_copy(reading: Reading, law: str) -> Estimate:
     return reading.error("formula", law)
 
 
-@claims.value(
+@statements.value(
     "Lemmas B.16 and B.17",
     equal_to(1.0, "a twentieth from the limit 1", tolerance=0.05),
     each=_of_quantities(AGREEING),
@@ -138,7 +138,7 @@ def norms_agree(reading: Reading, law: str, quantity: str) -> Estimate:
     return reading.widest(quantity, law)
 
 
-@claims.value(
+@statements.value(
     "Lemmas B.14 and B.18, eq. (162) and (167)",
     equal_to(
         0.0,
@@ -160,7 +160,7 @@ def projected_norms(reading: Reading, law: str, quantity: str) -> Estimate:
     return reading.widest(quantity, law, less=reading.limit("projected", law))
 
 
-@claims.value(
+@statements.value(
     "Lemma B.1",
     equal_to(
         0.0,
@@ -180,7 +180,7 @@ def row_sums(reading: Reading) -> Estimate:
     return Estimate(*(end - 1 for end in reading.row_sums()))
 
 
-@claims.value(
+@statements.value(
     "Lemma B.9",
     CLOSE,
     each=over("law"),
@@ -197,7 +197,7 @@ def pre_activations(reading: Reading, law: str) -> Estimate:
     return reading.error("active", law)
 
 
-@claims.value(
+@statements.value(
     "Lemma B.10, and E[A] of Lemma B.12",
     CLOSE,
     each=over("law"),
@@ -215,7 +215,7 @@ def logits(reading: Reading, law: str) -> Estimate:
     return reading.error("softmax", law)
 
 
-@claims.value("Theorem 4.1, eq. (40)", NEAR_ONE, each=with_rectified)
+@statements.value("Theorem 4.1, eq. (40)", NEAR_ONE, each=with_rectified)
 def decoupling(reading: Reading, law: str) -> Estimate:
     """With {law} the Hessian H of the first layer's weights and its Kronecker approximation Ĥ have
     the same top (c−1)-space in the limit. Statistic: overlap at n = {width}, c = {classes}, mean
@@ -224,7 +224,7 @@ def decoupling(reading: Reading, law: str) -> Estimate:
     return reading.overlap("layer", law)
 
 
-@claims.value("Theorem 4.1, eq. (41)", APART, each=with_rectified)
+@statements.value("Theorem 4.1, eq. (41)", APART, each=with_rectified)
 def large_eigenvalues_of_the_layer(reading: Reading, law: str) -> Estimate:
     """With {law} H has c−1 large eigenvalues. Statistic: λ_c/λ_{c−1} at n = {width}, c = {classes},
     mean over draws of the weights; that inputs are sampled enlarges λ_c
@@ -232,21 +232,21 @@ def large_eigenvalues_of_the_layer(reading: Reading, law: str) -> Estimate:
     return reading.widest("layer_ratio", law)
 
 
-def _falling(reading: Reading) -> Iterator[Case]:
+def _falling(reading: Reading) -> Iterator[Labels]:
     own = ("independence", "ratio", "space", "formula")
     for law in reading.laws:
         for name in (*own, "layer", "layer_ratio") if law == RECTIFIED else own:
             yield {"law": law, "quantity": name}
 
 
-def _print_of(case: Case) -> Print | None:
+def _print_of(case: Labels) -> Print | None:
     if case["law"] != RECTIFIED or case["quantity"] not in ("space", "formula"):
         return None
     text = "the same without Π, for units that are active with probability 1/2"
     return Print(text, lambda reading, law, quantity: reading.left(f"printed_{quantity}", law))
 
 
-@claims.trend(
+@statements.trend(
     "Theorems 4.1 and 4.2",
     at_most(0.5, "half is left; the limit of the ratio is 0", source=GIVEN),
     each=_falling,
@@ -259,7 +259,7 @@ def falls(reading: Reading, law: str, quantity: str) -> Estimate:
     return reading.left(quantity, law)
 
 
-@claims.identity(
+@statements.identity(
     "eq. (90)",
     within(EXACT, QUADRATURE, source="moments of a rectified Gaussian"),
     printed=Print(
@@ -274,7 +274,7 @@ def fourth_moment(reading: Reading) -> float:
     return _relative(reading, "fourth", "fourth")
 
 
-@claims.identity(
+@statements.identity(
     "eq. (186), and (173), (187)",
     within(EXACT, QUADRATURE, source="moments of a rectified Gaussian"),
     printed=Print(

@@ -1,13 +1,13 @@
 """What appendix G.5 of wu2022dissecting says of gradients by class and score."""
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, mean_of, within
-from hessian_papers.ledger.claims import Case, Claims, Print
+from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.studies.layerwise.logit_gradients.reading import Reading
 from hessian_papers.studies.layerwise.reading import FIRST, LAST, each_network
 
 OPEN = "the paper has pictures alone; half is ours, set before anything was measured"
 
-claims = Claims(
+statements = Statements(
     Reading,
     fields=lambda reading: {
         "seeds": len(reading["seed"]),
@@ -17,7 +17,7 @@ claims = Claims(
 )
 
 
-@claims.value("appendix G.5", at_least(0.5, OPEN), each=each_network)
+@statements.value("appendix G.5", at_least(0.5, OPEN), each=each_network)
 def by_score_at_first(reading: Reading, network: str) -> Estimate:
     """{network}: before training the mean gradients of each class and score lie together by the
     score (statistic: share of them whose nearest neighbour is of the same score, {chance} by
@@ -26,12 +26,12 @@ def by_score_at_first(reading: Reading, network: str) -> Estimate:
     return mean_of(reading.hidden("by_score", network, FIRST).mean(axis=1))
 
 
-def _plain(reading: Reading) -> list[Case]:
+def _plain(reading: Reading) -> list[Labels]:
     """Those without batch normalisation, of which Figure 30 shows one."""
     return [case for case in each_network(reading) if not case["network"].endswith("-BN")]
 
 
-@claims.value("appendix G.5", at_most(0.5, OPEN), each=_plain)
+@statements.value("appendix G.5", at_most(0.5, OPEN), each=_plain)
 def weakly_by_class_at_last(reading: Reading, network: str) -> Estimate:
     """{network}: after training they lie together by the class but very weakly (statistic: share of
     them whose nearest neighbour is of the same class, {chance} by chance, mean over layers but the
@@ -40,7 +40,7 @@ def weakly_by_class_at_last(reading: Reading, network: str) -> Estimate:
     return mean_of(reading.hidden("by_class", network, LAST).mean(axis=1))
 
 
-@claims.value(
+@statements.value(
     "appendix G.5",
     at_least(0.0, "more than by chance", source="ours"),
     each=each_network,
@@ -53,7 +53,7 @@ def more_by_class_than_chance(reading: Reading, network: str) -> Estimate:
     return mean_of(reading.hidden("by_class", network, LAST).mean(axis=1) - reading.chance)
 
 
-@claims.identity(
+@statements.identity(
     "equation (271)",
     within(1e-6, "round-off in float64 where a softmax is sure of its classes"),
     printed=Print(

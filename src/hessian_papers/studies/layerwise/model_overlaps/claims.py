@@ -13,7 +13,7 @@ from hessian_papers.ledger.bounds import (
     equal_to,
     within,
 )
-from hessian_papers.ledger.claims import Case, Claims, Print, over
+from hessian_papers.ledger.statements import Labels, Print, Statements, over
 from hessian_papers.studies.layerwise.model_overlaps.reading import Layer, Reading
 
 PEAK = "it peaks there if this is above 1; 'around' is taken as a fifth of m either side"
@@ -25,7 +25,7 @@ SETTING = (
     "and its Hessian is that of all images."
 )
 
-claims = Claims(
+statements = Statements(
     Reading,
     values={"kronecker": "Kronecker approximations", "overlap": "Hessians"},
     fields=lambda reading: {
@@ -35,12 +35,12 @@ claims = Claims(
 ).having(otherwise=SETTING)
 
 
-def _plain(reading: Reading) -> Iterator[Case]:
+def _plain(reading: Reading) -> Iterator[Labels]:
     """The architectures without batch norm."""
     yield from ({"network": name} for name in reading.networks if not reading.normed(name))
 
 
-def _hidden(reading: Reading) -> Iterator[Case]:
+def _hidden(reading: Reading) -> Iterator[Labels]:
     """Their layers whose outputs can be permuted."""
     for case in _plain(reading):
         for layer in reading.layers(case["network"]):
@@ -48,14 +48,14 @@ def _hidden(reading: Reading) -> Iterator[Case]:
                 yield {**case, "layer": layer.name}
 
 
-def _later(reading: Reading) -> Iterator[Case]:
+def _later(reading: Reading) -> Iterator[Labels]:
     """The hidden layers whose inputs have passed a batch norm."""
     for network in filter(reading.normed, reading.networks):
         for layer in reading.layers(network)[1:-1]:
             yield {"network": network, "layer": layer.name}
 
 
-@claims.value("section 5.3 and appendix G.3", at_least(1.0, PEAK), each=over("network"))
+@statements.value("section 5.3 and appendix G.3", at_least(1.0, PEAK), each=over("network"))
 def first_layer_peaks(reading: Reading, network: str) -> Estimate:
     """The overlap of the first layer of independently trained {network} peaks at its output
     dimension m. Statistic: the largest mean overlap around m over the largest elsewhere; interval:
@@ -64,7 +64,7 @@ def first_layer_peaks(reading: Reading, network: str) -> Estimate:
     return reading.over_networks(reading.layers(network)[0].peak)
 
 
-@claims.value(
+@statements.value(
     "appendix G.3, after (268)",
     at_least(0.5, "'very high' is more than half"),
     each=over("network"),
@@ -77,7 +77,7 @@ def first_layer_is_high(reading: Reading, network: str) -> Estimate:
     return reading.over_networks(lambda chosen: layer.at_outputs("overlap", chosen))
 
 
-def _conditions(reading: Reading) -> Iterator[Case]:
+def _conditions(reading: Reading) -> Iterator[Labels]:
     for case in _hidden(reading):
         layer = reading.layer(case["network"], case["layer"])
         holds = layer.satisfied >= layer.outputs
@@ -85,11 +85,11 @@ def _conditions(reading: Reading) -> Iterator[Case]:
         yield {**case, "condition": words}
 
 
-def _either(case: Case) -> Bound:
+def _either(case: Labels) -> Bound:
     return (at_least if case["condition"].startswith("holds") else at_most)(1.0, PEAK)
 
 
-@claims.value(
+@statements.value(
     "Theorem G.1, F.2.3 and G.3.3",
     _either,
     each=_conditions,
@@ -106,7 +106,7 @@ def condition_tells(reading: Reading, network: str, layer: str, condition: str) 
     return reading.over_networks(reading.layer(network, layer).peak)
 
 
-@claims.value(
+@statements.value(
     "Theorem G.1",
     equal_to(1.0, QUARTER, tolerance=0.25),
     each=_hidden,
@@ -126,7 +126,7 @@ def linear_growth(reading: Reading, network: str, layer: str) -> Estimate:
     return reading.over_networks(ratio)
 
 
-@claims.value(
+@statements.value(
     "section 5.3, Theorem G.1",
     equal_to(1.0, QUARTER, tolerance=0.25),
     each=_hidden,
@@ -143,14 +143,14 @@ def height_at_outputs(reading: Reading, network: str, layer: str) -> Estimate:
     )
 
 
-def _inner(reading: Reading) -> Iterator[Case]:
+def _inner(reading: Reading) -> Iterator[Labels]:
     """The layers in the middle of fully connected networks, such as fc2 of F-200^2."""
     for case in _hidden(reading):
         if case["network"].startswith("F-") and case["layer"] != "fc1":
             yield case
 
 
-@claims.value(
+@statements.value(
     "F.2.3 and G.3.3",
     at_least(1.0, "it decreases after c − 1 if this is above 1"),
     each=_inner,
@@ -172,7 +172,7 @@ def early_low_peak(reading: Reading, network: str, layer: str) -> Estimate:
     return reading.over_networks(ratio)
 
 
-@claims.value(
+@statements.value(
     "appendix G.3.3",
     equal_to(0.012, "'around'; a quarter", tolerance=0.003),
     each=lambda reading: [case for case in _inner(reading) if case == EXAMPLE],
@@ -187,7 +187,7 @@ def printed_overlap(reading: Reading, network: str, layer: str) -> Estimate:
     return reading.over_networks(lambda chosen: float(curve[chosen, 8].mean()))
 
 
-@claims.value(
+@statements.value(
     "F.2.1 and G.3.2",
     at_least(0.5, "more than half; linear growth would begin at 1/m"),
     each=_plain,
@@ -211,7 +211,7 @@ def _smallest(layer: Layer) -> np.ndarray:
     return np.abs(layer.output[:, -1]) / layer.output[:, 0]
 
 
-@claims.identity(
+@statements.identity(
     "appendix G.3.2",
     within(1e-5, "round-off of E[M] in float32"),
     each=over("network"),
@@ -234,14 +234,14 @@ def _shortfall(layer: Layer) -> float:
     return float(np.maximum(ratio - _smallest(layer), 0).min())
 
 
-def _differing(reading: Reading) -> Iterator[Case]:
+def _differing(reading: Reading) -> Iterator[Labels]:
     """All layers, if some networks were trained with other settings."""
     if reading.differing.any():
         for network in reading.networks:
             yield from ({"network": network, "layer": at.name} for at in reading.layers(network))
 
 
-@claims.value("appendix F.2.1", equal_to(1.0, QUARTER, tolerance=0.25), each=_differing)
+@statements.value("appendix F.2.1", equal_to(1.0, QUARTER, tolerance=0.25), each=_differing)
 def same_after_other_training(reading: Reading, network: str, layer: str) -> Estimate:
     """{layer} of {network}: the overlap comes from a common structure, not from similar training:
     it is as large of networks that were trained with different rates, momenta and weight decays.
@@ -259,7 +259,7 @@ def same_after_other_training(reading: Reading, network: str, layer: str) -> Est
     )
 
 
-@claims.value("appendix G.4", at_most(1.0, PEAK), each=_later)
+@statements.value("appendix G.4", at_most(1.0, PEAK), each=_later)
 def batch_norm_has_no_peak(reading: Reading, network: str, layer: str) -> Estimate:
     """{layer} of {network}: where the inputs have passed a batch norm the overlap has no peak at m.
     Statistic: the largest mean overlap around m over the largest elsewhere; interval: {interval}
@@ -267,7 +267,7 @@ def batch_norm_has_no_peak(reading: Reading, network: str, layer: str) -> Estima
     return reading.over_networks(reading.layer(network, layer).peak)
 
 
-@claims.value(
+@statements.value(
     "section 5.3",
     at_least(2.0, "'surprisingly high' is taken as twice that at least", source="chance: 1/n"),
     each=_plain,
@@ -289,7 +289,7 @@ def above_chance(reading: Reading, network: str) -> Estimate:
     return reading.over_networks(least)
 
 
-@claims.value(
+@statements.value(
     "F.2.3 and G.3.3, beyond the paper",
     at_most(0.25, QUARTER, source="ours"),
     each=lambda reading: [
@@ -306,7 +306,7 @@ def permutations_predict(reading: Reading, network: str, layer: str, of: str) ->
     return reading.over_networks(lambda chosen: found.distance("permuted", of, chosen))
 
 
-@claims.value(
+@statements.value(
     "F.2.3 and G.3.3, beyond the paper",
     at_least(0.9, "nine tenths of the largest", source="ours"),
     each=_hidden,
@@ -327,7 +327,7 @@ def factors_tell_the_place(reading: Reading, network: str, layer: str) -> Estima
     return reading.over_networks(reached)
 
 
-@claims.value(
+@statements.value(
     "F.2.3 and G.3.3, beyond the paper",
     equal_to(1.0, QUARTER, tolerance=0.25),
     each=_hidden,

@@ -1,7 +1,7 @@
 """What appendix G.1 of wu2022dissecting says of output Hessians, and what is nearer."""
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to
-from hessian_papers.ledger.claims import Claims, Print
+from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.studies.layerwise.output_spaces.reading import Reading, largest, smallest
 from hessian_papers.studies.layerwise.reading import LAST, each_network
 
@@ -11,13 +11,13 @@ HALVED = (
     "independent of one another: S / 2^(L−p) is not E[G], the less the more layers are behind."
 )
 
-claims = Claims(
+statements = Statements(
     Reading,
     fields=lambda reading: {"seeds": len(reading["seed"]), "epochs": int(reading["epoch"][-1])},
 ).having(otherwise=HALVED)
 
 
-@claims.value(
+@statements.value(
     "appendix G.1, Table 8",
     at_least(0.602, "the smallest overlap with true labels in Table 8", source="Table 8"),
     each=each_network,
@@ -31,7 +31,7 @@ def rows_of_the_product(reading: Reading, network: str) -> Estimate:
     return smallest(reading.printed_space(network, LAST))
 
 
-@claims.value(
+@statements.value(
     "appendix G.1, beyond the paper",
     at_least(0.0, "no worse", source="ours"),
     each=each_network,
@@ -46,7 +46,7 @@ def the_mean_jacobian_is_nearer(reading: Reading, network: str) -> Estimate:
     return smallest(better - reading.printed_space(network, LAST))
 
 
-@claims.value(
+@statements.value(
     "equation (272)",
     at_most(0.5, OPEN),
     each=each_network,
@@ -64,7 +64,7 @@ def form_at_initialisation(reading: Reading, network: str) -> Estimate:
     return largest(reading.initial("jacobian_error", network))
 
 
-@claims.identity(
+@statements.identity(
     "appendix G.1, Table 8",
     equal_to(0.0, "round-off in float32", tolerance=1e-4, source="ours"),
     otherwise="",

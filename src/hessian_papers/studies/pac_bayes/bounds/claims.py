@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, at_least, at_most
-from hessian_papers.ledger.claims import Case, Claims
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.pac_bayes.bounds.reading import (
     Reading,
     Row,
@@ -25,7 +25,7 @@ FEWER = (
     "many parameters falls slowly."
 )
 
-claims = Claims(
+statements = Statements(
     Reading,
     fields=lambda reading: {
         "seeds": len(reading["seed"]),
@@ -35,7 +35,7 @@ claims = Claims(
 ).having(otherwise=FEWER)
 
 
-def _networks(reading: Reading) -> list[Case]:
+def _networks(reading: Reading) -> list[Labels]:
     return [{"network": name} for name in reading.networks] if not _is_repeated(reading) else []
 
 
@@ -52,14 +52,14 @@ ORDER = (
 )
 
 
-def _pairs(reading: Reading) -> Iterator[Case]:
+def _pairs(reading: Reading) -> Iterator[Labels]:
     for case in _networks(reading):
         for better, worse, _ in ORDER:
             if {better, worse} <= {*reading.methods}:
                 yield {**case, "better": better, "worse": worse}
 
 
-@claims.trend(
+@statements.trend(
     "section 6 and appendix H, Tables 1 and 10",
     at_least(0.0, "a tighter bound is a smaller one"),
     each=_pairs,
@@ -73,12 +73,12 @@ def tighter(reading: Reading, network: str, better: str, worse: str) -> Estimate
     return estimated(reading.gain(network, better, worse))
 
 
-def _decaying(reading: Reading) -> list[Case]:
+def _decaying(reading: Reading) -> list[Labels]:
     there = {"iterative", "iterative, decaying"} <= {*reading.methods}
     return _networks(reading) if there else []
 
 
-@claims.value(
+@statements.value(
     "appendix H",
     at_most(0.078, "the largest in Table 10, of T-200^2 with ten classes", source="Table 10"),
     each=_decaying,
@@ -92,7 +92,7 @@ def decay_matters_little(reading: Reading, network: str) -> Estimate:
     return estimated(reading.of("bound", network, "iterative, decaying") / regular - 1)
 
 
-def _rows(reading: Reading) -> Iterator[Case]:
+def _rows(reading: Reading) -> Iterator[Labels]:
     if _is_repeated(reading):
         return
     for row in rows_of(reading):
@@ -120,7 +120,7 @@ def _as_printed(case: Mapping[str, Any]) -> Bound:
     return at_most(case["printed"] + ROUNDED, "no looser than printed", source="Table 10")
 
 
-@claims.value("appendix H, Table 10", _as_printed, each=_rows, name="table-10-{row}-{method}")
+@statements.value("appendix H, Table 10", _as_printed, each=_rows, name="table-10-{row}-{method}")
 def row_of_the_table(reading: Reading, network: str, method: str, **row: object) -> Estimate:
     """{row}, {method}: the error is at most {printed} (statistic: the bound at confidence
     {confidence} from {samples} images, mean over {seeds} networks; interval: Student's t). Its
@@ -129,7 +129,7 @@ def row_of_the_table(reading: Reading, network: str, method: str, **row: object)
     return estimated(reading.of("bound", network, method))
 
 
-def _turned(reading: Reading) -> Iterator[Case]:
+def _turned(reading: Reading) -> Iterator[Labels]:
     if not _is_repeated(reading):
         for network in reading.networks:
             for method in reading.methods:
@@ -137,7 +137,7 @@ def _turned(reading: Reading) -> Iterator[Case]:
                     yield {"network": network, "method": method}
 
 
-@claims.correlation(
+@statements.correlation(
     "appendix H",
     at_most(0.0, "smaller where the curvature is larger"),
     each=_turned,
@@ -151,12 +151,12 @@ def variance_falls_with_curvature(reading: Reading, network: str, method: str) -
     return estimated(reading.of("rank_correlation", network, method)[:, 0])
 
 
-def _iterated(reading: Reading) -> list[Case]:
+def _iterated(reading: Reading) -> list[Labels]:
     there = {"iterative", "approximate"} <= {*reading.methods}
     return _networks(reading) if there else []
 
 
-@claims.trend(
+@statements.trend(
     "appendix H",
     at_least(0.0, "more significant"),
     each=_iterated,
@@ -174,14 +174,14 @@ def falls_more_where_bases_are_renewed(reading: Reading, network: str) -> Estima
     return estimated(once - renewed)
 
 
-def _others(reading: Reading) -> Iterator[Case]:
+def _others(reading: Reading) -> Iterator[Labels]:
     for case in _networks(reading):
         for other in ("iterative, nearest", "iterative, exact"):
             if {other, "iterative"} <= {*reading.methods}:
                 yield {**case, "other": other}
 
 
-@claims.value(
+@statements.value(
     "section 6, beyond the paper",
     at_least(0.0, "a better basis makes a tighter bound", source="ours"),
     each=_others,
@@ -195,7 +195,7 @@ def other_bases(reading: Reading, network: str, other: str) -> Estimate:
     return estimated(reading.gain(network, other, "iterative"))
 
 
-@claims.value(
+@statements.value(
     "Theorem 6.1",
     at_most(0.0, "an error above the bound"),
     otherwise="A bound may fail with the promised probability.",
@@ -211,12 +211,12 @@ def _promised(case: Mapping[str, Any]) -> Bound:
     return at_most(case["promised"], "one less the confidence", source="Theorem 6.1")
 
 
-def _repeated(reading: Reading) -> list[Case]:
+def _repeated(reading: Reading) -> list[Labels]:
     promised = 1 - reading.confidence
     return [{"promised": promised}] if _is_repeated(reading) else []
 
 
-@claims.value(
+@statements.value(
     "Theorem 6.1, beyond the paper",
     _promised,
     each=_repeated,

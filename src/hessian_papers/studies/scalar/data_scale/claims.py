@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import at_least, within
-from hessian_papers.ledger.claims import Claims, Print
+from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.studies.scalar.data_scale.reading import NETWORKS, Reading, Spectra
 from hessian_spectra.agreement import EXACT
 
@@ -14,11 +14,13 @@ DRAWN = {paper: f"{theorem}; {{artifact}}" for paper, theorem in THEOREM.items()
 BELOW = {paper: f"text below {theorem}; {{artifact}}" for paper, theorem in THEOREM.items()}
 TRACE = {"singh2026cracking": "Appendix C", "singh2024closed": "section 1, trace formula"}
 
-claims = Claims(Reading)
-drawn = claims.about("singh2026cracking", "Figure 7") | claims.about("singh2024closed", "Figure 1")
+statements = Statements(Reading)
+drawn = statements.about("singh2026cracking", "Figure 7") | statements.about(
+    "singh2024closed", "Figure 1"
+)
 
 
-@claims.identity(
+@statements.identity(
     EQUATION, within(EXACT, ROUND_OFF, source="the Hessian-vector products of the loss")
 )
 def spectrum(reading: Reading) -> float:
@@ -40,7 +42,7 @@ def _disorder(spectra: Spectra) -> float:
     return max(0.0, float((errors.max(axis=1) / largest).max()))
 
 
-@claims.identity(
+@statements.identity(
     DRAWN,
     within(
         EXACT,
@@ -55,7 +57,7 @@ def structure(reading: Reading) -> float:
     return max(map(_disorder, reading.everything))
 
 
-@claims.identity(TRACE, within(EXACT, ROUND_OFF))
+@statements.identity(TRACE, within(EXACT, ROUND_OFF))
 def trace(reading: Reading) -> float:
     """The trace is σ_x²(‖w‖² + ‖v‖²), proportional to σ_x² whatever the targets"""
     return reading.trace_error()
@@ -65,7 +67,7 @@ def _with_fixed_targets(reading: Reading) -> float:
     return reading.largest_departure("fixed")
 
 
-@claims.identity(
+@statements.identity(
     BELOW,
     # The bulk is small beside λ_1, whose round-off it carries.
     within(

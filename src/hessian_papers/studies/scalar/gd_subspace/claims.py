@@ -1,7 +1,7 @@
 """What the paper says about the bulk eigenspace under gradient descent, and how it is measured."""
 
 from hessian_papers.ledger.bounds import at_least, within
-from hessian_papers.ledger.claims import Claims
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.studies.scalar.gd_subspace.reading import EXTENDED, PROVED, STAYING, Reading
 from hessian_spectra.agreement import EXACT
 
@@ -16,11 +16,11 @@ LEFT = at_least(
 )
 STEP_SIZES = "How far it goes is set by the step sizes; tiny ones keep it closer."
 
-claims = Claims(Reading)
-corollary = claims.about("singh2026cracking", "Corollary 3.1").having(otherwise=STEP_SIZES)
+statements = Statements(Reading)
+corollary = statements.about("singh2026cracking", "Corollary 3.1").having(otherwise=STEP_SIZES)
 
 
-@claims.identity(
+@statements.identity(
     COROLLARY,
     within(
         EXACT,
@@ -33,7 +33,7 @@ def spectrum(reading: Reading) -> float:
     return reading.error()
 
 
-@claims.identity(COROLLARY, within(EXACT, STEPS, source=COROLLARY))
+@statements.identity(COROLLARY, within(EXACT, STEPS, source=COROLLARY))
 def iterates_orthogonal(reading: Reading) -> float:
     """Iterates of gradient descent are orthogonal to the initial bulk eigenspace (value: largest
     ‖Z₀ᵀ θ_t‖/‖θ_t‖).
@@ -41,7 +41,7 @@ def iterates_orthogonal(reading: Reading) -> float:
     return reading.largest("iterate", PROVED)
 
 
-@claims.identity(COROLLARY, within(EXACT, STEPS, source=COROLLARY))
+@statements.identity(COROLLARY, within(EXACT, STEPS, source=COROLLARY))
 def bulk_constant(reading: Reading) -> float:
     """The bulk eigenspace does not change under gradient descent (value: sine of the largest
     principal angle with the initial one).
@@ -49,13 +49,13 @@ def bulk_constant(reading: Reading) -> float:
     return reading.largest("rotation", PROVED)
 
 
-@claims.identity(COROLLARY, within(EXACT, STEPS, source=EXTENSION))
+@statements.identity(COROLLARY, within(EXACT, STEPS, source=EXTENSION))
 def iterates_orthogonal_extended(reading: Reading) -> float:
     """The same for heavy ball and Nesterov from rest, SGD and weight decay: orthogonal iterates."""
     return reading.largest("iterate", EXTENDED)
 
 
-@claims.identity(COROLLARY, within(EXACT, STEPS, source=EXTENSION))
+@statements.identity(COROLLARY, within(EXACT, STEPS, source=EXTENSION))
 def bulk_constant_extended(reading: Reading) -> float:
     """The same for heavy ball and Nesterov from rest, SGD and weight decay: a constant bulk
     eigenspace.
@@ -63,7 +63,7 @@ def bulk_constant_extended(reading: Reading) -> float:
     return reading.largest("rotation", EXTENDED)
 
 
-@claims.identity(COROLLARY, within(EXACT, STEPS, source=EXTENSION))
+@statements.identity(COROLLARY, within(EXACT, STEPS, source=EXTENSION))
 def bulk_invariant(reading: Reading) -> float:
     """The initial bulk eigenspace, from numerical eigenvectors, is an invariant space of the
     Hessian at every step (value: ‖(I − Z₀Z₀ᵀ) H_t Z₀‖/‖H_t‖).
@@ -71,7 +71,7 @@ def bulk_invariant(reading: Reading) -> float:
     return reading.largest("invariance", STAYING, "numerics")
 
 
-@claims.identity(
+@statements.identity(
     COROLLARY,
     within(
         EXACT,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, within
-from hessian_papers.ledger.claims import Case, Claims, Print
+from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.studies.scalar.learning_phases.reading import RESOLVED, Reading
 from hessian_spectra.agreement import EXACT
 
@@ -24,10 +24,10 @@ ORDER = (
 )
 COUNT = "a count; deviations below 1e-12 of the largest eigenvalue are round-off"
 
-claims = Claims(Reading)
+statements = Statements(Reading)
 
 
-@claims.identity(
+@statements.identity(
     "Theorem 3.1",
     within(
         EXACT,
@@ -40,7 +40,7 @@ def spectrum(reading: Reading) -> float:
     return float(reading.error().max())
 
 
-@claims.identity(
+@statements.identity(
     f"{APPENDIX}, text below equation (122)",
     within(EXACT, "round-off of a product of two eigenvalues, relative to λ₁²", source="theorem"),
 )
@@ -57,7 +57,7 @@ def _contradict_print(reading: Reading) -> float:
     return float(np.count_nonzero(reading.contradict(reading.printed_phases)))
 
 
-@claims.identity(
+@statements.identity(
     APPENDIX,
     at_most(0.0, COUNT, source="the sign of (t − 1) (3t − 1)"),
     printed=Print(
@@ -73,7 +73,7 @@ def signs(reading: Reading) -> float:
     return float(np.count_nonzero(reading.contradict(reading.phases)))
 
 
-@claims.identity(APPENDIX, at_most(0.0, COUNT, source="−λ₁ λ₂ = 3 (E[x²] ⟨w, v⟩)² ≥ 0"))
+@statements.identity(APPENDIX, at_most(0.0, COUNT, source="−λ₁ λ₂ = 3 (E[x²] ⟨w, v⟩)² ≥ 0"))
 def without_signal(reading: Reading) -> float:
     """With θ* = 0 there is no late phase: λ₂ ≤ 0 for all weights (value: number of networks that
     contradict it).
@@ -82,12 +82,12 @@ def without_signal(reading: Reading) -> float:
     return float(np.count_nonzero(chosen.small > RESOLVED * chosen.large))
 
 
-def _each_scale(reading: Reading) -> Iterator[Case]:
+def _each_scale(reading: Reading) -> Iterator[Labels]:
     for place, scale in enumerate(reading["heads/scale"].tolist()):
         yield {"place": place, "scale": f"{scale:g}"}
 
 
-@claims.trend(
+@statements.trend(
     HEADS,
     at_least(0.9, "nine pairs in ten; two heads may learn at nearly the same time"),
     paper="singh2026cracking",
@@ -104,7 +104,7 @@ def heads_in_order(reading: Reading, place: int, **_: str) -> Estimate:
     return reading.heads_in_order(place)
 
 
-@claims.trend(
+@statements.trend(
     HEADS,
     at_least(0.5, "what a paper says without exception is what most do, more than half"),
     paper="singh2026cracking",

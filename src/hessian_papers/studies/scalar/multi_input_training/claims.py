@@ -1,7 +1,7 @@
 """What the paper says about several inputs, on correlated data, and how it is measured."""
 
 from hessian_papers.ledger.bounds import at_least, within
-from hessian_papers.ledger.claims import Claims
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.studies.scalar.multi_input_training.reading import (
     CORRELATED,
     DECORRELATED,
@@ -11,11 +11,11 @@ from hessian_spectra.agreement import EXACT
 
 ROUND_OFF = "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ₁"
 
-claims = Claims(Reading)
-real_data = claims.about("singh2026cracking", "Corollary B.1 on real data")
+statements = Statements(Reading)
+real_data = statements.about("singh2026cracking", "Corollary B.1 on real data")
 
 
-@claims.identity(
+@statements.identity(
     "Corollary B.1, extended to correlated inputs",
     within(EXACT, ROUND_OFF, source="our extension of Corollary B.1"),
 )
@@ -27,7 +27,7 @@ def spectrum(reading: Reading) -> float:
     return float(reading.errors(CORRELATED).max())
 
 
-@claims.identity("Corollary B.1", within(EXACT, ROUND_OFF, source="Corollary B.1"))
+@statements.identity("Corollary B.1", within(EXACT, ROUND_OFF, source="Corollary B.1"))
 def bulk(reading: Reading) -> float:
     """The bulk is ±δx_d with δx_d = E[x_d (f(x) − y)], for correlated inputs too."""
     return reading.bulk_error()

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, within
-from hessian_papers.ledger.claims import Case, Claims, Print
+from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.studies.scalar.outlier_pair.reading import LAST, RESOLVED, Reading, Training
 from hessian_spectra.agreement import EXACT
 
@@ -33,14 +33,14 @@ FEW_STEPS = (
 
 MOST = at_least(0.5, "what a paper says of its run is read as what most do, more than half")
 
-claims = Claims(Reading, fields=lambda _: {"last": LAST})
-later = claims.about("singh2026cracking", "Figure 8", "Theorems 3.1 and 3.4 on real data")
-closed = claims.about("singh2024closed", "Figure 3")
-poster = claims.about("singh2024poster", "Evolution of the outlier pair")
+statements = Statements(Reading, fields=lambda _: {"last": LAST})
+later = statements.about("singh2026cracking", "Figure 8", "Theorems 3.1 and 3.4 on real data")
+closed = statements.about("singh2024closed", "Figure 3")
+poster = statements.about("singh2024poster", "Evolution of the outlier pair")
 figures = (later | closed | poster).having(otherwise=FEW_STEPS)
 
 
-@claims.identity(THEOREMS, within(EXACT, ROUND_OFF, source="theorem"))
+@statements.identity(THEOREMS, within(EXACT, ROUND_OFF, source="theorem"))
 def spectrum(reading: Reading) -> float:
     """At every step of training the closed form is the whole spectrum of the Hessian, for the
     linear and for the ReLU network.
@@ -48,7 +48,7 @@ def spectrum(reading: Reading) -> float:
     return reading.largest(lambda run: run.errors().max())
 
 
-@claims.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"))
+@statements.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"))
 def pair_sum(reading: Reading) -> float:
     """The two outliers sum to the trace (for ReLU: of the cell's block) at every step."""
 
@@ -58,7 +58,7 @@ def pair_sum(reading: Reading) -> float:
     return reading.largest(error)
 
 
-@claims.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"))
+@statements.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"))
 def pair_product(reading: Reading) -> float:
     """−λ₁ λ₂ = (⟨w, v⟩ E[x²] − E[yx]) (3 ⟨w, v⟩ E[x²] − E[yx]) at every step."""
 
@@ -108,7 +108,7 @@ def rank_one(reading: Reading) -> float:
     return reading.largest(share)
 
 
-@claims.value(
+@statements.value(
     PAIR, at_most(0.0, "a count; steps with |λ₂| below 1e-12 λ₁ are left out as round-off")
 )
 def phases(reading: Reading) -> float:
@@ -127,7 +127,7 @@ def phases(reading: Reading) -> float:
     return float(sum(violations(run) for run in reading.runs.values()))
 
 
-def _each_input_scale(reading: Reading) -> Iterator[Case]:
+def _each_input_scale(reading: Reading) -> Iterator[Labels]:
     for place, scale in enumerate(reading["seeds/input_scale"].tolist()):
         yield {"place": place, "scale": f"{scale:g}"}
 
@@ -182,7 +182,7 @@ PATH = {
 }
 
 
-def _each_part(reading: Reading) -> Iterator[Case]:
+def _each_part(reading: Reading) -> Iterator[Labels]:
     for place, momentum in enumerate(reading["seeds/momentum"].tolist()):
         for part, (says, means) in PATH.items():
             words = {"says": says, "means": means.format(last=LAST)}

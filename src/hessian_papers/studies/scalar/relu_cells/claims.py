@@ -3,7 +3,7 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import at_most, within
-from hessian_papers.ledger.claims import Claims
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.studies.scalar.relu_cells.reading import CELLS, Reading
 from hessian_spectra.agreement import EXACT
 
@@ -23,16 +23,18 @@ DENSITY = {
     "singh2024poster": "the factors n±/n of the cell-wise Hessian",
 }
 
-claims = Claims(Reading)
+statements = Statements(Reading)
 
 
-@claims.identity(DRAWN, within(EXACT, ROUND_OFF, source="the Hessian-vector products of the loss"))
+@statements.identity(
+    DRAWN, within(EXACT, ROUND_OFF, source="the Hessian-vector products of the loss")
+)
 def spectrum(reading: Reading) -> float:
     """All 2m eigenvalues of the cell-wise closed form are those of the loss"""
     return float(reading.error())
 
 
-@claims.identity(DRAWN, within(EXACT, ROUND_OFF))
+@statements.identity(DRAWN, within(EXACT, ROUND_OFF))
 def decoupling(reading: Reading) -> float:
     """The Hessian decouples: every eigenvector lives on the hidden units of one cell, the one that
     gives the eigenvalue its colour
@@ -40,7 +42,7 @@ def decoupling(reading: Reading) -> float:
     return float(reading.mass_elsewhere.max())
 
 
-@claims.identity(THEOREM, at_most(0.0, "a count"))
+@statements.identity(THEOREM, at_most(0.0, "a count"))
 def multiplicities(reading: Reading) -> float:
     """The bulk has q - 1 signed pairs in the positive cell and m - q - 1 in the negative one.
     Measured: eigenvalues too many or too few
@@ -48,7 +50,7 @@ def multiplicities(reading: Reading) -> float:
     return float(sum(map(reading.miscounted, CELLS)))
 
 
-@claims.identity(
+@statements.identity(
     "section 3.2, text below Theorem 3.4", within(EXACT, ROUND_OFF), paper="singh2026cracking"
 )
 def largest(reading: Reading) -> float:
@@ -57,7 +59,7 @@ def largest(reading: Reading) -> float:
     return float(abs(reading.select("outlier").max() / sharpness - 1))
 
 
-@claims.identity(DENSITY, within(EXACT, ROUND_OFF))
+@statements.identity(DENSITY, within(EXACT, ROUND_OFF))
 def density(reading: Reading) -> float:
     """The eigenvalues scale in proportion to the share of points in their cell, the averages over
     the cell being the same. Measured by taking all points x < 0 twice

@@ -1,0 +1,402 @@
+"""The statements of a kind of studies: functions that say what a paper says and measure it.
+
+A statement is one function of the kind's ``claims.py``. Its docstring is the paper's sentence and
+the statistic that decides; its decorator has the place in the paper, the quantifier of the
+sentence, and the bound with its reason:
+
+    statements = Statements(Reading)
+    figure_2 = statements.about("anon2026data", "Figure 2")
+
+    @figure_2.statement("section 5", typically, at_most(0.2, "a fifth would be called slight"))
+    def tanh_is_similar(reading: Reading) -> float:
+        \"\"\"With Tanh layers the sharpness is slightly different. Statistic: ...\"\"\"
+        return ...
+
+One statement may be measured by several functions, of several kinds: they give the same ``id``, and
+the first one has its sentence.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from hessian_papers.ledger.bounds import Bound, Estimate
+from hessian_papers.ledger.divergence import left_out
+from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, Book, Quantifier
+from hessian_papers.results import StudyArrays
+
+# What tells the cases of a statement apart: a parametrisation, a row of a table.
+Labels = Mapping[str, Any]
+Measure = Callable[..., float | Estimate]
+Decorator = Callable[[Measure], Measure]
+Cases = Callable[[Any], Iterable[Labels]]
+
+# A field of a text. Braces after _ or ^ are a formula's.
+_FIELD = re.compile(r"(?<![_^])\{([a-z_]+)\}")
+_STATISTIC = "Statistic:"
+
+
+class LedgerError(ValueError):
+    """The ledger is not well formed; the message names each statement and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Print:
+    """What is in print where that is wrong; the statement's own sentence is the corrected one.
+
+    Args:
+        text: what is in print.
+        measure: its error, from the same arguments as the statement's function.
+    """
+
+    text: str
+    measure: Measure
+
+
+@dataclass(frozen=True)
+class Study:
+    """The study that statements are measured on.
+
+    Args:
+        name: its name.
+        config: its resolved configuration.
+        names: the studies by paper and artifact, for texts that point to another one.
+    """
+
+    name: str
+    config: Mapping[str, Any]
+    names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def about(self, artifact: str, paper: str | None = None) -> str:
+        """The study of an artifact, first of the same paper; its own words if there is none."""
+        papers = [paper or self.config["paper"], *(key for key, _ in self.names)]
+        studies = [self.names[p, artifact] for p in papers if (p, artifact) in self.names]
+        return studies[0] if studies else artifact
+
+
+# Where a statement stands: in the paper of the study, in each of several papers, or in different
+# places for different artifacts.
+Place = str | Mapping[str, str] | Callable[[Study], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """What all cases of a statement have in common.
+
+    Args:
+        id: its name, which can be cited.
+        places: where it stands, by paper.
+        sentence: the statement; for an erratum, the corrected one.
+        statistic: what is measured of each case.
+        quantifier: of the sentence.
+        book: what kind of statement it is.
+        identity: whether it is exact: where it does not hold, our computation is wrong.
+        printed: for an erratum, what is in print.
+    """
+
+    id: str
+    places: Mapping[str, str]
+    sentence: str
+    statistic: str
+    quantifier: Quantifier
+    book: Book
+    identity: bool = False
+    printed: str | None = None
+
+    def problems(self) -> list[str]:
+        """What keeps this from being a statement of the ledger, one line each."""
+        texts = {"id": self.id, "sentence": self.sentence}
+        texts |= {f"place in {paper}": place for paper, place in self.places.items()}
+        problems = [f"{name} is empty" for name, text in texts.items() if not text.strip()]
+        if not self.places:
+            problems.append("it stands in no paper")
+        if self.quantifier not in QUANTIFIERS:
+            problems.append(f"quantifier is {self.quantifier!r}")
+        if self.book not in BOOKS:
+            problems.append(f"book is {self.book!r}")
+        return problems + open_fields({**texts, "statistic": self.statistic})
+
+
+def open_fields(texts: Mapping[str, str]) -> list[str]:
+    """A line for each text that has a field which nothing filled in."""
+    return [
+        f"{name} has an open field {{{left[1]}}}"
+        for name, text in texts.items()
+        if (left := _FIELD.search(text))
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One case of a statement on one study, before it is measured.
+
+    Args:
+        id: ``<study>/<case>``, unique in the ledger.
+        heading: the statement.
+        labels: what tells it from the other cases, as texts say it.
+        study: the study whose arrays are measured; ``None`` if no study of ours does.
+        test: node id of the test that stands behind it.
+        bound: what the measured value is compared with.
+        measure: measures it.
+        measure_printed: for an erratum, measures the error of what is in print.
+        explanation: why we differ, where we do.
+    """
+
+    id: str
+    heading: Heading
+    labels: Mapping[str, str]
+    study: str | None
+    test: str | None
+    bound: Bound | None
+    measure: Callable[[], float | Estimate] | None
+    measure_printed: Callable[[], float | Estimate] | None = None
+    explanation: str = ""
+
+    def problems(self) -> list[str]:
+        """What keeps this from being an entry of the ledger, one line each."""
+        problems = self.heading.problems()
+        if self.bound is not None:
+            texts = {"source": self.bound.source, "reason": self.bound.reason}
+            problems += [f"{name} is empty" for name, text in texts.items() if not text.strip()]
+            problems += open_fields(texts)
+        if self.bound is not None and not self.bound.tolerance >= 0:
+            problems.append(f"tolerance is {self.bound.tolerance}")
+        if self.measure is None and not self.explanation.strip():
+            problems.append("it is not measured, and explanation does not say why")
+        return [f"{self.id or 'a case without id'}: {problem}" for problem in problems]
+
+
+def _filled(text: str, fields: Mapping[str, Any], study: Study) -> str:
+    """A text with ``{field}`` filled in, and ``{study of <artifact>}`` by the study's name.
+
+    Other braces stay, since formulas have them. Of another paper's artifact:
+    ``{study of <paper>: <artifact>}``.
+    """
+    text = re.sub(
+        r"\{study of (?:([a-z0-9]+): )?([^}]+)\}",
+        lambda match: study.about(match[2], match[1]),
+        text,
+    )
+    return _FIELD.sub(lambda match: str(fields.get(match[1], match[0])), " ".join(text.split()))
+
+
+def _book(quantifier: Quantifier, bound: Bound | Callable[[Labels], Bound]) -> Book:
+    """The book of a statement of a paper, if its decorator does not name one."""
+    if isinstance(bound, Bound) and bound.word:
+        return "readings"
+    return "theorems" if quantifier in ("always", "printed") else "observations"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """What a paper says, and how we measure it: a function with what its decorator says.
+
+    Args:
+        function: measures it, from the reading of a study's arrays and the labels of a case.
+        quantifier: of the sentence.
+        place: where it stands in the paper; for a statement of several papers, in each of them; a
+            function of the study where that depends on the artifact.
+        bound: what the measured value is compared with, for each case if it is a function.
+        id: the statement's; the function's name if empty.
+        book: what kind of statement it is; by quantifier and bound if it is not given.
+        identity: whether it is exact.
+        otherwise: what else would explain a difference, for each case if it is a function.
+        printed: for an erratum, what is in print and its error.
+        each: the cases that it is made of, read from the arrays; a single one without labels.
+        paper: whose statement it is, if not the paper's of the study.
+        artifacts: the papers' artifacts that it is about; empty for all studies of the kind.
+        name: of a case, filled in like every text; the function's name and the labels if empty.
+    """
+
+    function: Measure
+    quantifier: Quantifier
+    place: Place
+    bound: Bound | Callable[[Labels], Bound]
+    id: str = ""
+    book: Book | None = None
+    identity: bool = False
+    otherwise: str | Callable[[Labels], str] = ""
+    printed: Print | Callable[[Labels], Print | None] | None = None
+    each: Cases | None = None
+    paper: str = ""
+    artifacts: tuple[tuple[str, str], ...] = ()
+    name: str = ""
+
+    @property
+    def function_name(self) -> str:
+        """The name of its function."""
+        return getattr(self.function, "__name__", "")
+
+    @property
+    def test(self) -> str:
+        """The test that stands behind it, by convention; of one written elsewhere, its module."""
+        module = self.function.__module__
+        if not module.startswith("hessian_papers.studies."):
+            return module
+        *_, family, kind, _ = module.split(".")
+        path = PurePosixPath("tests", "papers", "studies", family, f"test_{kind}_claims.py")
+        return f"{path}::test_a_claim_holds_and_fails[{self.function_name}]"
+
+    def is_about(self, config: Mapping[str, Any]) -> bool:
+        """Whether it is measured on a study with this configuration."""
+        return not self.artifacts or (config["paper"], config["artifact"]) in self.artifacts
+
+    def _places(self, study: Study) -> Mapping[str, str]:
+        """Where it stands, by paper."""
+        if isinstance(self.place, Mapping):
+            return self.place
+        place = self.place if isinstance(self.place, str) else self.place(study)
+        return {self.paper or study.config["paper"]: place}
+
+    def entry(self, study: Study, reading: StudyArrays, labels: Labels, fields: Labels) -> Entry:
+        """One case, its texts filled in."""
+        printed = self.printed(labels) if callable(self.printed) else self.printed
+        otherwise = self.otherwise(labels) if callable(self.otherwise) else self.otherwise
+
+        def filled(text: str) -> str:
+            return _filled(text, fields, study)
+
+        sentence, _, statistic = filled(self.function.__doc__ or "").partition(_STATISTIC)
+        heading = Heading(
+            id=filled(self.id) or self.function_name.replace("_", "-"),
+            places={filled(p): filled(place) for p, place in self._places(study).items()},
+            sentence=sentence.strip(),
+            statistic=statistic.strip(),
+            quantifier=self.quantifier,
+            book=self.book or _book(self.quantifier, self.bound),
+            identity=self.identity,
+            printed=None if printed is None else filled(printed.text),
+        )
+        return Entry(
+            id=f"{study.name}/{self._name(labels)}",
+            heading=heading,
+            labels={name: str(fields[name]) for name in self._shown(labels)},
+            study=study.name,
+            test=self.test,
+            bound=self.bound(labels) if callable(self.bound) else self.bound,
+            measure=lambda: self.function(reading, **labels),
+            measure_printed=None if printed is None else lambda: printed.measure(reading, **labels),
+            explanation=filled(otherwise),
+        )
+
+    def _shown(self, labels: Labels) -> list[str]:
+        """The labels that tell a case from the others: if its name is given, those in it."""
+        return [name for name in labels if not self.name or f"{{{name}}}" in self.name]
+
+    def _name(self, labels: Labels) -> str:
+        if self.name:
+            return re.sub(r"\{([a-z_]+)\}", lambda match: str(labels[match[1]]), self.name)
+        return "-".join([self.function_name.replace("_", "-"), *map(str, labels.values())])
+
+
+def over(*axes: str) -> Cases:
+    """Cases: all combinations of the names on some axes of a study's arrays, the last one fastest.
+
+    Example:
+        >>> arrays = StudyArrays({"correlation": {"time": __import__("numpy").array(["a", "b"])}})
+        >>> list(over("time")(arrays))
+        [{'time': 'a'}, {'time': 'b'}]
+    """
+
+    def cases(reading: StudyArrays) -> Iterator[Labels]:
+        for values in itertools.product(*(reading[axis].tolist() for axis in axes)):
+            yield dict(zip(axes, values, strict=True))
+
+    return cases
+
+
+class Statements:
+    """The statements of a kind of studies, in the order in which they are written.
+
+    Args:
+        reading: what the kind reads from its arrays.
+        values: how texts say the values of labels, for example ``{"mup": "μP"}``.
+        fields: further fields of all texts, read from the arrays.
+    """
+
+    def __init__(
+        self,
+        reading: type[StudyArrays],
+        *,
+        values: Mapping[str, str] | None = None,
+        fields: Callable[[Any], Mapping[str, Any]] | None = None,
+    ) -> None:
+        self.reading = reading
+        self._values = values or {}
+        self._fields = fields or (lambda reading: {})
+        self.all: list[Statement] = []
+        self._artifacts: tuple[tuple[str, str], ...] = ()
+        self._of: Mapping[str, Any] = {}
+
+    def about(self, paper: str, *artifacts: str) -> "Statements":
+        """The same, for statements about some artifacts of a paper alone, as its figures."""
+        other = self.having()
+        other._artifacts = tuple((paper, artifact) for artifact in artifacts)
+        return other
+
+    def having(self, **of: Any) -> "Statements":
+        """The same, for statements that share some fields, unless they say others."""
+        other = copy(self)
+        other._of = {**self._of, **of}
+        return other
+
+    def __or__(self, other: "Statements") -> "Statements":
+        """For statements about the artifacts of both."""
+        both = self.about("")
+        both._artifacts = self._artifacts + other._artifacts
+        return both
+
+    def statement(self, place: Place, quantifier: Quantifier, bound: Any, **of: Any) -> Decorator:
+        """Make a statement of a function.
+
+        Args:
+            place: where it stands.
+            quantifier: of the sentence.
+            bound: what the measured value is compared with.
+            of: further fields of :class:`Statement`.
+        """
+        fields = {
+            **{"place": place, "quantifier": quantifier, "bound": bound},
+            "artifacts": self._artifacts,
+        }
+
+        def keep(function: Measure) -> Measure:
+            self.all.append(Statement(function=function, **{**fields, **self._of, **of}))
+            return function
+
+        return keep
+
+    def identity(self, place: Place, bound: Any, **of: Any) -> Decorator:
+        """Make an identity of a function: an error that is round-off, wherever it is measured."""
+        return self.statement(place, "always", bound, identity=True, **of)
+
+    # What is not told by its quantifier yet.
+    def value(self, place: Place, bound: Any, **of: Any) -> Decorator:
+        """Make a statement about a number of a function."""
+        return self.statement(place, "everywhere", bound, **of)
+
+    trend = correlation = value
+
+    def entries(self, study: Study, reading: StudyArrays) -> Iterator[Entry]:
+        """The cases of all statements on one study.
+
+        Raises:
+            NothingToMeasure: all of its trainings diverged.
+        """
+        note = left_out(reading)
+        for statement in self.all:
+            if statement.is_about(study.config):
+                for labels in [{}] if statement.each is None else statement.each(reading):
+                    fields = {**self._fields(reading), **labels}
+                    said = {key: self._said(value) for key, value in fields.items()}
+                    said = {"artifact": study.config["artifact"], **said}
+                    entry = statement.entry(study, reading, labels, said)
+                    yield replace(entry, explanation=f"{entry.explanation} {note}".strip())
+
+    def _said(self, value: Any) -> Any:
+        """A value as texts say it."""
+        return self._values.get(value, value) if isinstance(value, str) else value

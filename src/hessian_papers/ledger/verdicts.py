@@ -1,0 +1,213 @@
+"""How the verdict on a statement follows from its cases, by the quantifier of the sentence."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from hessian_papers.ledger.bounds import Bound, Estimate, Outcome
+
+# What a sentence says of its cases:
+#   always      an identity, a theorem, "for all": any setting within its assumptions may refute it
+#   everywhere  the same of measured things ("in all layers"), at the paper's own setting
+#   typically   "most", "correlates most", "increases": one number, pooled over the cases
+#   exists      "is present", "can", one run that is shown: any case
+#   printed     a table, a number: row by row
+#   shown       "could include", a panel without a sentence: the number, no verdict
+#   left open   it depends on a choice that the paper does not name: the cases are the choices
+Quantifier = Literal["always", "everywhere", "typically", "exists", "printed", "shown", "left open"]
+# Verdicts, in the order in which they are listed.
+Verdict = Literal[
+    "reproduced",
+    "corrected",
+    "in part",
+    "differs",
+    "depends",
+    "open",
+    "shown",
+    "not tested",
+]
+# What the papers prove or print; what they observe; what rests on our reading of a word; and what
+# is ours alone: controls, ablations, networks that a paper does not have.
+Book = Literal["theorems", "observations", "readings", "beyond"]
+
+QUANTIFIERS: tuple[Quantifier, ...] = get_args(Quantifier)
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+BOOKS: tuple[Book, ...] = get_args(Book)
+
+always: Quantifier = "always"
+everywhere: Quantifier = "everywhere"
+typically: Quantifier = "typically"
+exists: Quantifier = "exists"
+printed: Quantifier = "printed"
+shown: Quantifier = "shown"
+left_open: Quantifier = "left open"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a verdict is made of: one case of a statement, measured on its strongest run.
+
+    Args:
+        outcome: what it says.
+        estimate: the measured value.
+        bound: what it is compared with.
+        smaller: whether the run's setting is smaller than the paper's.
+    """
+
+    outcome: Outcome
+    estimate: Estimate
+    bound: Bound
+    smaller: bool = False
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict with the number that decided it.
+
+    Args:
+        verdict: one of :data:`VERDICTS`.
+        pooled: the number that it was decided by, if the quantifier has one for all cases.
+    """
+
+    verdict: Verdict
+    pooled: Estimate | None = None
+
+
+def pooled(cases: Sequence[Case]) -> Estimate:
+    """The mean over cases, with the mean of their intervals' ends.
+
+    That interval is no shorter than it should be, however the cases depend on one another. Without
+    an interval of each there is none.
+
+    Example:
+        >>> from hessian_papers.ledger.bounds import at_least
+        >>> sign = at_least(0.0, "a sign")
+        >>> values = [Estimate(v, v - 1, v + 1) for v in (1.0, 2.0)]
+        >>> tuple(pooled([Case("open", value, sign) for value in values]))
+        (1.5, 0.5, 2.5)
+    """
+    columns = zip(*(case.estimate for case in cases), strict=True)
+    return Estimate(*(math.fsum(column) / len(cases) for column in columns))
+
+
+def decide(
+    quantifier: Quantifier, cases: Sequence[Case], *, in_print_fails: bool = False
+) -> Decision:
+    """The verdict on a statement.
+
+    A setting smaller than the paper's confirms or says nothing; only a theorem speaks of every
+    setting. An interval that contains the bound is ``open``.
+
+    Args:
+        quantifier: of the sentence.
+        cases: all that were measured or could not be.
+        in_print_fails: whether what is in print does not hold, so that the statement is a
+            correction.
+
+    Example:
+        >>> decide("always", []).verdict
+        'not tested'
+    """
+    measured = [case for case in cases if case.outcome != "not measured"]
+    if not measured:
+        return Decision("not tested")
+    decision = _RULES[quantifier](measured)
+    if in_print_fails and decision.verdict in ("reproduced", "in part"):
+        return Decision("corrected", decision.pooled)
+    return decision
+
+
+def _binding(cases: Sequence[Case]) -> list[Case]:
+    """The cases that count at face value: at the paper's setting, or in the statement's favour."""
+    return [case for case in cases if case.outcome == "holds" or not case.smaller]
+
+
+def _worst(outcomes: Sequence[Outcome]) -> Verdict:
+    for outcome, verdict in _WORST.items():
+        if outcome in outcomes:
+            return verdict
+    return "not tested"
+
+
+_WORST: Mapping[Outcome, Verdict] = {"fails": "differs", "open": "open", "holds": "reproduced"}
+
+
+def _always(cases: Sequence[Case]) -> Decision:
+    return Decision(_worst([case.outcome for case in cases]))
+
+
+def _everywhere(cases: Sequence[Case]) -> Decision:
+    """The worst case; where only smaller settings fail, those that hold do not make up for it."""
+    verdict = _worst([case.outcome for case in _binding(cases)])
+    if verdict == "reproduced" and len(_binding(cases)) < len(cases):
+        return Decision("not tested")
+    return Decision(verdict)
+
+
+def _typically(cases: Sequence[Case]) -> Decision:
+    """The pooled number, of the cases at the paper's setting if there are any."""
+    at_the_papers = [case for case in cases if not case.smaller]
+    counted = at_the_papers or cases
+    of_all = pooled(counted)
+    # Cases with bounds of their own are pooled by how far they are on the right side of them.
+    bounds = {(case.bound.relation, *case.bound.range) for case in counted}
+    if len(bounds) == 1:
+        outcome = counted[0].bound.outcome(of_all)
+    else:
+        outcome = _majority(counted)
+    if outcome == "holds":
+        against = any(case.outcome == "fails" for case in _binding(cases))
+        return Decision("in part" if against else "reproduced", of_all)
+    if not at_the_papers:
+        return Decision("not tested", of_all)
+    return Decision(_WORST[outcome], of_all)
+
+
+def _majority(cases: Sequence[Case]) -> Outcome:
+    """Of cases with bounds of their own: whether more than half hold, or fail."""
+    outcomes = [case.outcome for case in cases]
+    if 2 * outcomes.count("holds") > len(cases):
+        return "holds"
+    return "fails" if 2 * outcomes.count("fails") > len(cases) else "open"
+
+
+def _exists(cases: Sequence[Case]) -> Decision:
+    """Any case. One run shows nothing by its absence: only a share of draws does."""
+    if any(case.outcome == "holds" for case in cases):
+        return Decision("reproduced")
+    at_the_papers = [case for case in cases if not case.smaller]
+    if at_the_papers and all(
+        case.outcome == "fails" and case.estimate.has_interval for case in at_the_papers
+    ):
+        return Decision("differs")
+    return Decision("open" if at_the_papers else "not tested")
+
+
+def _printed(cases: Sequence[Case]) -> Decision:
+    """Row by row."""
+    outcomes = [case.outcome for case in _binding(cases)]
+    if "holds" in outcomes and "fails" in outcomes:
+        return Decision("in part")
+    return Decision(_worst(outcomes))
+
+
+def _shown(_: Sequence[Case]) -> Decision:
+    return Decision("shown")
+
+
+def _left_open(cases: Sequence[Case]) -> Decision:
+    """By all choices the same, or it depends on the choice."""
+    outcomes = {case.outcome for case in cases}
+    return Decision("depends" if {"holds", "fails"} <= outcomes else _worst([*outcomes]))
+
+
+_RULES: Mapping[Quantifier, Callable[[Sequence[Case]], Decision]] = {
+    "always": _always,
+    "everywhere": _everywhere,
+    "typically": _typically,
+    "exists": _exists,
+    "printed": _printed,
+    "shown": _shown,
+    "left open": _left_open,
+}

@@ -1,0 +1,42 @@
+"""How we read the papers' words where they give no number: one bound for one word, everywhere.
+
+A statement that rests on such a reading stands in a book of its own, and does not call a paper
+wrong: the number stands, "by our reading of ...".
+"""
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from hessian_papers.ledger.bounds import Bound, at_least, at_most
+from hessian_spectra.validation import require
+
+# By word: the bound, and how it is said.
+_READINGS = MappingProxyType(
+    {
+        "nearly": at_most(0.25, "a quarter"),
+        "strongly": at_least(0.5, "a correlation of a half"),
+        "well": at_least(0.5, "a correlation of a half"),
+    }
+)
+
+
+def reading_of(word: str, **of: Any) -> Bound:
+    """The bound that we read a word as.
+
+    Args:
+        word: the paper's.
+        of: further fields of :class:`~hessian_papers.ledger.bounds.Bound`, as ``relation`` of the
+            opposite ("not strongly").
+
+    Raises:
+        ValueError: it is not among our readings.
+
+    Example:
+        >>> str(reading_of("nearly")), reading_of("nearly").word
+        ('at most 0.25 (tolerance 0)', 'nearly')
+    """
+    require(word in _READINGS, "word", f"one of {', '.join(_READINGS)}", word)
+    bound = _READINGS[word]
+    reason = f"by our reading of '{word}': {bound.reason}"
+    return replace(bound, word=word, source="ours", reason=reason, **of)
