@@ -100,15 +100,15 @@ def digests(files: Iterable[Path]) -> list[str]:
     return [digest_of(file, docstrings=file.stem == "claims")[:16] for file in files]
 
 
-def findings() -> list[dict[str, Any]]:
+def findings() -> dict[str, Any]:
     """The sentences that the page opens with, before their numbers are filled in.
 
     Raises:
-        ValueError: the file is no list.
+        ValueError: the file is no mapping.
     """
-    found = read_yaml(FINDINGS)
-    require(isinstance(found, list), FINDINGS.name, "a list of findings", found)
-    return list(found)
+    file = read_yaml(FINDINGS)
+    require(isinstance(file, dict), FINDINGS.name, "a mapping with sets and findings", file)
+    return dict(file)
 
 
 def durations() -> dict[str, Any]:

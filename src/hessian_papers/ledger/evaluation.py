@@ -328,7 +328,7 @@ def broken(statements: Sequence[StatementRecord]) -> list[str]:
     """A line for each identity that does not hold, on any run: there our computation is wrong."""
     identities = (statement for statement in statements if statement.identity)
     lines = []
-    for case in (run for case in all_cases(identities) for run in case.runs):
+    for case in (run for each in all_cases(identities) for run in each.runs):
         if case.outcome == "fails":
             measured = "no number" if case.measured is None else f"{case.measured:.3g}"
             run = " (recorded run)" if case.recorded else ""

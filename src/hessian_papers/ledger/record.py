@@ -200,6 +200,12 @@ class StatementRecord:
     cases: list[CaseRecord]
 
     @property
+    def estimate(self) -> Estimate:
+        """The number that decided it, if there is one for all cases."""
+        low, high = self.pooled_interval or (None, None)
+        return Estimate(*map(_number, (self.pooled, low, high)))
+
+    @property
     def paper(self) -> str:
         """The key of the paper that says it, the first of several."""
         return next(iter(self.places))

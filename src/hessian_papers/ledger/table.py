@@ -107,10 +107,7 @@ def label(case: CaseRecord) -> str:
 def _number_of(statement: StatementRecord) -> str:
     """The number that decides: the pooled one, of one case its own, else the range."""
     if statement.pooled is not None:
-        low, high = statement.pooled_interval or (None, None)
-        nan = float("nan")
-        ends = (nan if value is None else value for value in (statement.pooled, low, high))
-        return with_interval(Estimate(*ends))
+        return with_interval(statement.estimate)
     cases = [case for case in statement.cases if case.measured is not None]
     if statement.identity and cases:
         return measured(max(cases, key=lambda case: case.measured or 0.0), identity=True)

@@ -152,10 +152,7 @@ def _typically(cases: Sequence[Case]) -> Decision:
     of_all = pooled(counted)
     # Cases with bounds of their own are pooled by how far they are on the right side of them.
     bounds = {(case.bound.relation, *case.bound.range) for case in counted}
-    if len(bounds) == 1:
-        outcome = counted[0].bound.outcome(of_all)
-    else:
-        outcome = _majority(counted)
+    outcome = counted[0].bound.outcome(of_all) if len(bounds) == 1 else _majority(counted)
     if outcome == "holds":
         against = any(case.outcome == "fails" for case in _binding(cases))
         return Decision("in part" if against else "reproduced", of_all)

@@ -2,16 +2,16 @@
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord
-from hessian_papers.ledger.record import ClaimRecord
+from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.papers import Paper, paper, reading_order
 from hessian_papers.report.commands import Command, commands
-from hessian_papers.report.verdicts import run_name
+from hessian_papers.report.verdicts import Shown, run_name
 
 # From the folder of the page to the repository.
 _ROOT = "../"
@@ -68,7 +68,7 @@ class Entry:
     figure: FigureRecord
     runs: Sequence[Run]
     files: Sequence[Link]
-    claims: Sequence[ClaimRecord]
+    statements: Sequence[Shown]
     commands: Sequence[Command]
 
     @property
@@ -84,11 +84,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Section:
-    """A paper with its figures, and those of its claims that stand under no figure."""
+    """A paper with its figures, and those of its statements that stand under no figure."""
 
     key: str
     entries: Sequence[Entry]
-    others: Sequence[ClaimRecord]
+    others: Sequence[Shown]
 
     @property
     def about(self) -> Paper:
@@ -196,20 +196,29 @@ def _run(key: str, figure: FigureRecord, reports: Path) -> Run:
 
 def _entry(
     figure: FigureRecord,
-    claims: Sequence[ClaimRecord],
+    statements: Sequence[StatementRecord],
     reports: Path,
     durations: Mapping[str, Any],
 ) -> Entry:
     runs = [_run("today", figure, reports)]
     if figure.recorded is not None:
         runs.insert(0, _run("recorded", figure.recorded, reports))
-    own = [claim for claim in claims if claim.study == figure.study]
+    own = _shown(statements, {figure.study})
     return Entry(figure, runs, _code(figure), own, commands(figure, durations))
+
+
+def _shown(statements: Sequence[StatementRecord], studies: Collection[str | None]) -> list[Shown]:
+    """The statements that have cases of some studies, with these cases."""
+    of_each = (
+        Shown(statement, [case for case in statement.cases if case.study in studies])
+        for statement in statements
+    )
+    return [shown for shown in of_each if shown.cases]
 
 
 def sections(
     figures: Sequence[FigureRecord],
-    claims: Sequence[ClaimRecord],
+    statements: Sequence[StatementRecord],
     reports: Path,
     durations: Mapping[str, Any],
 ) -> list[Section]:
@@ -217,28 +226,30 @@ def sections(
 
     Args:
         figures: in the order in which they are shown.
-        claims: the ledger.
+        statements: the ledger.
         reports: the folder of the page, which its links start from.
         durations: how long figures took, see :func:`commands`.
     """
-    found = []
-    for key in sorted({f.paper for f in figures} | {c.paper for c in claims}, key=reading_order):
+    parts = []
+    drawn = {figure.study for figure in figures}
+    papers = {figure.paper for figure in figures} | {s.paper for s in statements}
+    for key in sorted(papers, key=reading_order):
         of_paper = [figure for figure in figures if figure.paper == key]
-        own = [_entry(figure, claims, reports, durations) for figure in of_paper]
-        drawn = {figure.study for figure in figures}
-        others = [c for c in claims if c.paper == key and c.study not in drawn]
-        found.append(Section(key, own, others))
-    return found
+        own = [_entry(figure, statements, reports, durations) for figure in of_paper]
+        said = [statement for statement in statements if statement.paper == key]
+        undrawn = {case.study for statement in said for case in statement.cases} - drawn
+        parts.append(Section(key, own, _shown(said, undrawn)))
+    return parts
 
 
 @dataclass(frozen=True)
 class Cell:
-    """An artifact of a paper in the overview, with the claims of the paper that are made of it."""
+    """An artifact of a paper in the overview, with the paper's statements measured on it."""
 
     label: str
     name: str
     href: str
-    claims: Sequence[ClaimRecord]
+    statements: Sequence[Shown]
 
 
 @dataclass(frozen=True)
@@ -252,21 +263,21 @@ class Row:
 
 
 def _cells(section: Section, every: Sequence[Entry]) -> list[Cell]:
-    """Where the claims of a paper are: its own figures first, then those of other papers."""
-    found = []
+    """Where a paper's statements are measured: its own figures first, then those of others."""
+    cells = []
     own = {entry.figure.study for entry in section.entries}
-    for entry in sorted(every, key=lambda one: one.figure.study not in own):
+    for entry in sorted(every, key=lambda entry: entry.figure.study not in own):
         figure = entry.figure
-        claims = [claim for claim in entry.claims if claim.paper == section.key]
-        if claims or figure.study in own:
+        said = [shown for shown in entry.statements if section.key in shown.statement.places]
+        if said or figure.study in own:
             # Theorems of one paper that are measured with another's.
             label = figure.artifact if figure.study in own else f"in {figure.paper}"
             name = f"{figure.artifact}: {figure.title}"
-            found.append(Cell(label, name, anchor("figure", figure.study), claims))
+            cells.append(Cell(label, name, anchor("figure", figure.study), said))
     if section.others:
-        name = "Claims without a figure of their own"
-        found.append(Cell("others", name, anchor("others", section.key), section.others))
-    return found
+        name = "Statements without a figure of their own"
+        cells.append(Cell("others", name, anchor("others", section.key), section.others))
+    return cells
 
 
 def overview(papers: Sequence[Section]) -> list[Row]:

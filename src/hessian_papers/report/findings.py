@@ -1,50 +1,49 @@
 """The sentences that the page and the README open with: their numbers are those of the ledger.
 
-A sentence is stated only if every claim that it rests on has a verdict that supports it; else the
-claim that does not stands in its place.
+A sentence is stated only if every statement that it rests on has a verdict that supports it; else
+the one that does not stands in its place.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
-from hessian_papers.ledger.bounds import KINDS, VERDICTS
-from hessian_papers.ledger.record import ClaimRecord
-from hessian_papers.ledger.totals import round_off, statements
+from hessian_papers.ledger.bounds import Estimate
+from hessian_papers.ledger.record import StatementRecord, all_cases
+from hessian_papers.ledger.table import number
+from hessian_papers.ledger.totals import round_off
+from hessian_papers.ledger.verdicts import VERDICTS
 from hessian_spectra.validation import require
 
 _KEYS = ("name", "sentence", "rests_on", "numbers")
-_CHOOSE: Mapping[str, Callable[[Iterable[ClaimRecord]], ClaimRecord]] = {
-    "value": lambda found: next(iter(found)),
-    "largest": lambda found: max(found, key=_measured),
-    "smallest": lambda found: min(found, key=_measured),
+# What a set of statements can be chosen by, besides by naming each.
+_CHOICES = ("identity", "book", "study")
+# A named set, or a single statement.
+Sets = Mapping[str, Sequence[str] | Mapping[str, Any]]
+Ledger = Sequence[StatementRecord]
+
+_TAKES: Mapping[str, Callable[[Sequence[Estimate]], Estimate]] = {
+    "value": lambda estimates: estimates[0],
+    "largest": lambda estimates: max(estimates, key=lambda estimate: estimate.value),
+    "smallest": lambda estimates: min(estimates, key=lambda estimate: estimate.value),
 }
 
 
-def _measured(claim: ClaimRecord) -> float:
-    assert claim.measured is not None
-    return claim.measured
+def _signed(value: float) -> str:
+    return number(value).replace("-", "−", value < 0)
 
 
-def _number(value: float | None) -> str:
-    return "no number" if value is None else f"{value:.3g}".replace("-", "−", value < 0)
+def _interval(estimate: Estimate) -> str:
+    value, low, high = map(_signed, estimate)
+    return f"{value} [{low}, {high}]"
 
 
-def _percent(claim: ClaimRecord) -> str:
-    return f"{100 * _measured(claim):.3g} %"
-
-
-def _interval(claim: ClaimRecord) -> str:
-    return f"{_number(claim.measured)} [{_number(claim.low)}, {_number(claim.high)}]"
-
-
-_WRITE: Mapping[str, Callable[[ClaimRecord], str]] = {
-    "number": lambda claim: _number(_measured(claim)),
-    "percent": _percent,
+_WRITE: Mapping[str, Callable[[Estimate], str]] = {
+    "number": lambda estimate: _signed(estimate.value),
+    "percent": lambda estimate: f"{100 * estimate.value:.3g} %",
     "interval": _interval,
-    "bound": lambda claim: f"{round_off(_measured(claim)):g}",
+    "bound": lambda estimate: f"{round_off(estimate.value):g}",
 }
 
 
@@ -56,58 +55,70 @@ class Finding:
         name: of the finding.
         text: the sentence, or what keeps it from being stated.
         stated: whether it is the sentence.
-        claims: what it rests on, as far as it is there.
+        statements: what it rests on, as far as it is there.
     """
 
     name: str
     text: str
     stated: bool
-    claims: Sequence[ClaimRecord]
+    statements: Ledger
 
 
-def _matching(claims: Sequence[ClaimRecord], pattern: str) -> list[ClaimRecord]:
-    return [claim for claim in claims if fnmatchcase(claim.id, pattern)]
+def _chosen(ledger: Ledger, sets: Sets, name: str) -> list[StatementRecord]:
+    """The statements of a set, or the one of that id."""
+    spec = sets.get(name, [name])
+    if not isinstance(spec, Mapping):
+        return [statement for statement in ledger if statement.id in spec]
+    wanted = dict(spec)
+    study = wanted.pop("study", None)
+    return [
+        statement
+        for statement in ledger
+        if all(getattr(statement, key) == value for key, value in wanted.items())
+        and study in (None, *(case.study for case in statement.cases))
+    ]
 
 
 def _support(
-    rests_on: Mapping[str, Sequence[str]], claims: Sequence[ClaimRecord]
-) -> tuple[list[ClaimRecord], list[str]]:
-    """The claims that a sentence rests on, and which of them do not support it."""
-    found: list[ClaimRecord] = []
+    rests_on: Mapping[str, Sequence[str]], ledger: Ledger, sets: Sets
+) -> tuple[list[StatementRecord], list[str]]:
+    """The statements that a sentence rests on, and which of them do not support it."""
+    supporting: list[StatementRecord] = []
     against = []
-    for pattern, verdicts in sorted(rests_on.items()):
-        own = _matching(claims, pattern)
-        found += own
+    for name, verdicts in rests_on.items():
+        own = _chosen(ledger, sets, name)
+        supporting += own
         if not own:
-            against.append(f"{pattern}: not run")
+            against.append(f"{name}: not tested")
         against += [
-            f"{claim.id}: expected {' or '.join(verdicts)}, got {claim.verdict}"
-            for claim in own
-            if claim.verdict not in verdicts or claim.measured is None
+            f"{statement.id}: expected {' or '.join(verdicts)}, got {statement.verdict}"
+            for statement in own
+            if statement.verdict not in verdicts
         ]
-    return found, against
+    return supporting, against
 
 
-def _count(spec: Mapping[str, str], claims: Sequence[ClaimRecord]) -> str:
-    chosen = [
-        claim
-        for claim in _matching(statements(claims), spec["count"])
-        if all(getattr(claim, key) == spec.get(key, getattr(claim, key)) for key in _CHOICES)
-    ]
-    return str(len(chosen))
+def _estimates(statements: Ledger, case: str | None) -> list[Estimate]:
+    """What was measured: the pooled numbers, else those of the cases; or of one case alone."""
+    pooled = [s for s in statements if s.pooled is not None]
+    if case is None and len(statements) == len(pooled) == 1:
+        return [pooled[0].estimate]
+    cases = [each for each in all_cases(statements) if each.measured is not None]
+    return [each.estimate for each in cases if case in (None, each.id)]
 
 
-_CHOICES: Mapping[str, Sequence[str]] = {"kind": KINDS, "verdict": VERDICTS}
-
-
-def _written(spec: Mapping[str, str], supporting: Sequence[ClaimRecord], at: str) -> str:
+def _written(spec: Mapping[str, str], ledger: Ledger, sets: Sets, at: str) -> str:
     """One number of a sentence."""
-    (take,) = (key for key in spec if key in _CHOOSE)
-    found = _matching(supporting, spec[take])
-    require(bool(found), at, "claims that the sentence rests on", spec[take])
+    if "count" in spec:
+        counted = _chosen(ledger, sets, spec["count"])
+        verdict = spec.get("verdict")
+        return str(sum(verdict in (None, statement.verdict) for statement in counted))
+    (take,) = (key for key in spec if key in _TAKES)
+    estimates = _estimates(_chosen(ledger, sets, spec[take]), spec.get("case"))
+    require(bool(estimates), at, "a statement or case that was measured", dict(spec))
     if take == "value":
-        require(len(found) == 1, at, "one claim", f"{len(found)} by {spec[take]!r}")
-    return _WRITE[spec.get("as", "number")](_CHOOSE[take](found))
+        require(len(estimates) == 1, at, "one number; name its case", f"{len(estimates)}")
+    return _WRITE[spec.get("as", "number")](_TAKES[take](estimates))
 
 
 def _check(spec: Any, at: str) -> None:
@@ -115,58 +126,59 @@ def _check(spec: Any, at: str) -> None:
     keys = f"the keys {', '.join(_KEYS)}"
     require(isinstance(spec, dict) and set(spec) == set(_KEYS), at, keys, spec)
     named = {*re.findall(r"\{(\w+)\}", spec["sentence"])}
-    require(
-        named == {*spec["numbers"]},
-        at,
-        f"the numbers {', '.join(sorted(named))}",
-        [*spec["numbers"]],
-    )
-    require(bool(spec["rests_on"]), at, "claims that it rests on", spec["rests_on"])
-    for pattern, verdicts in spec["rests_on"].items():
-        wrong = [verdict for verdict in verdicts if verdict not in VERDICTS[:-1]]
-        require(
-            bool(verdicts) and not wrong, f"{at}, {pattern}", "verdicts that a run gives", verdicts
-        )
-    for name, number in spec["numbers"].items():
-        place = f"{at}, {name}"
-        takes = [key for key in number if key in (*_CHOOSE, "count")]
-        require(len(takes) == 1, place, f"one of {', '.join((*_CHOOSE, 'count'))}", [*number])
-        allowed = _CHOICES if takes == ["count"] else {"as": _WRITE}
-        for key in {*number} - {*takes}:
-            require(key in allowed, place, f"one of {', '.join(allowed)}", key)
-            choices = f"{key} to be one of {', '.join(allowed[key])}"
-            require(number[key] in allowed[key], place, choices, number[key])
+    numbers = f"the numbers {', '.join(sorted(named))}"
+    require(named == {*spec["numbers"]}, at, numbers, [*spec["numbers"]])
+    require(bool(spec["rests_on"]), at, "statements that it rests on", spec["rests_on"])
+    for name, verdicts in spec["rests_on"].items():
+        wrong = [verdict for verdict in verdicts if verdict not in VERDICTS]
+        expected = f"some of {', '.join(VERDICTS)}"
+        require(bool(verdicts) and not wrong, f"{at}, {name}", expected, verdicts)
+    for name, value in spec["numbers"].items():
+        _check_number(value, f"{at}, {name}")
 
 
-def findings(specs: Sequence[Any], claims: Sequence[ClaimRecord]) -> list[Finding]:
+def _check_number(spec: Mapping[str, str], at: str) -> None:
+    takes = [key for key in spec if key in (*_TAKES, "count")]
+    require(len(takes) == 1, at, f"one of {', '.join((*_TAKES, 'count'))}", [*spec])
+    allowed = {"verdict": VERDICTS} if takes == ["count"] else {"as": tuple(_WRITE), "case": ()}
+    for key in {*spec} - {*takes}:
+        require(key in allowed, at, f"one of {', '.join(allowed)}", key)
+        among = allowed[key]
+        require(not among or spec[key] in among, at, f"{key} one of {', '.join(among)}", spec[key])
+
+
+def findings(file: Mapping[str, Any], ledger: Ledger) -> list[Finding]:
     """The sentences of a file such as ``conf/findings.yaml``, with the numbers of a ledger.
 
     Raises:
         ValueError: an entry is not what it should be; the message names it.
     """
-    found = []
-    for number, spec in enumerate(specs, start=1):
-        at = f"findings, {number}"
+    require(set(file) == {"sets", "findings"}, "findings", "the keys sets, findings", [*file])
+    sets: Sets = file["sets"] or {}
+    for name, spec in sets.items():
+        wrong = [key for key in spec if key not in _CHOICES] if isinstance(spec, Mapping) else []
+        require(not wrong, f"findings, {name}", f"some of {', '.join(_CHOICES)}", wrong)
+    sentences = []
+    for place, spec in enumerate(file["findings"], start=1):
+        at = f"findings, {place}"
         _check(spec, at)
-        supporting, against = _support(spec["rests_on"], claims)
+        supporting, against = _support(spec["rests_on"], ledger, sets)
         if against:
             more = f", and {len(against) - 1} more" if len(against) > 1 else ""
-            found.append(Finding(spec["name"], f"{against[0]}{more}", False, supporting))
-            continue
-        numbers = {
-            name: _count(one, claims)
-            if "count" in one
-            else _written(one, supporting, f"{at}, {name}")
-            for name, one in spec["numbers"].items()
-        }
-        sentence = " ".join(spec["sentence"].split()).format(**numbers)
-        found.append(Finding(spec["name"], sentence, True, supporting))
-    return found
+            text, stated = f"{against[0]}{more}", False
+        else:
+            numbers = {
+                name: _written(value, ledger, sets, f"{at}, {name}")
+                for name, value in spec["numbers"].items()
+            }
+            text, stated = " ".join(spec["sentence"].split()).format(**numbers), True
+        sentences.append(Finding(spec["name"], text, stated, supporting))
+    return sentences
 
 
-def markdown(found: Sequence[Finding]) -> str:
+def markdown(findings: Sequence[Finding]) -> str:
     """The findings as a list in Markdown."""
     return "".join(
-        f"{number}. {one.text if one.stated else f'Not stated by this run: {one.text}.'}\n"
-        for number, one in enumerate(found, start=1)
+        f"{place}. {each.text if each.stated else f'Not stated by this run: {each.text}.'}\n"
+        for place, each in enumerate(findings, start=1)
     )

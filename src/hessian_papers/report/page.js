@@ -56,8 +56,7 @@
       if (field === "verdict") {
         return claim.querySelector(".badge").textContent === select.value;
       }
-      const usual = claim.parentElement.dataset;
-      return (claim.dataset[field] ?? usual[field]).split("|").includes(select.value);
+      return claim.dataset[field].split("|").includes(select.value);
     };
     // What names a figure finds that figure, all of it; other words are looked for in claims.
     const named = typed !== "" && read().some(({ name }) => phrase.test(name));
@@ -89,7 +88,7 @@
     for (const paper of papers) {
       paper.hidden = !read().some((one) => one.paper === paper && !one.entry.hidden);
     }
-    count.value = `${shown.claims} of ${shown.all} entries, ${shown.figures} figures`;
+    count.value = `${shown.claims} of ${shown.all} statements, ${shown.figures} figures`;
     empty.hidden = shown.figures > 0;
     if (active) {
       unfold();

@@ -1,7 +1,6 @@
 """The page as a whole."""
 
 import urllib.parse
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -11,9 +10,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hessian_papers.drawing.record import FigureRecord, read_figures
-from hessian_papers.ledger.bounds import KINDS, VERDICTS
-from hessian_papers.ledger.record import ClaimRecord, read_claims
-from hessian_papers.ledger.totals import counts, statements
+from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
+from hessian_papers.ledger.totals import by_paper_and_book, counts
+from hessian_papers.ledger.verdicts import VERDICTS
 from hessian_papers.report import verdicts
 from hessian_papers.report.entries import anchor, data_uri, overview, sections, shown
 from hessian_papers.report.findings import Finding
@@ -47,17 +46,17 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "bounds": verdicts.bounds,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
+        "departing": verdicts.departing,
         "differing": verdicts.differing,
-        "expected": verdicts.expected,
         "fields": verdicts.fields,
         "ground": verdicts.ground,
         "marked": marked,
         "measured": verdicts.measured,
-        "note": verdicts.note,
-        "notes": verdicts.notes,
         "number": number,
-        "otherwise": verdicts.otherwise,
+        "origins": verdicts.origins,
+        "outcomes": verdicts.outcomes,
         "places": verdicts.places,
         "prose": prose,
         "remarks": verdicts.remarks,
@@ -65,7 +64,6 @@ def _environment() -> Environment:
         "shown": shown,
         "style": verdicts.style,
         "tally": verdicts.tally,
-        "usual": verdicts.usual,
     }
     environment.globals |= {
         "anchor": anchor,
@@ -76,31 +74,33 @@ def _environment() -> Environment:
     return environment
 
 
-def _totals(claims: Sequence[ClaimRecord], figures: Sequence[FigureRecord]) -> dict[str, Any]:
+def _totals(
+    statements: Sequence[StatementRecord], figures: Sequence[FigureRecord]
+) -> dict[str, Any]:
     """The ledger in few numbers."""
-    stated = statements(claims)
-    found = Counter(choice for claim in stated for choice in verdicts.runs(claim))
-    errata = sum(claim.printed is not None for claim in claims)
+    errata = sum(statement.printed is not None for statement in statements)
     papers = len({figure.paper for figure in figures})
     line = (
-        f"{len(stated)} claims in {len(claims)} entries, {len(figures)} figures of {papers} "
-        f"{'paper' if papers == 1 else 'papers'}, {errata} "
-        f"{'erratum' if errata == 1 else 'errata'}. What several papers state has an entry for "
-        "each of them and counts once, with the least favourable verdict."
+        f"{len(statements)} statements with {len(all_cases(statements))} cases, {len(figures)} "
+        f"figures of {papers} {'paper' if papers == 1 else 'papers'}, {errata} "
+        f"{'erratum' if errata == 1 else 'errata'}. A statement of several papers counts in each."
     )
+    decided = verdicts.decided_by(statements)
     return {
         "line": line,
-        "counts": counts(claims),
-        **{name: found[name] for name in verdicts.RUNS},
+        "books": by_paper_and_book(statements),
+        "counts": counts(statements),
+        **{name: decided[name] for name in verdicts.RUNS},
     }
 
 
-def _choices(claims: Sequence[ClaimRecord]) -> dict[str, Any]:
+def _choices() -> dict[str, Any]:
     """What the filter offers."""
-    kinds = [kind for kind in KINDS if any(claim.kind == kind for claim in claims)]
-    alike = {"verdicts": VERDICTS, "kinds": kinds}
-    found = {name: [(value, value) for value in values] for name, values in alike.items()}
-    return found | {"runs": verdicts.RUNS}
+    return {
+        "verdicts": [(verdict, verdict) for verdict in VERDICTS],
+        "books": verdicts.BOOKS.items(),
+        "runs": verdicts.RUNS.items(),
+    }
 
 
 def build(
@@ -129,17 +129,18 @@ def build(
         MissingResultError: an input is missing; the message names the stage to run.
         DamagedFileError: an input is broken.
     """
-    figures, claims = read_figures(reports), read_claims(reports)
+    figures, statements = read_figures(reports), read_ledger(reports)
 
     def picture(figure: FigureRecord) -> str:
         return data_uri(figure) if embedded else figure.image.relative_to(reports).as_posix()
 
-    papers = sections(figures, claims, reports, durations or {})
+    papers = sections(figures, statements, reports, durations or {})
     page = _environment().get_template(_TEMPLATES[0])
     return page.render(
-        choices=_choices(claims),
+        choices=_choices(),
         embedded=embedded,
-        errata=[claim for claim in claims if claim.printed is not None],
+        books=verdicts.BOOKS,
+        errata=[statement for statement in statements if statement.printed is not None],
         findings=found,
         icon="data:image/svg+xml," + urllib.parse.quote(_ICON),
         notation=tables(),
@@ -148,5 +149,5 @@ def build(
         picture=picture,
         script=_SCRIPT,
         styles=_STYLES,
-        totals=_totals(claims, figures),
+        totals=_totals(statements, figures),
     )

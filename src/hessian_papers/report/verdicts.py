@@ -1,57 +1,78 @@
-"""A claim's verdict on the page: the run that decided it, its numbers, what of it was set apart."""
+"""A statement's verdict on the page: the runs that decided it, its numbers, its cases."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from hessian_papers.ledger.bounds import VERDICTS
-from hessian_papers.ledger.record import ClaimRecord
+from hessian_papers.ledger.bounds import Bound, Estimate
+from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
+from hessian_papers.ledger.totals import words
+from hessian_papers.ledger.verdicts import VERDICTS
 from hessian_papers.report.findings import Finding
 from hessian_papers.report.formulas import number
 
-# What the filter tells apart by the runs behind a claim.
+# What the filter tells apart by the runs behind a statement.
 RUNS = {
     "today": "today’s decides",
     "recorded": "recorded decides",
     "disagree": "the two disagree",
 }
+# Where a statement stands, in the words of the page.
+BOOKS = {
+    "theorems": "theorems and printed numbers",
+    "observations": "observations",
+    "readings": "by our reading of a word",
+    "beyond": "beyond the papers",
+}
 
-# Verdicts that a setting other than the paper's may explain.
-_OPEN = ("differs", "undecided")
+
+@dataclass(frozen=True)
+class Shown:
+    """A statement where it is shown, with those of its cases that belong there."""
+
+    statement: StatementRecord
+    cases: Sequence[CaseRecord]
+
+    @property
+    def elsewhere(self) -> int:
+        """How many of its cases belong elsewhere."""
+        return len(self.statement.cases) - len(self.cases)
 
 
 def style(verdict: str) -> str:
     """The class of a verdict's colours.
 
     Example:
-        >>> style("differs"), style("not run at this scale")
-        ('differs', 'open')
+        >>> style("differs"), style("not tested")
+        ('differs', 'not-tested')
     """
-    return "open" if verdict == "not run at this scale" else verdict
+    return verdict.replace(" ", "-")
 
 
-def expected(claim: ClaimRecord) -> Markup:
-    """What the measured value is compared with, as a short formula."""
-    if claim.expected is None:
+def expected(bound: Bound) -> Markup:
+    """What a measured value is compared with, as a short formula."""
+    if bound.expected != bound.expected:
         return Markup("–")
-    sign = {"<=": "≤", ">=": "≥", "=": "="}[claim.relation]
-    if claim.tolerance == 0:
-        return Markup("{} {}").format(sign, number(claim.expected))
-    if claim.expected == 0 and sign == "≤":
-        return Markup("≤ {}").format(number(claim.tolerance))
+    sign = {"<=": "≤", ">=": "≥", "=": "="}[bound.relation]
+    if bound.tolerance == 0:
+        return Markup("{} {}").format(sign, number(bound.expected))
+    if bound.expected == 0 and sign == "≤":
+        return Markup("≤ {}").format(number(bound.tolerance))
     slack = {"≤": "+", "≥": "−", "=": "±"}[sign]
     return Markup("{} {} {} {}").format(
-        sign, number(claim.expected), slack, number(claim.tolerance)
+        sign, number(bound.expected), slack, number(bound.tolerance)
     )
 
 
-def measured(claim: ClaimRecord) -> Markup:
-    """The measured value, with its interval where there is one."""
-    if claim.interval is None:
-        return number(claim.measured)
-    return Markup("{} [{}, {}]").format(number(claim.measured), *map(number, claim.interval))
+def measured(estimate: Estimate) -> Markup:
+    """A measured value, with its interval where there is one."""
+    if estimate.value != estimate.value:
+        return Markup("–")
+    if not estimate.has_interval:
+        return number(estimate.value)
+    return Markup("{} [{}, {}]").format(*map(number, estimate))
 
 
 def run_name(recorded: bool, scale: str | None) -> str:
@@ -71,100 +92,119 @@ def setting(key: str) -> str:
         >>> setting("networks.two-layer-linear.learning_rates.sp"), setting("sizes")
         ('learning_rates.sp', 'sizes')
     """
-    return re.sub(r"^(networks|data\.sets)\.[^.]+\.", "", key)
+    group, *rest = key.split(".")
+    if group == "networks" and len(rest) > 1:
+        return ".".join(rest[1:])
+    return ".".join(rest[2:]) if key.startswith("data.sets.") and len(rest) > 2 else key
 
 
-def otherwise(claim: ClaimRecord) -> str:
-    """The settings that are not the paper's where they may explain the verdict, else nothing.
-
-    Each mapping is named once; the figure has their values.
-    """
-    if claim.verdict not in _OPEN:
-        return ""
-    return ", ".join(dict.fromkeys(setting(key).partition(".")[0] for key in claim.departs))
+def departing(cases: Iterable[CaseRecord]) -> str:
+    """The settings that are not the paper's, each mapping once, where a case does not follow."""
+    keys = (key for case in cases if case.outcome in ("fails", "open") for key in case.departs)
+    return ", ".join(dict.fromkeys(setting(key).partition(".")[0] for key in keys))
 
 
-def runs(claim: ClaimRecord) -> list[str]:
-    """What the filter and the summary tell of a claim's runs."""
-    was_run = claim.verdict != "not run at this scale"
-    found = ["recorded" if claim.recorded else "today"] if was_run else []
-    disagree = len({run.verdict for run in claim.runs}) > 1
-    return [*found, "disagree"] if disagree else found
+def _runs_of(case: CaseRecord) -> set[str]:
+    deciding = "recorded" if case.recorded else "today"
+    disagree = len({run.outcome for run in case.runs}) > 1
+    return ({deciding} if case.outcome != "not measured" else set()) | (
+        {"disagree"} if disagree else set()
+    )
 
 
-def fields(claim: ClaimRecord) -> dict[str, str]:
+def runs(statement: StatementRecord) -> list[str]:
+    """What the filter and the summary tell of a statement's runs."""
+    every = {choice for case in statement.cases for choice in _runs_of(case)}
+    return [choice for choice in RUNS if choice in every]
+
+
+def fields(statement: StatementRecord) -> dict[str, str]:
     """What the filter chooses by, besides words and the verdict."""
-    return {"paper": claim.paper, "kind": claim.kind, "run": "|".join(runs(claim))}
+    return {
+        "paper": "|".join(statement.places),
+        "book": statement.book,
+        "run": "|".join(runs(statement)),
+    }
 
 
-def usual(claims: Sequence[ClaimRecord]) -> dict[str, str]:
-    """Of each such field what most of some claims have."""
-    columns = zip(*(fields(claim).items() for claim in claims), strict=True)
-    return dict(Counter(column).most_common(1)[0][0] for column in columns)
+def outcomes(cases: Iterable[CaseRecord]) -> str:
+    """What some cases say, in one line.
+
+    Example:
+        >>> outcomes([])
+        ''
+    """
+    counted = Counter(case.outcome for case in cases)
+    verbs = {"holds": "hold", "fails": "fail", "open": "open", "not measured": "not measured"}
+    return ", ".join(f"{counted[name]} {verb}" for name, verb in verbs.items() if counted[name])
 
 
-def note(claim: ClaimRecord) -> tuple[str, str]:
-    """What claims of a study share: where the expected value is from, why the tolerance."""
-    return claim.source.rstrip("."), claim.reason.rstrip(".")
+def remarks(shown: Shown) -> list[str]:
+    """Our reading of a word, and why cases that do not follow do not, each once."""
+    texts = [f"{case.reason[:1].upper()}{case.reason[1:]}." for case in shown.cases if case.word]
+    texts += [case.explanation for case in shown.cases if case.explanation]
+    return [*dict.fromkeys(texts)]
 
 
-def notes(claims: Iterable[ClaimRecord]) -> dict[tuple[str, str], str]:
-    """The notes below some claims, each with its sign: a, b, ..., z, aa, ab, ..."""
-    found: dict[tuple[str, str], str] = {}
-    for claim in claims:
-        if claim.measured is not None and note(claim) not in found:
-            more, last = divmod(len(found), 26)
-            found[note(claim)] = ("" if more == 0 else chr(96 + more)) + chr(97 + last)
-    return found
+def origins(shown: Shown) -> list[tuple[str, str]]:
+    """Where expected values are from, and why the tolerances, each once."""
+    pairs = ((case.source.rstrip("."), case.reason.rstrip(".")) for case in shown.cases)
+    return [pair for pair in dict.fromkeys(pairs) if all(pair)]
 
 
-def remarks(claims: Iterable[ClaimRecord]) -> dict[str, str]:
-    """The explanations that several of some claims share, each with its number."""
-    found = Counter(claim.explanation for claim in claims if claim.explanation)
-    shared = (text for text, count in found.items() if count > 1)
-    return {text: str(number) for number, text in enumerate(shared, start=1)}
+def bounds(cases: Iterable[CaseRecord]) -> list[Markup]:
+    """What measured values are compared with, each once."""
+    return [*dict.fromkeys(expected(case.bound) for case in cases if case.expected is not None)]
 
 
-def shares(claims: Iterable[ClaimRecord]) -> dict[str, int]:
-    """How many claims have each verdict; verdicts that none has are left out."""
-    found = Counter(claim.verdict for claim in claims)
-    return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+def statements_of(shown: Iterable[Shown]) -> list[StatementRecord]:
+    """The statements that are shown, each once."""
+    return [*{each.statement.id: each.statement for each in shown}.values()]
 
 
-def tally(claims: Sequence[ClaimRecord]) -> str:
-    """Some claims in one line: their verdicts, and how many the recorded run decides."""
-    parts = [f"{count} {verdict}" for verdict, count in shares(claims).items()]
-    noun = "claim" if len(claims) == 1 else "claims"
-    found = Counter(choice for claim in claims for choice in runs(claim))
-    by = f"; {found['recorded']} by the recorded run" if found["recorded"] else ""
-    apart = f", on {found['disagree']} the two runs disagree" if found["disagree"] else ""
-    return f"{len(claims)} {noun}: {', '.join(parts)}{by}{apart}"
+def shares(shown: Iterable[Shown]) -> Mapping[str, int]:
+    """How many statements have each verdict; verdicts that none has are left out."""
+    counted = Counter(statement.verdict for statement in statements_of(shown))
+    return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
 
 
-def ground(claims: Iterable[ClaimRecord]) -> str:
-    """The colours of some claims' verdicts side by side, each as wide as its share.
+def tally(shown: Sequence[Shown]) -> str:
+    """Some statements in one line: their verdicts."""
+    number_ = len(statements_of(shown))
+    noun = "statement" if number_ == 1 else "statements"
+    return f"{number_} {noun}: {words(dict(shares(shown)))}"
+
+
+def ground(shown: Sequence[Shown]) -> str:
+    """The colours of some verdicts side by side, each as wide as its fraction.
 
     Example:
         >>> ground([])
         ''
     """
-    found = shares(claims)
+    counted = shares(shown)
     stops, so_far = [], 0
-    for verdict, count in found.items():
+    for verdict, count in counted.items():
         start, so_far = so_far, so_far + count
-        ends = (f"{100 * end / sum(found.values()):.0f}%" for end in (start, so_far))
+        ends = (f"{100 * end / sum(counted.values()):.0f}%" for end in (start, so_far))
         stops.append(f"var(--{style(verdict)}-back) {' '.join(ends)}")
     return f"background:linear-gradient(90deg,{','.join(stops)})" if stops else ""
 
 
-def differing(claims: Iterable[ClaimRecord]) -> int:
-    """How many of some claims differ."""
-    return shares(claims).get("differs", 0)
+def differing(shown: Sequence[Shown]) -> int:
+    """How many of some statements differ."""
+    return shares(shown).get("differs", 0)
 
 
 def places(finding: Finding) -> list[tuple[str, str]]:
-    """Where a finding is shown: the studies of its claims, each with the first of them."""
-    found: dict[str, str] = {}
-    for claim in finding.claims:
-        found.setdefault(claim.study or claim.paper, claim.id)
-    return [*found.items()]
+    """Where a finding is shown: the studies of its statements, each with the first of them."""
+    first: dict[str, str] = {}
+    for statement in finding.statements:
+        case = statement.cases[0]
+        first.setdefault(case.study or statement.paper, statement.id)
+    return [*first.items()]
+
+
+def decided_by(statements: Sequence[StatementRecord]) -> Counter[str]:
+    """How many cases today's and recorded runs decide, and on how many the two disagree."""
+    return Counter(choice for case in all_cases(statements) for choice in _runs_of(case))

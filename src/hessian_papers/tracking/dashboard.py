@@ -1,4 +1,4 @@
-"""The dashboard: every registered figure, its curves and its data, the claims and the metrics.
+"""The dashboard: every registered figure, its curves and its data, the ledger and the metrics.
 
 Today's run is one W&B run, the recorded runs are another: panels show the two beside each other.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord, read_figures
-from hessian_papers.ledger.record import ClaimRecord, read_claims
+from hessian_papers.ledger.record import CaseRecord, StatementRecord, read_ledger
 from hessian_papers.results import SIDES
 from hessian_papers.tracking.run import start_run
 from hessian_papers.tracking.server import import_wandb
@@ -21,8 +21,10 @@ from hessian_spectra.files import MissingResultError, digest, read_json
 # A chart's columns, by what the preset calls them.
 CHART_COLUMNS = {"stroke": "curve", "x": "x", "y": "y"}
 # What is no number, word or truth value stands in columns of its own.
-_NESTED = ("interval", "departs", "beside")
-_COLUMNS = tuple(f.name for f in fields(ClaimRecord) if f.name not in _NESTED)
+_NESTED = ("labels", "interval", "departs", "beside")
+_COLUMNS = tuple(f.name for f in fields(CaseRecord) if f.name not in _NESTED)
+# Tables: what they are called, and the rows of each.
+Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def figure_key(figure: FigureRecord) -> str:
@@ -35,17 +37,14 @@ def chart_key(figure: FigureRecord) -> str:
     return f"charts/{figure.paper}/{figure.study}"
 
 
-def statistics(claims: Sequence[ClaimRecord], *, recorded: bool) -> dict[str, float]:
-    """What claims measured in today's run, or in the recorded ones, by their ids.
+def statistics(statements: Sequence[StatementRecord], *, recorded: bool) -> dict[str, float]:
+    """What was measured in today's run, or in the recorded ones, by the ids of the cases.
 
     An identity's number is a rounding error: it has none here.
     """
-    runs = {claim.id: run for claim in claims for run in claim.runs if run.recorded == recorded}
-    return {
-        name: run.measured
-        for name, run in runs.items()
-        if run.kind != "identity" and run.measured is not None
-    }
+    cases = (case for statement in statements if not statement.identity for case in statement.cases)
+    runs = {case.id: run for case in cases for run in case.runs if run.recorded == recorded}
+    return {name: run.measured for name, run in runs.items() if run.measured is not None}
 
 
 def _flat(record: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -79,16 +78,34 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _row(claim: ClaimRecord) -> dict[str, Any]:
-    row = {column: getattr(claim, column) for column in _COLUMNS}
-    return row | {"low": claim.low, "high": claim.high, "departs": ", ".join(claim.departs)}
+def _statement(statement: StatementRecord) -> dict[str, Any]:
+    """A row of the table of statements."""
+    return {
+        "verdict": statement.verdict,
+        "id": statement.id,
+        "papers": ", ".join(statement.places),
+        "where": "; ".join(statement.places.values()),
+        "sentence": statement.sentence,
+        "quantifier": statement.quantifier,
+        "book": statement.book,
+        "pooled": statement.pooled,
+        "cases": len(statement.cases),
+        "holds": sum(case.outcome == "holds" for case in statement.cases),
+    }
 
 
-def _with_both(claim: ClaimRecord) -> dict[str, Any]:
-    """A row with the verdict that counts, and those of both runs beside it."""
-    row, runs = _row(claim), {run.recorded: run for run in claim.runs}
+def _row(statement: StatementRecord, case: CaseRecord) -> dict[str, Any]:
+    """A row of the table of cases."""
+    row = {"statement": statement.id, "labels": ", ".join(case.labels.values())}
+    row |= {column: getattr(case, column) for column in _COLUMNS}
+    return row | {"low": case.low, "high": case.high, "departs": ", ".join(case.departs)}
+
+
+def _with_both(statement: StatementRecord, case: CaseRecord) -> dict[str, Any]:
+    """A row with what decides, and what both runs say beside it."""
+    row, runs = _row(statement, case), {run.recorded: run for run in case.runs}
     for name, recorded in (("today", False), ("recorded", True)):
-        for field in ("verdict", "measured"):
+        for field in ("outcome", "measured"):
             row[f"{field}_{name}"] = getattr(runs.get(recorded), field, None)
     return row
 
@@ -100,14 +117,14 @@ class _Content:
     Args:
         figures: of one run of the studies.
         sides: the files of arrays under each of them.
-        rows: of the table of claims.
+        tables: the ledger's.
         numbers: of the run's summary.
         artifact: names the artifact of a study's arrays.
     """
 
     figures: Sequence[FigureRecord]
     sides: Mapping[str, Mapping[str, Path]]
-    rows: Sequence[Mapping[str, Any]]
+    tables: Tables
     numbers: Mapping[str, Any]
     artifact: str
 
@@ -120,7 +137,7 @@ class _Content:
                 for study, paths in self.sides.items()
             },
             "charts": {figure.study: digest(figure.chart) for figure in self.figures},
-            "claims": len(self.rows),
+            **{name: len(rows) for name, rows in self.tables.items()},
         }
 
     def log(self, run: Any) -> None:
@@ -132,11 +149,14 @@ class _Content:
             )
             for figure in self.figures
         }
-        columns = list(self.rows[0]) if self.rows else list(_COLUMNS)
-        table = wandb.Table(columns=columns, data=[list(row.values()) for row in self.rows])
+        tables = {
+            name: wandb.Table(columns=[*rows[0]], data=[list(row.values()) for row in rows])
+            for name, rows in self.tables.items()
+            if rows
+        }
         charts = {chart_key(figure): _chart(figure) for figure in self.figures if figure.chart}
         # One step for everything: a dashboard is one state, not a course of training.
-        run.log(entries | charts | {"claims": table})
+        run.log(entries | charts | tables)
         run.summary.update(dict(self.numbers))
         for figure in self.figures:
             run.log_artifact(self._arrays(figure))
@@ -173,7 +193,7 @@ def _chart(figure: FigureRecord) -> Any:
 
 
 def _recorded(
-    reports: Path, figures: Sequence[FigureRecord], claims: Sequence[ClaimRecord]
+    reports: Path, figures: Sequence[FigureRecord], statements: Sequence[StatementRecord]
 ) -> _Content | None:
     """What the run of the recorded runs shows, if there are any."""
     kept = [figure.recorded for figure in figures if figure.recorded is not None]
@@ -182,8 +202,16 @@ def _recorded(
     return _Content(
         figures=kept,
         sides=_sides(reports / "evidence", kept, "git checkout reports/evidence"),
-        rows=[_row(run) for claim in claims for run in claim.runs if run.recorded],
-        numbers=statistics(claims, recorded=True),
+        tables={
+            "cases": [
+                _row(statement, run)
+                for statement in statements
+                for case in statement.cases
+                for run in case.runs
+                if run.recorded
+            ]
+        },
+        numbers=statistics(statements, recorded=True),
         artifact="data-{}-recorded",
     )
 
@@ -193,7 +221,7 @@ def _log_recorded(content: _Content, directory: Path, **arguments: Any) -> dict[
     state = content.state()
     facts = {figure.study: dict(figure.facts) for figure in content.figures}
     texts = [[figure.title, figure.caption] for figure in content.figures]
-    held = json.dumps([state, facts, texts, list(content.rows)], sort_keys=True)
+    held = json.dumps([state, facts, texts, dict(content.tables)], sort_keys=True)
     run_id = f"recorded-{_sha256(held.encode())[:16]}"
     record = {"run": run_id} | state
     if any(map(is_uploaded, (directory / "wandb").glob(f"offline-run-*-{run_id}"))):
@@ -226,9 +254,9 @@ def log_dashboard(
 
     Each holds its figures under ``figures/<paper>/<study>``, the curves of their main panels as
     line charts under ``charts/<paper>/<study>``, the arrays under them as the artifacts
-    ``data-<study>`` and ``data-<study>-recorded``, and its claims as the table ``claims``: that of
-    today's run is the whole ledger with the verdicts of both. What claims measured stands in the
-    summary under their ids, ``<study>/<claim>``. Today's has the metrics there, the other the facts
+    ``data-<study>`` and ``data-<study>-recorded``, and the ledger as the tables ``statements`` and
+    ``cases``; what cases measured stands in the summary under their ids, ``<study>/<case>``.
+    Today's has the verdicts of both runs, and the metrics in its summary, the other the facts
     of the recorded runs in its configuration. The id of each is the digest of its state, so that
     logging the same state again replaces the run.
 
@@ -244,7 +272,7 @@ def log_dashboard(
 
     Returns:
         What was logged: ``run`` (the id), ``group``, ``figures`` with the SHA-256 of each study's
-        image, ``data`` with those of its arrays, the number of ``claims``, ``metrics``, and
+        image, ``data`` with those of its arrays, the numbers of ``statements`` and ``cases``, ``metrics``, and
         ``recorded`` with the same of the recorded runs, or ``None``. Equal inputs give equal
         records.
 
@@ -253,16 +281,19 @@ def log_dashboard(
         DamagedFileError: an input is broken.
         TrackingError: an unknown mode.
     """
-    figures, claims = read_figures(reports), read_claims(reports)
+    figures, statements = read_figures(reports), read_ledger(reports)
     metrics = read_json(reports / "metrics.json", "the stage claims (dvc repro claims)")
     today = _Content(
         figures=figures,
         sides=_sides(results, figures, "dvc repro 'figures@{}'"),
-        rows=[_with_both(claim) for claim in claims],
-        numbers=statistics(claims, recorded=False) | dict(_flat(metrics, "metrics")),
+        tables={
+            "statements": [_statement(statement) for statement in statements],
+            "cases": [_with_both(s, case) for s in statements for case in s.cases],
+        },
+        numbers=statistics(statements, recorded=False) | dict(_flat(metrics, "metrics")),
         artifact="data-{}",
     )
-    recorded = _recorded(reports, figures, claims)
+    recorded = _recorded(reports, figures, statements)
     state = {"group": group, "metrics": metrics} | today.state()
     content = (reports / "claims.json").read_bytes() + json.dumps(state, sort_keys=True).encode()
     run_id = f"dashboard-{_sha256(content)[:16]}"

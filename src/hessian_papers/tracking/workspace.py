@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord, read_figures
-from hessian_papers.ledger.record import ClaimRecord, read_claims
+from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.papers import paper
 from hessian_papers.tracking.dashboard import CHART_COLUMNS, chart_key, figure_key, statistics
 from hessian_papers.tracking.server import first_line, import_wandb, why_not_online
@@ -69,12 +69,15 @@ def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
     return panels
 
 
-def _experiments(figures: Sequence[FigureRecord], claims: Sequence[ClaimRecord]) -> list[Any]:
+def _experiments(
+    figures: Sequence[FigureRecord], statements: Sequence[StatementRecord]
+) -> list[Any]:
     """For each paper parallel coordinates: the first statistic of each of its first studies."""
     _, reports = _import_workspaces()
-    measured = statistics(claims, recorded=False)
+    measured = statistics(statements, recorded=False)
     # The first one of each study stays.
-    names = {claim.study: claim.id for claim in reversed(claims) if claim.id in measured}
+    cases = reversed(all_cases(statements))
+    names = {case.study: case.id for case in cases if case.id in measured}
     panels = []
     for key, own in _by_paper(figures).items():
         shown = [names[figure.study] for figure in own if figure.study in names][:_AXES]
@@ -88,30 +91,33 @@ def _experiments(figures: Sequence[FigureRecord], claims: Sequence[ClaimRecord])
 
 
 def workspace(
-    entity: str, project: str, figures: Sequence[FigureRecord], claims: Sequence[ClaimRecord]
+    entity: str,
+    project: str,
+    figures: Sequence[FigureRecord],
+    statements: Sequence[StatementRecord],
 ) -> Any:
-    """The workspace: claims, experiments and trainings, then one section per paper.
+    """The workspace: statements, experiments and trainings, then one section per paper.
 
     A paper's section has a panel for each figure, and beside it a line chart of its main panel, in
     which the curves of all visible runs lie over each other. The section of experiments compares
-    what claims measured in runs of other settings. It is built without a server; ``save()`` needs
+    what cases measured in runs of other settings. It is built without a server; ``save()`` needs
     one.
 
     Args:
         entity: W&B user or team.
         project: name of the project.
         figures: the registered figures, in the order in which they are shown.
-        claims: the ledger.
+        statements: the ledger.
 
     Returns:
         A ``wandb_workspaces.workspaces.Workspace``.
     """
     workspaces, reports = _import_workspaces()
-    table = reports.WeavePanelSummaryTable(table_name="claims")
+    tables = [reports.WeavePanelSummaryTable(table_name=name) for name in ("statements", "cases")]
     trainings = [reports.LinePlot(title=title, y=keys) for title, keys in _TRAINING.items()]
     sections = {
-        "Claims": [table],
-        "Experiments": _experiments(figures, claims),
+        "Statements": tables,
+        "Experiments": _experiments(figures, statements),
         "Trainings": trainings,
         **{paper(key).title: _panels(own) for key, own in _by_paper(figures).items()},
     }
@@ -183,7 +189,7 @@ def publish(project: str, entity: str | None, reports: Path, timeout: float = 10
     Raises:
         TrackingError: nobody is logged in, the server cannot be reached, or it refuses.
     """
-    figures, claims = read_figures(reports), read_claims(reports)
+    figures, statements = read_figures(reports), read_ledger(reports)
     problem = why_not_online(timeout)
     if problem is not None:
         raise TrackingError(f"cannot publish: {problem}")
@@ -191,7 +197,7 @@ def publish(project: str, entity: str | None, reports: Path, timeout: float = 10
     try:
         owner = entity or wandb.Api().default_entity
         # Both are built before either is saved: a mistake leaves nothing half-published.
-        made = [workspace(owner, project, figures, claims), report(owner, project, figures)]
+        made = [workspace(owner, project, figures, statements), report(owner, project, figures)]
         return [saved.save().url for saved in made]
     except Exception as error:  # the package raises plain exceptions, requests' and GraphQL's
         raise TrackingError(f"cannot publish: {first_line(error)}") from error
