@@ -12,7 +12,7 @@ repro: $(VENV)/ready
 	  echo 'No git repository here: DVC works without one; what compares commits (dvc exp, evidence) needs it'; }
 	python -m pipelines.reproduce
 	python -m pipelines.upload
-	@sed -n 's/^\*\*\(.* claims: .*\)\*\*$$/\1/p' reports/claims.md
+	@sed -n 's/^\*\*\(.* cases\)\*\*$$/\1/p' reports/claims.md
 	@echo 'Now open reports/index.html'
 
 # The tests of a file run in one process, so that what they share is made once.

@@ -2,7 +2,7 @@
 
     python -m pipelines.compare <reports before> [<reports after>]
 
-The ledger, less the name of the test behind each claim, and every figure's image, byte by byte.
+The ledger, without the name of the test behind each case, and every figure's image, byte by byte.
 Exit code 1, and a line for each difference, if something differs.
 """
 
@@ -17,12 +17,15 @@ REMEDY = "dvc repro"
 
 
 def _ledger(reports: Path) -> dict[str, dict[str, Any]]:
-    """The entries by id, less the name of the test behind each run of them."""
-    found = read_json(reports / "claims.json", REMEDY)
-    for entry in found:
-        for run in (entry, entry.get("beside") or {}):
-            run.pop("test", None)
-    return {entry["id"]: entry for entry in found}
+    """The statements by id and in each its cases, without the name of the test behind a run."""
+    ledger = {}
+    for statement in read_json(reports / "claims.json", REMEDY):
+        for case in statement["cases"]:
+            for run in (case, case.get("beside") or {}):
+                run.pop("test", None)
+        statement["cases"] = {case["id"]: case for case in statement["cases"]}
+        ledger[statement["id"]] = statement
+    return ledger
 
 
 def _images(reports: Path) -> dict[str, bytes]:
@@ -51,7 +54,7 @@ def _differences(what: str, old: dict[str, Any], new: dict[str, Any]) -> Iterato
 def compare(before: Path, after: Path) -> int:
     """Print the differences of two folders of reports; 1 if there are any, else 0."""
     found = 0
-    for what, read in (("claim", _ledger), ("figure", _images)):
+    for what, read in (("statement", _ledger), ("figure", _images)):
         old, new = read(before), read(after)
         lines = list(_differences(what, old, new))
         found += len(lines)

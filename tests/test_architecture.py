@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from pipelines import schema
 from tests.pipelines.workspace import environment
 
@@ -74,14 +74,14 @@ def test_the_search_for_names_finds_them(tmp_path):
 
 @pytest.mark.parametrize("kind", schema.kinds("studies"))
 def test_what_a_paper_says_of_a_figure_is_said_of_no_other_study(kind):
-    """Of a study of one's own only that is claimed which holds of every study of the kind."""
+    """Of a study of one's own only that is stated which holds of every study of the kind."""
     study = Study("my-own", {"kind": kind, "paper": "my-paper", "artifact": "My own"})
-    for claim in schema.module_of("studies", kind, "", "claims").claims.all:
-        if claim.is_about(study.config):
-            place = claim.place(study) if callable(claim.place) else claim.place
+    for statement in schema.module_of("studies", kind, "", "claims").statements.all:
+        if statement.is_about(study.config):
+            place = statement.place(study) if callable(statement.place) else statement.place
             places = [place] if isinstance(place, str) else place.values()
-            for text in (*places, claim.function.__doc__):
-                assert not re.search(r"[Ff]ig(ure|\.)", text), f"{claim.function_name}: {text}"
+            for text in (*places, statement.function.__doc__):
+                assert not re.search(r"[Ff]ig(ure|\.)", text), f"{statement.function_name}: {text}"
 
 
 @pytest.fixture(scope="module")

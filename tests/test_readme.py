@@ -22,8 +22,8 @@ def made(name):
 
 def written(page, read=committed):
     """The page with the findings and the totals as they are in `reports/`."""
-    (totals,) = re.findall(r"^\*\*(\d+ claims: .*)\*\*$", read(LEDGER), re.MULTILINE)
-    page, lines = re.subn(r"^\d+ claims: .*$", totals, page, flags=re.MULTILINE)
+    (totals,) = re.findall(r"^\*\*(\d+ statements .*)\*\*$", read(LEDGER), re.MULTILINE)
+    page, lines = re.subn(r"^\d+ statements of the papers: .*$", totals, page, flags=re.MULTILINE)
     assert lines == 1
     begin, end = re.search(r"^<!-- `make readme`.*-->\n", page, re.MULTILINE), "<!-- end -->"
     return page[: begin.end()] + read(FINDINGS) + end + page[begin.end() :].split(end, 1)[1]
@@ -37,14 +37,14 @@ def test_the_findings_and_totals_are_those_of_the_ledger():
 def test_what_is_out_of_date_is_written_anew():
     page = README.read_text()
     first = committed(FINDINGS).splitlines()[0]
-    stale = re.sub(r"^\d+ claims: .*$", "1 claims: 1 differs", page, flags=re.MULTILINE)
+    stale = re.sub(r"^\d+ statements of the papers: .*$", "1 statements of the papers: 1", page, flags=re.MULTILINE)
     stale = stale.replace(first, "1. Something else.")
     assert stale != page
     assert written(stale) == page
 
 
 def test_every_finding_is_stated():
-    """One that its claims no longer support is to be written anew, or taken out."""
+    """One that its statements no longer support is to be written anew, or taken out."""
     found = committed(FINDINGS).splitlines()
     assert [line.partition(".")[0] for line in found] == ["1", "2", "3", "4", "5"]
     assert not [line for line in found if "Not stated" in line]

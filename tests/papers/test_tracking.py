@@ -15,7 +15,6 @@ import sample_reports
 from wandb_files import RunFile, read_back
 
 from hessian_papers import tracking
-from hessian_papers.ledger.bounds import VERDICTS
 from hessian_papers.tracking import TrackingError, log_dashboard, start_run
 from hessian_spectra.files import DamagedFileError, MissingResultError
 
@@ -112,18 +111,30 @@ def recorded_file(logged: tuple[dict[str, Any], Path]) -> RunFile:
     return read_back(folder)
 
 
-def claims_table(directory: Path, run: str) -> list[dict[str, Any]]:
-    """The rows of the table of claims that a run has."""
-    (table,) = directory.glob(f"wandb/offline-run-*-{run}/files/media/table/claims*.json")
+def table_of(directory: Path, run: str, name: str) -> list[dict[str, Any]]:
+    """The rows of a table of the ledger that a run has."""
+    (table,) = directory.glob(f"wandb/offline-run-*-{run}/files/media/table/{name}*.json")
     content = json.loads(table.read_text())
     return [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
 
 
-def row_of(entry: dict[str, Any]) -> dict[str, Any]:
-    """A claim as a row of the table."""
-    row = {key: value for key, value in entry.items() if key not in ("interval", "beside")}
-    low, high = entry["interval"] or (None, None)
-    return row | {"low": low, "high": high, "departs": ", ".join(entry["departs"])}
+def row_of(statement: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+    """A case as a row of the table."""
+    row = {key: value for key, value in case.items() if key not in ("interval", "beside")}
+    row |= {"statement": statement["id"], "labels": ", ".join(case["labels"].values())}
+    low, high = case["interval"] or (None, None)
+    return row | {"low": low, "high": high, "departs": ", ".join(case["departs"])}
+
+
+def every_run() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each statement of the made-up ledger with each run of each of its cases."""
+    return [
+        (statement, run)
+        for statement in sample_reports.statements()
+        for case in statement["cases"]
+        for run in (case, case["beside"])
+        if run
+    ]
 
 
 def test_every_registered_figure_is_in_the_run_as_it_is_in_reports(
@@ -185,33 +196,36 @@ def test_the_curves_of_each_figure_are_charts_in_the_run(
             np.testing.assert_allclose(drawn[:, 1], values["outlier"], rtol=1e-5)
 
 
-def test_what_claims_measured_is_in_the_summary_of_their_run(
+def test_what_was_measured_is_in_the_summary_of_its_run(
     logged: tuple[dict[str, Any], Path], run_file: RunFile, recorded_file: RunFile
 ) -> None:
-    runs = [run for entry in sample_reports.claims() for run in (entry, entry["beside"]) if run]
     for recorded, file in ((False, run_file), (True, recorded_file)):
-        own = [run for run in runs if run["recorded"] == recorded]
-        expected = {run["id"]: run["measured"] for run in own if run["kind"] != "identity"}
-        found = {key: value for key, value in file.summary.items() if key.startswith("sample/")}
+        own = [run for statement, run in every_run() if not statement["identity"]]
+        expected = {run["id"]: run["measured"] for run in own if run["recorded"] == recorded}
+        found = {key: value for key, value in file.summary.items() if "/case " in key}
         assert found == {key: value for key, value in expected.items() if value is not None}
         assert found
 
 
-def test_claims_metrics_and_configuration_are_in_the_run(
+def test_ledger_metrics_and_configuration_are_in_the_run(
     logged: tuple[dict[str, Any], Path], run_file: RunFile
 ) -> None:
-    rows = claims_table(logged[1], logged[0]["run"])
-    for row, entry in zip(rows, sample_reports.claims(), strict=True):
-        runs = {run["recorded"]: run for run in (entry, entry["beside"]) if run}
+    rows = table_of(logged[1], logged[0]["run"], "cases")
+    entries = sample_reports.statements()
+    cases = [(entry, case) for entry in entries for case in entry["cases"]]
+    for row, (entry, case) in zip(rows, cases, strict=True):
+        runs = {run["recorded"]: run for run in (case, case["beside"]) if run}
         both = {}
         for name, recorded in (("today", False), ("recorded", True)):
-            for field in ("verdict", "measured"):
+            for field in ("outcome", "measured"):
                 both[f"{field}_{name}"] = runs[recorded][field] if recorded in runs else None
-        assert row == row_of(entry) | both
-    assert {row["verdict_recorded"] for row in rows} == {*VERDICTS[:4], None} - {"corrected"}
-    assert run_file.summary["claims"]["nrows"] == len(rows)
+        assert row == row_of(entry, case) | both
+    assert {row["outcome_recorded"] for row in rows} == {"holds", "fails", "open", None}
+    statements = table_of(logged[1], logged[0]["run"], "statements")
+    assert [row["verdict"] for row in statements] == [entry["verdict"] for entry in entries]
+    assert run_file.summary["cases"]["nrows"] == len(rows)
     assert run_file.summary["metrics/verdicts/corrected"] == sum(
-        row["verdict"] == "corrected" for row in rows
+        row["verdict"] == "corrected" for row in statements
     )
     assert run_file.config == {"scale": "demo"}
     assert (run_file.state, run_file.project) == ("finished", "test")
@@ -237,11 +251,10 @@ def test_the_recorded_runs_are_a_run_of_their_own_under_the_same_keys(
 
 
 def test_the_recorded_runs_have_their_own_verdicts(logged: tuple[dict[str, Any], Path]) -> None:
-    runs = [run for entry in sample_reports.claims() for run in (entry, entry["beside"])]
-    expected = [row_of(run) for run in runs if run and run["recorded"]]
-    rows = claims_table(logged[1], logged[0]["recorded"]["run"])
+    expected = [row_of(statement, run) for statement, run in every_run() if run["recorded"]]
+    rows = table_of(logged[1], logged[0]["recorded"]["run"], "cases")
     assert rows == expected
-    assert logged[0]["recorded"]["claims"] == len(rows) == 4
+    assert logged[0]["recorded"]["cases"] == len(rows) == 4
 
 
 def test_a_run_holds_neither_the_host_nor_anything_outside_its_folder(

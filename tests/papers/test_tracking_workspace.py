@@ -10,14 +10,14 @@ import pytest
 import sample_reports
 
 from hessian_papers.drawing.record import FigureRecord, read_figures
-from hessian_papers.ledger.record import ClaimRecord, read_claims
+from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.papers import paper
 from hessian_papers.tracking import TrackingError, publish, report, workspace
 from hessian_papers.tracking.dashboard import statistics
 from hessian_spectra.files import MissingResultError
 
 # Before those of the papers.
-SECTIONS = ("Claims", "Experiments", "Trainings")
+SECTIONS = ("Statements", "Experiments", "Trainings")
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +39,8 @@ def figures(sample_root: Path) -> list[FigureRecord]:
 
 
 @pytest.fixture(scope="module")
-def claims(sample_root: Path) -> list[ClaimRecord]:
-    return read_claims(sample_root / "reports")
+def statements(sample_root: Path) -> list[StatementRecord]:
+    return read_ledger(sample_root / "reports")
 
 
 def expected() -> dict[str, list[str]]:
@@ -71,26 +71,27 @@ def media_keys(panels: list[dict[str, Any]]) -> list[str]:
 
 
 def test_the_workspace_has_one_section_per_paper(
-    figures: list[FigureRecord], claims: list[ClaimRecord]
+    figures: list[FigureRecord], statements: list[StatementRecord]
 ) -> None:
-    view = serialised(workspace("me", "hessian-spectra", figures, claims))
+    view = serialised(workspace("me", "hessian-spectra", figures, statements))
     assert (view["entity"], view["project"]) == ("me", "hessian-spectra")
     section = view["spec"]["section"]
     table, experiments, trainings, *papers = section["panelBankConfig"]["sections"]
     assert [one["name"] for one in (table, experiments, trainings)] == [*SECTIONS]
-    assert '"claims"' in json.dumps(table["panels"])
+    assert '"statements"' in json.dumps(table["panels"])
     assert {s["name"]: media_keys(s["panels"]) for s in papers} == expected()
     assert all(s["isOpen"] for s in papers)
     for kind in ("dashboard", "recorded", "train"):
         assert kind in json.dumps(section["runSets"])
 
 
-def test_experiments_are_compared_by_what_a_claim_of_each_study_measures(
-    figures: list[FigureRecord], claims: list[ClaimRecord]
+def test_experiments_are_compared_by_what_a_case_of_each_study_measures(
+    figures: list[FigureRecord], statements: list[StatementRecord]
 ) -> None:
-    measured = statistics(claims, recorded=False)
-    studies = {f"summary:{claim.id}": claim.study for claim in claims if claim.id in measured}
-    view = serialised(workspace("me", "hessian-spectra", figures, claims))
+    measured = statistics(statements, recorded=False)
+    cases = [case for case in all_cases(statements) if case.id in measured]
+    studies = {f"summary:{case.id}": case.study for case in cases}
+    view = serialised(workspace("me", "hessian-spectra", figures, statements))
     _, experiments, trainings, *_ = view["spec"]["section"]["panelBankConfig"]["sections"]
     shown: list[str | None] = []
     for panel in experiments["panels"]:
@@ -101,9 +102,9 @@ def test_experiments_are_compared_by_what_a_claim_of_each_study_measures(
 
 
 def test_panels_are_titled_like_the_figures(
-    figures: list[FigureRecord], claims: list[ClaimRecord]
+    figures: list[FigureRecord], statements: list[StatementRecord]
 ) -> None:
-    view = serialised(workspace("me", "hessian-spectra", figures, claims))
+    view = serialised(workspace("me", "hessian-spectra", figures, statements))
     sections = view["spec"]["section"]["panelBankConfig"]["sections"][len(SECTIONS) :]
     titles = [panel["config"]["chartTitle"] for s in sections for panel in s["panels"][::2]]
     assert titles == [f"{figure.artifact}: {figure.title}" for figure in figures]
@@ -120,18 +121,18 @@ def test_the_report_has_one_panel_grid_per_paper(figures: list[FigureRecord]) ->
 
 
 def test_a_figure_without_curves_has_no_chart(
-    figures: list[FigureRecord], claims: list[ClaimRecord]
+    figures: list[FigureRecord], statements: list[StatementRecord]
 ) -> None:
     bare = [replace(figure, chart={}) for figure in figures]
-    view = serialised(workspace("me", "hessian-spectra", bare, claims))
+    view = serialised(workspace("me", "hessian-spectra", bare, statements))
     sections = view["spec"]["section"]["panelBankConfig"]["sections"][len(SECTIONS) :]
     assert sum(len(section["panels"]) for section in sections) == len(figures)
 
 
 def test_the_forms_can_be_read_again(
-    figures: list[FigureRecord], claims: list[ClaimRecord]
+    figures: list[FigureRecord], statements: list[StatementRecord]
 ) -> None:
-    made = workspace("me", "hessian-spectra", figures, claims)
+    made = workspace("me", "hessian-spectra", figures, statements)
     again = type(made)._from_model(made._to_model())
     assert [section.name for section in again.sections] == [*SECTIONS, *expected()]
 

@@ -24,7 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 from hessian_papers import fan_out
 from hessian_papers.ledger import evaluation
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
-from hessian_papers.ledger.claims import Entry, Study
+from hessian_papers.ledger.statements import Entry, Study
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.results import SIDES
 from hessian_spectra.files import digest, write_arrays
@@ -347,17 +347,17 @@ class Sampler:
         sides = self._sides(entries, self._module(entries, "study"))
         for side, arrays in sides.items():
             write_arrays(Path(self._folder.name) / "sides" / f"{side}.npz", arrays)
-        claims, config = self._module(entries, "claims").claims, entries["studies"][1]
+        statements, config = self._module(entries, "claims").statements, entries["studies"][1]
         run = evaluation.Measured(
-            claims=claims,
+            statements=statements,
             study=Study(name, dataclasses.asdict(config)),
             folder=Path(self._folder.name) / "sides",
             scale="demo",
         )
-        reading = claims.reading.read(run.folder)
+        reading = statements.reading.read(run.folder)
         _, caption = painted(self._module(entries, "figure"), reading)
-        records = (evaluation.measure(entry, run) for entry in evaluation.collect(run))
-        return caption, [record.explanation for record in records]
+        cases = (evaluation.measure(entry, run).record for entry in evaluation.collect(run))
+        return caption, [case.explanation for case in cases]
 
     def run(self, study: str, settings: Sequence[str]) -> list[str]:
         """What is wrong with a study's way from training to the ledger under some overrides.
@@ -444,12 +444,12 @@ class Sampler:
                 yield f"figure: a text without its number: {text!r}"
 
     def _claims(self, entries: Mapping[str, tuple[str, Any]], reading: Any) -> Iterator[str]:
-        claims = self._module(entries, "claims").claims
+        statements = self._module(entries, "claims").statements
         name, config = entries["studies"]
         plain = self.config.studies
         names = {(study.paper, study.artifact): other for other, study in plain.items()}
         try:
-            made = list(claims.entries(Study(name, dataclasses.asdict(config), names), reading))
+            made = list(statements.entries(Study(name, dataclasses.asdict(config), names), reading))
         except NothingToMeasure as missing:
             if not str(missing).strip():
                 yield "entries: nothing to measure, and nobody says why"
@@ -475,7 +475,7 @@ def _problem(step: str, error: Exception) -> str:
 
 def _measured(entry: Entry) -> Iterator[str]:
     """What is wrong with the measurement of a claim: no number but says that it is one."""
-    for text in (entry.explanation, entry.printed or ""):
+    for text in (entry.explanation, entry.heading.printed or ""):
         if OPEN.search(text):
             yield f"{entry.id}: a text with an open field: {text!r}"
     for measure in filter(None, (entry.measure, entry.measure_printed)):
@@ -491,7 +491,7 @@ def _measured(entry: Entry) -> Iterator[str]:
         value = found.value if isinstance(found, Estimate) else float(found)
         if math.isnan(value):
             yield f"{entry.id}: measured NaN"
-        elif entry.kind == "identity" and measure is entry.measure:
+        elif entry.heading.identity and measure is entry.measure:
             assert entry.bound is not None
             if not entry.bound.holds(value):
                 yield f"{entry.id}: broken identity, {value:.3g}, expected {entry.bound}"

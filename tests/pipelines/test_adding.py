@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from hessian_papers.ledger.record import ClaimRecord
+from hessian_papers.ledger.record import StatementRecord
 from pipelines import schema
 from tests.pipelines.workspace import ROOT
 
@@ -21,7 +21,7 @@ MODEL = ROOT / "conf" / "studies" / "singh2024closed" / "closed2024-fig1.yaml"
 KIND = ROOT / "tests" / "pipelines" / "my_kind"
 FILES = ("__init__.py", "study.py", "reading.py", "figure.py", "claims.py")
 
-# Prints the ledger's records of some studies alone: the stage `claims` measures all studies.
+# Prints the statements of some studies alone: the stage `claims` measures all studies.
 MEASURE = """
 import dataclasses, json, sys
 from pipelines import chain, inputs
@@ -30,7 +30,7 @@ from hessian_papers.ledger.evaluation import evaluate
 found = inputs.read(INPUTS, "claims", None)
 studies = {name: found["settings"]["studies"][name] for name in sys.argv[1:]}
 records = evaluate(chain.measured(studies, found["about"], RESULTS))
-print(json.dumps([dataclasses.asdict(record) for record in records if record.study]))
+print(json.dumps([dataclasses.asdict(record) for record in records if record.cases[0].study]))
 """
 
 
@@ -68,10 +68,10 @@ def record_of(workspace, name, output):
     return json.loads((folder / name / "figure.json").read_text())
 
 
-def claims_of(workspace, name):
-    """The ledger's records of one study, as the stage `claims` measures them."""
-    found = workspace.run(sys.executable, "-c", MEASURE, name).stdout
-    return [ClaimRecord(**record) for record in json.loads(found)]
+def statements_of(workspace, name):
+    """The statements of one study, as the stage `claims` measures them."""
+    printed = json.loads(workspace.run(sys.executable, "-c", MEASURE, name).stdout)
+    return [StatementRecord.of(record, "stdout", "nothing") for record in printed]
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +111,15 @@ def test_a_figure_is_made_without_dvc(figure):
     assert workspace.changed() == before
 
 
-def test_the_claims_of_a_figure_are_those_of_the_theorems(figure):
+def test_the_statements_of_a_figure_are_the_theorems(figure):
     workspace, _ = figure
-    records = claims_of(workspace, "my-figure")
-    stated = schema.module_of("studies", "data_scale", "", "claims").claims.all
-    assert 0 < len(records) == sum(not claim.artifacts for claim in stated) < len(stated)
+    records = statements_of(workspace, "my-figure")
+    every = schema.module_of("studies", "data_scale", "", "claims").statements.all
+    assert 0 < len(records) <= sum(not statement.artifacts for statement in every) < len(every)
     for record in records:
-        assert record.study == "my-figure"
+        assert {case.study for case in record.cases} == {"my-figure"}
         assert record.verdict in ("reproduced", "corrected"), record
-        assert not re.search(r"[Ff]igure", record.location + record.statement), record
-    assert any("My own spectrum" in record.location for record in records)
+        assert not re.search(r"[Ff]igure", record.sentence), record
 
 
 @pytest.fixture(scope="module")
@@ -155,14 +154,15 @@ def test_the_stages_of_a_kind_depend_on_its_own_code(kind):
         assert sorted(listed) == sorted(["__init__", *files])
 
 
-def test_the_claim_of_a_kind_is_measured(kind):
+def test_the_statement_of_a_kind_is_measured(kind):
     workspace, _ = kind
-    (record,) = claims_of(workspace, "my-study")
-    assert record.id == "my-study/both-eigenvalues"
+    (record,) = statements_of(workspace, "my-study")
+    assert record.id == "both-eigenvalues"
     assert record.location == "My own matrix"
     assert record.verdict == "reproduced"
-    assert record.measured is not None
-    assert record.measured < 1e-10
+    (case,) = record.cases
+    assert case.id == "my-study/both-eigenvalues"
+    assert case.measured < 1e-10
 
 
 def test_a_wrong_value_of_a_kind_is_refused(kind):

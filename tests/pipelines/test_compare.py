@@ -38,15 +38,16 @@ def test_a_copy_is_the_same(compare):
     code, said = compare()
     assert code == 0
     assert said.splitlines() == [
-        "36 claims before, 36 after: 0 differences",
+        "36 statements before, 36 after: 0 differences",
         "9 figures before, 9 after: 0 differences",
     ]
 
 
 def test_the_name_of_a_test_does_not_count(compare):
     def rename(entries):
-        runs = [run for entry in entries for run in (entry, entry["beside"]) if run]
-        assert len(runs) > len(entries)
+        cases = [case for entry in entries for case in entry["cases"]]
+        runs = [run for case in cases for run in (case, case["beside"]) if run]
+        assert len(runs) > len(cases)
         for run in runs:
             run["test"] = "tests/other.py"
 
@@ -58,10 +59,14 @@ def test_the_name_of_a_test_does_not_count(compare):
     [
         (
             edited(lambda entries: entries[1].update(verdict="differs")),
-            "claim sample/claim 1, verdict: 'reproduced' -> 'differs'",
+            "statement sample-1, verdict: 'reproduced' -> 'differs'",
         ),
-        (edited(lambda entries: entries[:-1]), "claim sample/claim 35: only before"),
-        (edited(lambda entries: entries[::-1]), "claim: in another order"),
+        (
+            edited(lambda entries: entries[1]["cases"][0].update(measured=0.5)),
+            "statement sample-1, cases, closed2024-fig2/case 1, measured: 2.46e-14 -> 0.5",
+        ),
+        (edited(lambda entries: entries[:-1]), "statement sample-35: only before"),
+        (edited(lambda entries: entries[::-1]), "statement: in another order"),
         (
             lambda reports: (reports / "figures" / "cracking-fig2.png").write_bytes(b"other"),
             "figure cracking-fig2.png: other bytes",

@@ -131,12 +131,12 @@ def test_page_and_ledger_name_a_damaged_run_and_go_on_with_all_others(make_works
     reports = workspace.path / "reports"
     assert f"- {line}" in (reports / "claims.md").read_text("utf-8").splitlines()
     assert (reports / "index.html").read_text("utf-8").count(line) == 1
-    claims = json.loads((reports / "claims.json").read_text("utf-8"))
+    ledger = json.loads((reports / "claims.json").read_text("utf-8"))
     scales = {study: [] for study in (damaged, whole)}
-    for claim in claims:
-        if claim["study"] in scales:
-            beside = claim["beside"] or {"scale": None}
-            scales[claim["study"]].append({claim["scale"], beside["scale"]})
+    for case in (case for statement in ledger for case in statement["cases"]):
+        if case["study"] in scales:
+            beside = case["beside"] or {"scale": None}
+            scales[case["study"]].append({case["scale"], beside["scale"]})
     assert scales[damaged] == [{"demo", None}] * len(scales[damaged]) != []
     assert {"demo", "workstation"} in scales[whole]
     # What is read of a run of today that is cut off ends each stage in one line.

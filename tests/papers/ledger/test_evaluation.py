@@ -1,8 +1,8 @@
-"""The verdicts, which run decides, and what becomes of numbers that JSON does not know."""
+"""What a case says, which run decides, and what becomes of numbers that JSON does not know."""
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,6 @@ import pytest
 
 from hessian_papers.ledger import evaluation as module
 from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure
-from hessian_papers.ledger.claims import Claims, Entry, LedgerError, Study
 from hessian_papers.ledger.evaluation import (
     Measured,
     broken,
@@ -18,9 +17,12 @@ from hessian_papers.ledger.evaluation import (
     evaluate,
     measure,
     not_run,
+    outcome,
     rounded,
-    verdict,
 )
+from hessian_papers.ledger.record import all_cases
+from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
+from hessian_papers.ledger.verdicts import everywhere
 from hessian_papers.results import StudyArrays
 from hessian_spectra.files import DamagedFileError, MissingResultError, digest, write_arrays
 
@@ -30,16 +32,32 @@ BOUND = Bound(relation="<=", expected=10.0, tolerance=0.0, reason="a round numbe
 BOUND_FIELDS = ("relation", "expected", "tolerance", "reason", "source")
 
 
-def claim(**changes):
-    """An identity of the study ``toy`` that was measured as 0, with some fields changed."""
+HEADING = {
+    "id": "agreement",
+    "places": {"singh2026cracking": "Theorem 0"},
+    "sentence": "Both sides agree: |a − b| = 0.",
+    "statistic": "largest difference.",
+    "quantifier": "always",
+    "book": "theorems",
+    "identity": True,
+}
+OBSERVED = {"quantifier": "everywhere", "book": "observations", "identity": False}
+
+
+def case(**changes):
+    """A case of the study ``toy`` that was measured as 0, of an identity, with changes."""
     bound = {"relation": "<=", "expected": 0.0, "tolerance": 1e-10, "reason": "round-off"}
     bound |= {name: changes.pop(name) for name in BOUND_FIELDS if name in changes}
+    heading = HEADING | {
+        name: changes.pop(name)
+        for name in (*HEADING, "printed")
+        if name in changes and name != "id"
+    }
+    heading |= {"id": changes.pop("statement", HEADING["id"])}
     fields = {
-        "id": "toy/identity",
-        "paper": "singh2026cracking",
-        "location": "Theorem 0",
-        "statement": "Both sides agree: |a − b| = 0.",
-        "kind": "identity",
+        "id": "toy/case",
+        "heading": Heading(**heading),
+        "labels": {"time": "trained"},
         "study": "toy",
         "test": "tests/papers/ledger/test_evaluation.py",
         "bound": Bound(**bound),
@@ -55,9 +73,11 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run_of(claims, folder=Path("nowhere"), *, scale="demo", study="toy", config=None, **fields):
+def run_of(statements, folder=Path("nowhere"), *, scale="demo", study="toy", config=None, **fields):
     config = CONFIG if config is None else config
-    return Measured(claims=claims, study=Study(study, config), folder=folder, scale=scale, **fields)
+    return Measured(
+        statements=statements, study=Study(study, config), folder=folder, scale=scale, **fields
+    )
 
 
 @pytest.fixture
@@ -65,8 +85,8 @@ def left(monkeypatch, tmp_path):
     """A figure that no study measures."""
     file = tmp_path / "not_run.yaml"
     file.write_text(
-        "- id: toy-fig9/claim\n  paper: singh2026cracking\n  location: Figure 9\n  kind: trend\n"
-        "  statement: It grows.\n  explanation: It takes a year.\n"
+        "- id: toy-fig9\n  places: {singh2026cracking: Figure 9}\n  quantifier: typically\n"
+        "  book: observations\n  sentence: It grows.\n  explanation: It takes a year.\n"
     )
     monkeypatch.setattr(module, "NOT_RUN", file)
 
@@ -79,103 +99,96 @@ def alone(monkeypatch):
 
 @pytest.fixture
 def measured(alone, monkeypatch):
-    """The records of some entries, which are the whole ledger."""
+    """The statements of some cases, which are the whole ledger."""
 
     def of(*entries, **fields):
         monkeypatch.setattr(module, "collect", lambda run: list(entries))
-        return evaluate([run_of(Claims(StudyArrays), **fields)])
+        return evaluate([run_of(Statements(StudyArrays), **fields)])
 
     return of
 
 
 @pytest.fixture
 def stated(alone):
-    """A kind's claims that a test fills."""
-    return Claims(StudyArrays)
+    """A kind's statements that a test fills."""
+    return Statements(StudyArrays)
 
 
-class TestVerdict:
-    def test_an_identity_within_its_tolerance_is_reproduced(self):
-        assert verdict(claim(), Estimate(5e-11), None) == "reproduced"
-
-    def test_an_identity_beyond_its_tolerance_differs_whatever_explains_it(self):
-        assert verdict(claim(), Estimate(0.5), None) == "differs"
-        assert verdict(claim(explanation="bad luck"), Estimate(0.5), None) == "differs"
-
-    def test_an_erratum_is_corrected_if_the_printed_form_fails(self):
-        entry = claim(printed="a = −b", measure_printed=lambda: 1.0)
-        assert verdict(entry, Estimate(1e-15), Estimate(0.4)) == "corrected"
-
-    def test_an_erratum_whose_printed_form_gives_no_number_is_corrected(self):
-        entry = claim(printed="a = √−1", measure_printed=lambda: math.nan)
-        assert verdict(entry, Estimate(1e-15), Estimate(math.nan)) == "corrected"
-
-    def test_an_erratum_that_the_data_do_not_show_is_reproduced(self):
-        entry = claim(printed="a = −b", measure_printed=lambda: 0.0)
-        assert verdict(entry, Estimate(1e-15), Estimate(0.0)) == "reproduced"
-
-    def test_an_erratum_whose_corrected_form_fails_differs(self):
-        entry = claim(printed="a = −b", measure_printed=lambda: 1.0)
-        assert verdict(entry, Estimate(0.2), Estimate(0.4)) == "differs"
+class TestOutcome:
+    @pytest.mark.parametrize(("measured", "says"), [(5e-11, "holds"), (0.5, "fails")])
+    def test_an_identity_holds_within_its_tolerance(self, measured, says):
+        assert outcome(case(), Estimate(measured)) == says
 
     @pytest.mark.parametrize(
-        ("low", "found"), [(0.2, "corrected"), (-0.2, "reproduced"), (0.0, "reproduced")]
-    )
-    def test_print_is_wrong_where_its_whole_interval_is(self, low, found):
-        entry = claim(printed="a = −b", measure_printed=lambda: 1.0)
-        assert verdict(entry, Estimate(1e-15), Estimate(0.4, low, 0.6)) == found
-
-    @pytest.mark.parametrize(
-        ("relation", "measured"), [("<=", 0.4), (">=", 0.6), ("=", 0.45), ("=", 0.55)]
-    )
-    def test_a_value_in_its_relation_is_reproduced(self, relation, measured):
-        entry = claim(kind="value", relation=relation, expected=0.5, tolerance=0.06)
-        assert verdict(entry, Estimate(measured), None) == "reproduced"
-
-    @pytest.mark.parametrize(("relation", "measured"), [("<=", 0.7), (">=", 0.3), ("=", 0.4)])
-    def test_a_value_out_of_its_relation_differs(self, relation, measured):
-        entry = claim(kind="trend", relation=relation, expected=0.5, tolerance=0.06)
-        assert verdict(entry, Estimate(measured), None) == "differs"
-
-    @pytest.mark.parametrize("kind", ["value", "trend", "correlation"])
-    def test_of_nan_nothing_is_known(self, kind):
-        assert verdict(claim(kind=kind), Estimate(math.nan), None) == "not run at this scale"
-
-    def test_an_identity_without_a_finite_number_does_not_hold(self):
-        assert verdict(claim(), Estimate(math.nan), None) == "differs"
-        assert verdict(claim(), Estimate(math.inf), None) == "differs"
-
-    @pytest.mark.parametrize(
-        ("relation", "low", "high", "found"),
+        ("relation", "measured", "says"),
         [
-            ("<=", -9.0, 0.6, "reproduced"),
-            ("<=", 0.4, 0.8, "undecided"),
-            ("<=", 0.61, 0.8, "differs"),
-            (">=", 0.4, 9.0, "reproduced"),
-            (">=", 0.3, 0.5, "undecided"),
-            (">=", 0.1, 0.39, "differs"),
-            ("=", 0.4, 0.6, "reproduced"),
-            ("=", 0.3, 0.5, "undecided"),
-            ("=", 0.0, 1.0, "undecided"),
-            ("=", 0.61, 0.8, "differs"),
-            ("=", 0.1, 0.39, "differs"),
-            ("<=", math.nan, 0.9, "reproduced"),
-            ("<=", 0.7, math.nan, "reproduced"),
+            *[("<=", 0.4, "holds"), (">=", 0.6, "holds"), ("=", 0.45, "holds")],
+            *[("<=", 0.7, "fails"), (">=", 0.3, "fails"), ("=", 0.4, "fails")],
         ],
     )
-    def test_the_interval_decides_and_the_bound_is_widened(self, relation, low, high, found):
-        entry = claim(kind="value", relation=relation, expected=0.5, tolerance=0.1)
-        assert verdict(entry, Estimate(0.5, low, high), None) == found
+    def test_a_value_is_held_against_its_bound(self, relation, measured, says):
+        entry = case(**OBSERVED, relation=relation, expected=0.5, tolerance=0.06)
+        assert outcome(entry, Estimate(measured)) == says
+
+    def test_of_nan_nothing_is_known_but_an_identity_must_give_a_number(self):
+        assert outcome(case(**OBSERVED), Estimate(math.nan)) == "not measured"
+        assert outcome(case(), Estimate(math.nan)) == "fails"
+        assert outcome(case(), Estimate(math.inf)) == "fails"
+
+    @pytest.mark.parametrize(
+        ("relation", "low", "high", "says"),
+        [
+            ("<=", -9.0, 0.6, "holds"),
+            ("<=", 0.4, 0.8, "open"),
+            ("<=", 0.61, 0.8, "fails"),
+            (">=", 0.4, 9.0, "holds"),
+            (">=", 0.3, 0.5, "open"),
+            (">=", 0.1, 0.39, "fails"),
+            ("=", 0.4, 0.6, "holds"),
+            ("=", 0.3, 0.5, "open"),
+            ("=", 0.0, 1.0, "open"),
+            ("=", 0.61, 0.8, "fails"),
+            ("=", 0.1, 0.39, "fails"),
+            ("<=", math.nan, 0.9, "holds"),
+            ("<=", 0.7, math.nan, "holds"),
+        ],
+    )
+    def test_the_interval_decides_and_the_bound_is_widened(self, relation, low, high, says):
+        entry = case(**OBSERVED, relation=relation, expected=0.5, tolerance=0.1)
+        assert outcome(entry, Estimate(0.5, low, high)) == says
+
+
+class TestErrata:
+    @pytest.mark.parametrize(
+        ("measured_", "in_print", "verdict"),
+        [
+            (1e-15, 0.4, "corrected"),
+            (1e-15, math.nan, "corrected"),
+            (1e-15, 0.0, "reproduced"),
+            (0.2, 0.4, "differs"),
+        ],
+    )
+    def test_it_is_corrected_if_the_print_fails_and_ours_holds(
+        self, measured, measured_, in_print, verdict
+    ):
+        entry = case(printed="a = −b", measure=lambda: measured_, measure_printed=lambda: in_print)
+        (statement,) = measured(entry)
+        assert (statement.verdict, statement.printed) == (verdict, "a = −b")
+
+    @pytest.mark.parametrize(("low", "verdict"), [(0.2, "corrected"), (-0.2, "reproduced")])
+    def test_print_is_wrong_where_its_whole_interval_is(self, measured, low, verdict):
+        entry = case(printed="a = −b", measure_printed=lambda: Estimate(0.4, low, 0.6))
+        assert measured(entry)[0].verdict == verdict
 
 
 class TestEvaluate:
     @pytest.mark.parametrize(
-        ("expected", "found"), [(-0.2, "reproduced"), (0.2, "undecided"), (1.0, "differs")]
+        ("expected", "verdict"), [(-0.2, "reproduced"), (0.2, "open"), (1.0, "differs")]
     )
-    def test_the_interval_decides(self, measured, expected, found):
-        (record,) = measured(
-            claim(
-                kind="trend",
+    def test_the_interval_decides(self, measured, expected, verdict):
+        (statement,) = measured(
+            case(
+                **OBSERVED,
                 measure=lambda: Estimate(0.5, -0.1, 0.9),
                 relation=">=",
                 expected=expected,
@@ -183,29 +196,28 @@ class TestEvaluate:
                 explanation="few networks",
             )
         )
-        assert record.verdict == found
-        assert (record.measured, record.interval) == (0.5, [-0.1, 0.9])
+        assert statement.verdict == verdict
+        (only,) = statement.cases
+        assert (only.measured, only.interval) == (0.5, [-0.1, 0.9])
 
-    def test_a_record_holds_everything_about_the_claim(self, measured):
-        (record,) = measured(claim(source="eq. (1)"))
-        assert vars(record) == {
-            "id": "toy/identity",
-            "paper": "singh2026cracking",
-            "location": "Theorem 0",
-            "statement": "Both sides agree: |a − b| = 0.",
-            "kind": "identity",
+    def test_a_record_holds_everything_about_a_statement_and_its_cases(self, measured):
+        (statement,) = measured(case(source="eq. (1)"))
+        (only,) = statement.cases
+        assert vars(only) == {
+            "id": "toy/case",
+            "labels": {"time": "trained"},
             "expected": 0.0,
             "source": "eq. (1)",
+            "word": "",
             "measured": 0.0,
             "interval": None,
             "relation": "<=",
             "tolerance": 1e-10,
             "reason": "round-off",
-            "verdict": "reproduced",
+            "outcome": "holds",
             "study": "toy",
             "digest": digest(CONFIG),
             "test": "tests/papers/ledger/test_evaluation.py",
-            "printed": None,
             "printed_error": None,
             "explanation": "",
             "scale": "demo",
@@ -213,28 +225,48 @@ class TestEvaluate:
             "departs": {},
             "beside": None,
         }
-
-    def test_an_erratum_records_what_is_printed_and_its_error(self, measured):
-        (record,) = measured(claim(printed="b = 2a", measure_printed=lambda: 2.0))
-        found = (record.verdict, record.printed, record.printed_error)
-        assert found == ("corrected", "b = 2a", 2.0)
+        rest = {"verdict": "reproduced", "pooled": None, "pooled_interval": None, "printed": None}
+        assert vars(statement) == HEADING | rest | {"cases": [only]}
 
     def test_a_printed_form_without_a_number_is_null_in_json(self, measured):
-        (record,) = measured(claim(printed="b = √−1", measure_printed=lambda: math.nan))
-        assert record.verdict == "corrected"
-        assert json.loads(json.dumps(vars(record), allow_nan=False))["printed_error"] is None
+        (statement,) = measured(case(printed="b = √−1", measure_printed=lambda: math.nan))
+        assert statement.verdict == "corrected"
+        written = json.loads(json.dumps(asdict(statement), allow_nan=False))
+        assert written["cases"][0]["printed_error"] is None
+
+    def test_cases_of_several_studies_and_papers_make_one_statement(self, measured):
+        other = {"places": {"singh2024closed": "Theorem 1"}, "sentence": "It is so."}
+        first = case(places={"singh2026cracking": "Figure 1"})
+        cases = [
+            first,
+            case(id="toy/other", **other),
+            case(id="toy/again", places={"singh2026cracking": "Figure 2"}),
+        ]
+        (statement,) = measured(*cases)
+        assert statement.places == {
+            "singh2026cracking": "Figure 1; Figure 2",
+            "singh2024closed": "Theorem 1",
+        }
+        assert statement.sentence == HEADING["sentence"]
+        assert [each.id for each in statement.cases] == ["toy/case", "toy/other", "toy/again"]
+
+    def test_a_reading_of_a_word_calls_no_paper_wrong(self, measured):
+        fields = OBSERVED | {"measure": lambda: 0.5}
+        assert measured(case(**fields))[0].verdict == "differs"
+        assert measured(case(**fields | {"book": "readings"}))[0].verdict == "depends"
 
     def test_a_claim_about_what_a_configuration_leaves_out_is_not_run(self, measured):
         def measure():
             raise NothingToMeasure("no network has two layers")
 
-        (record,) = measured(claim(kind="value", measure=measure))
-        assert record.verdict == "not run at this scale"
+        (statement,) = measured(case(**OBSERVED, measure=measure))
+        (record,) = statement.cases
+        assert (statement.verdict, record.outcome) == ("not tested", "not measured")
         assert record.explanation == "no network has two layers"
         assert record.measured is None
 
     def test_a_missing_file_is_one_line_that_names_its_stage(self, folder, stated):
-        @stated.value("Theorem 0", BOUND)
+        @stated.statement("Theorem 0", everywhere, BOUND)
         def c(reading):
             """It is small."""
             return reading.numerics["c"]
@@ -261,7 +293,7 @@ class TestEvaluate:
     def test_an_array_of_a_side_that_is_missing_names_that_side(
         self, folder, stated, config, missing
     ):
-        @stated.value("Theorem 0", BOUND)
+        @stated.statement("Theorem 0", everywhere, BOUND)
         def other(reading):
             """It is small."""
             return reading["of the missing side"]
@@ -271,16 +303,17 @@ class TestEvaluate:
             evaluate([run_of(stated, folder, config=CONFIG | config)])
 
     def test_a_side_that_no_claim_needs_may_be_missing(self, folder, stated):
-        @stated.value("Theorem 0", BOUND)
+        @stated.statement("Theorem 0", everywhere, BOUND)
         def c(reading):
             """It is small."""
             return reading["c"]
 
         (folder / "closed_form.npz").unlink()
-        assert [record.measured for record in evaluate([run_of(stated, folder)])] == [5.0]
+        (statement,) = evaluate([run_of(stated, folder)])
+        assert [each.measured for each in statement.cases] == [5.0]
 
     def test_a_missing_array_is_one_line_that_names_the_file(self, folder, stated):
-        @stated.value("Theorem 0", BOUND)
+        @stated.statement("Theorem 0", everywhere, BOUND)
         def b(reading):
             """It is small."""
             return reading.closed_form["b"].max()
@@ -290,60 +323,68 @@ class TestEvaluate:
 
     def test_the_same_results_give_the_same_records(self, measured):
         first, second = (
-            measured(claim(measure=lambda: 1 / 3e12)),
-            measured(claim(measure=lambda: 1 / 3e12)),
+            measured(case(measure=lambda: 1 / 3e12)),
+            measured(case(measure=lambda: 1 / 3e12)),
         )
         assert first == second
-        assert first[0].measured == 3.33e-13
+        assert first[0].cases[0].measured == 3.33e-13
 
     def test_a_difference_needs_no_explanation_and_gets_none(self, measured):
         departs = {"networks": [20, 200]}
-        (record,) = measured(claim(kind="trend", measure=lambda: 0.5), departs=departs)
-        assert (record.verdict, record.explanation) == ("differs", "")
-        assert record.departs == departs
+        (statement,) = measured(case(**OBSERVED, measure=lambda: 0.5), departs=departs)
+        (record,) = statement.cases
+        assert (record.outcome, record.explanation, record.departs) == ("fails", "", departs)
+        # A smaller setting refutes nothing.
+        assert statement.verdict == "not tested"
 
     @pytest.mark.parametrize("of", ["measure", "measure_printed"])
     def test_what_breaks_a_function_is_the_reason_why_it_was_not_run(self, measured, of):
         def breaks():
             raise ValueError("'mup' is not\nin list")
 
-        (record,) = measured(claim(printed="a = −b", **{of: breaks}))
-        assert record.verdict == "not run at this scale"
+        (statement,) = measured(case(printed="a = −b", **{of: breaks}))
+        (record,) = statement.cases
+        assert (statement.verdict, record.outcome) == ("not tested", "not measured")
         expected = "could not be measured here: ValueError: 'mup' is not in list"
         assert record.explanation == expected
 
     def test_of_nan_the_reason_says_so(self, measured):
-        (record,) = measured(claim(kind="value", measure=lambda: math.nan, explanation="a remark"))
-        assert (record.verdict, record.measured) == ("not run at this scale", None)
+        entry = case(**OBSERVED, measure=lambda: math.nan, explanation="a remark")
+        (record,) = measured(entry)[0].cases
+        assert (record.outcome, record.measured) == ("not measured", None)
         assert record.explanation == "could not be measured here: it gave NaN"
 
     def test_arrays_that_do_not_tell_which_claims_there_are(self, folder, stated):
-        @stated.value("Theorem 0", BOUND, each=lambda reading: reading["c"].tolist())
+        @stated.statement(
+            "Theorem 0", everywhere, BOUND, each=lambda reading: reading["c"].tolist()
+        )
         def c(reading):
             """It is small."""
             return 0.0
 
-        (record,) = evaluate([run_of(stated, folder)])
-        assert (record.id, record.paper, record.location) == (
-            "toy/claims", "singh2026cracking", "Figure 0"
-        )  # fmt: skip
-        assert (record.verdict, record.study) == ("not run at this scale", "toy")
+        (statement,) = evaluate([run_of(stated, folder)])
+        assert statement.id == "toy-as-a-whole"
+        assert statement.places == {"singh2026cracking": "Figure 0"}
+        (record,) = statement.cases
+        assert (statement.verdict, record.id, record.study) == ("not tested", "toy/claim", "toy")
         assert record.explanation.startswith("could not be measured here: TypeError: ")
 
     def test_what_no_study_measures_comes_last_and_has_no_run(self, left):
-        records = evaluate([])
-        assert [record.id for record in records] == ["toy-fig9/claim"]
-        for record in records:
-            assert (record.scale, record.recorded, record.departs) == (None, False, {})
-            assert (record.digest, record.verdict) == (None, "not run at this scale")
+        (statement,) = evaluate([])
+        assert (statement.id, statement.verdict) == ("toy-fig9", "not tested")
+        (record,) = statement.cases
+        assert (record.id, record.digest) == ("toy-fig9/claim", None)
+        assert (record.scale, record.recorded, record.departs) == (None, False, {})
 
 
 class TestRuns:
     """Of several runs of a study the strongest decides."""
 
     @pytest.fixture
-    def claims(self, stated):
-        @stated.value("Theorem 0", BOUND, each=lambda reading: [{"row": r} for r in reading["b"]])
+    def statements(self, stated):
+        @stated.statement(
+            "Theorem 0", everywhere, BOUND, each=lambda reading: [{"row": r} for r in reading["b"]]
+        )
         def of_row(reading, row):
             """Row {row} is small."""
             if row == 9:
@@ -353,13 +394,13 @@ class TestRuns:
         return stated
 
     @pytest.fixture
-    def run(self, claims, tmp_path):
+    def run(self, statements, tmp_path):
         def of(scale, value, *, rows=(1,), **fields):
             folder = tmp_path / f"run {len(list(tmp_path.iterdir()))}"
             folder.mkdir()
             arrays = {"b": np.array(rows), "c": np.array(value)}
             write_arrays(folder / "numerics.npz", arrays)
-            return run_of(claims, folder, scale=scale, **fields)
+            return run_of(statements, folder, scale=scale, **fields)
 
         return of
 
@@ -369,12 +410,16 @@ class TestRuns:
         config = CONFIG | {"width": 100}
         paper = run("paper", 50.0, recorded=True, config=config)
         for runs in ([demo, paper], [paper, demo]):
-            (record,) = evaluate(runs)
+            (statement,) = evaluate(runs)
+            assert statement.verdict == "differs"
+            (record,) = statement.cases
             beside = record.beside
-            found = (record.verdict, record.measured, record.scale, record.recorded, record.departs)
-            assert found == ("differs", 50.0, "paper", True, {})
-            found = (beside.verdict, beside.measured, beside.scale, beside.recorded, beside.departs)
-            assert found == ("reproduced", 5.0, "demo", False, departs)
+            facts = [
+                (each.outcome, each.measured, each.scale, each.recorded, each.departs)
+                for each in record.runs
+            ]
+            assert facts[0] == ("fails", 50.0, "paper", True, {})
+            assert facts[1] == ("holds", 5.0, "demo", False, departs)
             assert (record.digest, beside.digest) == (digest(config), digest(CONFIG))
             assert (beside.id, beside.beside) == (record.id, None)
 
@@ -393,16 +438,16 @@ class TestRuns:
     def test_the_order_of_runs(self, run, first, second):
         first, second = run(value=1.0, **first), run(value=2.0, **second)
         for runs in ([first, second], [second, first]):
-            (record,) = evaluate(runs)
+            (record,) = all_cases(evaluate(runs))
             assert (record.measured, record.beside.measured) == (1.0, 2.0)
 
     def test_a_run_that_could_not_measure_it_decides_nothing(self, run):
-        (record,) = evaluate([run("demo", 5.0, rows=[9]), run("paper", 5.0, rows=[9])])
+        (record,) = all_cases(evaluate([run("demo", 5.0, rows=[9]), run("paper", 5.0, rows=[9])]))
         assert record.scale == "paper"
         nothing = run("paper", math.nan, recorded=True)
-        (record,) = evaluate([run("demo", 5.0), nothing])
-        assert (record.scale, record.verdict) == ("demo", "reproduced")
-        assert (record.beside.scale, record.beside.verdict) == ("paper", "not run at this scale")
+        (record,) = all_cases(evaluate([run("demo", 5.0), nothing]))
+        assert (record.scale, record.outcome) == ("demo", "holds")
+        assert (record.beside.scale, record.beside.outcome) == ("paper", "not measured")
 
     def test_each_run_states_the_cases_of_its_own_arrays(self, run):
         runs = [
@@ -410,61 +455,65 @@ class TestRuns:
             run("demo", 5.0, rows=[1], study="other"),
             run("paper", 6.0, rows=[3, 2], recorded=True),
         ]
-        found = {record.id: [one.scale for one in record.runs] for record in evaluate(runs)}
-        assert list(found.items()) == [
+        scales = [
+            (record.id, [run.scale for run in record.runs]) for record in all_cases(evaluate(runs))
+        ]
+        assert scales == [
             ("toy/of-row-1", ["demo"]),
             ("toy/of-row-2", ["paper", "demo"]),
-            ("toy/of-row-3", ["paper"]),
             ("other/of-row-1", ["demo"]),
+            ("toy/of-row-3", ["paper"]),
         ]
 
     def test_a_recorded_run_may_lack_what_a_new_claim_takes(self, run):
         old = run("paper", 5.0, recorded=True)
         write_arrays(old.folder / "numerics.npz", {"b": np.array([1])})
-        (record,) = evaluate([run("demo", 5.0), old])
-        assert (record.scale, record.beside.verdict) == ("demo", "not run at this scale")
+        (record,) = all_cases(evaluate([run("demo", 5.0), old]))
+        assert (record.scale, record.beside.outcome) == ("demo", "not measured")
         assert "holds no array 'c'" in record.beside.explanation
 
 
 class TestBroken:
     def test_each_identity_that_does_not_hold_is_named(self, measured):
-        records = measured(
-            claim(),
-            claim(id="toy/first", measure=lambda: 0.25),
-            claim(id="toy/second", measure=lambda: math.nan),
-            claim(id="toy/value", kind="value", measure=lambda: 0.25),
-            claim(id="toy/left-out", measure=lambda: [][1]),
+        statements = measured(
+            case(),
+            case(id="toy/first", measure=lambda: 0.25),
+            case(id="toy/second", measure=lambda: math.nan),
+            case(id="toy/value", statement="value", **OBSERVED, measure=lambda: 0.25),
+            case(id="toy/left-out", measure=lambda: [][1]),
         )
-        assert broken(records) == [
+        assert broken(statements) == [
             "toy/first: measured 0.25, expected at most 0 (tolerance 1e-10)",
             "toy/second: measured no number, expected at most 0 (tolerance 1e-10)",
         ]
 
     def test_of_a_weaker_run_too(self, measured):
-        (weaker,) = measured(claim(measure=lambda: 0.25), scale="paper", recorded=True)
-        (record,) = measured(claim())
-        assert broken([record]) == []
-        (line,) = broken([replace(record, beside=weaker)])
-        assert line.startswith("toy/identity (recorded run): measured 0.25")
+        (weaker,) = all_cases(measured(case(measure=lambda: 0.25), scale="paper", recorded=True))
+        (statement,) = measured(case())
+        assert broken([statement]) == []
+        beside = [replace(statement.cases[0], beside=weaker)]
+        (line,) = broken([replace(statement, cases=beside)])
+        assert line.startswith("toy/case (recorded run): measured 0.25")
 
 
 class TestCollect:
     def test_an_id_that_occurs_twice_is_named(self, folder, stated):
         for _ in range(2):
 
-            @stated.value("Theorem 0", BOUND)
+            @stated.statement("Theorem 0", everywhere, BOUND)
             def c(reading):
                 """It is small."""
                 return 0.0
 
-        with pytest.raises(LedgerError, match="toy/c: more than one claim"):
+        with pytest.raises(LedgerError, match="toy/c: more than one case"):
             collect(run_of(stated, folder))
 
     @pytest.mark.parametrize(
         ("changes", "words"),
         [
-            ({"statement": ""}, "statement is empty"),
-            ({"statement": "Of {nobody}."}, "statement has an open field {nobody}"),
+            ({"sentence": ""}, "sentence is empty"),
+            ({"sentence": "Of {nobody}."}, "sentence has an open field {nobody}"),
+            ({"places": {}}, "it stands in no paper"),
             ({"reason": " "}, "reason is empty"),
             ({"tolerance": -1.0}, "tolerance is -1.0"),
             ({"tolerance": math.nan}, "tolerance is nan"),
@@ -472,7 +521,7 @@ class TestCollect:
         ],
     )
     def test_an_incomplete_entry_is_named(self, changes, words):
-        assert claim(**changes).problems() == [f"toy/identity: {words}"]
+        assert case(**changes).problems() == [f"toy/case: {words}"]
 
     def test_what_was_not_run_says_what_it_takes(self, left):
         (entry,) = not_run()
@@ -482,8 +531,8 @@ class TestCollect:
 
     def test_what_was_not_run_is_compared_with_nothing(self, left):
         (entry,) = not_run()
-        record = measure(entry, None)
-        assert record.verdict == "not run at this scale"
+        record = measure(entry, None).record
+        assert record.outcome == "not measured"
         assert (record.expected, record.measured, record.interval) == (None, None, None)
         assert (record.relation, record.tolerance, record.reason) == ("<=", 0.0, "")
 
@@ -492,7 +541,7 @@ class TestCollect:
 
     def test_what_no_study_measures_has_none(self):
         studies = {path.stem for path in (ROOT / "conf" / "studies").rglob("*.yaml")}
-        assert not studies & {entry.id.partition("/")[0] for entry in not_run()}
+        assert not studies & {entry.heading.id for entry in not_run()}
 
 
 @pytest.mark.parametrize(

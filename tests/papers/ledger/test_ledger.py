@@ -1,6 +1,7 @@
-"""The whole ledger: what stands behind its claims is there, and each study states something."""
+"""The whole ledger: what stands behind it is there, and each study states something."""
 
 import ast
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import yaml
 
 from hessian_papers.ledger.bounds import Bound
 from hessian_papers.ledger.evaluation import broken, evaluate
+from hessian_papers.ledger.record import all_cases
 from pipelines import chain, inputs, schema
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -16,8 +18,8 @@ PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
 KINDS = schema.kinds("studies")
 
 
-def claims_of(kind):
-    return schema.module_of("studies", kind, "", "claims").claims
+def statements_of(kind):
+    return schema.module_of("studies", kind, "", "claims").statements
 
 
 @cache
@@ -33,24 +35,24 @@ def functions(path: str) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_test_behind_each_claim_exists(kind):
-    for claim in claims_of(kind).all:
-        path, _, name = claim.test.partition("::")
-        assert (ROOT / path).is_file(), f"{claim.function_name}: there is no {path}"
-        assert name.partition("[")[0] in functions(path), f"{claim.function_name}: no {name}"
+def test_the_test_behind_each_statement_exists(kind):
+    for statement in statements_of(kind).all:
+        path, _, name = statement.test.partition("::")
+        assert (ROOT / path).is_file(), f"{statement.function_name}: there is no {path}"
+        assert name.partition("[")[0] in functions(path), f"{statement.function_name}: no {name}"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_claim_is_about_a_study_that_there_is(kind):
+def test_every_statement_is_about_a_study_that_there_is(kind):
     configs = [study for study in PARAMS["studies"].values() if study["kind"] == kind]
-    for claim in claims_of(kind).all:
-        assert any(claim.is_about(config) for config in configs), claim.function_name
+    for statement in statements_of(kind).all:
+        assert any(statement.is_about(config) for config in configs), statement.function_name
 
 
 @pytest.mark.parametrize("study", PARAMS["studies"])
 def test_every_study_states_something(study):
     config = PARAMS["studies"][study]
-    assert any(claim.is_about(config) for claim in claims_of(config["kind"]).all)
+    assert any(statement.is_about(config) for statement in statements_of(config["kind"]).all)
 
 
 @pytest.fixture(scope="module")
@@ -62,17 +64,36 @@ def ledger():
 
 
 def test_every_difference_is_explained_or_was_set_otherwise(ledger):
-    runs = [run for record in ledger for run in record.runs]
+    runs = [run for case in all_cases(ledger) for run in case.runs]
     assert {run.study for run in runs if run.recorded} >= {"cracking-fig4", "data-fig1c"}
-    differing = [run for run in runs if run.verdict == "differs"]
-    assert len(differing) >= 10
-    assert [one.id for one in differing if not (one.explanation.strip() or one.departs)] == []
+    failing = [run for run in runs if run.outcome == "fails"]
+    assert len(failing) >= 10
+    assert [each.id for each in failing if not (each.explanation.strip() or each.departs)] == []
 
 
-def test_every_claim_is_measured_and_no_identity_is_broken(ledger):
+def test_every_case_is_measured_and_no_identity_is_broken(ledger):
     assert broken(ledger) == []
-    unknown = [record.id for record in ledger if "could not be measured" in record.explanation]
+    unknown = [case.id for case in all_cases(ledger) if "could not be measured" in case.explanation]
     assert unknown == []
+
+
+def test_functions_that_measure_one_statement_agree_on_what_it_is():
+    headings = {}
+    for statement in (each for kind in KINDS for each in statements_of(kind).all):
+        if statement.id and "{" not in statement.id:
+            headings.setdefault(statement.id, set()).add((statement.quantifier, statement.identity))
+    assert [name for name, same in headings.items() if len(same) > 1] == []
+
+
+def test_a_statement_without_an_id_is_named_by_one_function_alone():
+    names = Counter(
+        (statement.id or statement.function_name, statement.function.__module__)
+        for kind in KINDS
+        for statement in statements_of(kind).all
+    )
+    modules = Counter(name for name, _ in names)
+    explicit = {each.id for kind in KINDS for each in statements_of(kind).all}
+    assert [name for name, count in modules.items() if count > 1 and name not in explicit] == []
 
 
 @pytest.mark.parametrize(

@@ -1,64 +1,80 @@
 """A ledger that was written is read as it was, and one that is broken is one line."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.record import ClaimRecord, read_claims, write_claims
+from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger, write_ledger
 from hessian_spectra.files import DamagedFileError
 
 
-def entry(**changes):
-    """An entry that was measured on two runs."""
+def case(**changes):
+    """A case that was measured on two runs."""
     departs = {"networks": [20, 200], "sizes": [[1, 2], [1, 2, 3]]}
-    beside = sample_reports.claim(1, "cracking-fig1", "undecided", departs=departs)
+    beside = sample_reports.case(1, "cracking-fig1", "open", departs=departs)
     run = {"scale": "paper", "recorded": True, "beside": beside}
-    return sample_reports.claim(1, "cracking-fig1", "reproduced") | run | changes
+    return sample_reports.case(1, "cracking-fig1") | run | changes
 
 
-def of(changed):
-    return ClaimRecord.of(changed, "claims.json, entry 0", "dvc repro claims")
+def statement(cases=None, **changes):
+    return sample_reports.statement(1, "reproduced", cases or [case()], **changes)
+
+
+def of(entry):
+    return StatementRecord.of(entry, "claims.json, entry 0", "dvc repro claims")
 
 
 def test_a_ledger_is_read_as_it_was_written(tmp_path):
-    records = [of(entry()), of(sample_reports.claim(2, None, "not run at this scale"))]
-    write_claims(tmp_path / "claims.json", records)
-    assert read_claims(tmp_path) == records
-    first, second = records
+    unmeasured = sample_reports.case(2, None, "not measured")
+    records = [of(statement()), of(sample_reports.statement(2, "not tested", [unmeasured]))]
+    write_ledger(tmp_path / "claims.json", records)
+    assert read_ledger(tmp_path) == records
+    first, second = all_cases(records)
     assert [run.scale for run in first.runs] == ["paper", "demo"]
     assert first.beside.departs["sizes"] == [[1, 2], [1, 2, 3]]
     assert second.runs == [second]
-    assert json.loads((tmp_path / "claims.json").read_text())[0]["beside"]["beside"] is None
+    assert json.loads((tmp_path / "claims.json").read_text()) == [asdict(r) for r in records]
 
 
-def test_the_ends_of_an_interval_are_the_lower_and_the_upper_one():
-    found = of(entry(interval=[-0.25, 0.5]))
-    assert (found.low, found.high) == (-0.25, 0.5)
-    found = of(entry(interval=None))
-    assert (found.low, found.high) == (None, None)
+def test_an_interval_has_a_lower_and_an_upper_end():
+    (read,) = of(statement([case(interval=[-0.25, 0.5], measured=0.125)])).cases
+    assert tuple(read.estimate) == (0.125, -0.25, 0.5)
+    (read,) = of(statement([case(interval=None)])).cases
+    assert (read.low, read.high, read.estimate.has_interval) == (None, None, False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "smaller"),
+    [
+        ({"scale": "demo", "departs": {"a": [1, 2]}}, True),
+        ({"scale": "demo", "departs": {}}, False),
+        ({"scale": "paper", "departs": {"a": [1, 2]}}, False),
+    ],
+)
+def test_a_setting_is_smaller_if_it_departs_at_another_scale(fields, smaller):
+    assert of(statement([case(**fields)])).cases[0].smaller is smaller
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"verdict": "true"}, "expected verdict to be one of reproduced, corrected, differs, "),
+        ({"outcome": "true"}, "expected outcome to be one of holds, fails, open, "),
         ({"scale": 1}, "expected scale to be a name or null, got 1"),
         ({"recorded": "yes"}, "expected recorded to be true or false, got 'yes'"),
         ({"departs": None}, "expected departs to be pairs of values by name, got None"),
         ({"departs": {"networks": [20]}}, "expected departs to be pairs of values by name, got {"),
     ],
 )
-def test_a_field_that_is_not_what_it_should_be_is_named(changes, words):
+def test_a_field_of_a_case_that_is_not_what_it_should_be_is_named(changes, words):
+    name = "cracking-fig1/case 1"
     for where, changed in (
-        ("entry 0 (sample/claim 1)", entry(**changes)),
-        (
-            "entry 0 (sample/claim 1), beside it (sample/claim 1)",
-            entry(beside=entry(**{"beside": None} | changes)),
-        ),
+        (f"entry 0, case 0 ({name})", case(**changes)),
+        (f"entry 0, case 0, beside it ({name})", case(beside=case(**{"beside": None} | changes))),
     ):
         with pytest.raises(DamagedFileError) as caught:
-            of(changed)
+            of(statement([changed]))
         message = str(caught.value)
         assert message.startswith(f"claims.json, {where}: {words}")
         assert message.endswith("; run dvc repro claims")
@@ -66,24 +82,40 @@ def test_a_field_that_is_not_what_it_should_be_is_named(changes, words):
 
 
 @pytest.mark.parametrize(
-    ("beside", "words"),
+    ("changes", "words"),
     [
-        (entry(), "expected beside it the same claim with nothing beside that"),
-        (sample_reports.claim(2, "cracking-fig1", "differs"), "got sample/claim 2; run"),
-        ("demo", "beside it: expected an object, got 'demo'"),
-        ({"id": "sample/claim 1"}, "beside it: expected paper, location, "),
+        ({"verdict": "true"}, "expected verdict to be one of reproduced, corrected, in part, "),
+        ({"quantifier": "often"}, "expected quantifier to be one of always, everywhere, "),
+        ({"book": "mine"}, "expected book to be one of theorems, observations, "),
+        ({"places": {}}, "expected places to be places by paper, got {}"),
+        ({"cases": []}, "expected cases to be a list of cases, got []"),
     ],
 )
-def test_what_stands_beside_is_the_same_claim_alone(beside, words):
+def test_a_field_of_a_statement_that_is_not_what_it_should_be_is_named(changes, words):
     with pytest.raises(DamagedFileError) as caught:
-        of(entry(beside=beside))
+        of(statement() | changes)
+    assert str(caught.value).startswith(f"claims.json, entry 0 (sample-1): {words}")
+
+
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        (case(), "expected beside it the same case with nothing beside that"),
+        (sample_reports.case(2, "cracking-fig1", "fails"), "got cracking-fig1/case 2; run"),
+        ("demo", "beside it: expected an object, got 'demo'"),
+        ({"id": "cracking-fig1/case 1"}, "beside it: expected labels, study, "),
+    ],
+)
+def test_what_stands_beside_is_the_same_case_alone(beside, words):
+    with pytest.raises(DamagedFileError) as caught:
+        of(statement([case(beside=beside)]))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_an_entry_without_a_run_is_of_an_older_ledger():
-    old = {name: value for name, value in entry().items() if name != "departs"}
+def test_an_entry_without_a_field_is_of_an_older_ledger():
+    old = {name: value for name, value in statement().items() if name != "quantifier"}
     with pytest.raises(
-        DamagedFileError, match=r"entry 0: expected departs, found none; run dvc repro"
+        DamagedFileError, match=r"entry 0: expected quantifier, found none; run dvc repro"
     ):
         of(old)

@@ -1,91 +1,76 @@
-"""What several papers state counts once, and round-off is the same on every processor."""
+"""Totals by paper and book, and round-off that is the same on every processor."""
 
 import math
 
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.bounds import VERDICTS
-from hessian_papers.ledger.record import ClaimRecord
-from hessian_papers.ledger.totals import counts, metrics, round_off, statements, summary
+from hessian_papers.ledger.record import StatementRecord
+from hessian_papers.ledger.totals import by_paper_and_book, counts, metrics, round_off, summary
 
-OLDER, NEWER, POSTER = "singh2024closed", "singh2026cracking", "singh2024poster"
-
-
-def record(verdict="reproduced", *, number=0, beside=None, **changes):
-    """An identity, of a study of today's demo."""
-    fields = {"measured": 0.0, "kind": "identity", "paper": NEWER} | changes
-    found = sample_reports.claim(number, "cracking-fig1", verdict, **fields)
-    return ClaimRecord(**found | {"beside": beside})
-
-
+OLDER, NEWER = "singh2024closed", "singh2026cracking"
 RUN = {"scale": "paper", "recorded": True}
 
 
-def test_a_statement_of_several_papers_counts_once():
-    records = [record(paper=paper) for paper in (OLDER, POSTER, NEWER)]
-    assert statements(records) == records[:1]
+def case(outcome="holds", *, number=0, beside=None, **changes):
+    """A case of a study of today's demo."""
+    entry = sample_reports.case(number, "cracking-fig1", outcome, **{"measured": 0.0} | changes)
+    return entry | {"beside": beside}
 
 
-def test_a_statement_that_a_paper_makes_of_several_studies_counts_as_often():
-    """The k-th of a paper is the k-th of the others."""
-    verdicts = {OLDER: ["reproduced", "differs"], NEWER: ["undecided", "reproduced", "corrected"]}
-    records = [record(verdict, paper=paper) for paper in verdicts for verdict in verdicts[paper]]
-    found = [one.verdict for one in statements(records)]
-    assert found == ["undecided", "differs", "corrected"]
+def statement(verdict="reproduced", *cases, number=0, **changes):
+    fields = {"book": "theorems", "identity": True, "places": {NEWER: "Theorem 1"}} | changes
+    entry = sample_reports.statement(number, verdict, [*cases] or [case()], **fields)
+    return StatementRecord.of(entry, "made up", "nothing")
 
 
-def test_the_least_favourable_verdict_is_that_of_the_statement():
-    order = ("differs", "undecided", "not run at this scale", "corrected", "reproduced")
-    for place, verdict in enumerate(order):
-        same = [record(other, paper=f"paper{k}") for k, other in enumerate(order[place:])]
-        assert [one.verdict for one in statements(reversed(same))] == [verdict]
+def test_a_statement_counts_in_each_of_its_papers_and_once_in_the_sum():
+    both = statement(places={OLDER: "Theorem 1", NEWER: "Theorem 3.1"})
+    observed = statement("open", book="observations", number=1)
+    beyond = statement("differs", book="beyond", number=2)
+    assert by_paper_and_book([both, observed, beyond]) == {
+        OLDER: {"theorems": {"reproduced": 1}},
+        NEWER: {"theorems": {"reproduced": 1}, "observations": {"open": 1}},
+        "beyond": {"beyond": {"differs": 1}},
+    }
+    assert summary([both, observed, beyond]) == (
+        "2 statements of the papers: 1 reproduced, 1 open; 1 beyond them: 1 differs; 3 cases"
+    )
+    assert summary([both]) == "1 statements of the papers: 1 reproduced; 1 cases"
 
 
 def test_counts_are_in_the_order_of_the_verdicts():
-    records = [record("differs", number=1), record(), record(paper=OLDER)]
-    assert counts(records) == dict(zip(VERDICTS, (1, 0, 1, 0, 0), strict=True))
-    assert tuple(counts([])) == VERDICTS
-
-
-def test_the_summary_says_how_many_the_recorded_runs_decided():
-    today = "1 claims: 0 reproduced, 0 corrected, 1 differs, 0 undecided, 0 not run at this scale"
-    assert summary([record("differs")]) == today
-    decided = record("differs", **RUN, beside=record())
-    assert summary([decided]) == f"{today}; decided by recorded runs: 1 at scale paper"
-    smaller = record(**RUN | {"scale": "workstation"}, number=1)
-    assert summary([decided, smaller, record(**RUN, number=2)]).endswith(
-        "; decided by recorded runs: 2 at scale paper, 1 at scale workstation"
-    )
-    assert summary([record("differs", beside=record(**RUN))]) == today
+    records = [statement("differs"), statement(), statement("in part"), statement()]
+    assert list(counts(records).items()) == [("reproduced", 2), ("in part", 1), ("differs", 1)]
 
 
 def test_metrics_are_those_of_the_strongest_run_and_of_todays():
-    records = [
-        record("differs", number=1, **RUN, beside=record("undecided", number=1)),
-        record("reproduced", number=2),
-        record("corrected", number=3, **RUN),
-    ]
-    found = metrics(records)
-    assert {name: number for name, number in found["verdicts"].items() if number} == {
-        "reproduced": 1, "corrected": 1, "differs": 1
-    }  # fmt: skip
-    assert {name: number for name, number in found["this_run"].items() if number} == {
-        "reproduced": 1, "undecided": 1
-    }  # fmt: skip
+    numbers = metrics(
+        [
+            statement("open", case("fails", **RUN, beside=case("open"))),
+            statement("reproduced", case(number=2)),
+            statement("corrected", case(number=3, **RUN)),
+        ]
+    )
+    assert numbers["verdicts"] == {
+        NEWER: {"theorems": {"reproduced": 1, "corrected": 1, "open": 1}}
+    }
+    assert numbers["cases"] == {"fails": 1, "holds": 2}
+    assert numbers["this_run"] == {"holds": 1, "open": 1}
 
 
 def test_digits_are_those_of_the_largest_error_of_each_study():
     def digits(*records):
         return metrics(records)["digits"]
 
-    small, large = record(measured=3e-9, number=1), record(measured=4e-15, number=2)
+    small, large = (statement("reproduced", case(measured=error)) for error in (3e-9, 4e-15))
     assert digits(small, large) == digits(large, small) == {"cracking-fig1": 8}
     assert digits(large) == {"cracking-fig1": 12}
-    assert digits(record("differs", measured=None)) == {"cracking-fig1": 0}
-    assert digits(record("differs", measured=20.0)) == {"cracking-fig1": 0}
-    assert digits(record(kind="value")) == digits(record("reproduced", **RUN)) == {}
-    assert digits(record("not run at this scale", measured=None, expected=None)) == {}
+    assert digits(statement("differs", case(measured=None))) == {"cracking-fig1": 0}
+    assert digits(statement("differs", case(measured=20.0))) == {"cracking-fig1": 0}
+    assert digits(statement(identity=False)) == digits(statement("reproduced", case(**RUN))) == {}
+    unmeasured = case("not measured", measured=None, expected=None)
+    assert digits(statement("not tested", unmeasured)) == {}
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-17, -8e-16, 4e-14, 9e-14, 3.9e-13])

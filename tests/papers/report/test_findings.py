@@ -1,3 +1,5 @@
+"""The sentences that open the page say what was measured, or that it was not."""
+
 import copy
 import re
 from pathlib import Path
@@ -6,76 +8,92 @@ from typing import Any
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.record import ClaimRecord
+from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.report.findings import findings, markdown
 from pipelines import inputs
 
-
-def record(name: str, verdict: str = "reproduced", **changes: Any) -> ClaimRecord:
-    entry = sample_reports.claim(0, "poster-pair", verdict)
-    entry |= {"id": name, "statement": f"Statement of {name}", **changes}
-    return ClaimRecord.of(entry, "made up", "nothing")
+STUDY = "poster-pair"
 
 
-CLAIMS = [
-    record("one/a", measured=3.2e-15),
-    record("one/b", "corrected", measured=7.1e-14),
-    record("two/lead", measured=0.2864, interval=[0.256, 0.334], kind="correlation"),
-    record("two/none", "differs", measured=-0.5, kind="correlation"),
-    record("two/share", measured=0.8724, kind="value"),
+def record(name: str, verdict: str = "reproduced", *values: Any, **changes: Any) -> StatementRecord:
+    """A statement with a case for each value, or interval."""
+    cases = [
+        sample_reports.case(number, STUDY, id=f"{STUDY}/{name}-{number}", interval=None, **fields)
+        for number, fields in enumerate(
+            {"measured": v[0], "interval": [*v[1:]]} if isinstance(v, tuple) else {"measured": v}
+            for v in values or (0.5,)
+        )
+    ]
+    fields = {"id": name, "identity": False, "pooled": None, "pooled_interval": None} | changes
+    return StatementRecord.of(
+        sample_reports.statement(0, verdict, cases, **fields), "made up", "nothing"
+    )
+
+
+LEDGER = [
+    record("exact", "reproduced", 3.2e-15, identity=True),
+    record("mended", "corrected", 7.1e-14, identity=True),
+    record("lead", "reproduced", 0.25, 0.5, pooled=0.2864, pooled_interval=[0.256, 0.334]),
+    record("none", "differs", -0.5),
+    record("fraction", "reproduced", 0.8724, 0.25),
 ]
-SPEC = {
+SPEC: dict[str, Any] = {
     "name": "made-up",
-    "sentence": "All {count} hold\nto {error}; {lead}, {share}, {less}, {value}.",
-    "rests_on": {"one/*": ["reproduced", "corrected"], "two/*": ["reproduced", "differs"]},
+    "sentence": "All {count} of {all} hold\nto {error}; {lead}, {one_case}, {least}, {value}.",
+    "rests_on": {"identities": ["reproduced", "corrected"], "none": ["differs"]},
     "numbers": {
-        "count": {"count": "two/*", "kind": "correlation", "verdict": "differs"},
-        "error": {"largest": "one/*", "as": "bound"},
-        "lead": {"value": "two/lead", "as": "interval"},
-        "share": {"value": "two/share", "as": "percent"},
-        "less": {"smallest": "two/*"},
-        "value": {"value": "two/lead"},
+        "all": {"count": "two"},
+        "count": {"count": "two", "verdict": "differs"},
+        "error": {"largest": "identities", "as": "bound"},
+        "lead": {"value": "lead", "as": "interval"},
+        "one_case": {"value": "fraction", "case": f"{STUDY}/fraction-0", "as": "percent"},
+        "least": {"smallest": "two"},
+        "value": {"value": "none"},
     },
 }
+SETS = {"identities": {"identity": True, "study": STUDY}, "two": ["none", "fraction"]}
+
+
+def file(*specs: Any) -> dict[str, Any]:
+    return {"sets": SETS, "findings": [*specs]}
 
 
 def test_the_numbers_of_a_sentence_are_measured() -> None:
-    (found,) = findings([SPEC], CLAIMS)
-    assert found.stated
-    assert found.text == ("All 1 hold to 1e-12; 0.286 [0.256, 0.334], 87.2 %, −0.5, 0.286.")
-    assert [claim.id for claim in found.claims] == [claim.id for claim in CLAIMS]
-    assert markdown([found]) == f"1. {found.text}\n"
+    (finding,) = findings(file(SPEC), LEDGER)
+    assert finding.stated
+    assert finding.text == ("All 1 of 2 hold to 1e-12; 0.286 [0.256, 0.334], 87.2 %, −0.5, −0.5.")
+    assert [statement.id for statement in finding.statements] == ["exact", "mended", "none"]
+    assert markdown([finding]) == f"1. {finding.text}\n"
 
 
 def test_other_measurements_make_another_sentence() -> None:
-    changed = [*CLAIMS[:-1], record("two/share", measured=0.01, kind="value")]
-    (found,) = findings([SPEC], changed)
-    assert "1 %" in found.text
-    assert "87" not in found.text
+    (finding,) = findings(file(SPEC), [*LEDGER[:-1], record("fraction", "reproduced", 0.01, 0.25)])
+    assert "1 %" in finding.text
+    assert "87" not in finding.text
 
 
 @pytest.mark.parametrize(
-    ("claims", "text"),
+    ("ledger", "text"),
     [
         (
-            [record("one/a", "differs"), *CLAIMS[1:]],
-            "one/a: expected reproduced or corrected, got differs",
+            [record("exact", "differs", identity=True), *LEDGER[1:]],
+            "exact: expected reproduced or corrected, got differs",
         ),
-        (CLAIMS[2:], "one/*: not run"),
-        (CLAIMS[:2], "two/*: not run"),
+        (LEDGER[2:], "identities: not tested"),
+        (LEDGER[:2], "none: not tested"),
         (
-            [record("one/a", "undecided"), record("one/b", "not run at this scale")],
-            "one/a: expected reproduced or corrected, got undecided, and 2 more",
+            [record("exact", "open", identity=True), record("mended", "not tested", identity=True)],
+            "exact: expected reproduced or corrected, got open, and 2 more",
         ),
     ],
 )
-def test_a_sentence_that_its_claims_do_not_support_is_not_stated(
-    claims: list[ClaimRecord], text: str
+def test_a_sentence_that_its_statements_do_not_support_is_not_stated(
+    ledger: list[StatementRecord], text: str
 ) -> None:
-    (found,) = findings([SPEC], claims)
-    assert not found.stated
-    assert found.text == text
-    assert markdown([found]) == f"1. Not stated by this run: {text}.\n"
+    (finding,) = findings(file(SPEC), ledger)
+    assert not finding.stated
+    assert finding.text == text
+    assert markdown([finding]) == f"1. Not stated by this run: {text}.\n"
 
 
 def changed(*path: str, to: Any = None) -> dict[str, Any]:
@@ -96,55 +114,62 @@ def changed(*path: str, to: Any = None) -> dict[str, Any]:
     [
         (1, "findings, 1: expected the keys name, sentence, rests_on, numbers, got 1"),
         (changed("sentence"), "findings, 1: expected the keys name, sentence, rests_on, numbers"),
-        (changed("sentence", to="{other}"), "findings, 1: expected the numbers other, got ['count"),
-        (changed("rests_on", to={}), "findings, 1: expected claims that it rests on, got {}"),
+        (changed("sentence", to="{other}"), "findings, 1: expected the numbers other, got ['all'"),
         (
-            changed("rests_on", "one/*", to=["proved"]),
-            "findings, 1, one/*: expected verdicts that a run gives, got ['proved']",
+            changed("rests_on", to={}),
+            "findings, 1: expected statements that it rests on, got {}",
         ),
         (
-            changed("numbers", "share", "value"),
-            "findings, 1, share: expected one of value, largest, smallest, count, got ['as']",
+            changed("rests_on", "none", to=["proved"]),
+            "findings, 1, none: expected some of reproduced, corrected, in part, differs",
         ),
         (
-            changed("numbers", "share", "as", to="words"),
-            "findings, 1, share: expected as to be one of number, percent, interval, bound, got",
+            changed("numbers", "one_case", "value"),
+            "findings, 1, one_case: expected one of value, largest, smallest, count, got ['case'",
         ),
         (
-            changed("numbers", "count", "kind", to="theorem"),
-            "findings, 1, count: expected kind to be one of identity, value, trend, correlation",
+            changed("numbers", "lead", "as", to="words"),
+            "findings, 1, lead: expected as one of number, percent, interval, bound, got 'words'",
+        ),
+        (
+            changed("numbers", "count", "verdict", to="proved"),
+            "findings, 1, count: expected verdict one of reproduced, corrected, in part",
         ),
         (
             changed("numbers", "count", "as", to="percent"),
-            "findings, 1, count: expected one of kind, verdict, got 'as'",
+            "findings, 1, count: expected one of verdict, got 'as'",
         ),
         (
-            changed("numbers", "share", "value", to="two/*"),
-            "findings, 1, share: expected one claim, got \"3 by 'two/*'\"",
+            changed("numbers", "value", "value", to="fraction"),
+            "findings, 1, value: expected one number; name its case, got '2'",
         ),
         (
-            changed("numbers", "share", "value", to="three/x"),
-            "findings, 1, share: expected claims that the sentence rests on, got 'three/x'",
+            changed("numbers", "value", "value", to="nothing"),
+            "findings, 1, value: expected a statement or case that was measured, got {'value':",
         ),
     ],
 )
 def test_what_is_no_finding_is_refused_in_one_line(spec: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}") as caught:
-        findings([spec], CLAIMS)
+        findings(file(spec), LEDGER)
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_no_list_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "findings.yaml"
-    file.write_text("name: one")
-    monkeypatch.setattr(inputs, "FINDINGS", file)
-    with pytest.raises(ValueError, match=r"findings\.yaml: expected a list of findings, got"):
+def test_an_unknown_choice_of_a_set_is_refused() -> None:
+    with pytest.raises(ValueError, match="findings, odd: expected some of identity, book, study"):
+        findings({"sets": {"odd": {"colour": "red"}}, "findings": []}, LEDGER)
+
+
+def test_a_file_of_another_form_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "findings.yaml"
+    path.write_text("- name: one")
+    monkeypatch.setattr(inputs, "FINDINGS", path)
+    with pytest.raises(ValueError, match=r"findings\.yaml: expected a mapping with sets and fin"):
         inputs.findings()
 
 
 def test_the_findings_are_well_formed_without_any_run() -> None:
-    specs = inputs.findings()
-    found = findings(specs, [record("something/else")])
-    assert len(found) == 5
-    assert not any(one.stated for one in found)
-    assert len({one.name for one in found}) == 5
+    sentences = findings(inputs.findings(), [record("something-else")])
+    assert len(sentences) == 5
+    assert not any(sentence.stated for sentence in sentences)
+    assert len({sentence.name for sentence in sentences}) == 5

@@ -12,8 +12,8 @@ import pytest
 import sample_reports
 
 from hessian_papers.drawing.record import image_size
-from hessian_papers.ledger.bounds import VERDICTS
-from hessian_papers.ledger.record import read_claims
+from hessian_papers.ledger.record import read_ledger
+from hessian_papers.ledger.verdicts import VERDICTS
 from hessian_papers.report import build
 from hessian_papers.report.commands import override
 from hessian_papers.report.entries import anchor
@@ -133,32 +133,25 @@ def test_a_single_file_holds_every_picture_and_links_no_file(sample_root: Path) 
     assert "img-src data:;" in page.values("content")[-1]
 
 
+def name_of(entry: dict[str, object]) -> str:
+    """The id of a made-up statement's row."""
+    (first, *_) = entry["cases"]
+    return anchor("claim", f"{first['study'] or 'singh2026cracking'}/{entry['id']}")
+
+
 def filtered(page: Reader) -> dict[str, dict[str, str | None]]:
-    """What the filter knows of each claim, of its own or of its list's."""
-    found, usual = {}, {}
-    for tag, attributes in page.elements:
-        if tag == "ul" and attributes.get("class") == "claims":
-            usual = attributes
-        elif tag == "li" and (name := attributes.get("id") or "").startswith("claim-"):
-            found[name] = usual | attributes
-    return found
+    """What the filter knows of each statement."""
+    rows = {a.get("id") or "": a for a in page.all("li")}
+    return {name: row for name, row in rows.items() if name.startswith("claim-")}
 
 
-def test_every_claim_has_a_row_that_the_filter_knows(page: Reader) -> None:
+def test_every_statement_has_a_row_that_the_filter_knows(page: Reader) -> None:
     rows = filtered(page)
-    expected = {anchor("claim", str(entry["id"])): entry for entry in sample_reports.claims()}
+    expected = {name_of(entry): entry for entry in sample_reports.statements()}
     assert rows.keys() == expected.keys()
     for name, entry in expected.items():
-        assert rows[name]["data-kind"] == entry["kind"]
-        assert rows[name]["data-paper"] == entry["paper"]
-
-
-def test_what_most_claims_of_a_list_have_is_said_once(page: Reader) -> None:
-    """The page has hundreds of them, and a size that it must not exceed."""
-    lists = [a for a in page.all("ul") if a.get("class") == "claims"]
-    own = [a for a in page.all("li") if "data-paper" in a]
-    assert all({"data-paper", "data-kind", "data-run"} <= a.keys() for a in lists)
-    assert len(own) < len(filtered(page)) / 2
+        assert rows[name]["data-book"] == entry["book"]
+        assert rows[name]["data-paper"] == "|".join(entry["places"])
 
 
 def test_text_from_files_is_escaped(text: str) -> None:
@@ -210,7 +203,7 @@ def test_the_override_changes_what_says_most(config: dict[str, object], change: 
 
 def test_errata_show_both_forms_and_their_errors(text: str) -> None:
     errata = section(text, "errata", "section")
-    for entry in sample_reports.claims():
+    for entry in sample_reports.statements():
         printed = f'data-label="in print"><div>{entry["printed"]}<'
         assert (printed in errata) == (entry["printed"] is not None)
 
@@ -254,100 +247,117 @@ def test_a_recorded_run_and_todays_stand_in_one_place(text: str) -> None:
 
 
 def row(text: str, number: int) -> str:
-    return section(text, f"claim-sample--claim-{number}", "li")
+    return section(text, name_of(sample_reports.statements()[number]), "li")
 
 
-def test_a_claim_says_which_run_decided_it_and_what_the_other_says(text: str) -> None:
-    agreeing, flipped, undecided, weaker = (row(text, number) for number in (5, 14, 23, 32))
-    assert 'badge reproduced"' in agreeing
-    assert "</b><i>recorded run (paper)</i>" in agreeing
-    assert '<p class="beside agrees">today’s run (demo) measured ' in agreeing
-    assert "departs" not in agreeing
-    assert "</b><i>recorded run (paper)</i>" in flipped
-    assert "measured 1.84 × 10<sup>−13</sup>" in flipped.partition('<p class="beside">')[2]
-    assert 'badge reproduced"' in flipped.partition('<p class="beside">')[2]
-    assert "not run" not in flipped
-    assert 'badge undecided"' in undecided
-    assert 'badge differs"' in undecided.partition('<p class="beside">')[2]
-    assert "</b><i>today’s run (demo)</i>" in weaker
-    assert "<i>" not in row(text, 2), "no other run was made"
-    assert '<p class="beside agrees">recorded run (paper) measured 32.5: ' in weaker
+def cases(text: str, number: int) -> list[str]:
+    return re.findall(r'<tr class="(.*?)</tr>', row(text, number))
 
 
-def test_where_a_tolerance_comes_from_is_said_once_for_all_claims_of_a_figure(text: str) -> None:
-    article = figure(text, "poster-pair")
-    assert article.count("Expected: made up. Tolerance: round-off.") == 1
-    claims = article.count("<li id=")
-    assert claims > 1
-    assert article.count(" (a)</p>") == claims
+def test_a_case_says_which_run_decided_it_and_what_the_other_says(text: str) -> None:
+    agreeing, flipped, undecided, weaker = (cases(text, number)[0] for number in (5, 14, 23, 32))
+    assert agreeing.startswith('holds"')
+    assert "<td>recorded run (paper); " in agreeing
+    assert "today’s run (demo): 7.38 × 10<sup>−14</sup></span>" in agreeing
+    assert flipped.startswith('fails"')
+    assert "<b>holds</b>" in flipped.partition('<span class="beside">')[2]
+    assert undecided.startswith('open"')
+    assert "<b>fails</b>" in undecided.partition('<span class="beside">')[2]
+    assert "<td>today’s run (demo); " in weaker
+    assert "recorded run (paper): 32.5</span>" in weaker
+    assert "beside" not in cases(text, 2)[0], "no other run was made"
 
 
-def test_an_explanation_that_claims_share_is_given_once(reports: Path) -> None:
-    entries = [
-        sample_reports.claim(number, "poster-pair", "differs", explanation=why)
+def test_a_statement_says_what_decided_it(text: str) -> None:
+    pooled = row(text, 2)
+    assert "All cases together: 0.25 [0.125, 0.375]." in pooled
+    assert "<i>typically</i>" in pooled
+    assert "1 case here: 1 hold</summary>" in pooled
+    assert "Statistic: largest error" in pooled
+    assert "<code>sample-2</code>" in pooled
+    assert "2 cases here: 1 hold, 1 fail</summary>" in row(text, 14)
+
+
+def test_a_statement_of_several_papers_names_them_all(text: str) -> None:
+    assert "singh2024closed, Theorem 1; singh2026cracking, Theorem 3.1" in row(text, 3)
+
+
+def test_where_a_tolerance_comes_from_is_said_once_for_all_cases(text: str) -> None:
+    assert row(text, 5).count("Expected: made up. Tolerance: round-off.") == 1
+    assert len(cases(text, 5)) == 2
+
+
+def test_an_explanation_that_cases_share_is_given_once(reports: Path) -> None:
+    own = [
+        sample_reports.case(number, "poster-pair", "fails", explanation=why)
         for number, why in enumerate(["It is shared.", "It is shared.", "It is its own."])
     ]
-    write_json(reports / "claims.json", entries)
+    write_json(reports / "claims.json", [sample_reports.statement(0, "differs", own)])
     text = build(reports)
     assert text.count("It is shared.") == text.count("It is its own.") == 1
-    for number in (0, 1):
-        assert "<p>Remark 1, below.</p>" in row(text, number)
-    assert "<dt>1</dt><dd>It is shared.</dd>" in text
-    assert "It is its own." in row(text, 2)
 
 
 def test_settings_that_are_not_the_papers_stand_where_they_may_explain(text: str) -> None:
-    """Under what differs or is undecided, of the run that decides; of the other if it disagrees."""
-    note = "et otherwise than in the paper: "
-    assert note not in row(text, 5)
-    assert row(text, 14).count(note) == 1
-    assert f'<p class="departs">S{note}sizes.</p>' in row(text, 14)
-    assert f'<p class="departs">S{note}sizes.</p>' in row(text, 23)
-    assert f"; s{note}large_learning_rates, networks</p>" in row(text, 23)
-    assert f'<p class="departs">S{note}large_learning_rates, networks.</p>' in row(text, 32)
-    assert row(text, 32).count(note) == 1
+    """Where a case fails or is open, of the run that decides."""
+    note = '<p class="departs">Set otherwise than in the paper: {}.</p>'
+    assert note.format("sizes") not in row(text, 5)
+    assert note.format("sizes") in row(text, 14)
+    assert note.format("sizes") in row(text, 23)
+    assert note.format("large_learning_rates, networks") in row(text, 32)
 
 
-def test_the_filter_knows_the_runs_of_a_claim(page: Reader) -> None:
+def test_a_star_marks_a_smaller_setting(text: str) -> None:
+    assert "<td>open*</td>" in cases(text, 32)[0]
+    assert "<td>open</td>" in cases(text, 23)[0]
+
+
+def test_the_filter_knows_the_runs_of_a_statement(page: Reader) -> None:
     known = {name: str(a["data-run"]) for name, a in filtered(page).items()}
+    entries = sample_reports.statements()
     expected = {
         0: "today",
-        5: "recorded",
+        5: "today|recorded",
         8: "",
-        14: "recorded|disagree",
+        14: "today|recorded|disagree",
         32: "today",
     }
     for number, runs in expected.items():
-        assert known[f"claim-sample--claim-{number}"] == runs
+        assert known[name_of(entries[number])] == runs
     options = {a["value"] for a in page.all("option")}
     assert {run for runs in known.values() for run in runs.split("|")} <= options
 
 
 def test_the_summary_says_what_was_decided_by_what(text: str) -> None:
-    summary = section(text, "verdicts", "section")
-    said = re.sub("<.*?>", "", summary)
-    assert "35 claims in 36 entries, 8 figures of 3 papers" in said
-    assert "3 claims are decided by recorded runs" in said
-    assert "28 by today’s run" in said
+    said = re.sub("<.*?>", "", section(text, "verdicts", "section"))
+    assert "36 statements with 40 cases, 8 figures of 3 papers" in said
+    assert "3 cases are decided by recorded runs" in said
+    assert "33 by today’s run" in said
     assert "on 2 the two disagree" in said
 
 
-def test_the_summary_counts_a_statement_of_several_papers_once(text: str) -> None:
+def test_the_summary_counts_by_verdict_and_by_paper_and_book(text: str) -> None:
     summary = section(text, "verdicts", "section")
-    found = re.findall(r'data-show="([a-z ]+)"><span class="count">(\d+)<', summary)
-    entries = Counter(entry["verdict"] for entry in sample_reports.claims())
-    # One is reproduced in one paper and differs in another.
-    assert {name: int(count) for name, count in found} == entries - Counter(["reproduced"])
+    counted = re.findall(r'data-show="([a-z ]+)"><span class="count">(\d+)<', summary)
+    verdicts = Counter(str(entry["verdict"]) for entry in sample_reports.statements())
+    assert {name: int(count) for name, count in counted} == verdicts
+    books = re.findall(r'data-label="book">(.*?)<', summary)
+    assert {*books} == {
+        "theorems and printed numbers",
+        "observations",
+        "by our reading of a word",
+        "beyond the papers",
+    }
+    assert books.count("beyond the papers") == 1
 
 
 def test_a_page_without_recorded_runs_says_so(reports: Path) -> None:
-    entries = [sample_reports.claim(0, "poster-pair", "reproduced")]
+    entries = [sample_reports.statement(0, "reproduced", [sample_reports.case(0, "poster-pair")])]
     write_json(reports / "claims.json", entries)
-    assert "Today’s run decides all of them." in build(reports)
+    assert "Today’s run decides all cases." in build(reports)
 
 
 def test_the_overview_has_a_cell_for_each_artifact_that_leads_to_it(text: str) -> None:
-    table = section(text, "verdicts", "table")
+    table = text.partition('class="cards overview"')[2].partition("</table>")[0]
     rows = [row.partition("</tr>")[0] for row in table.split('scope="row"><a href="#paper-')[1:]]
     found = {row.partition('">')[2].partition("<")[0]: row for row in rows}
     assert [*found] == ["singh2024closed", "singh2024poster", "singh2026cracking"]
@@ -358,32 +368,38 @@ def test_the_overview_has_a_cell_for_each_artifact_that_leads_to_it(text: str) -
     assert found["singh2026cracking"].count('href="#others-singh2026cracking"') == 1
 
 
-def test_a_cell_of_the_overview_is_coloured_by_the_shares_of_verdicts(text: str) -> None:
-    for study in sample_reports.STUDIES:
-        own = [c["verdict"] for c in sample_reports.claims() if c["study"] == study]
-        found = Counter(own)
-        cell = text.partition(f'<a class="cell" href="#figure-{study}"')[2].partition("</a>")[0]
+def test_a_cell_of_the_overview_is_coloured_by_the_fractions_of_verdicts(text: str) -> None:
+    for study, (paper, _) in sample_reports.STUDIES.items():
+        own = Counter(
+            style(str(entry["verdict"]))
+            for entry in sample_reports.statements()
+            if entry["cases"][0]["study"] == study and paper in entry["places"]
+        )
+        cells = re.findall(rf'<a class="cell" href="#figure-{study}".*?</a>', text, re.S)
+        (cell,) = [cell for cell in cells if ">in " not in cell]
         widths = {
             name: float(end) - float(start)
-            for name, start, end in re.findall(r"--([a-z]+)-back\) (\d+)% (\d+)%", cell)
+            for name, start, end in re.findall(r"--([a-z-]+)-back\) (\d+)% (\d+)%", cell)
         }
         assert widths == {
-            verdict: pytest.approx(100 * count / len(own), abs=1)
-            for verdict, count in found.items()
+            verdict: pytest.approx(100 * count / own.total(), abs=1)
+            for verdict, count in own.items()
         }
-        assert (f"≠{found['differs']}" in cell) == (found["differs"] > 0)
+        assert (f"≠{own['differs']}" in cell) == (own["differs"] > 0)
 
 
-def test_findings_open_the_page_and_lead_to_their_claims(sample_root: Path) -> None:
+def test_findings_open_the_page_and_lead_to_their_statements(sample_root: Path) -> None:
     reports = sample_root / "reports"
-    claims = read_claims(reports)
-    stated = Finding("one", "λ_1 < 2 holds", True, claims[:2])
+    stated = Finding("one", "λ_1 < 2 holds", True, read_ledger(reports)[:2])
     text = build(reports, [stated, Finding("two", "x is not run", False, [])])
     found = section(text, "findings", "section")
     assert text.index('id="findings"') < text.index('id="verdicts"')
     assert "<mi>λ</mi>" in found
     assert "<em>Not stated by this run:</em> x is not run." in found
-    assert re.findall('href="#claim-(.*?)"', found) == ["sample--claim-0", "sample--claim-1"]
+    assert re.findall('href="#claim-(.*?)"', found) == [
+        "closed2024-fig1--sample-0",
+        "closed2024-fig2--sample-1",
+    ]
     assert 'id="findings"' not in build(reports)
 
 
@@ -414,18 +430,20 @@ def test_text_has_the_contrast_that_wcag_aa_asks_for(scheme: str) -> None:
     known = colours()[scheme]
     pairs = [(f, b) for f in ("text", "quiet", "link") for b in ("page", "card", "code", "target")]
     # In the overview a cell's text stands on the colours of verdicts.
-    verdicts = [style(verdict) for verdict in VERDICTS]
-    pairs += [(front, f"{name}-back") for name in verdicts for front in (name, "text")]
+    fronts = ["reproduced", "corrected", "differs", "open", "not-tested"]
+    pairs += [(front, f"{name}-back") for name in fronts for front in (name, "text")]
     low = {pair: contrast(known[pair[0]], known[pair[1]]) for pair in pairs}
     assert {pair: round(value, 2) for pair, value in low.items() if value < 4.5} == {}
 
 
-def test_every_verdict_has_a_sign_of_its_own() -> None:
+def test_every_verdict_has_a_sign_and_a_colour() -> None:
     css = resources.files("hessian_papers.report").joinpath("verdicts.css").read_text("utf-8")
-    signs = dict(re.findall(r'\.badge(?:\.([a-z]+))?::before \{\s+content: "(.) " / "";', css))
-    # What was not run has that of any badge.
-    assert {*signs} == {style(verdict) for verdict in VERDICTS} - {"open"} | {""}
-    assert len({*signs.values()}) == len(VERDICTS)
+    signs = {*re.findall(r"\.badge\.([a-z-]+)::before", css)}
+    # What has no verdict has the sign of any badge.
+    assert signs == {style(verdict) for verdict in VERDICTS} - {"shown", "not-tested"}
+    assert {style(verdict) for verdict in VERDICTS} <= {*re.findall(r"^\.([a-z-]+)[ ,]", css, re.M)}
+    known = resources.files("hessian_papers.report").joinpath("style.css").read_text("utf-8")
+    assert all(f"--{style(verdict)}-back:" in known for verdict in VERDICTS)
 
 
 def test_a_page_without_pdfs_has_no_links_to_them(reports: Path) -> None:
@@ -473,10 +491,10 @@ def remove(pattern: str) -> Callable[[Path], None]:
         (remove("claims.json"), r"claims\.json is missing: run dvc repro claims"),
         (write("claims.json", b"[{"), r"claims\.json is no JSON .*: delete it and run"),
         (write("claims.json", b"\xff"), r"claims\.json is no JSON .*: delete it and run"),
-        (write("claims.json", b"[]"), r"expected a list of claims, got none; run dvc repro claims"),
+        (write("claims.json", b"[]"), r"expected a list of statements, got none; run dvc repro"),
         (write("claims.json", b"[1]"), r"claims\.json, entry 0: expected an object, got 1"),
         (change("claims.json", verdict="proved"), r"expected verdict to be one of reproduced, .*"),
-        (change("claims.json", measured=None), r"entry 0: expected measured, found none"),
+        (change("claims.json", cases=None), r"entry 0: expected cases, found none"),
         (write("figures/poster-pair/figure.json", b"{"), r"poster-pair/figure\.json is no JSON"),
         (change("figures/poster-pair/figure.json", caption=None), r"expected caption, found none"),
         (

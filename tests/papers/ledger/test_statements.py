@@ -1,0 +1,213 @@
+"""A statement is a function: what its decorator, its docstring and the arrays make of it."""
+
+import numpy as np
+import pytest
+
+from hessian_papers.ledger.bounds import at_least, at_most, equal_to, within
+from hessian_papers.ledger.statements import Print, Statements, Study, over
+from hessian_papers.ledger.verdicts import everywhere, typically
+from hessian_papers.ledger.words import reading_of
+from hessian_papers.results import StudyArrays
+
+PAPER, OTHER = "singh2026cracking", "singh2024closed"
+SMALL = within(1e-10, "round-off")
+
+
+def zero(reading):
+    """Nothing is off."""
+    return 0.0
+
+
+@pytest.fixture
+def statements():
+    return Statements(StudyArrays, values={"sp": "SP", "mup": "μP"})
+
+
+def entries(statements, *, paper=PAPER, artifact="Figure 1", names=None, **arrays):
+    config = {"paper": paper, "artifact": artifact}
+    found = {"numerics": {name: np.array(values) for name, values in arrays.items()}}
+    return list(statements.entries(Study("mine", config, names or {}), StudyArrays(found)))
+
+
+def test_a_function_is_a_claim(statements):
+    @statements.identity("Theorem 1", SMALL, otherwise="a remark")
+    def two_words(reading):
+        """Both sides
+        agree: {1/2} of x^{2}.
+
+        Statistic: largest
+        difference.
+        """
+        return reading["a"].max()
+
+    (entry,) = entries(statements, a=[1.0, 3.0])
+    assert (entry.id, entry.heading.places) == ("mine/two-words", {PAPER: "Theorem 1"})
+    assert entry.heading.sentence == "Both sides agree: {1/2} of x^{2}."
+    assert entry.heading.statistic == "largest difference."
+    assert (entry.heading.identity, entry.heading.quantifier) == (True, "always")
+    assert (entry.explanation, entry.heading.printed) == ("a remark", None)
+    assert entry.measure() == 3.0
+    assert entry.problems() == []
+
+
+@pytest.mark.parametrize(
+    ("quantifier", "bound", "book"),
+    [
+        ("always", SMALL, "theorems"),
+        ("printed", SMALL, "theorems"),
+        ("everywhere", SMALL, "observations"),
+        ("typically", SMALL, "observations"),
+        ("typically", reading_of("nearly"), "readings"),
+        ("always", reading_of("nearly"), "readings"),
+    ],
+)
+def test_the_book_follows_from_quantifier_and_bound(statements, quantifier, bound, book):
+    statements.statement("Theorem 1", quantifier, bound)(zero)
+    (entry,) = entries(statements)
+    assert (entry.heading.quantifier, entry.heading.book) == (quantifier, book)
+    assert not entry.heading.identity
+
+
+def test_what_is_ours_alone_says_so(statements):
+    statements.statement("Figure 1", typically, SMALL, book="beyond")(zero)
+    assert entries(statements)[0].heading.book == "beyond"
+
+
+def test_a_statement_cites_itself_by_its_id_or_its_functions_name(statements):
+    statements.statement("Figure 1", typically, SMALL)(zero)
+    statements.statement("Figure 1", typically, SMALL, id="another-one", name="other")(zero)
+    assert [entry.heading.id for entry in entries(statements)] == ["zero", "another-one"]
+
+
+def test_a_claim_is_made_of_each_case_in_the_arrays(statements):
+    @statements.statement("Figure 1", everywhere, SMALL, each=over("name", "depth"))
+    def rises(reading, name, depth):
+        """It rises."""
+        return 10.0 * depth + len(name)
+
+    found = entries(statements, name=["sp", "mup"], depth=[2, 3])
+    assert [entry.id for entry in found] == [
+        "mine/rises-sp-2", "mine/rises-sp-3", "mine/rises-mup-2", "mine/rises-mup-3",
+    ]  # fmt: skip
+    assert [entry.labels for entry in found][1:3] == [
+        {"name": "SP", "depth": "3"},
+        {"name": "μP", "depth": "2"},
+    ]
+    assert [entry.measure() for entry in found] == [22.0, 32.0, 23.0, 33.0]
+    assert [entry.id for entry in entries(statements, name=["mup"], depth=[2])] == [
+        "mine/rises-mup-2"
+    ]
+
+
+def test_bound_print_and_name_may_depend_on_the_case(statements):
+    wrong = Print("{row}x", lambda reading, row: 7.0)
+
+    @statements.statement(
+        "eq. ({row})",
+        everywhere,
+        lambda case: within(10.0 ** -case["row"], "a rule"),
+        each=lambda reading: [{"row": 1}, {"row": 2}],
+        printed=lambda case: wrong if case["row"] == 2 else None,
+        name="equation-{row}",
+    )
+    def row_by_row(reading, row):
+        """Equation {row}."""
+        return 0.0
+
+    first, second = entries(statements)
+    assert (first.id, first.heading.places) == ("mine/equation-1", {PAPER: "eq. (1)"})
+    assert first.heading.printed is None
+    assert (second.heading.printed, second.measure_printed()) == ("2x", 7.0)
+    assert (first.bound.tolerance, second.bound.tolerance) == (0.1, 0.01)
+
+
+def test_a_figures_claims_are_not_those_of_a_study_of_ones_own(statements):
+    figure = statements.about(PAPER, "Figure 1", "Figure 2") | statements.about(OTHER, "Figure 3")
+    figure.statement("Figure", everywhere, SMALL)(zero)
+    assert len(entries(statements)) == len(entries(statements, artifact="Figure 2")) == 1
+    assert len(entries(statements, paper=OTHER, artifact="Figure 3")) == 1
+    assert entries(statements, artifact="Figure 3") == []
+    assert entries(statements, artifact="My figure") == []
+    assert entries(statements, paper=OTHER) == []
+
+
+def test_claims_share_what_they_have_unless_they_say_others(statements):
+    figure = statements.about(PAPER, "Figure 1").having(otherwise="often", paper=OTHER)
+    figure.statement("shared", everywhere, SMALL)(zero)
+    figure.statement("own", everywhere, SMALL, otherwise="once")(zero)
+    statements.statement("none", everywhere, SMALL)(zero)
+    found = [(*entry.heading.places, entry.explanation) for entry in entries(statements)]
+    assert found == [(OTHER, "often"), (OTHER, "once"), (PAPER, "")]
+    assert len(entries(statements, artifact="My figure")) == 1
+
+
+def test_a_statement_of_several_papers_stands_in_each(statements):
+    places = {PAPER: "Theorem 3", OTHER: "Theorem 1"}
+    statements.statement(places, everywhere, SMALL)(zero)
+    statements.statement("Lemma 2", everywhere, SMALL, paper=OTHER, name="lemma")(zero)
+    for paper in (PAPER, OTHER, "mine2030"):
+        own = [entry.heading.places for entry in entries(statements, paper=paper)]
+        assert own == [places, {OTHER: "Lemma 2"}]
+
+
+def test_texts_point_to_other_studies_by_what_these_are_about(statements):
+    @statements.statement(
+        "Figure 1", everywhere, SMALL, otherwise="See {study of Figure 2}, {study of Figure 9}."
+    )
+    def points(reading):
+        """Like {study of singh2024closed: Figure 2} in {artifact}."""
+        return 0.0
+
+    names = {(PAPER, "Figure 2"): "two", (OTHER, "Figure 2"): "older"}
+    (entry,) = entries(statements, names=names)
+    assert entry.explanation == "See two, Figure 9."
+    assert entry.heading.sentence == "Like older in Figure 1."
+
+
+def test_further_fields_are_read_from_the_arrays():
+    statements = Statements(
+        StudyArrays, values={"relu": "ReLU"}, fields=lambda reading: {"phi": str(reading["phi"])}
+    )
+
+    @statements.statement("Figure 1", everywhere, SMALL)
+    def says(reading):
+        """{phi} networks."""
+        return 0.0
+
+    assert entries(statements, phi="relu")[0].heading.sentence == "ReLU networks."
+
+
+def test_an_open_field_is_a_problem(statements):
+    @statements.statement("Figure 1", everywhere, SMALL)
+    def says(reading):
+        """Of {nobody}."""
+        return 0.0
+
+    assert entries(statements)[0].problems() == ["mine/says: sentence has an open field {nobody}"]
+
+
+def test_a_place_may_depend_on_the_artifact_and_an_explanation_on_the_case(statements):
+    statements.statement(
+        lambda study: f"section {len(study.config['artifact'])}, {{artifact}}",
+        everywhere,
+        at_most(0.0, "a reason"),
+        otherwise=lambda case: "{name} alone" if case["name"] != "sp" else "",
+        each=over("name"),
+    )(lambda reading, name: 0.0)
+    for artifact, number in (("Fig 1", 5), ("Figure 1", 8)):
+        cases = entries(statements, artifact=artifact, name=["sp", "mup"])
+        assert cases[0].heading.places == {PAPER: f"section {number}, {artifact}"}
+        assert [case.explanation for case in cases] == ["", "μP alone"]
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"),
+    [
+        (at_most(2.0, "r", tolerance=0.5), "at most 2 (tolerance 0.5)"),
+        (at_least(-1.0, "r"), "at least -1 (tolerance 0)"),
+        (equal_to(0.25, "r", tolerance=0.1), "equal to 0.25 (tolerance 0.1)"),
+        (within(1e-10, "r"), "at most 0 (tolerance 1e-10)"),
+    ],
+)
+def test_a_bound_says_what_is_expected(bound, text):
+    assert str(bound) == text
