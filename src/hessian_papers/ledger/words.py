@@ -15,6 +15,7 @@ from hessian_spectra.validation import require
 _READINGS = MappingProxyType(
     {
         "nearly": at_most(0.25, "a quarter"),
+        "orders of magnitude": at_least(100.0, "two of them"),
         "strongly": at_least(0.5, "a correlation of a half"),
         "well": at_least(0.5, "a correlation of a half"),
     }

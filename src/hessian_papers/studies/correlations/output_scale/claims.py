@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from hessian_papers.ledger.bounds import Bound, Estimate, at_most, equal_to
 from hessian_papers.ledger.statements import Labels, Print, Statements
+from hessian_papers.ledger.verdicts import always
 from hessian_papers.studies.correlations.output_scale.reading import PRINTED, Reading
 
 PLACE = "appendix D.1.3, initialisation schemes"
@@ -35,8 +36,9 @@ def _print(case: Labels) -> Print | None:
     return Print(text, _printed) if case["scale"] == "mup" else None
 
 
-@statements.value(
+@statements.statement(
     PLACE,
+    always,
     FINITE,
     each=_each,
     printed=_print,
@@ -45,9 +47,10 @@ def _print(case: Labels) -> Print | None:
     "min(1, √(n_l/n_{l−1}))/√n_{l−1}, which this project takes.",
 )
 def outputs_do_not_grow(reading: Reading, scale: str, activation: str) -> Estimate:
-    """With {scale} the outputs of {activation} networks at initialisation do not grow with the
-    width. Statistic: exponent of the width in the root of their mean square, at the depth where it
-    is largest; interval: Student's, 95 %, over networks
+    """At initialisation the outputs do not grow with the width, under any of the parametrisations.
+
+    Statistic: exponent of the width in the root of their mean square, at the depth where it is
+    largest; interval: Student's, 95 %, over networks.
     """
     return reading.largest_exponent(scale, activation)
 
@@ -68,10 +71,20 @@ def _power(case: Labels) -> Bound:
     )
 
 
-@statements.value(PLACE, _power, each=_each_depth, name="exponent-{scale}-{depth}")
+@statements.statement(
+    PLACE,
+    always,
+    _power,
+    id="output-goes-like-a-power-of-the-width",
+    book="beyond",
+    each=_each_depth,
+    name="exponent-{scale}-{depth}",
+)
 def exponent(reading: Reading, scale: str, depth: int, **_: str) -> Estimate:
-    """With μP {words} the outputs of a linear network of {depth} layers go like the width to the
-    power of {power}. Statistic: exponent of the width in the root of their mean square; interval:
-    Student's, 95 %, over networks
+    """The outputs of a linear network go like the width to the power of (depth − 1)/2 as μP is
+    printed, and of −1/2 with the spectral condition.
+
+    Statistic: exponent of the width in the root of their mean square; interval: Student's, 95 %,
+    over networks.
     """
     return reading.exponent(scale, "linear", depth)

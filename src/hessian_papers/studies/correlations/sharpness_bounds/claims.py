@@ -2,6 +2,7 @@
 
 from hessian_papers.ledger.bounds import Estimate, at_least, within
 from hessian_papers.ledger.statements import Print, Statements, over
+from hessian_papers.ledger.verdicts import always, everywhere, typically
 from hessian_papers.studies.correlations.reading import PARAMETRISATIONS, TIMES
 from hessian_papers.studies.correlations.sharpness_bounds.reading import Reading
 
@@ -20,15 +21,19 @@ statements = Statements(
 appendix = statements.about("singh2026cracking", "Appendix D.3.3")
 
 
-@statements.value(
+@statements.statement(
     ARGUMENT,
+    always,
     at_least(1.0, "exact for the white inputs that the argument assumes"),
+    id="larger-norm-bounds-the-sharpness",
     otherwise=NOT_WHITE,
 )
 def lower_bound(reading: Reading) -> float:
     """Whether or not the Hessian is block-diagonal, its largest eigenvalue is at least the larger
-    squared spectral norm of the two matrices, for the inputs of the experiments. Statistic:
-    smallest ratio over all networks, before and after training
+    squared spectral norm of the two matrices.
+
+    Statistic: smallest ratio over all networks of the experiments, at initialisation and after
+    training.
     """
     return reading.least_over_maximum
 
@@ -37,32 +42,39 @@ def _of_the_maximum(reading: Reading, parametrisation: str) -> Estimate:
     return reading.typical_error("maximum", parametrisation, "trained")
 
 
-@appendix.value(
+@appendix.statement(
     ARGUMENT,
+    everywhere,
     within(0.1, f"exact at zero loss for white inputs; {SAMPLED}", source="anon2026data (10)"),
     otherwise=NOT_WHITE,
+    id="sharpness-is-the-sum-of-both-norms",
     each=over("parametrisation"),
     printed=Print("The sharpness is the larger of the two squared spectral norms", _of_the_maximum),
 )
 def value(reading: Reading, parametrisation: str) -> Estimate:
-    """{parametrisation}, after training: the sharpness is the sum of both squared spectral norms.
+    """After training the sharpness is the sum of both squared spectral norms.
+
     Statistic: |ratio − 1| of the median network at the D where it is largest; interval: 95 %, of
-    the median, by the quartiles
+    the median, by the quartiles.
     """
     return reading.typical_error("sum", parametrisation, "trained")
 
 
-@appendix.value(
+@appendix.statement(
     ARGUMENT,
+    typically,
     at_least(
         0.5,
         "more often than not",
         source="anon2026data (10): the sum is exact for white inputs and no residual",
     ),
+    book="beyond",
+    id="sum-of-norms-is-closer",
     each=over("time"),
 )
 def sum_closer(reading: Reading, time: str) -> Estimate:
-    """{time} the sum of both squared spectral norms is closer to the sharpness than the larger of
-    them. Statistic: share of the networks for which it is, in logarithms
+    """The sum of both squared spectral norms is closer to the sharpness than the larger of them.
+
+    Statistic: fraction of the networks for which it is, in logarithms.
     """
     return reading.share_closer(time)
