@@ -14,6 +14,7 @@ from hessian_spectra.validation import require
 # By word: the bound, and how it is said.
 _READINGS = MappingProxyType(
     {
+        "mainly": at_least(0.5, "at least half"),
         "nearly": at_most(0.25, "a quarter"),
         "orders of magnitude": at_least(100.0, "two of them"),
         "strongly": at_least(0.5, "a correlation of a half"),
