@@ -14,10 +14,15 @@ from hessian_spectra.validation import require
 # By word: the bound, and how it is said.
 _READINGS = MappingProxyType(
     {
+        "breaks down": at_least(1.0, "a factor of two"),
+        "intact": at_most(0.1, "a tenth"),
         "mainly": at_least(0.5, "at least half"),
         "nearly": at_most(0.25, "a quarter"),
         "orders of magnitude": at_least(100.0, "two of them"),
+        "similar": at_most(0.25, "a quarter"),
+        "slightly": at_most(0.2, "a fifth"),
         "strongly": at_least(0.5, "a correlation of a half"),
+        "to the eye": at_most(0.05, "a twentieth"),
         "well": at_least(0.5, "a correlation of a half"),
     }
 )

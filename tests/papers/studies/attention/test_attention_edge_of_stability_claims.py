@@ -6,7 +6,7 @@ from attention_arrays import edge_sides
 from claims_contract import Planted, changed, contract
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.attention.attention_edge_of_stability.claims import statements
 from hessian_papers.studies.attention.attention_edge_of_stability.reading import (
     TERMS,

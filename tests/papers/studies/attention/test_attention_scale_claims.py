@@ -8,7 +8,7 @@ from attention_arrays import scale_sides
 from claims_contract import Planted, changed, contract
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.attention.attention_scale import claims as module
 from hessian_papers.studies.attention.attention_scale.claims import spectrum, statements
 from hessian_papers.studies.attention.attention_scale.reading import Draw, Reading

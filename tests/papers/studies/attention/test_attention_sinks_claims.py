@@ -6,7 +6,7 @@ from attention_arrays import sinks_sides
 from claims_contract import Planted, changed, contract
 
 from hessian_papers.ledger.bounds import NothingToMeasure, wilson
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.attention.attention_sinks import claims as module
 from hessian_papers.studies.attention.attention_sinks import figure as figures
 from hessian_papers.studies.attention.attention_sinks.claims import statements

@@ -6,7 +6,7 @@ from claims_contract import Planted, changed, contract
 from paired_arrays import CASES, flattened, four_relu_layers, sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.correlations.paired_eigenvalues import claims as functions
 from hessian_papers.studies.correlations.paired_eigenvalues.claims import statements
 from hessian_papers.studies.correlations.paired_eigenvalues.reading import ASSUMED, Reading, median

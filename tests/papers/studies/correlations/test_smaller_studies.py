@@ -9,7 +9,7 @@ import pytest
 from ensemble_arrays import configurations, ensemble
 
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 
 FAMILY = "hessian_papers.studies.correlations"
 KINDS = ("norm_correlation", "sharpness_bounds")

@@ -5,8 +5,8 @@ import pytest
 from balanced_spectrum_sides import RECTANGULAR, SQUARE, both
 from claims_contract import Planted, changed, contract
 
-from hessian_papers.ledger.claims import Study
 from hessian_papers.ledger.evaluation import measure
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.deep_linear.balanced_spectrum.claims import statements
 from hessian_papers.studies.deep_linear.balanced_spectrum.reading import Reading
 

@@ -6,8 +6,8 @@ from claims_contract import Planted, changed, contract
 from depth_and_norm_sides import both, closed_only
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.claims import Study
 from hessian_papers.ledger.evaluation import measure
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.deep_linear.depth_and_norm.claims import statements
 from hessian_papers.studies.deep_linear.depth_and_norm.reading import Reading
 

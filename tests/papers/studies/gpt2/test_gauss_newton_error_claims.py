@@ -4,7 +4,7 @@ import pytest
 from claims_contract import Planted, contract
 from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, config, pretrained, read
 
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.gpt2.gauss_newton_error import study
 from hessian_papers.studies.gpt2.gauss_newton_error.claims import statements
 

@@ -11,16 +11,16 @@ from identities_arrays import both_sides
 from hessian_papers.ledger import table
 from hessian_papers.ledger.evaluation import Measured, evaluate
 from hessian_papers.ledger.evaluation import broken as broken_identities
-from hessian_papers.ledger.statements import Study
+from hessian_papers.ledger.statements import Statements, Study
 from hessian_papers.results import Side
-from hessian_papers.studies.identities.identities.claims import statements
+from hessian_papers.studies.identities.identities.claims import _rows, statements
 from hessian_papers.studies.identities.identities.reading import CHECKS, ERRATA, STATEMENTS, Reading
 from hessian_spectra.files import write_arrays
 
 STUDY = Study("thm", {"kind": "identities", "paper": "singh2026cracking", "artifact": "Theorems"})
 
 
-ROWS = list(statements(Reading({})))
+ROWS = list(_rows(Reading({})))
 
 
 class Asked(Side):
@@ -127,7 +127,7 @@ def test_a_claim_holds_and_fails(name):
         return
     (claim,) = (one for one in statements.all if one.function_name == name)
     for row in ROWS:
-        alone = Claims(Reading)
+        alone = Statements(Reading)
         alone.all = [replace(claim, each=lambda reading, row=row: [row])]
         holds_and_fails(alone, planted(*broken(row["name"])), name)
 
@@ -153,7 +153,7 @@ def evaluated(folder, sides):
     """The ledger's records of a study with these arrays."""
     for side, arrays in sides.items():
         write_arrays(folder / f"{side}.npz", arrays)
-    run = Measured(claims=statements, study=STUDY, folder=folder, scale="demo")
+    run = Measured(statements=statements, study=STUDY, folder=folder, scale="demo")
     return [record for record in evaluate([run]) if record.study == "thm"]
 
 

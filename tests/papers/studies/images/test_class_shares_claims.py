@@ -7,7 +7,7 @@ import pytest
 from claims_contract import Planted, changed, contract
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.images.class_shares import claims as module
 from hessian_papers.studies.images.class_shares.claims import (
     BALANCED,

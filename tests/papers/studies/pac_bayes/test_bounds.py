@@ -8,7 +8,7 @@ import torch
 from scipy import stats
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.networks.classifiers import kept_classifier
 from hessian_papers.studies.pac_bayes.bounds import figure, study
 from hessian_papers.studies.pac_bayes.bounds.claims import statements

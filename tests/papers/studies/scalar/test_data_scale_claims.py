@@ -5,7 +5,7 @@ from claims_contract import Planted, changed, contract
 from data_scale_sides import both, sample
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.data_scale.claims import statements
 from hessian_papers.studies.scalar.data_scale.reading import Reading
 

@@ -6,7 +6,7 @@ from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fa
 from trainings import gd_subspace_sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.gd_subspace.claims import bulk_overlap, statements
 
 

@@ -5,7 +5,7 @@ import pytest
 from claims_contract import Planted, changed, contract
 from learning_phases_sides import both
 
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.learning_phases.claims import statements
 from hessian_papers.studies.scalar.learning_phases.reading import Reading
 

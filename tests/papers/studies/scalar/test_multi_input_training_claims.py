@@ -5,7 +5,7 @@ from claims_contract import Planted, changed, contract
 from trainings import multi_input_sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.multi_input_training.claims import bulk, statements
 
 

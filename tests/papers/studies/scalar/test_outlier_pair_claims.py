@@ -6,7 +6,7 @@ from claims_contract import Planted, changed, contract
 from trainings import outlier_pair_sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.outlier_pair.claims import statements
 from hessian_papers.studies.scalar.outlier_pair.reading import LAST
 

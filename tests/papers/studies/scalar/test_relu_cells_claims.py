@@ -5,7 +5,7 @@ import pytest
 from claims_contract import Planted, changed, contract
 from relu_cells_sides import SIZES, both
 
-from hessian_papers.ledger.claims import Study
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.relu_cells.claims import statements
 from hessian_papers.studies.scalar.relu_cells.reading import Reading
 

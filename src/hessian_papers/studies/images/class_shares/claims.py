@@ -4,6 +4,8 @@ import numpy as np
 
 from hessian_papers.ledger.bounds import at_least, at_most, within
 from hessian_papers.ledger.statements import Print, Statements
+from hessian_papers.ledger.verdicts import everywhere, typically
+from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.images.class_shares import texts
 from hessian_papers.studies.images.class_shares.reading import Reading
 from hessian_papers.studies.images.reading import least, quotient, worst
@@ -25,18 +27,26 @@ def _trends(reading: Reading, case: str) -> list[float]:
 # Eq. (14), and what becomes of it where labels cannot be fitted.
 
 
-@figure_1c.value("eq. (14)", within(2e-3, texts.TRAINED))
+@figure_1c.statement(
+    "eq. (14)",
+    everywhere,
+    within(2e-3, texts.TRAINED),
+    id="sharpness-from-labels-of-trained-networks",
+)
 def zero_loss(reading: Reading) -> float:
-    """Trained on inputs that fit all labels, balanced networks have the sharpness
-    L σ_x^{2/L} α_max^{1−1/L}, from the labels alone. Statistic: largest relative deviation of all
-    networks whose least-squares loss is zero
+    """Trained on inputs that fit all labels, balanced networks have the sharpness L σ_x^{2/L}
+    α_max^{1−1/L}, from the labels alone.
+
+    Statistic: largest relative deviation of all networks whose least-squares loss is zero.
     """
     return worst(reading.error("labels")[reading.fitted])
 
 
-@figure_1c.value(
+@figure_1c.statement(
     "eq. (14), Figure 1 (right)",
+    everywhere,
     within(2e-3, texts.TRAINED, source="eq. (9b) at the least-squares solution"),
+    id="sharpness-from-what-the-inputs-explain",
     printed=Print(
         "L σ_x^{2/L} α_max^{1−1/L} for trained networks at n = 5000 (σ_max(Y) alone)",
         lambda reading: worst(reading.error("labels")),
@@ -45,51 +55,64 @@ def zero_loss(reading: Reading) -> float:
 )
 def least_squares(reading: Reading) -> float:
     """Trained balanced networks have the sharpness L σ_x² (σ_max(Y Xᵀ)/(n σ_x²))^{2(1−1/L)},
-    whether or not the inputs fit the labels. Statistic: largest relative deviation of all networks
+    whether or not the inputs fit the labels.
+
+    Statistic: largest relative deviation of all networks.
     """
     return worst(reading.error("fit"))
 
 
-@figure_1c.value(
+@figure_1c.statement(
     "eq. (9b), (14)",
+    everywhere,
     within(
         0.5,
         "halfway between two orders",
         source="ours: at a solution eigenvalue (i, j) changes by (2/L) Σ_l l δ log(σ_li/σ_lj) of "
         "itself, which is 0 for i = j; only a tie lets another pair be the largest",
     ),
+    id="order-of-imbalance",
     otherwise="Networks that training left before the solution deviate for that reason too.",
+    book="beyond",
 )
 def order_of_imbalance(reading: Reading) -> float:
     """What layers lack of balance counts to first order where equal shares of a class tie the
     labels' singular values, else to second: that is what is left of a deviation at share 0.1.
+
     Statistic: ln of the relative deviation from eq. (14) over ln of the defect of balancedness,
-    less 1 where all shares are equal and less 2 elsewhere; the largest size over the networks whose
-    inputs fit all labels
+    minus 1 where all shares are equal and minus 2 elsewhere; the largest size over the networks
+    whose inputs fit all labels.
     """
     return worst(np.abs(reading.order_of_imbalance - np.where(reading.tied, 1, 2)))
 
 
-@figure_1c.value(
+@figure_1c.statement(
     "Figure 1 (right)",
-    within(0.05, "a twentieth is what the eye would notice in the figure"),
+    everywhere,
+    reading_of("to the eye"),
+    id="trained-networks-lie-on-the-curve",
     otherwise=texts.NOT_FITTED,
 )
 def on_the_curve(reading: Reading) -> float:
-    """Trained balanced networks lie on the curve of eq. (14), to the eye. Statistic: largest
-    relative deviation on subsets of the study's own size
+    """Trained balanced networks lie on the curve of eq. (14), to the eye.
+
+    Statistic: largest relative deviation on subsets of the study's own size.
     """
     return worst(reading.main.error("labels"))
 
 
-@figure_1c.trend(
+@figure_1c.statement(
     "section 4; Figure 1 (right)",
+    typically,
     texts.EVERY_STEP,
+    id="sharper-with-one-large-class",
     otherwise="What the inputs cannot fit of the labels outweighs a step of the share.",
 )
 def increasing(reading: Reading) -> float:
-    """The model learns a sharper solution if one class has a larger share. Statistic: rank
-    correlation of share and mean sharpness over replicates of each image set; the worst set counts
+    """The model learns a sharper solution if one class has a larger share.
+
+    Statistic: rank correlation of share and mean sharpness over replicates of each image set; the
+    worst set counts.
     """
     return least(_trends(reading, BALANCED))
 
@@ -97,28 +120,35 @@ def increasing(reading: Reading) -> float:
 # Whether the number of samples matters.
 
 
-@figure_1c.value(
+@figure_1c.statement(
     "section 4, below eq. (14)",
+    everywhere,
     within(2e-3, f"independent is exact in the paper, but {texts.TRAINED}"),
+    id="sharpness-is-independent-of-samples",
     otherwise=f"{texts.NOT_FITTED} Independent of n it is as long as n is at most the rank of the "
     "inputs; beyond, more samples leave more of the labels unexplained.",
 )
 def independent_of_samples(reading: Reading) -> float:
-    """The sharpness at a balanced solution is independent of the number of samples n. Statistic:
-    largest relative change between two n of sharpness over eq. (14), mean over the smallest shares
-    that all n have, of each image set; the worst set counts
+    """The sharpness at a balanced solution is independent of the number of samples n.
+
+    Statistic: largest relative change between two n of sharpness over eq. (14), mean over the
+    smallest shares that all n have, of each image set; the worst set counts.
     """
     return worst(means.max() / means.min() - 1 for means in reading.ratio_by_size())
 
 
-@figure_1c.trend(
+@figure_1c.statement(
     "section 4, below eq. (14)",
+    everywhere,
     within(2e-3, texts.TRAINED),
+    id="sharpness-does-not-rise-with-samples",
     otherwise="Subsets of different sizes differ in what their inputs fit by chance.",
 )
 def no_rise_with_samples(reading: Reading) -> float:
-    """The sharpness does not increase with n, against Cohen et al.'s Figure 18. Statistic: largest
-    relative rise of the same from one n to the next larger one, of all image sets
+    """The sharpness does not increase with n, against Cohen et al.'s Figure 18.
+
+    Statistic: largest relative rise of the same from one n to the next larger one, of all image
+    sets.
     """
     return worst(np.concatenate([means[1:] / means[:-1] - 1 for means in reading.ratio_by_size()]))
 
@@ -126,34 +156,42 @@ def no_rise_with_samples(reading: Reading) -> float:
 # What of the theory's assumptions holds after training.
 
 
-@figure_1c.value(
+@figure_1c.statement(
     "eq. (3), Assumption 1",
+    everywhere,
     within(
         1e-3, f"at the least-squares solution the two are equal whatever the loss; {texts.TRAINED}"
     ),
+    id="gauss-newton-part-after-training",
     otherwise=texts.SECOND_DERIVATIVES,
 )
-@figure_2.value(
+@figure_2.statement(
     "eq. (3), Assumption 1",
+    everywhere,
     within(0.02, "what Tanh adds through its own second derivatives and the loss that is left"),
+    id="gauss-newton-part-after-training",
     otherwise=texts.SECOND_DERIVATIVES,
 )
 def gauss_newton(reading: Reading) -> float:
     """After training the largest eigenvalue of the Hessian is that of its Gauss-Newton
-    approximation, although the loss is not near zero. Statistic: largest relative difference of all
-    networks
+    approximation, although the loss is not near zero.
+
+    Statistic: largest relative difference of all networks.
     """
     return worst(reading.gauss_newton_error)
 
 
-@(figure_1c | figure_2).value(
+@(figure_1c | figure_2).statement(
     "section 3, below Assumption 3",
+    typically,
     within(0.01, "exact for gradient flow; steps of a finite rate, 0.01, leave about as much"),
+    id="balanced-layers-stay-balanced",
     otherwise="Steps near the edge of stability are far from gradient flow.",
 )
 def stay_balanced(reading: Reading) -> float:
-    """Linear networks with balanced layers remain balanced through training. Statistic: largest
-    ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at its end, over the largest ‖W_l‖_F²
+    """Linear networks with balanced layers remain balanced through training.
+
+    Statistic: largest ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at its end, over the largest ‖W_l‖_F².
     """
     return worst(reading.defect[np.char.endswith(reading["case"], "-balanced-linear")])
 
@@ -161,71 +199,91 @@ def stay_balanced(reading: Reading) -> float:
 # Without whitened inputs.
 
 
-@figure_2.value(
+@figure_2.statement(
     texts.OF_RAW,
-    at_least(1.0, "we take a factor of 2 for a breakdown; the paper gives no number"),
+    typically,
+    reading_of("breaks down"),
+    id="theory-breaks-down-on-raw-inputs",
     otherwise="Moments of the inputs near 1 would hide that they are not whitened.",
 )
 def raw_breaks_down(reading: Reading) -> float:
-    """Without whitened inputs the theory breaks down immediately. Statistic: largest relative
-    deviation from eq. (14) of each image set; the worst set counts
+    """Without whitened inputs the theory breaks down immediately.
+
+    Statistic: largest relative deviation from eq. (14) of each image set; the worst set counts.
     """
     return least(
         worst(one.error("labels")) for one in reading.case(RAW).trained.by("source").values()
     )
 
 
-@figure_2.trend(
+@figure_2.statement(
     texts.OF_RAW,
+    typically,
     at_most(0.9, "the shares are so few that any step down leaves less"),
+    id="inconsistent-variations-on-raw-inputs",
     otherwise=texts.RAW_INPUTS,
 )
 def raw_inconsistent(reading: Reading) -> float:
-    """Without whitened inputs the sharpness has inconsistent variations with the share. Statistic:
-    rank correlation of share and mean sharpness of the image set where it is largest
+    """Without whitened inputs the sharpness has inconsistent variations with the share.
+
+    Statistic: rank correlation of share and mean sharpness of the image set where it is largest.
     """
     return worst(_trends(reading, RAW))
 
 
-@figure_2.value(
+@figure_2.statement(
     texts.OF_RAW,
+    typically,
     at_most(0.75, "clearly less than eq. (14) says; the paper gives no number"),
+    id="share-matters-less-on-raw-inputs",
     otherwise=texts.RAW_INPUTS,
+    book="beyond",
 )
 def raw_share_matters_less(reading: Reading) -> float:
     """Without whitened inputs the sharpness depends on the share less than eq. (14) says.
+
     Statistic: range of the log of the mean sharpness over the shares, relative to that of eq. (14),
-    of each image set; the worst set counts
+    of each image set; the worst set counts.
     """
     return worst(
         np.ptp(np.log(one.sharpness)) / np.ptp(np.log(one.labels)) for one in reading.series(RAW)
     )
 
 
-@figure_2.value(
+@figure_2.statement(
     "section 4, section 5; Figure 2 (left)",
+    typically,
     texts.MOST,
+    id="first-layer-has-most-of-the-sharpness",
     otherwise="Inputs with a small mean have no moment that stands out.",
+    book="beyond",
 )
 def raw_first_layer(reading: Reading) -> float:
     """Without whitened inputs the geometry of the inputs has a strong influence: most of the
     sharpness is μ σ_max²(W_L ... W_2), the first layer's, with μ the largest second moment of the
-    inputs. Statistic: its part in the sharpness, the smallest
+    inputs.
+
+    Statistic: its part in the sharpness, the smallest.
     """
     raw = reading.case(RAW)
     return least(quotient(raw["first_layer"], raw["ggn"]))
 
 
-@figure_2.value(
+@figure_2.statement(
     texts.OF_RAW,
+    typically,
     at_least(10.0, "an order of magnitude", source="ours: why the theory breaks down"),
+    id="raw-inputs-are-still-being-learnt",
     otherwise="At large shares whitened inputs have not converged either when the epochs end: four "
     "layers learn the small singular values of the small classes slowly.",
+    book="beyond",
 )
 def raw_still_learning(reading: Reading) -> float:
     """Without whitened inputs the paper's training ends far from a solution, which the theory is
-    about. Statistic: what is left of the loss above that of least squares, relative to Kaiming
-    networks on the same subsets with whitened inputs; the smallest
+    about.
+
+    Statistic: what is left of the loss above that of least squares, relative to Kaiming networks on
+    the same subsets with whitened inputs; the smallest.
     """
     cases = (reading.case(case).trained for case in (RAW, KAIMING))
     raw, whitened = (one.by_subset(one["loss"] - one["floor"]) for one in cases)
@@ -235,39 +293,54 @@ def raw_still_learning(reading: Reading) -> float:
 # From Kaiming's initialisation.
 
 
-@figure_2.trend(texts.OF_KAIMING, texts.EVERY_STEP, otherwise=texts.KEEPS_ITS_LAYERS)
+@figure_2.statement(
+    texts.OF_KAIMING,
+    typically,
+    texts.EVERY_STEP,
+    id="kaiming-sharpness-increases",
+    otherwise=texts.KEEPS_ITS_LAYERS,
+)
 def kaiming_increasing(reading: Reading) -> float:
-    """From Kaiming's initialisation the final sharpness increases with the share. Statistic: rank
-    correlation of share and mean sharpness of each image set; the worst set counts
+    """From Kaiming's initialisation the final sharpness increases with the share.
+
+    Statistic: rank correlation of share and mean sharpness of each image set; the worst set counts.
     """
     return least(_trends(reading, KAIMING))
 
 
-@figure_2.value(
+@figure_2.statement(
     texts.OF_KAIMING,
-    within(0.1, "a tenth would be called intact; the paper gives no number"),
+    typically,
+    reading_of("intact"),
+    id="kaiming-predictions-stay-intact",
     otherwise=texts.KEEPS_ITS_LAYERS,
 )
 def kaiming_values(reading: Reading) -> float:
-    """From Kaiming's initialisation the theoretical predictions stay intact. Statistic: largest
-    relative deviation from eq. (14)
+    """From Kaiming's initialisation the theoretical predictions stay intact.
+
+    Statistic: largest relative deviation from eq. (14).
     """
     return worst(reading.case(KAIMING).error("labels"))
 
 
-@figure_2.value(
+@figure_2.statement(
     texts.OF_KAIMING,
+    typically,
     at_least(
         0.5,
         "gradient flow conserves the difference itself; norms that it is relative to grow with the "
         "labels",
         source="ours: what the excess over eq. (14) comes from",
     ),
+    id="kaiming-layers-stay-unbalanced",
     otherwise="Norms that grow much make the same difference relatively small.",
+    book="beyond",
 )
 def kaiming_unbalanced(reading: Reading) -> float:
-    """Kaiming's layers are as unbalanced after training as before. Statistic: smallest ratio of the
-    two defects ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F, relative to ‖W_l‖_F²
+    """Kaiming's layers are as unbalanced after training as before.
+
+    Statistic: smallest ratio of the two defects ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F, relative to
+    ‖W_l‖_F².
     """
     before, after = reading.case(KAIMING).trained["defect"].T
     return least(quotient(after, before))
@@ -276,10 +349,13 @@ def kaiming_unbalanced(reading: Reading) -> float:
 @figure_2.identity(
     "eq. (6)",
     within(1e-8, "an iterative eigenvalue never exceeds the true one, but for rounding"),
+    id="largest-eigenvalue-is-at-most-equation-6",
 )
 def kaiming_bound(reading: Reading) -> float:
-    """The largest eigenvalue of the Gauss-Newton matrix is at most eq. (6),
-    σ_x² Σ_l σ_max²(P_l) σ_max²(S_l), at the trained weights. Statistic: largest relative excess
+    """The largest eigenvalue of the Gauss-Newton matrix is at most eq. (6), σ_x² Σ_l σ_max²(P_l)
+    σ_max²(S_l), at the trained weights.
+
+    Statistic: largest relative excess.
     """
     return worst(np.maximum(reading["ggn"] / reading["bound"] - 1, 0))
 
@@ -287,42 +363,67 @@ def kaiming_bound(reading: Reading) -> float:
 # With Tanh layers.
 
 
-@figure_2.trend(texts.OF_TANH, texts.EVERY_STEP, otherwise=texts.SATURATION)
+@figure_2.statement(
+    texts.OF_TANH,
+    typically,
+    texts.EVERY_STEP,
+    id="tanh-sharpness-increases",
+    otherwise=texts.SATURATION,
+)
 def tanh_increasing(reading: Reading) -> float:
     """With Tanh layers the sharpness increases with the share, qualitatively as in linear networks.
-    Statistic: rank correlation of share and mean sharpness of each image set; the worst set counts
+
+    Statistic: rank correlation of share and mean sharpness of each image set; the worst set counts.
     """
     return least(_trends(reading, TANH))
 
 
-@figure_2.value(texts.OF_TANH, texts.SLIGHT, otherwise=texts.SATURATION)
+@figure_2.statement(
+    texts.OF_TANH,
+    typically,
+    reading_of("slightly"),
+    id="tanh-is-slightly-different",
+    otherwise=texts.SATURATION,
+)
 def tanh_values(reading: Reading) -> float:
-    """With Tanh layers the sharpness is slightly different from the theory. Statistic: largest
-    relative deviation from eq. (14)
+    """With Tanh layers the sharpness is slightly different from the theory.
+
+    Statistic: largest relative deviation from eq. (14).
     """
     return worst(reading.case(TANH).error("labels"))
 
 
-@figure_2.value(texts.OF_TANH, texts.SLIGHT, otherwise=texts.SATURATION)
+@figure_2.statement(
+    texts.OF_TANH,
+    typically,
+    reading_of("slightly"),
+    id="tanh-against-the-least-squares-solution",
+    otherwise=texts.SATURATION,
+    book="beyond",
+)
 def tanh_values_of_least_squares(reading: Reading) -> float:
     """With Tanh layers the sharpness is slightly different from eq. (14) at the least-squares
-    solution of the same subset, with σ_max(Y Xᵀ)/(√n σ_x) in place of σ_max(Y). Statistic: largest
-    relative deviation
+    solution of the same subset, with σ_max(Y Xᵀ)/(√n σ_x) in place of σ_max(Y).
+
+    Statistic: largest relative deviation.
     """
     tanh, linear = (reading.case(case).trained for case in (TANH, KAIMING))
     found, fit = tanh.by_subset(tanh["sharpness"]), linear.by_subset(linear["fit"])
     return worst(abs(quotient(found[key], fit[key]) - 1) for key in found if key in fit)
 
 
-@figure_2.value(
+@figure_2.statement(
     texts.OF_TANH,
-    within(0.25, "a quarter would be called similar; the paper gives no number"),
+    typically,
+    reading_of("similar"),
+    id="tanh-has-a-similar-power",
     otherwise=texts.SATURATION,
 )
 def tanh_exponent(reading: Reading) -> float:
     """With Tanh layers the sharpness follows a power of the share similar to eq. (14)'s, α^{1−1/L}.
+
     Statistic: relative deviation of the exponent, fitted by least squares to the logarithms of each
-    image set; the worst set counts
+    image set; the worst set counts.
     """
     return worst(
         abs(_exponent(one.share, one.sharpness) / _exponent(one.share, one.labels) - 1)

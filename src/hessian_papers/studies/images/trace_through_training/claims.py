@@ -4,6 +4,7 @@ import numpy as np
 
 from hessian_papers.ledger.bounds import at_most, equal_to, within
 from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.studies.images.reading import GROWTH, worst
 from hessian_papers.studies.images.trace_through_training.reading import (
     Reading,
@@ -23,8 +24,9 @@ statements = Statements(Reading)
 figure_3 = statements.about("anon2026data", "Figure 3")
 
 
-@statements.value(
+@statements.statement(
     "{artifact}, eq. (7)",
+    everywhere,
     equal_to(
         1.0,
         "of eight independent Gaussian errors, a network's epochs in the demo, it is between 0.33 "
@@ -32,58 +34,71 @@ figure_3 = statements.about("anon2026data", "Figure 3")
         tolerance=0.8,
         source="an unbiased estimate: the squares of its standardised errors have mean 1",
     ),
+    id="trace-within-the-error-of-its-estimate",
     otherwise=STUDENT,
 )
 def trace(reading: Reading) -> float:
     """Equation (7) is the trace of the Hessian within the error of Hutchinson's estimate, at every
-    epoch. Statistic: root mean square over the epochs of their difference in standard errors, of
-    the network for which it is furthest from 1
+    epoch.
+
+    Statistic: root mean square over the epochs of their difference in standard errors, of the
+    network for which it is furthest from 1.
     """
     spreads = [root_mean_square(standardised([network])) for network in reading.networks]
     return max(spreads, key=lambda spread: abs(spread - 1))
 
 
-@statements.value(
+@statements.statement(
     "{artifact}, eq. (7)",
+    everywhere,
     equal_to(
         0.0,
         "a Gaussian error is larger once in 1000 times",
         tolerance=3.3,
         source="an unbiased estimate",
     ),
+    id="estimates-of-the-trace-have-no-preferred-sign",
     otherwise=STUDENT,
+    book="beyond",
 )
 def no_bias(reading: Reading) -> float:
-    """What Hutchinson's estimates differ from eq. (7) by has no preferred sign. Statistic: mean of
-    the standardised differences over all image sets and epochs, whose probes are drawn anew, over
-    its standard error
+    """What Hutchinson's estimates differ from eq. (7) by has no preferred sign.
+
+    Statistic: mean of the standardised differences over all image sets and epochs, whose probes are
+    drawn anew, over its standard error.
     """
     differences = standardised(reading.networks)
     return float(differences.mean() * np.sqrt(len(differences)))
 
 
-@statements.value(
+@statements.statement(
     "text below eq. (7); {artifact}",
+    typically,
     within(
         4.0,
         "a Gaussian error is larger once in 16000 times, one of 50 once in 300 times",
         source="tr H = tr GGN at any loss: each layer enters the network linearly",
     ),
+    id="trace-is-exact-early-in-training",
     otherwise=STUDENT,
 )
 def early(reading: Reading) -> float:
-    """The approximation holds very well even early in training, when the loss is high. Statistic:
-    largest difference in standard errors at epochs at which more than half of the loss that
-    training can remove is still there
+    """The approximation holds very well even early in training, when the loss is high.
+
+    Statistic: largest difference in standard errors at epochs at which more than half of the loss
+    that training can remove is still there.
     """
     found = [network.standardised[network.early] for network in reading.networks]
     return worst(np.abs(np.concatenate(found)))
 
 
-@figure_3.trend("text below eq. (11)", FALLS, otherwise=GROWTH)
+@figure_3.statement(
+    "text below eq. (11)", typically, FALLS, id="curvature-falls-early", otherwise=GROWTH
+)
 def falls_early(reading: Reading) -> float:
-    """The curvature falls early in training, as the weights shrink. Statistic: lowest trace by
-    eq. (7) while more than half of the loss that training can remove is still there, relative to
-    the start, less 1, of the image set where it falls least
+    """The curvature falls early in training, as the weights shrink.
+
+    Statistic: lowest trace by eq. (7) while more than half of the loss that training can remove is
+    still there, relative to the start, minus 1, of the image set where it falls least.
     """
     return worst(network.early_fall(network.trace) for network in reading.networks)

@@ -4,10 +4,11 @@ import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, within
 from hessian_papers.ledger.statements import Labels, Statements
+from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.studies.images.reading import worst
 from hessian_papers.studies.images.training_courses.reading import LABELS, MEASURED, Reading
 
-MOST = at_least(0.5, "what is said of all is taken to hold for more than half, a number of ours")
+MOST = at_least(0.5, "more often than not", source="ours: what is said of all, of each draw")
 LEARNING = "section 4, last paragraph"
 BALANCE = "section 3, below Assumption 3"
 DONE = {"half": "half", "nearly": "99 %", "rest": "99.9 %"}
@@ -34,7 +35,7 @@ courses = statements.about("anon2026data", "Sections 3 and 4, courses of trainin
 
 
 def _each_labels(reading: Reading) -> list[Labels]:
-    return [{"labels": name, "with_labels": words} for name, words in LABELS.items()]
+    return [{"labels": name} for name in LABELS]
 
 
 def _each_done(reading: Reading) -> list[Labels]:
@@ -45,50 +46,61 @@ def _each_done(reading: Reading) -> list[Labels]:
     ]
 
 
-@courses.trend(
+@courses.statement(
     LEARNING,
+    typically,
     MOST,
+    id="one-class-is-easier-to-learn",
     otherwise=ALGEBRAIC,
     each=_each_done,
     name="easier-{done}-{inputs}",
 )
 def easier(reading: Reading, done: str, inputs: str, **_: str) -> Estimate:
-    """A data set with all inputs in one class should be easier to learn than one with equal shares:
-    with {inputs} inputs, fewer epochs remove {part} of the loss that training can remove.
-    Statistic: share of the pairs of networks, from the same weights at the same rate, of which that
-    is so, without pairs of which neither gets there; interval: Wilson's, 95 %
+    """A data set with all inputs in one class should be easier to learn than one with equal shares.
+
+    Statistic: fraction of the pairs of networks, from the same weights at the same rate, of which
+    fewer epochs remove a half, 99 % or 99.9 % of the loss that training can remove, without pairs
+    of which neither gets there; interval: Wilson's, 95 %.
     """
     one, uniform = f"one-{inputs}", f"uniform-{inputs}"
     first, second = (reading.epochs_until(done, run) for run in (one, uniform))
     return reading.share(first < second, one, uniform, among=np.isfinite(np.minimum(first, second)))
 
 
-@courses.trend(
+@courses.statement(
     f"{LEARNING}, against Cohen et al., Caveat 2",
+    typically,
     MOST,
+    id="simpler-data-do-not-peak-lower",
     otherwise=RAW_PEAKS,
     each=lambda reading: [{"inputs": inputs} for inputs in INPUTS],
     name="peak-{inputs}",
 )
 def peak_is_not_lower(reading: Reading, inputs: str) -> Estimate:
-    """The simpler data set does not have the lower peak sharpness: with {inputs} inputs, one class
-    has a higher one than equal shares. Statistic: share of the pairs of networks of which the
-    largest sharpness at the recorded epochs is so; interval: Wilson's, 95 %
+    """The simpler data set does not have the lower peak sharpness: one class has a higher one than
+    equal shares.
+
+    Statistic: fraction of the pairs of networks of which the largest sharpness at the recorded
+    epochs is so; interval: Wilson's, 95 %.
     """
     one, uniform = f"one-{inputs}", f"uniform-{inputs}"
     return reading.share(reading.peak(one) > reading.peak(uniform), one, uniform)
 
 
-@courses.trend(
+@courses.statement(
     f"{LEARNING}; Figure 2 (left)",
+    typically,
     MOST,
+    id="peak-sharpness-follows-the-geometry",
     otherwise="Inputs whose second moments are all near 1 have little geometry.",
 )
 def geometry_matters_more(reading: Reading) -> Estimate:
-    """Peak sharpness is strongly influenced by the geometry of the inputs: whitening them
-    changes it more than giving all of them one label does. Statistic: share of the replicates of
-    which |ln| of the ratio of peaks, raw over whitened inputs at equal shares, is more than that of
-    one class over equal shares, whatever the inputs; interval: Wilson's, 95 %
+    """Peak sharpness is strongly influenced by the geometry of the inputs: whitening them changes
+    it more than giving all of them one label does.
+
+    Statistic: fraction of the replicates of which |ln| of the ratio of peaks, raw over whitened
+    inputs at equal shares, is more than that of one class over equal shares, whatever the inputs;
+    interval: Wilson's, 95 %.
     """
     peaks = {run: np.log(reading.peak(run)) for run in MEASURED}
     by_inputs = np.abs(peaks["uniform-raw"] - peaks["uniform-whitened"])
@@ -96,29 +108,34 @@ def geometry_matters_more(reading: Reading) -> Estimate:
     return reading.share(by_inputs > np.maximum(*by_labels), *peaks)
 
 
-@courses.trend(
+@courses.statement(
     BALANCE,
+    typically,
     at_most(1.0, "1 is no change; increasingly is at every step"),
+    id="weight-decay-balances",
     otherwise="A rate at which training is unstable adds imbalance.",
     each=_each_labels,
     name="decay-{labels}",
 )
 def decay_balances(reading: Reading, labels: str, **_: str) -> float:
-    """Layers that are unbalanced at the start become increasingly balanced under weight decay
-    ({with_labels}). Statistic: the largest ratio of max_l ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at one
-    recorded epoch to that at the one before, of all networks
+    """Layers that are unbalanced at the start become increasingly balanced under weight decay.
+
+    Statistic: the largest ratio of max_l ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at one recorded epoch to
+    that at the one before, of all networks.
     """
     kept = reading.kept(f"{labels}-decay")[reading.clean(f"{labels}-decay")]
     return worst(np.ravel(kept[:, 1:] / kept[:, :-1]))
 
 
-@courses.value(
+@courses.statement(
     f"{BALANCE}, as gradient flow with weight decay has it",
+    everywhere,
     within(
         0.05,
         "steps of a finite rate leave about a twentieth",
         source="ours: D = W_l W_lᵀ − W_{l+1}ᵀ W_{l+1} has dD/dt = −2λD for any loss of the product",
     ),
+    id="law-of-imbalance",
     otherwise="Steps near the edge of stability are far from gradient flow.",
     each=lambda reading: [
         {"labels": labels, "treated": treated, "words": words}
@@ -126,45 +143,55 @@ def decay_balances(reading: Reading, labels: str, **_: str) -> float:
         for treated, words in (("plain", "without weight decay"), ("decay", "with weight decay λ"))
     ],
     name="law-{labels}-{treated}",
+    book="beyond",
 )
 def law_of_imbalance(reading: Reading, labels: str, treated: str, **_: str) -> float:
-    """Imbalance is exp(−2λt) of that at the start, at time t = learning rate times epoch, {words}.
-    Statistic: largest relative deviation at any recorded epoch of all networks
+    """Imbalance is exp(−2λt) of that at the start, at time t = learning rate times epoch, with
+    weight decay λ or none.
+
+    Statistic: largest relative deviation at any recorded epoch of all networks.
     """
     run = f"{labels}-{treated}"
     found, law = (kept[reading.clean(run)] for kept in (reading.kept(run), reading.predicted(run)))
     return worst(np.ravel(np.abs(found / law - 1)))
 
 
-@courses.trend(
+@courses.statement(
     f"{BALANCE}, at the edge of stability",
+    typically,
     MOST,
+    id="edge-of-stability-balances",
     otherwise=OTHER_MODES,
     each=_each_labels,
     name="edge-{labels}",
 )
 def edge_balances(reading: Reading, labels: str, **_: str) -> Estimate:
-    """Gradient descent at the edge of stability balances the singular values of the layers
-    ({with_labels}). Statistic: share of the networks of which the largest singular values of the
-    layers, squared, end at most half as far apart as after a training at a small rate from the same
-    weights; the paper gives no number; interval: Wilson's, 95 %
+    """Gradient descent at the edge of stability balances the singular values of the layers.
+
+    Statistic: fraction of the networks of which the largest singular values of the layers, squared,
+    end at most half as far apart as after a training at a small rate from the same weights (the
+    paper gives no number); interval: Wilson's, 95 %.
     """
     edge, plain = f"{labels}-edge", f"{labels}-plain"
     closer = reading.spread(edge)[:, -1] <= reading.spread(plain)[:, -1] / 2
     return reading.share(closer, edge, plain)
 
 
-@courses.trend(
+@courses.statement(
     f"{BALANCE}, at the edge of stability",
+    typically,
     at_most(1.0, "1 is what gradient flow leaves"),
+    id="edge-of-stability-lowers-imbalance",
     otherwise="A rate at which training is unstable adds imbalance.",
     each=_each_labels,
     name="edge-imbalance-{labels}",
+    book="beyond",
 )
 def edge_lowers_imbalance(reading: Reading, labels: str, **_: str) -> float:
-    """Gradient descent at the edge of stability leaves layers less unbalanced than they were
-    ({with_labels}). Statistic: max_l ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at the end over that at the
-    start, the largest of all networks
+    """Gradient descent at the edge of stability leaves layers less unbalanced than they were.
+
+    Statistic: max_l ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at the end over that at the start, the largest
+    of all networks.
     """
     run = f"{labels}-edge"
     return worst(reading.kept(run)[reading.clean(run), -1])

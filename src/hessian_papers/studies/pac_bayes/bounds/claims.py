@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, at_least, at_most
-from hessian_papers.ledger.statements import Labels, Statements
+from hessian_papers.ledger.statements import Cases, Labels, Statements
+from hessian_papers.ledger.verdicts import always, everywhere, printed, typically
 from hessian_papers.studies.pac_bayes.bounds.reading import (
     Reading,
     Row,
@@ -25,14 +26,9 @@ FEWER = (
     "many parameters falls slowly."
 )
 
-statements = Statements(
-    Reading,
-    fields=lambda reading: {
-        "seeds": len(reading["seed"]),
-        "samples": int(reading["samples"].flat[0]),
-        "confidence": f"{reading.confidence:g}",
-    },
-).having(otherwise=FEWER)
+TIGHTER = at_least(0.0, "a tighter bound is a smaller one")
+
+statements = Statements(Reading).having(otherwise=FEWER)
 
 
 def _networks(reading: Reading) -> list[Labels]:
@@ -43,32 +39,40 @@ def _is_repeated(reading: Reading) -> bool:
     return len(reading["seed"]) >= REPEATED
 
 
-# What the paper says is better than what, and where.
-ORDER = (
-    ("approximate", "base", "section 6, Tables 1 and 10"),
-    ("iterative", "approximate", "appendix H, Table 10"),
-    ("iterative", "base", "section 6, Tables 1 and 10"),
-    ("iterative, printed output", "base", "appendix H, Table 10"),
+def _pairs(worse: str, *better: str) -> Cases:
+    """Networks with two methods, of which the paper calls one better."""
+
+    def cases(reading: Reading) -> Iterator[Labels]:
+        for case in _networks(reading):
+            for method in better:
+                if {method, worse} <= {*reading.methods}:
+                    yield {**case, "better": method, "worse": worse}
+
+    return cases
+
+
+@statements.statement(
+    "appendix H, Table 10",
+    typically,
+    TIGHTER,
+    id="renewed-bases-are-tighter",
+    each=_pairs("approximate", "iterative"),
+    name="{better}-below-{worse}-{network}",
 )
-
-
-def _pairs(reading: Reading) -> Iterator[Labels]:
-    for case in _networks(reading):
-        for better, worse, _ in ORDER:
-            if {better, worse} <= {*reading.methods}:
-                yield {**case, "better": better, "worse": worse}
-
-
-@statements.trend(
+@statements.statement(
     "section 6 and appendix H, Tables 1 and 10",
-    at_least(0.0, "a tighter bound is a smaller one"),
-    each=_pairs,
+    everywhere,
+    TIGHTER,
+    id="hessian-basis-is-tighter",
+    each=_pairs("base", "approximate", "iterative", "iterative, printed output"),
     name="{better}-below-{worse}-{network}",
 )
 def tighter(reading: Reading, network: str, better: str, worse: str) -> Estimate:
-    """{network}: the bound by the method "{better}" is tighter than by "{worse}" (statistic: by how
-    much it is lower, mean over {seeds} networks with initial weights and images of their own;
-    interval: Student's t).
+    """The posterior that is diagonal in the basis of the approximate Hessian gives a tighter bound
+    than in the standard basis, and bases that are renewed a tighter one than those found once.
+
+    Statistic: by how much the bound is lower, mean over networks with initial weights and images of
+    their own; interval: Student's t.
     """
     return estimated(reading.gain(network, better, worse))
 
@@ -78,15 +82,18 @@ def _decaying(reading: Reading) -> list[Labels]:
     return _networks(reading) if there else []
 
 
-@statements.value(
+@statements.statement(
     "appendix H",
+    typically,
     at_most(0.078, "the largest in Table 10, of T-200^2 with ten classes", source="Table 10"),
+    id="decaying-intervals-change-little",
     each=_decaying,
 )
 def decay_matters_little(reading: Reading, network: str) -> Estimate:
-    """{network}: with bases found ever more rarely the bound is similar (statistic: by how much it
-    is higher, relative to that of regular intervals, mean over {seeds} networks; interval:
-    Student's t).
+    """With bases found ever more rarely the bound is similar.
+
+    Statistic: by how much it is higher, relative to that of regular intervals, mean over the
+    networks; interval: Student's t.
     """
     regular = reading.of("bound", network, "iterative")
     return estimated(reading.of("bound", network, "iterative, decaying") / regular - 1)
@@ -120,11 +127,20 @@ def _as_printed(case: Mapping[str, Any]) -> Bound:
     return at_most(case["printed"] + ROUNDED, "no looser than printed", source="Table 10")
 
 
-@statements.value("appendix H, Table 10", _as_printed, each=_rows, name="table-10-{row}-{method}")
+@statements.statement(
+    "appendix H, Table 10",
+    printed,
+    _as_printed,
+    id="table-10",
+    each=_rows,
+    otherwise=lambda case: f"{FEWER} Its terms, as printed in brackets: {case['others']}.",
+    name="table-10-{row}-{method}",
+)
 def row_of_the_table(reading: Reading, network: str, method: str, **row: object) -> Estimate:
-    """{row}, {method}: the error is at most {printed} (statistic: the bound at confidence
-    {confidence} from {samples} images, mean over {seeds} networks; interval: Student's t). Its
-    terms, as printed in brackets: {others}.
+    """The bounds of Table 10: the error of the stochastic network is at most so much.
+
+    Statistic: the bound from networks with initial weights and images of their own, mean; interval:
+    Student's t. No looser than printed is as printed.
     """
     return estimated(reading.of("bound", network, method))
 
@@ -137,16 +153,19 @@ def _turned(reading: Reading) -> Iterator[Labels]:
                     yield {"network": network, "method": method}
 
 
-@statements.correlation(
+@statements.statement(
     "appendix H",
+    typically,
     at_most(0.0, "smaller where the curvature is larger"),
+    id="variance-falls-with-curvature",
     each=_turned,
     name="variance-falls-with-curvature-{network}-{method}",
 )
 def variance_falls_with_curvature(reading: Reading, network: str, method: str) -> Estimate:
-    """{network}, {method}: directions of larger curvature have a smaller posterior variance in the
-    first layer (statistic: Spearman's rank correlation over its directions, mean over {seeds}
-    networks; interval: Student's t).
+    """Directions of larger curvature have a smaller posterior variance in the first layer.
+
+    Statistic: Spearman's rank correlation over its directions, mean over the networks; interval:
+    Student's t.
     """
     return estimated(reading.of("rank_correlation", network, method)[:, 0])
 
@@ -156,16 +175,19 @@ def _iterated(reading: Reading) -> list[Labels]:
     return _networks(reading) if there else []
 
 
-@statements.trend(
+@statements.statement(
     "appendix H",
+    typically,
     at_least(0.0, "more significant"),
+    id="variance-falls-more-with-renewed-bases",
     each=_iterated,
     otherwise="",
 )
 def falls_more_where_bases_are_renewed(reading: Reading, network: str) -> Estimate:
-    """{network}: it does so more where bases are found again and again (statistic: by how much the
-    rank correlation in the first layer is below that of bases found once, mean over {seeds}
-    networks; interval: Student's t).
+    """It does so more where bases are found again and again.
+
+    Statistic: by how much the rank correlation in the first layer is below that of bases found
+    once, mean over the networks; interval: Student's t.
     """
     once, renewed = (
         reading.of("rank_correlation", network, method)[:, 0]
@@ -181,28 +203,36 @@ def _others(reading: Reading) -> Iterator[Labels]:
                 yield {**case, "other": other}
 
 
-@statements.value(
+@statements.statement(
     "section 6, beyond the paper",
+    typically,
     at_least(0.0, "a better basis makes a tighter bound", source="ours"),
+    id="other-bases-against-kronecker",
     each=_others,
     name="{other}-against-kronecker-{network}",
+    book="beyond",
 )
 def other_bases(reading: Reading, network: str, other: str) -> Estimate:
-    """{network}: the method "{other}" has a tighter bound than "iterative", whose bases are those
-    of E[M] and E[xxᵀ], and of EKFAC as well (statistic: by how much it is lower, mean over {seeds}
-    networks; interval: Student's t).
+    """A basis nearer to the layer's Hessian, the nearest Kronecker product's or its own, gives a
+    tighter bound than those of E[M] and E[xxᵀ].
+
+    Statistic: by how much the bound is lower, mean over the networks; interval: Student's t.
     """
     return estimated(reading.gain(network, other, "iterative"))
 
 
-@statements.value(
+@statements.statement(
     "Theorem 6.1",
+    everywhere,
     at_most(0.0, "an error above the bound"),
+    id="held-out-errors-are-below-the-bound",
     otherwise="A bound may fail with the promised probability.",
+    book="beyond",
 )
 def held_out_errors_are_below(reading: Reading) -> float:
-    """Networks drawn from the posterior classify held-out images no worse than the bound says
-    (statistic: by how much their error is above it, the worst of all bounds of this study).
+    """Networks drawn from the posterior classify held-out images no worse than the bound says.
+
+    Statistic: by how much their error is above it, the worst of all bounds of this study.
     """
     return float(reading.failures.max())
 
@@ -216,16 +246,19 @@ def _repeated(reading: Reading) -> list[Labels]:
     return [{"promised": promised}] if _is_repeated(reading) else []
 
 
-@statements.value(
+@statements.statement(
     "Theorem 6.1, beyond the paper",
+    always,
     _promised,
+    id="bound-fails-as-rarely-as-promised",
     each=_repeated,
     otherwise="",
 )
 def fails_as_rarely_as_promised(reading: Reading, promised: float) -> Estimate:
-    """A bound at confidence {confidence} fails no more often than that says (statistic: the share
-    of {seeds} networks, each with images of its own, of which held-out ones are classified worse
-    than the bound; interval: Clopper and Pearson's).
+    """A bound fails no more often than its confidence says.
+
+    Statistic: fraction of the networks, each with images of its own, of which held-out ones are
+    classified worse than the bound; interval: Clopper and Pearson's.
     """
     if reading.failures.size < REPEATED:
         raise NothingToMeasure("too few bounds")
