@@ -180,9 +180,9 @@ def _filled(text: str, fields: Mapping[str, Any], study: Study) -> str:
     return _FIELD.sub(lambda match: str(fields.get(match[1], match[0])), " ".join(text.split()))
 
 
-def _book(quantifier: Quantifier, bound: Bound | Callable[[Labels], Bound]) -> Book:
+def _book(quantifier: Quantifier, bound: Bound) -> Book:
     """The book of a statement of a paper, if its decorator does not name one."""
-    if isinstance(bound, Bound) and bound.word:
+    if bound.word:
         return "readings"
     return "theorems" if quantifier in ("always", "printed") else "observations"
 
@@ -193,12 +193,13 @@ class Statement:
 
     Args:
         function: measures it, from the reading of a study's arrays and the labels of a case.
-        quantifier: of the sentence.
+        quantifier: of the sentence, for each case if it is a function.
         place: where it stands in the paper; for a statement of several papers, in each of them; a
             function of the study where that depends on the artifact.
         bound: what the measured value is compared with, for each case if it is a function.
         id: the statement's; the function's name if empty.
-        book: what kind of statement it is; by quantifier and bound if it is not given.
+        book: what kind of statement it is, for each case if it is a function; by quantifier and
+            bound if it is not given.
         identity: whether it is exact.
         otherwise: what else would explain a difference, for each case if it is a function.
         printed: for an erratum, what is in print and its error.
@@ -206,14 +207,15 @@ class Statement:
         paper: whose statement it is, if not the paper's of the study.
         artifacts: the papers' artifacts that it is about; empty for all studies of the kind.
         name: of a case, filled in like every text; the function's name and the labels if empty.
+        shown: the labels that tell cases apart for a reader; those in ``name``, or all, if empty.
     """
 
     function: Measure
-    quantifier: Quantifier
+    quantifier: Quantifier | Callable[[Labels], Quantifier]
     place: Place
     bound: Bound | Callable[[Labels], Bound]
     id: str = ""
-    book: Book | None = None
+    book: Book | Callable[[Labels], Book | None] | None = None
     identity: bool = False
     otherwise: str | Callable[[Labels], str] = ""
     printed: Print | Callable[[Labels], Print | None] | None = None
@@ -221,6 +223,7 @@ class Statement:
     paper: str = ""
     artifacts: tuple[tuple[str, str], ...] = ()
     name: str = ""
+    shown: tuple[str, ...] = ()
 
     @property
     def function_name(self) -> str:
@@ -256,14 +259,17 @@ class Statement:
         def filled(text: str) -> str:
             return _filled(text, fields, study)
 
+        quantifier = self.quantifier(labels) if callable(self.quantifier) else self.quantifier
+        bound = self.bound(labels) if callable(self.bound) else self.bound
+        book = self.book(labels) if callable(self.book) else self.book
         sentence, _, statistic = filled(self.function.__doc__ or "").partition(_STATISTIC)
         heading = Heading(
             id=filled(self.id) or self.function_name.replace("_", "-"),
             places={filled(p): filled(place) for p, place in self._places(study).items()},
             sentence=sentence.strip(),
             statistic=statistic.strip(),
-            quantifier=self.quantifier,
-            book=self.book or _book(self.quantifier, self.bound),
+            quantifier=quantifier,
+            book=book or _book(quantifier, bound),
             identity=self.identity,
             printed=None if printed is None else filled(printed.text),
         )
@@ -273,7 +279,7 @@ class Statement:
             labels={name: str(fields[name]) for name in self._shown(labels)},
             study=study.name,
             test=self.test,
-            bound=self.bound(labels) if callable(self.bound) else self.bound,
+            bound=bound,
             measure=lambda: self.function(reading, **labels),
             measure_printed=None if printed is None else lambda: printed.measure(reading, **labels),
             explanation=filled(otherwise),
@@ -281,6 +287,8 @@ class Statement:
 
     def _shown(self, labels: Labels) -> list[str]:
         """The labels that tell a case from the others: if its name is given, those in it."""
+        if self.shown:
+            return [*self.shown]
         return [name for name in labels if not self.name or f"{{{name}}}" in self.name]
 
     def _name(self, labels: Labels) -> str:
@@ -346,7 +354,7 @@ class Statements:
         both._artifacts = self._artifacts + other._artifacts
         return both
 
-    def statement(self, place: Place, quantifier: Quantifier, bound: Any, **of: Any) -> Decorator:
+    def statement(self, place: Place, quantifier: Any, bound: Any, **of: Any) -> Decorator:
         """Make a statement of a function.
 
         Args:

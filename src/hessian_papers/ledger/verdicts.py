@@ -170,13 +170,12 @@ def _majority(cases: Sequence[Case]) -> Outcome:
 
 
 def _exists(cases: Sequence[Case]) -> Decision:
-    """Any case. One run shows nothing by its absence: only a share of draws does."""
+    """Any case. One run shows nothing by its absence: only many draws do, of which none has it."""
     if any(case.outcome == "holds" for case in cases):
         return Decision("reproduced")
     at_the_papers = [case for case in cases if not case.smaller]
-    if at_the_papers and all(
-        case.outcome == "fails" and case.estimate.has_interval for case in at_the_papers
-    ):
+    drawn = [case for case in at_the_papers if case.estimate.has_interval]
+    if drawn and not any(case.bound.holds(case.estimate.value) for case in at_the_papers):
         return Decision("differs")
     return Decision("open" if at_the_papers else "not tested")
 

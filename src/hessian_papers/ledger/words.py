@@ -14,15 +14,20 @@ from hessian_spectra.validation import require
 # By word: the bound, and how it is said.
 _READINGS = MappingProxyType(
     {
+        "almost every": at_least(0.9, "nine in ten"),
+        "almost surely": at_least(0.9, "nine draws in ten"),
+        "approximately": at_most(0.25, "a quarter"),
         "breaks down": at_least(1.0, "a factor of two"),
         "intact": at_most(0.1, "a tenth"),
         "mainly": at_least(0.5, "at least half"),
+        "many": at_least(0.5, "at least half"),
         "nearly": at_most(0.25, "a quarter"),
         "orders of magnitude": at_least(100.0, "two of them"),
         "similar": at_most(0.25, "a quarter"),
         "slightly": at_most(0.2, "a fifth"),
         "strongly": at_least(0.5, "a correlation of a half"),
         "to the eye": at_most(0.05, "a twentieth"),
+        "usually": at_least(0.9, "nine in ten"),
         "well": at_least(0.5, "a correlation of a half"),
     }
 )

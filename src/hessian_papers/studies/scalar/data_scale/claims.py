@@ -4,6 +4,8 @@ import numpy as np
 
 from hessian_papers.ledger.bounds import at_least, within
 from hessian_papers.ledger.statements import Print, Statements
+from hessian_papers.ledger.verdicts import typically
+from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.scalar.data_scale.reading import NETWORKS, Reading, Spectra
 from hessian_spectra.agreement import EXACT
 
@@ -21,10 +23,12 @@ drawn = statements.about("singh2026cracking", "Figure 7") | statements.about(
 
 
 @statements.identity(
-    EQUATION, within(EXACT, ROUND_OFF, source="the Hessian-vector products of the loss")
+    EQUATION,
+    within(EXACT, ROUND_OFF, source="the Hessian-vector products of the loss"),
+    id="linear-spectrum",
 )
 def spectrum(reading: Reading) -> float:
-    """At every data scale all 2m eigenvalues of the closed form are those of the loss"""
+    """At every data scale all 2m eigenvalues of the closed form are those of the loss."""
     return max(float(spectra.error().max()) for spectra in reading.everything)
 
 
@@ -49,17 +53,18 @@ def _disorder(spectra: Spectra) -> float:
         ROUND_OFF,
         source="the theorem; the order of the outliers follows from Weyl's inequality",
     ),
+    id="bulk-of-signed-pairs-and-two-outliers",
 )
 def structure(reading: Reading) -> float:
-    """The spectrum is a bulk of m - 1 signed pairs ±δx and two outliers, with
-    -|δx| ≤ λ_2 ≤ |δx| ≤ λ_1
+    """The spectrum is a bulk of m - 1 signed pairs ±δx and two outliers, with -|δx| ≤ λ_2 ≤ |δx| ≤
+    λ_1.
     """
     return max(map(_disorder, reading.everything))
 
 
-@statements.identity(TRACE, within(EXACT, ROUND_OFF))
+@statements.identity(TRACE, within(EXACT, ROUND_OFF), id="trace-scales-with-the-input-variance")
 def trace(reading: Reading) -> float:
-    """The trace is σ_x²(‖w‖² + ‖v‖²), proportional to σ_x² whatever the targets"""
+    """The trace is σ_x²(‖w‖² + ‖v‖²), proportional to σ_x² whatever the targets."""
     return reading.trace_error()
 
 
@@ -69,26 +74,28 @@ def _with_fixed_targets(reading: Reading) -> float:
 
 @statements.identity(
     BELOW,
-    # The bulk is small beside λ_1, whose round-off it carries.
     within(
         1e-8,
         "float64, for a bulk down to 1e-6 of λ_1, which sets the size of the round-off",
         source="the spectrum depends on the data through E[x²] and E[yx] alone",
     ),
+    id="eigenvalues-scale-with-the-input-variance",
     printed=Print(
         "The eigenvalues scale in proportion to σ_x² (targets left alone)", _with_fixed_targets
     ),
 )
 def proportional(reading: Reading) -> float:
     """If the targets are scaled along with the inputs (or E[yx] = 0), λ/σ_x² of the large outlier
-    and of the bulk is the same at every scale
+    and of the bulk is the same at every scale.
     """
     return reading.proportional_departure()
 
 
-@drawn.trend(
+@drawn.statement(
     BELOW,
-    within(0.1, "a tenth is what the eye would notice in the figure"),
+    typically,
+    reading_of("to the eye"),
+    id="proportional-with-targets-left-alone",
     otherwise="E[yx] of a finite sample is not 0. It grows with σ_x only, so |δx|/σ_x² = "
     "|⟨w, v⟩ - E[yx]/σ_x²| of the bulk changes with the scale: by little if n is large (10^5 in "
     "singh2026cracking's Figure 7) and by much if n is small or ⟨w, v⟩ near 0. The large outlier "
@@ -96,25 +103,31 @@ def proportional(reading: Reading) -> float:
 )
 def proportional_in_print(reading: Reading) -> float:
     """With targets left alone the eigenvalues scale in proportion to σ_x², to the eye if not
-    exactly. Statistic: largest departure of λ/σ_x² from its value at the largest scale, over λ_1
-    and the bulk of both networks
+    exactly.
+
+    Statistic: largest departure of λ/σ_x² from its value at the largest scale, over λ_1 and the
+    bulk of both networks.
     """
     return reading.largest_departure("fixed")
 
 
-@drawn.trend(
+@drawn.statement(
     "{artifact}",
+    typically,
     at_least(
         1.0,
         "E[yx] ≠ 0 bends the line: the exponent is 1 only for targets scaled along",
         tolerance=0.05,
     ),
+    id="larger-data-sharpen-the-spectrum",
     otherwise="Where E[yx] is large beside σ_x²(‖w‖² + ‖v‖²), at small scales and small weights, "
     "λ_1 is about |E[yx]| and grows with σ_x only: an exponent of 1/2.",
 )
 def sharpening(reading: Reading) -> float:
-    """A larger data scale sharpens the spectrum. Statistic: least exponent a of λ_1 ~ (σ_x²)^a
-    between neighbouring scales, both networks, targets left alone
+    """A larger data scale sharpens the spectrum.
+
+    Statistic: least exponent a of λ_1 ~ (σ_x²)^a between neighbouring scales, both networks,
+    targets left alone.
     """
     steps = np.diff(np.log(reading.moments))
     largest = (reading.spectra(n, "fixed").group("outlier 1", numeric=True)[:, 0] for n in NETWORKS)

@@ -6,6 +6,7 @@ import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, within
 from hessian_papers.ledger.statements import Labels, Print, Statements
+from hessian_papers.ledger.verdicts import left_open
 from hessian_papers.studies.scalar.learning_phases.reading import RESOLVED, Reading
 from hessian_spectra.agreement import EXACT
 
@@ -34,6 +35,7 @@ statements = Statements(Reading)
         "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ₁",
         source="theorem",
     ),
+    id="linear-spectrum",
 )
 def spectrum(reading: Reading) -> float:
     """The closed form is the whole spectrum of the Hessian, in every phase."""
@@ -43,6 +45,7 @@ def spectrum(reading: Reading) -> float:
 @statements.identity(
     f"{APPENDIX}, text below equation (122)",
     within(EXACT, "round-off of a product of two eigenvalues, relative to λ₁²", source="theorem"),
+    id="product-by-phase",
 )
 def product(reading: Reading) -> float:
     """−λ₁ λ₂ = (E[x²] θ*)² (t − 1) (3t − 1) with t = ⟨w, v⟩/θ*."""
@@ -60,6 +63,7 @@ def _contradict_print(reading: Reading) -> float:
 @statements.identity(
     APPENDIX,
     at_most(0.0, COUNT, source="the sign of (t − 1) (3t − 1)"),
+    id="signs-of-the-phases",
     printed=Print(
         "the same with ⟨w, v⟩ ≤ θ*/3, θ*/3 ≤ ⟨w, v⟩ ≤ θ*, θ* ≤ ⟨w, v⟩, which is right for θ* > 0 "
         "alone",
@@ -67,16 +71,24 @@ def _contradict_print(reading: Reading) -> float:
     ),
 )
 def signs(reading: Reading) -> float:
-    """With t = ⟨w, v⟩/θ*: early (t ≤ 1/3) and divergent (t ≥ 1) have λ₁ ≥ tr and λ₂ ≤ 0, late
-    (1/3 ≤ t ≤ 1) has λ₁ ≤ tr and λ₂ ≥ 0 (value: number of networks that contradict it).
+    """With t = ⟨w, v⟩/θ*: early (t ≤ 1/3) and divergent (t ≥ 1) have λ₁ ≥ tr and λ₂ ≤ 0, late (1/3
+    ≤ t ≤ 1) has λ₁ ≤ tr and λ₂ ≥ 0.
+
+    Statistic: number of networks that contradict it.
     """
     return float(np.count_nonzero(reading.contradict(reading.phases)))
 
 
-@statements.identity(APPENDIX, at_most(0.0, COUNT, source="−λ₁ λ₂ = 3 (E[x²] ⟨w, v⟩)² ≥ 0"))
+@statements.identity(
+    APPENDIX,
+    at_most(0.0, COUNT, source="−λ₁ λ₂ = 3 (E[x²] ⟨w, v⟩)² ≥ 0"),
+    id="no-late-phase-without-signal",
+    book="beyond",
+)
 def without_signal(reading: Reading) -> float:
-    """With θ* = 0 there is no late phase: λ₂ ≤ 0 for all weights (value: number of networks that
-    contradict it).
+    """With θ* = 0 there is no late phase: λ₂ ≤ 0 for all weights.
+
+    Statistic: number of networks that contradict it.
     """
     chosen = reading.networks(0)
     return float(np.count_nonzero(chosen.small > RESOLVED * chosen.large))
@@ -87,34 +99,42 @@ def _each_scale(reading: Reading) -> Iterator[Labels]:
         yield {"place": place, "scale": f"{scale:g}"}
 
 
-@statements.trend(
+@statements.statement(
     HEADS,
+    left_open,
     at_least(0.9, "nine pairs in ten; two heads may learn at nearly the same time"),
+    id="heads-converge-in-the-order-of-learning",
     paper="singh2026cracking",
     each=_each_scale,
     name="heads-in-order-{scale}",
     otherwise=ORDER,
 )
 def heads_in_order(reading: Reading, place: int, **_: str) -> Estimate:
-    """The heads' small outliers converge to zero in the order of their speeds of learning, from
-    initial weights of deviation {scale}. Statistic: share of a network's pairs of heads in which
-    that head has |λ₂| ≤ λ₁/100 for good first that has |δ_k x| ≤ |y_k x|/100 for good first, mean
-    over networks, for each head a target of random size and sign; interval: Student's, 95 %
+    """The heads' small outliers converge to zero in the order of their speeds of learning; the
+    initial weights are left open.
+
+    Statistic: fraction of a network's pairs of heads in which that head has |λ₂| ≤ λ₁/100 for good
+    first that has |δ_k x| ≤ |y_k x|/100 for good first, mean over networks, for each head a target
+    of random size and sign; interval: Student's, 95 %.
     """
     return reading.heads_in_order(place)
 
 
-@statements.trend(
+@statements.statement(
     HEADS,
+    left_open,
     at_least(0.5, "what a paper says without exception is what most do, more than half"),
+    id="retarded-head-stays-negative",
     paper="singh2026cracking",
     each=_each_scale,
     name="retarded-head-{scale}",
     otherwise=RETARDED,
 )
 def retarded_head(reading: Reading, place: int, **_: str) -> Estimate:
-    """The output whose learning is retarded still contributes a negative small outlier, from
-    initial weights of deviation {scale}. Statistic: share of the networks for which λ₂ of the head
-    that learns last is negative when the first one has learned; interval: Wilson's, 95 %
+    """The output whose learning is retarded still contributes a negative small outlier; the initial
+    weights are left open.
+
+    Statistic: fraction of the networks for which λ₂ of the head that learns last is negative when
+    the first one has learned; interval: Wilson's, 95 %.
     """
     return reading.retarded_below_zero(place)

@@ -2,6 +2,7 @@
 
 from hessian_papers.ledger.bounds import at_least, within
 from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.verdicts import everywhere
 from hessian_papers.studies.scalar.multi_input_training.reading import (
     CORRELATED,
     DECORRELATED,
@@ -18,32 +19,40 @@ real_data = statements.about("singh2026cracking", "Corollary B.1 on real data")
 @statements.identity(
     "Corollary B.1, extended to correlated inputs",
     within(EXACT, ROUND_OFF, source="our extension of Corollary B.1"),
+    id="correlated-spectrum-through-training",
+    book="beyond",
 )
 def spectrum(reading: Reading) -> float:
     """At every step of training on real, correlated data the spectrum is the bulk ±δx_d (m − 1
-    times each) and the 2D eigenvalues of diag(δx_d, −δx_d) + Σ_de u_d u_eᵀ,
-    u_d = (‖w_d + v_d‖, ‖w_d − v_d‖)/√2.
+    times each) and the 2D eigenvalues of diag(δx_d, −δx_d) + Σ_de u_d u_eᵀ, u_d = (‖w_d + v_d‖,
+    ‖w_d − v_d‖)/√2.
     """
     return float(reading.errors(CORRELATED).max())
 
 
-@statements.identity("Corollary B.1", within(EXACT, ROUND_OFF, source="Corollary B.1"))
+@statements.identity(
+    "Corollary B.1", within(EXACT, ROUND_OFF, source="Corollary B.1"), id="bulk-of-several-inputs"
+)
 def bulk(reading: Reading) -> float:
     """The bulk is ±δx_d with δx_d = E[x_d (f(x) − y)], for correlated inputs too."""
     return reading.bulk_error()
 
 
-@real_data.value(
+@real_data.statement(
     "Corollary B.1, assumption E[x_i x_j] = 0",
+    everywhere,
     at_least(
         0.1,
         "a lower bound that leaves no doubt; round-off is below 1e-14",
         source="our bound: a tenth of the largest eigenvalue",
     ),
+    id="decorrelation-is-needed",
     otherwise="On inputs that are nearly decorrelated the direct sum is nearly right.",
+    book="beyond",
 )
 def decorrelation_is_needed(reading: Reading) -> float:
-    """Where the inputs are correlated, the direct sum over coordinates is not the spectrum (value:
-    its largest error during training, relative to λ₁).
+    """Where the inputs are correlated, the direct sum over coordinates is not the spectrum.
+
+    Statistic: its largest error during training, relative to λ₁.
     """
     return float(reading.errors(DECORRELATED).max())

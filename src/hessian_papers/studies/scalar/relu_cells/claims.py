@@ -27,42 +27,50 @@ statements = Statements(Reading)
 
 
 @statements.identity(
-    DRAWN, within(EXACT, ROUND_OFF, source="the Hessian-vector products of the loss")
+    DRAWN,
+    within(EXACT, ROUND_OFF, source="the Hessian-vector products of the loss"),
+    id="relu-spectrum",
 )
 def spectrum(reading: Reading) -> float:
-    """All 2m eigenvalues of the cell-wise closed form are those of the loss"""
+    """All 2m eigenvalues of the cell-wise closed form are those of the loss."""
     return float(reading.error())
 
 
-@statements.identity(DRAWN, within(EXACT, ROUND_OFF))
+@statements.identity(DRAWN, within(EXACT, ROUND_OFF), id="hessian-decouples-into-cells")
 def decoupling(reading: Reading) -> float:
     """The Hessian decouples: every eigenvector lives on the hidden units of one cell, the one that
-    gives the eigenvalue its colour
+    gives the eigenvalue its colour.
     """
     return float(reading.mass_elsewhere.max())
 
 
-@statements.identity(THEOREM, at_most(0.0, "a count"))
+@statements.identity(THEOREM, at_most(0.0, "a count"), id="multiplicities-of-the-cells")
 def multiplicities(reading: Reading) -> float:
-    """The bulk has q - 1 signed pairs in the positive cell and m - q - 1 in the negative one.
-    Measured: eigenvalues too many or too few
+    """The bulk has q − 1 signed pairs in the positive cell and m − q − 1 in the negative one.
+
+    Statistic: eigenvalues too many or too few.
     """
     return float(sum(map(reading.miscounted, CELLS)))
 
 
 @statements.identity(
-    "section 3.2, text below Theorem 3.4", within(EXACT, ROUND_OFF), paper="singh2026cracking"
+    "section 3.2, text below Theorem 3.4",
+    within(EXACT, ROUND_OFF),
+    id="relu-largest",
+    paper="singh2026cracking",
 )
 def largest(reading: Reading) -> float:
-    """The largest eigenvalue is the larger of the two cells' large outliers"""
+    """The largest eigenvalue is the larger of the two cells' large outliers."""
     sharpness = reading.numerics["eigenvalues"].max()
     return float(abs(reading.select("outlier").max() / sharpness - 1))
 
 
-@statements.identity(DENSITY, within(EXACT, ROUND_OFF))
+@statements.identity(DENSITY, within(EXACT, ROUND_OFF), id="eigenvalues-scale-with-cell-density")
 def density(reading: Reading) -> float:
-    """The eigenvalues scale in proportion to the share of points in their cell, the averages over
-    the cell being the same. Measured by taking all points x < 0 twice
+    """The eigenvalues scale in proportion to the fraction of points in their cell, the averages
+    over the cell being the same.
+
+    Statistic: largest error as all points x < 0 are taken twice.
     """
     before, after = reading.numerics["eigenvalues"], reading["doubled_eigenvalues"]
     # The shares change by 1/growth for the positive cell and by 2/growth for the negative one.
