@@ -25,9 +25,7 @@ RESOLVED = within(
 )
 FIVE = "point at which all five eigenvalues can be told from each other"
 MOST = at_least(
-    0.5,
-    "what a figure shows of one draw is read as what holds for most, more than half, a number of "
-    "ours",
+    0.5, "more often than not", source="ours: what a figure shows of one draw, of each draw"
 )
 
 
@@ -38,45 +36,49 @@ theorems = statements.having(paper="singh2026cracking")
 figure_2 = statements.about("singh2026cracking", "Figure 2")
 
 
-@theorems.identity("Theorem 3.5", ROUND_OFF)
+@theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-spectrum")
 def spectrum(reading: Reading) -> float:
     """The closed form is the whole spectrum of the Hessian, with its multiplicities."""
     what = "whole spectrum that is computed numerically"
     return reading.worst(lambda sweep: sweep.dense_error, what)
 
 
-@theorems.identity("Theorem 3.5", ROUND_OFF)
+@theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-bulk-repeats")
 def bulk(reading: Reading) -> float:
     """The eigenvalues that repeat are γ and −γ."""
     return reading.worst(lambda sweep: sweep.part_errors("bulk"), FIVE)
 
 
-@theorems.identity("Theorem 3.5", ROUND_OFF)
+@theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-outliers-do-not-repeat")
 def outliers(reading: Reading) -> float:
     """The eigenvalues that do not repeat are the three outliers, with a sink as without."""
     return reading.worst(lambda sweep: sweep.part_errors("outlier"), FIVE)
 
 
-@theorems.identity(f"Theorem 3.5, {NORMS_SQUARED}", ROUND_OFF)
+@theorems.identity(f"Theorem 3.5, {NORMS_SQUARED}", ROUND_OFF, id="attention-outlier-bounds")
 def outlier_bounds(reading: Reading) -> float:
-    """All outliers lie in tr/3 ± ξ (value: how far outside the numerical eigenvalues that do not
-    repeat lie, relative to the largest).
+    """All outliers lie in tr/3 ± ξ.
+
+    Statistic: how far outside the numerical eigenvalues that do not repeat lie, relative to the
+    largest.
     """
     return reading.worst(lambda sweep: sweep.outliers_outside(), FIVE)
 
 
-@theorems.identity(f"Remark B.4, {NORMS_SQUARED}", ROUND_OFF)
+@theorems.identity(f"Remark B.4, {NORMS_SQUARED}", ROUND_OFF, id="attention-largest")
 def largest_eigenvalue_bounds(reading: Reading) -> float:
-    """The largest eigenvalue lies between tr/3 + ξ/2 and tr/3 + ξ, or |γ| where that is larger
-    (value: how far outside the largest numerical eigenvalue lies, relative to it).
+    """The largest eigenvalue lies between tr/3 + ξ/2 and tr/3 + ξ, or |γ| where that is larger.
+
+    Statistic: how far outside the largest numerical eigenvalue lies, relative to it.
     """
     return reading.worst(lambda sweep: sweep.largest_outside())
 
 
-@theorems.identity(f"Remark 3.1, {NORMS_SQUARED}", RESOLVED)
+@theorems.identity(f"Remark 3.1, {NORMS_SQUARED}", RESOLVED, id="attention-condition")
 def condition_bound(reading: Reading) -> float:
-    """The condition number is at least (2 tr + 3 ξ) / (6 |γ|) (value: by how much the bound lies
-    above the numerical condition number, relatively, at most).
+    """The condition number is at least (2 tr + 3 ξ) / (6 |γ|).
+
+    Statistic: by how much the bound lies above the numerical condition number, relatively, at most.
     """
     what = "point at which the condition number is below 1e9"
     return max(0.0, reading.worst(lambda sweep: sweep.excess_of_bound(), what))
@@ -86,22 +88,28 @@ def _each_range(reading: Reading) -> Iterator[Labels]:
     """All statements, those about norms in a smaller range as well."""
     small = float(reading["small_norm"])
     for name, statement in STATEMENTS.items():
-        case = {"name": name, "largest": math.inf, "range": "", "up_to": "", **statement}
+        case = {"name": name, "largest": math.inf, "range": "", **statement}
         yield case
         if statement["sweep"] in ("query_key", "value"):
-            yield case | {"largest": small, "range": "-small", "up_to": f", to a norm of {small:g}"}
+            means = f"{case['means']}, to a norm of {small:g}"
+            yield case | {"largest": small, "range": "-small", "means": means}
 
 
-@figure_2.trend(
+@figure_2.statement(
     "{place}",
+    lambda case: case["quantifier"],
     MOST,
+    id="{id}",
     otherwise=lambda case: case["otherwise"],
     each=_each_range,
     name="{name}{range}",
+    shown=("means",),
 )
 def in_most_draws(reading: Reading, sweep: str, largest: float, **of: Any) -> Estimate:
-    """{says}{up_to}. Statistic: share of the draws of weights, sequences and targets, independent
-    and normal, for which {means}; interval: Wilson's, 95 %
+    """{sentence}.
+
+    Statistic: fraction of the draws of weights, sequences and targets, independent and normal, for
+    which it is so by a measure along the sweep; interval: Wilson's, 95 %.
     """
     low, high = of.get("at_least", -math.inf), of.get("at_most", math.inf)
     found = [draw.measured(of["measure"], of["quantity"]) for draw in reading.draws(sweep, largest)]

@@ -3,7 +3,9 @@
 import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, share_of, within
-from hessian_papers.ledger.statements import Labels, Statements, over
+from hessian_papers.ledger.statements import Statements, over
+from hessian_papers.ledger.verdicts import left_open, typically
+from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.attention.uniform_attention.reading import CONSTANT, Reading
 from hessian_spectra.agreement import EXACT
 
@@ -14,7 +16,7 @@ CONVERGES = at_most(
 )
 # A smaller part of its first value is a convergence that one can see along a single draw.
 FALLEN = 0.1
-MOST = at_least(0.5, "'approximately' is read as what holds of most draws, more than half")
+MOST = at_least(0.5, "more often than not", source="ours: what is said of all, of each draw")
 OPEN = (
     "The paper leaves open how w_Q and w_K are drawn, and that decides it: c = ⟨w_Q, w_K⟩/√d_K, "
     "which the scores are proportional to, is of the order of their entries' variance. It falls "
@@ -29,92 +31,112 @@ NAMES = {
 }
 
 
-def _words(reading: Reading) -> Labels:
-    dimensions = reading.dimensions
-    return {
-        "smallest": int(dimensions[0]),
-        "largest": int(dimensions[-1]),
-        "factors": f"{reading['factor'].min():g} to {reading['factor'].max():g}",
-    }
-
-
-statements = Statements(Reading, values=NAMES, fields=_words).having(paper="singh2026cracking")
+statements = Statements(Reading, values=NAMES).having(paper="singh2026cracking")
 each = statements.having(each=over("initialisation"), otherwise=OPEN)
 
 
 @statements.identity(
-    "Theorem 3.5", within(EXACT, "round-off of float64 eigenvalues", source="theorem")
+    "Theorem 3.5",
+    within(EXACT, "round-off of float64 eigenvalues", source="theorem"),
+    id="gamma-is-the-largest-that-repeats",
+    book="beyond",
 )
 def bulk(reading: Reading) -> float:
-    """|γ| is the largest eigenvalue of the Hessian that repeats (value: difference over the largest
-    eigenvalue).
+    """|γ| is the largest eigenvalue of the Hessian that repeats.
+
+    Statistic: difference over the largest eigenvalue.
     """
     exact, numeric = reading.checked("bulk")
     return float((np.abs(exact - numeric) / reading.numerics["largest"]).max())
 
 
 @statements.identity(
-    "equation (4)", within(EXACT, "round-off of a softmax in float64", source="the module")
+    "equation (4)",
+    within(EXACT, "round-off of a softmax in float64", source="the module"),
+    id="scores-of-the-module",
+    book="beyond",
 )
 def attention(reading: Reading) -> float:
-    """The scores are x_i x_j ⟨w_Q, w_K⟩/√d_K (value: difference of the distance from uniform
-    attention to that of the module).
+    """The scores are x_i x_j ⟨w_Q, w_K⟩/√d_K.
+
+    Statistic: difference of the distance from uniform attention to that of the module.
     """
     exact, numeric = reading.checked("distance")
     return float(np.abs(exact - numeric).max())
 
 
-@each.trend(SECTION, CONVERGES)
+@each.statement(SECTION, left_open, CONVERGES, id="attention-converges-to-uniform")
 def converges(reading: Reading, initialisation: str) -> Estimate:
-    """With {initialisation}, the attention scores at initialisation converge to uniform with
-    growing d_K. Statistic: exponent of d_K, from {smallest} to {largest}, in the total variation
-    from the uniform distribution, mean over the tokens; interval: Student's, 95 %, over draws of
-    weights and sequences
+    """The attention scores at initialisation converge to uniform with growing d_K, almost surely;
+    how w_Q and w_K are drawn is left open.
+
+    Statistic: exponent of d_K in the total variation from the uniform distribution, mean over the
+    tokens; interval: Student's, 95 %, over draws of weights and sequences.
     """
     return reading.exponent("distance", initialisation)
 
 
-@each.trend(SECTION, at_least(0.9, "'almost surely' along every draw; a line may start near 0"))
+@each.statement(
+    SECTION,
+    left_open,
+    reading_of("almost surely"),
+    id="attention-converges-to-uniform",
+    book="observations",
+)
 def almost_surely(reading: Reading, initialisation: str) -> Estimate:
-    """With {initialisation}, they do so almost surely. Statistic: share of the draws, of whose w_Q
-    and w_K each d_K takes the first entries, with a tenth or less of the distance at d_K =
-    {smallest} left at {largest}; interval: Wilson's, 95 %
+    """They do so almost surely.
+
+    Statistic: fraction of the draws, of whose w_Q and w_K each d_K takes the first entries, with a
+    tenth or less of the distance at the smallest d_K left at the largest; interval: Wilson's, 95 %.
     """
     distance = reading.of("distance", initialisation)
     return share_of(distance[-1] <= FALLEN * distance[0])
 
 
-@each.trend(f"{SECTION}; Definition B.1", CONVERGES)
+@each.statement(
+    f"{SECTION}; Definition B.1", left_open, CONVERGES, id="second-moment-tends-to-the-variance"
+)
 def second_moment(reading: Reading, initialisation: str) -> Estimate:
-    """With {initialisation}, m_2 then tends to the variance of the tokens, whatever the weights.
-    Statistic: exponent of d_K in the norm of their difference; interval: Student's, 95 %
+    """m_2 then tends to the variance of the tokens, whatever the weights.
+
+    Statistic: exponent of d_K in the norm of their difference; interval: Student's, 95 %.
     """
     return reading.exponent("second_moment", initialisation)
 
 
-@each.trend(f"{SECTION}; Theorem 3.5", CONVERGES)
+@each.statement(
+    f"{SECTION}; Theorem 3.5", left_open, CONVERGES, id="bulk-does-not-depend-on-query-and-key"
+)
 def bulk_forgets_the_weights(reading: Reading, initialisation: str) -> Estimate:
-    """With {initialisation}, the bulk then does not depend on w_Q and w_K any more. Statistic:
-    exponent of d_K in |γ/γ_u − 1|, γ_u under uniform attention; interval: Student's, 95 %
+    """The bulk then does not depend on w_Q and w_K any more.
+
+    Statistic: exponent of d_K in |γ/γ_u − 1|, γ_u under uniform attention; interval: Student's, 95
+    %.
     """
     return reading.exponent("bulk_error", initialisation)
 
 
-@each.value(
+@each.statement(
     "Theorem 3.5, which has 1/√d_K in γ; what follows is ours",
+    typically,
     equal_to(-0.5, "a power, by our derivation", tolerance=0.05, source="1/√d_K in γ"),
+    id="bulk-shrinks-with-the-key-dimension",
+    book="beyond",
 )
 def bulk_shrinks(reading: Reading, initialisation: str) -> Estimate:
-    """With {initialisation}, the bulk itself shrinks like 1/√d_K, so that the bound |λ_min| ≤ |γ|
-    falls with it. Statistic: exponent of d_K in |γ|; interval: Student's, 95 %
+    """The bulk itself shrinks like 1/√d_K, so that the bound |λ_min| ≤ |γ| falls with it.
+
+    Statistic: exponent of d_K in |γ|; interval: Student's, 95 %.
     """
     return reading.exponent("bulk", initialisation)
 
 
-@each.trend(SECTION, MOST)
+@each.statement(SECTION, left_open, MOST, id="bulk-does-not-depend-on-query-and-key")
 def bulk_is_constant(reading: Reading, initialisation: str) -> Estimate:
-    """With {initialisation} and d_K = {largest}, the bound |γ| on |λ_min| is approximately constant
-    in the magnitude of the entries of w_K and w_Q. Statistic: share of the draws for which |γ|
-    varies by no more than 10 % as they are multiplied by {factors}; interval: Wilson's, 95 %
+    """The bound |γ| on |λ_min| is approximately constant in the magnitude of the entries of w_K and
+    w_Q.
+
+    Statistic: fraction of the draws for which |γ| varies by no more than 10 % as they are
+    multiplied by several factors, at the largest d_K; interval: Wilson's, 95 %.
     """
     return share_of(reading.bulk_range(initialisation)[-1] <= CONSTANT)
