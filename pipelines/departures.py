@@ -1,11 +1,67 @@
-"""What departs from the settings that the papers themselves use (``conf/published.yaml``)."""
+"""What departs from the settings that the papers themselves use."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
+
+from omegaconf import OmegaConf
+
+from pipelines.messages import CONF
+from pipelines.yaml_files import read_yaml
+
+# No settings of an experiment: what it is called and made from, ...
+NOT_COMPARED = {"kind", "paper", "artifact", "title", "seed", "data", "ensemble"}
+NOT_COMPARED |= {"by_scale", "published"}
+# ... and what only decides how finely, exactly or often something is computed and shown.
+NOT_COMPARED |= {"points", "numeric_points", "dense_points", "contour_points", "scales", "recorded"}
+NOT_COMPARED |= {"record_every", "numeric_every", "networks_per_item", "precision", "tolerance"}
+NOT_COMPARED |= {"kept", "memory", "compile"}
+NOT_COMPARED |= {"jitters", "resamples", "confidence", "instances", "without_signal"}
+# The same by kind, where another kind gives the name to a setting.
+NOT_COMPARED_OF = {
+    "identities": {"width"},
+    "balanced_spectrum": {"top"},
+    # How far the axis of dimensions goes, ...
+    "model_overlaps": {"reach", "top"},
+    "full_output": {"top"},
+    # ... and what of it is drawn.
+    "decoupling": {"top", "probes", "shown"},
+    # A twin that the paper does not have is one more, no other.
+    "gpt2": {"variants"},
+}
 
 # Which key of a study, or of its networks, names what it is made from, and where that stands in the
 # configuration.
 SOURCES = {"ensemble": ("networks", "networks"), "data": ("data", "data.sets")}
+
+
+@cache
+def published() -> dict[str, dict[str, Any]]:
+    """The settings of the papers: ``studies``, ``networks`` and ``data``, by name.
+
+    Of each entry with ``published`` in ``conf``: the values there, and else ours at scale=paper.
+    """
+    entries = {
+        group: {file.stem: read_yaml(file) for file in sorted((CONF / group).rglob("*.yaml"))}
+        for group in ("studies", "networks", "data")
+    }
+    config = {**entries, "data": {"sets": entries["data"]}, "scale": "paper"}
+    resolved: Any = OmegaConf.to_container(OmegaConf.create(config), resolve=True)
+    resolved["data"] = resolved["data"]["sets"]
+    return {
+        group: {
+            name: compared(entry) | entry["published"]
+            for name, entry in resolved[group].items()
+            if "published" in entry
+        }
+        for group in entries
+    }
+
+
+def compared(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of an entry of ``conf`` that are held against the paper's."""
+    left_out = NOT_COMPARED | NOT_COMPARED_OF.get(entry["kind"], set())
+    return {key: value for key, value in entry.items() if key not in left_out}
 
 
 def departures(
@@ -21,7 +77,7 @@ def departures(
         name: of the study.
         study: its resolved configuration.
         networks: the resolved configurations of ensembles by name, that of the study among them.
-        data: those of data sets. What is not there, as in some recorded runs, is not compared.
+        data: those of data sets. An entry or a key that a recorded run lacks is not compared.
         published: the papers' settings: ``studies``, ``networks`` and ``data``, by name.
 
     Returns:
@@ -35,23 +91,23 @@ def departures(
     """
     if name not in published["studies"]:
         return {}
-    found = dict(_different(study, published["studies"][name], ""))
+    departing = dict(_different(study, published["studies"][name], ""))
     here = {"networks": networks, "data": data}
     sources = {**networks.get(study.get("ensemble", ""), {}), **study}
     for key, (group, place) in SOURCES.items():
         source = sources.get(key, "")
         if source in published[group] and source in here[group]:
-            theirs = published[group][source]
-            found |= _different(here[group][source], theirs, f"{place}.{source}.")
-    return found
+            papers = published[group][source]
+            departing |= _different(here[group][source], papers, f"{place}.{source}.")
+    return departing
 
 
 def _different(
     here: Mapping[str, Any], paper: Mapping[str, Any], prefix: str
 ) -> Iterator[tuple[str, list[Any]]]:
-    for key, theirs in paper.items():
-        ours = here.get(key)
-        if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-            yield from _different(ours, theirs, f"{prefix}{key}.")
-        elif ours != theirs:
-            yield f"{prefix}{key}", [ours, theirs]
+    for key in (key for key in paper if key in here):
+        ours, papers = here[key], paper[key]
+        if isinstance(ours, Mapping) and isinstance(papers, Mapping):
+            yield from _different(ours, papers, f"{prefix}{key}.")
+        elif ours != papers:
+            yield f"{prefix}{key}", [ours, papers]

@@ -17,7 +17,7 @@ from hessian_papers.provenance import code_of, digest_of, root_of, versions
 from hessian_spectra.files import read_json, write_json
 from hessian_spectra.validation import require
 from pipelines import recorded
-from pipelines.departures import departures
+from pipelines.departures import departures, published
 from pipelines.files import digests as file_digests
 from pipelines.schema import kinds
 from pipelines.yaml_files import read_yaml
@@ -157,19 +157,20 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
         of its files, if there is one; and ``damaged``: what is wrong with it, in one line, if it
         counts for nothing.
     """
-    published = recorded.published()
     config = params["studies"][study]
     known = recorded.read(study)
     return {
         "scale": params["scale"],
-        "departs": departures(study, config, params["networks"], params["data"]["sets"], published),
+        "departs": departures(
+            study, config, params["networks"], params["data"]["sets"], published()
+        ),
         "facts": sources(params, study),
         "damaged": known.damage if known else "",
         "recorded": None
         if known is None or known.damage
         else {
             "scale": known.scale,
-            "departs": departures(study, known.config, known.networks, known.data, published),
+            "departs": departures(study, known.config, known.networks, known.data, published()),
             "files": known.digests(),
         },
     }

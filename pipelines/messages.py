@@ -4,13 +4,13 @@ import errno
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import hydra
 from hydra.errors import HydraException
-from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from hessian_papers.results import SIDES
+from hessian_papers.results import SCALES, SIDES
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 
@@ -87,11 +87,12 @@ def _about_overrides(text: str) -> str:
     return text.strip().splitlines()[0]
 
 
-def _composed() -> dict[str, object]:
+def _composed() -> dict[str, Any]:
+    # It takes this module's folder of settings.
+    from pipelines import schema
+
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        found = OmegaConf.to_container(hydra.compose("config"))
-    assert isinstance(found, dict)
-    return {str(key): value for key, value in found.items()}
+        return schema.plain(schema.at_scale(hydra.compose("config")))
 
 
 def _keys_beside(path: str) -> list[str]:
@@ -107,8 +108,8 @@ def _keys_beside(path: str) -> list[str]:
 
 def _choices(key: str) -> list[str]:
     """What a key that takes one of several names may be."""
-    if key == "side":
-        return list(SIDES)
+    if key in ("side", "scale"):
+        return list(SIDES if key == "side" else SCALES)
     if key == "only":
         names = ("data", "networks", "studies")
         return sorted(file.stem for name in names for file in (CONF / name).rglob("*.yaml"))

@@ -6,24 +6,13 @@ A recorded run is arrays and facts. Figure and claims are made of them by the co
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hessian_papers.results import select_fields, sides_of
 from hessian_spectra.files import DamagedFileError, MissingResultError, read_arrays, read_json
-from pipelines.yaml_files import read_yaml
 
 EVIDENCE = Path("reports") / "evidence"
-PUBLISHED = Path(__file__).resolve().parent.parent / "conf" / "published.yaml"
-
-
-@cache
-def published() -> Mapping[str, Any]:
-    """The settings of the papers: ``studies``, ``networks`` and ``data``, by name."""
-    found = read_yaml(PUBLISHED)
-    assert isinstance(found, dict)
-    return found
 
 
 @dataclass(frozen=True)

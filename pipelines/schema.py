@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hessian_papers.data.base import Storage
 from hessian_papers.papers import PAPERS
+from hessian_papers.results import SCALES
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines.messages import CONF
@@ -216,6 +217,33 @@ GROUPS = {
 }
 
 
+# What an entry has beside its settings: values from which the scale chooses, and the paper's own.
+BESIDE = ("by_scale", "published")
+
+
+def at_scale(config: DictConfig) -> DictConfig:
+    """The settings alone: interpolations resolved, without what the scale chooses from.
+
+    Args:
+        config: what Hydra or DVC composed; settings that stand alone already stay as they are.
+
+    Raises:
+        ConfigError: there is no such scale.
+    """
+    if (scale := config.get("scale")) not in SCALES:
+        raise ConfigError(f"unknown scale {scale!r}: expected one of {', '.join(SCALES)}")
+    settings = config.copy()
+    OmegaConf.resolve(settings)
+    OmegaConf.set_struct(settings, False)
+    for prefix, _ in GROUPS.values():
+        entries = OmegaConf.select(settings, prefix)
+        for held in entries.values() if OmegaConf.is_dict(entries) else ():
+            for key in BESIDE if OmegaConf.is_dict(held) else ():
+                held.pop(key, None)
+    OmegaConf.set_struct(settings, OmegaConf.is_struct(config))
+    return settings
+
+
 def entry(config: DictConfig, group: str, name: str) -> Any:
     """The data set (``group`` = ``data``), ensemble or study called ``name``, checked.
 
@@ -301,6 +329,7 @@ def validate(
     Raises:
         ConfigError: the first thing that does not fit, in one line with its path.
     """
+    config = at_scale(config)
     fit(Root, config, "")
     fit(Tracking, config.tracking, "tracking")
     fit(Launcher, config.launcher, "launcher")

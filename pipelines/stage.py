@@ -129,6 +129,7 @@ def _context(config: DictConfig, reads: str, estimate: bool) -> Context:
         found = inputs.read(INPUTS, reads, config.only)
         given, about = read_only(found["settings"]), found.get("about", {})
         return Context(given, *asked, True, RESULTS, REPORTS, launcher, estimate, about)
+    config = schema.at_scale(config)
     if reads:
         # All of it: an override that this run does not read would else go unnoticed.
         schema.validate(config, [config.only])

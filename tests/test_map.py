@@ -93,8 +93,7 @@ def top_level(config):
     assert set(config) == {field.name for field in dataclasses.fields(schema.Root)}
     here = file_of(schema)
     rows = [
-        row("`scale`", "`conf/scale/<scale>.yaml`", f"`Root` in `{here}`"),
-        row("`only`, `side`", "`conf/config.yaml`", f"`Root` in `{here}`"),
+        row("`scale`, `only`, `side`", "`conf/config.yaml`", f"`Root` in `{here}`"),
     ]
     for group, (reader, file) in GROUPS.items():
         held = yaml.safe_load((ROOT / file).read_text())

@@ -19,6 +19,9 @@ from hessian_spectra.files import (
 # What a study may compute, each in a stage and a file of its own.
 SIDES = ("closed_form", "numerics", "correlation")
 
+# How large a run is: from the papers' own sizes to what a few minutes suffice for.
+SCALES = ("paper", "workstation", "demo")
+
 # What tells the eigenvalues of a closed form apart: their kind, and the part of the network.
 KINDS = ("kind", "cell")
 

@@ -23,9 +23,11 @@ ENTRIES = {
 
 
 def configurations(kind):
-    """The configurations of all studies of a kind, by their names."""
-    found = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(CONF.rglob("*.yaml"))}
-    return {name: fields for name, fields in found.items() if fields["kind"] == kind}
+    """The configurations of all studies of a kind, which no scale changes, by their names."""
+    studies = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(CONF.rglob("*.yaml"))}
+    for fields in studies.values():
+        fields.pop("published", None)
+    return {name: fields for name, fields in studies.items() if fields["kind"] == kind}
 
 
 def norms_of(matrix: np.ndarray) -> list[float]:

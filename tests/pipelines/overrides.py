@@ -183,7 +183,7 @@ class Override(NamedTuple):
 def compose() -> DictConfig:
     """The whole configuration, at a size at which a study takes a moment."""
     with hydra.initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        config = hydra.compose("config")
+        config = schema.at_scale(hydra.compose("config"))
     for group, (prefix, _) in schema.GROUPS.items():
         for place, entry in OmegaConf.select(config, prefix).items():
             for name, value in entry.items():

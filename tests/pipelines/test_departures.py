@@ -3,37 +3,25 @@
 import copy
 import dataclasses
 import json
+import re
 from functools import cache, reduce
 from operator import getitem
 
 import hydra
 import pytest
-import yaml
 from omegaconf import OmegaConf
 
-from pipelines import schema
-from pipelines.departures import departures
+from hessian_papers.results import SCALES
+from hessian_spectra.files import read_json
+from pipelines import inputs, schema
+from pipelines.departures import compared, departures, published
 from pipelines.stage import CONF
+from pipelines.yaml_files import read_yaml
 
-PUBLISHED = yaml.safe_load((CONF / "published.yaml").read_text())
+PUBLISHED = published()
 PLACES = {"studies": "studies", "networks": "networks", "data": "data.sets"}
 ENTRIES = [(group, name) for group, entries in PUBLISHED.items() for name in entries]
-# No settings of an experiment: what it is called and made from, ...
-LEFT_OUT = {"kind", "paper", "artifact", "title", "seed", "data", "ensemble"}
-# ... and what only decides how finely, exactly or often something is computed and shown.
-LEFT_OUT |= {"points", "numeric_points", "dense_points", "contour_points", "scales", "recorded"}
-LEFT_OUT |= {"record_every", "numeric_every", "networks_per_item", "precision", "tolerance"}
-LEFT_OUT |= {"kept", "memory", "compile"}
-LEFT_OUT |= {"jitters", "resamples", "confidence", "instances", "without_signal"}
-# The same, by a name that another kind gives to a setting.
-LEFT_OUT_OF = {"identities": {"width"}, "balanced_spectrum": {"top"}}
-# How far the axis of dimensions goes.
-LEFT_OUT_OF["model_overlaps"] = {"reach", "top"}
-LEFT_OUT_OF["full_output"] = {"top"}
-# ... and what of it is drawn.
-LEFT_OUT_OF["decoupling"] = {"top", "probes", "shown"}
-# A twin that the paper does not have is one more, no other.
-LEFT_OUT_OF["gpt2"] = {"variants"}
+FILES = sorted(file for group in PLACES for file in (CONF / group).rglob("*.yaml"))
 # The schema refuses the width that no computation of ours can do.
 REFUSED = {"cracking-fig13": "at most 3000 parameters"}
 RECORDED = sorted((CONF.parent / "reports" / "evidence").glob("*/facts.json"))
@@ -42,7 +30,8 @@ RECORDED = sorted((CONF.parent / "reports" / "evidence").glob("*/facts.json"))
 @cache
 def composed(scale):
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        return schema.plain(hydra.compose("config", overrides=[f"scale={scale}"]))
+        config = hydra.compose("config", overrides=[f"scale={scale}"])
+    return schema.plain(schema.at_scale(config))
 
 
 def changed(config, changes):
@@ -74,20 +63,53 @@ def departing(config, name):
     return departures(name, study, networks, data, PUBLISHED)
 
 
-@pytest.mark.parametrize("group", PLACES)
-def test_the_papers_settings_are_those_of_what_there_is(group):
-    """What has no entry is nobody's but the user's own."""
-    there = reduce(getitem, PLACES[group].split("."), composed("paper"))
-    assert {*PUBLISHED[group]} <= {*there}, "conf/published.yaml"
-    assert sorted(PUBLISHED) == sorted(PLACES)
+def leaves(tree, path=()):
+    """The values by scale in an entry's ``by_scale``, by their keys."""
+    for key, values in tree.items():
+        if set(values) <= set(SCALES):
+            yield (*path, key), values
+        else:
+            yield from leaves(values, (*path, key))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_setting_that_the_scale_decides_has_a_value_at_each_and_is_read_at_its_key(file):
+    entry = read_yaml(file)
+    for path, values in leaves(entry.get("by_scale", {})):
+        assert set(values) == set(SCALES), path
+        levels = "." * len(path)
+        read = f"${{{levels}by_scale.{'.'.join(path)}.${{scale}}}}"
+        assert reduce(getitem, path, entry) == read
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_papers_setting_says_where_the_paper_has_it(file):
+    """In brackets behind the value that is ours as well, else behind the paper's own."""
+    entry, text = read_yaml(file), file.read_text()
+    if "published" not in entry:
+        return
+    settings, _, papers = text.partition("\npublished:")
+    for key in compared(entry):
+        own = key in entry["published"]
+        pattern = rf"^  {key}:.* # \S" if own else rf"^{key}:.* # .*\[.+\]$"
+        assert re.search(pattern, papers if own else settings, re.MULTILINE), key
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_papers_setting_that_is_ours_as_well_stands_once(file):
+    entry, group = read_yaml(file), file.relative_to(CONF).parts[0]
+    ours = reduce(getitem, PLACES[group].split("."), composed("paper"))[file.stem]
+    for key, value in entry.get("published", {}).items():
+        assert ours[key] != value, key
 
 
 @pytest.mark.parametrize(("group", "name"), ENTRIES)
-def test_every_setting_is_there_and_no_key_but_settings(group, name):
-    kind = reduce(getitem, PLACES[group].split("."), composed("paper"))[name]["kind"]
-    keys = {field.name for field in dataclasses.fields(schema.module_of(group, kind, "").Config)}
-    left_out = LEFT_OUT | LEFT_OUT_OF.get(kind, set())
-    assert set(PUBLISHED[group][name]) == keys - left_out
+def test_what_the_paper_and_we_have_alike_is_the_composition(group, name):
+    """Hydra reads the files in another way than what departs is told by."""
+    ours = reduce(getitem, PLACES[group].split("."), composed("paper"))[name]
+    file = next((CONF / group).rglob(f"{name}.yaml"))
+    differs = read_yaml(file)["published"]
+    assert PUBLISHED[group][name] == compared(ours) | differs
 
 
 @pytest.mark.parametrize(("group", "name"), ENTRIES)
@@ -149,6 +171,26 @@ def test_the_data_of_the_networks_depart_as_well():
     assert found == {"data.sets.text.v": [4, 3]}
 
 
+def test_a_papers_value_changes_what_is_said_and_nothing_that_is_computed(monkeypatch, tmp_path):
+    # Whose digests are no settings, and take a while.
+    monkeypatch.setattr(inputs, "made_by", lambda *_: {"code": {}, "versions": {}})
+
+    def written(width):
+        papers = changed(PUBLISHED, {"studies.cracking-fig1.width": width})
+        monkeypatch.setattr(inputs, "published", lambda: papers)
+        inputs.write(tmp_path, composed("demo"))
+        return {
+            file.relative_to(tmp_path).as_posix(): read_json(file, "")
+            for file in tmp_path.rglob("*.json")
+        }
+
+    before, after = written(10), written(12)
+    differing = {name for name in before if after[name] != before[name]}
+    assert differing == {"cracking-fig1/draws.json", "scalar/claims.json", "claims.json"}
+    departs = after["cracking-fig1/draws.json"]["about"]["cracking-fig1"]["departs"]
+    assert departs == {"width": [10, 12]}
+
+
 @pytest.mark.parametrize("name", PUBLISHED["studies"])
 def test_what_departs_is_what_would_have_to_be_overridden(name):
     """Each key with the paper's value, as an override: then nothing departs."""
@@ -183,8 +225,12 @@ def test_a_study_of_ones_own_departs_in_nothing():
 
 
 def test_what_was_not_kept_of_a_run_is_not_compared():
-    study = composed("paper")["studies"]["cracking-fig10"]
+    study = dict(composed("paper")["studies"]["cracking-fig10"])
     assert departures("cracking-fig10", study, {}, {}, PUBLISHED) == {}
+    del study["depth"]  # a key that there was not yet
+    assert departures("cracking-fig10", study | {"activation": "relu"}, {}, {}, PUBLISHED) == {
+        "activation": ["relu", "linear"]
+    }
 
 
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.parent.name)

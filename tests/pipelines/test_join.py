@@ -11,7 +11,7 @@ import yaml
 from dvc.repo import Repo
 
 from hessian_papers.provenance import digest_of
-from hessian_papers.results import SIDES, sides_of
+from hessian_papers.results import SCALES, SIDES, sides_of
 from pipelines import configure, inputs, schema, stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,7 +101,7 @@ def test_params_are_a_fresh_composition():
 
 
 def test_every_scale_is_valid():
-    for scale in listed("scale"):
+    for scale in SCALES:
         assert schema.validate(compose(f"scale={scale}"))["scale"] == scale
 
 

@@ -69,7 +69,7 @@ def fail(monkeypatch, capsys, tmp_path):
             "studies.cracking-fig4.ensemble=nonsense",
             "error: invalid config at 'studies.cracking-fig4.ensemble': expected one of",
         ),
-        ("scale=huge", "config error: unknown scale 'huge': expected one of demo, paper"),
+        ("scale=huge", "error: unknown scale 'huge': expected one of paper, workstation, demo"),
         ("tracking=nosuch", "config error: unknown tracking 'nosuch': expected one of wandb"),
         ("launcher=x", "config error: unknown launcher 'x': expected one of default"),
         (
@@ -78,7 +78,7 @@ def fail(monkeypatch, capsys, tmp_path):
         ),
         (
             "scale=demo,paper",
-            "config error: scale: expected one of demo, paper, workstation, got 'demo,paper'; "
+            "config error: scale: expected one of paper, workstation, demo, got 'demo,paper'; "
             "--multirun takes each in turn",
         ),
         (

@@ -58,7 +58,7 @@ DAMAGES = [
 @pytest.fixture(scope="module")
 def params():
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        return schema.plain(hydra.compose("config"))
+        return schema.plain(schema.at_scale(hydra.compose("config")))
 
 
 @pytest.fixture

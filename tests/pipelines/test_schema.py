@@ -4,11 +4,13 @@ import re
 
 import hydra
 import pytest
+from dvc.utils.hydra import compose_and_dump
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
-from pipelines.schema import ConfigError, validate
+from pipelines.schema import ConfigError, at_scale, plain, validate
 from pipelines.stage import CONF
+from pipelines.yaml_files import read_yaml
 
 
 def composed(*overrides):
@@ -44,9 +46,34 @@ def refused(config, **settings):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("scale", ["demo", "paper"])
-def test_the_configuration_fits(scale):
-    validate(composed(f"scale={scale}"))
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["scale=paper"], 100),
+        (["scale=workstation", "networks.two-layer-linear.width=7"], 7),
+        (["networks.two-layer-linear.by_scale.width.demo=9"], 9),
+    ],
+)
+def test_the_scale_chooses_a_value_and_an_override_replaces_it(overrides, expected, tmp_path):
+    """On the command line, and as DVC composes an experiment; nothing but plain values is left."""
+    file = tmp_path / "params.yaml"
+    compose_and_dump(str(file), str(CONF), None, "config", str(tmp_path), overrides)
+    settings = plain(at_scale(OmegaConf.create(read_yaml(file))))
+    assert settings == plain(at_scale(composed(*overrides)))
+    assert settings["networks"]["two-layer-linear"]["width"] == expected
+    for entries in (settings["studies"], settings["networks"], settings["data"]["sets"]):
+        assert not any({"by_scale", "published"} & {*entry} for entry in entries.values())
+
+
+def test_a_value_of_several_is_chosen_and_replaced_alone():
+    rates = composed("networks.two-layer-relu.large_learning_rates.mup=0.3", "scale=paper")
+    chosen = at_scale(rates).networks["two-layer-relu"].large_learning_rates
+    assert chosen == {"sp": 0.05, "mup": 0.3, "ntp": 5.0}
+
+
+def test_a_scale_that_there_is_not_is_refused():
+    line = "unknown scale 'huge': expected one of paper, workstation, demo"
+    assert refused(composed("scale=huge")) == line
 
 
 @pytest.mark.parametrize(

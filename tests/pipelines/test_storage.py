@@ -16,7 +16,7 @@ CONF = Path(__file__).resolve().parents[2] / "conf"
 
 def compose(*overrides):
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        return hydra.compose("config", overrides=list(overrides))
+        return schema.at_scale(hydra.compose("config", overrides=list(overrides)))
 
 
 @pytest.fixture

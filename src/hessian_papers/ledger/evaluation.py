@@ -16,12 +16,10 @@ from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, Outc
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
 from hessian_papers.ledger.verdicts import Case, Decision, decide
-from hessian_papers.results import sides_of
+from hessian_papers.results import SCALES, sides_of
 from hessian_spectra.files import MissingResultError, digest
 
 NOT_RUN = Path(__file__).with_name("not_run.yaml")
-# From the strongest to the weakest; any other scale is weaker.
-SCALES = ("paper", "workstation", "demo")
 
 # What a record takes as it is: from the entry, and from its bound.
 _NAMES = {field.name for field in fields(CaseRecord)}
