@@ -7,11 +7,12 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from pipelines.messages import CONF
+from pipelines.schema import NO_SETTINGS
 from pipelines.yaml_files import read_yaml
 
 # No settings of an experiment: what it is called and made from, ...
 NOT_COMPARED = {"kind", "paper", "artifact", "title", "seed", "data", "ensemble"}
-NOT_COMPARED |= {"by_scale", "published"}
+NOT_COMPARED |= {*NO_SETTINGS}
 # ... and what only decides how finely, exactly or often something is computed and shown.
 NOT_COMPARED |= {"points", "numeric_points", "dense_points", "contour_points", "scales", "recorded"}
 NOT_COMPARED |= {"record_every", "numeric_every", "networks_per_item", "precision", "tolerance"}

@@ -218,7 +218,7 @@ GROUPS = {
 
 
 # What an entry has beside its settings: values from which the scale chooses, and the paper's own.
-BESIDE = ("by_scale", "published")
+NO_SETTINGS = ("by_scale", "published")
 
 
 def at_scale(config: DictConfig) -> DictConfig:
@@ -238,7 +238,7 @@ def at_scale(config: DictConfig) -> DictConfig:
     for prefix, _ in GROUPS.values():
         entries = OmegaConf.select(settings, prefix)
         for held in entries.values() if OmegaConf.is_dict(entries) else ():
-            for key in BESIDE if OmegaConf.is_dict(held) else ():
+            for key in NO_SETTINGS if OmegaConf.is_dict(held) else ():
                 held.pop(key, None)
     OmegaConf.set_struct(settings, OmegaConf.is_struct(config))
     return settings
