@@ -378,13 +378,6 @@ class Statements:
         """Make an identity of a function: an error that is round-off, wherever it is measured."""
         return self.statement(place, "always", bound, identity=True, **of)
 
-    # What is not told by its quantifier yet.
-    def value(self, place: Place, bound: Any, **of: Any) -> Decorator:
-        """Make a statement about a number of a function."""
-        return self.statement(place, "everywhere", bound, **of)
-
-    trend = correlation = value
-
     def entries(self, study: Study, reading: StudyArrays) -> Iterator[Entry]:
         """The cases of all statements on one study.
 

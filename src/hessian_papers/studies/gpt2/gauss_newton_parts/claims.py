@@ -4,6 +4,7 @@ import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, within
 from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.studies.gpt2.gauss_newton_parts.reading import HELD_TO, RELEASED, RIGHT, Reading
 from hessian_papers.studies.gpt2.seeds import ATTENTION, COMPARED
 
@@ -12,7 +13,7 @@ LIBRARY = "section 4.3, with the library of D.1.6"
 OURS = "ours: the paper does not know of the released product's error"
 SEEDS = "Student's interval of the mean over few seeds, with what the eigenvalues' residuals leave"
 SMALL = (
-    "The paper has 124 million weights and another text: small networks after {steps} steps may be "
+    "The paper has 124 million weights and another text: small networks after fewer steps may be "
     "in another phase of training."
 )
 BULK = (
@@ -28,66 +29,90 @@ statements = Statements(
         "squared": "the right product and the squared loss of the logits",
         "difference": "the relative error with attention less that without",
         "ratio": "the logarithm of the relative error with attention over that without, a "
-        "comparison that was added when the demo's errors were known",
+        "comparison",
     },
-    fields=lambda reading: {"steps": int(reading["step"][-1])},
 ).having(otherwise=SMALL)
 
 
-@statements.trend(
+@statements.statement(
     SECTION,
+    typically,
     at_least(0.0, f"a sign; {SEEDS}"),
+    id="ggn-is-worse-with-each-product",
     each=lambda reading: [{"held": x, "compared": name} for x in HELD_TO for name in COMPARED],
+    book="beyond",
 )
 def worse_with_attention(reading: Reading, held: str, compared: str) -> Estimate:
-    """The GGN's largest eigenvalue approximates the Hessian's worse with attention, with {held}.
-    Statistic: mean over seeds of {compared} after {steps} steps
+    """The GGN's largest eigenvalue approximates the Hessian's worse with attention, by the right
+    product, the released one and the squared loss.
+
+    Statistic: mean over seeds of what is compared, at the last step.
     """
     return reading.added(held, compared)
 
 
-@statements.value(LIBRARY, within(0.01, "a hundredth would show in no figure", source=OURS))
+@statements.statement(
+    LIBRARY,
+    everywhere,
+    within(0.01, "a hundredth would show in no figure", source=OURS),
+    id="released-product-has-the-sharpness",
+    book="beyond",
+)
 def released_sharpness(reading: Reading) -> Estimate:
     """The released library's product, wrong for the weights of layer norms, has nearly the right
-    largest eigenvalue. Statistic: largest relative difference over all networks and steps;
-    interval: with what the residuals of both eigenvalues leave open
+    largest eigenvalue.
+
+    Statistic: largest relative difference over all networks and steps; interval: with what the
+    residuals of both eigenvalues leave open.
     """
     shift, off = reading.released_shift
     low, high = (float(end.max()) for end in (np.maximum(shift - off, 0), shift + off))
     return Estimate(float(shift.max()), low, high)
 
 
-@statements.value(
+@statements.statement(
     LIBRARY,
+    everywhere,
     within(0.1, "a tenth of what attention adds does not decide whether it adds", source=OURS),
+    id="released-product-does-not-decide",
+    book="beyond",
 )
 def released_verdict(reading: Reading) -> float:
-    """The wrong product does not decide whether the error is larger with attention. Statistic: by
-    how much it changes what attention adds after {steps} steps, relative to that
+    """The wrong product does not decide whether the error is larger with attention.
+
+    Statistic: by how much it changes what attention adds at the last step, relative to that.
     """
     right, released = reading.added(RIGHT).value, reading.added(RELEASED).value
     return abs(released / right - 1)
 
 
-@statements.value(
-    SECTION, at_least(0.5, f"more than half; {SEEDS}", source="the paper's explanation")
+@statements.statement(
+    SECTION,
+    typically,
+    at_least(0.5, f"more than half; {SEEDS}", source="the paper's explanation"),
+    id="softmax-makes-the-gap",
 )
 def gap_is_attentions(reading: Reading) -> Estimate:
-    """Softmax makes for the gap between the largest eigenvalues of Hessian and GGN. Statistic: part
-    of the attention weights in vᵀFv, with F = H − GGN and v the Hessian's top eigenvector, after
-    {steps} steps, mean over seeds
+    """Softmax makes for the gap between the largest eigenvalues of Hessian and GGN.
+
+    Statistic: part of the attention weights in vᵀFv, with F = H − GGN and v the Hessian's top
+    eigenvector, at the last step, mean over seeds.
     """
     return reading.part_of_the_gap(ATTENTION, "attention")
 
 
-@statements.trend(
+@statements.statement(
     SECTION,
+    typically,
     at_least(0.0, f"a sign; {SEEDS}", source="the paper's explanation, of all directions"),
+    id="ggn-misses-more-of-attention-weights",
     otherwise=BULK,
 )
 def attention_rows_miss_most(reading: Reading) -> Estimate:
     """In all directions together, too, the GGN misses more of the curvature of attention weights
-    than of MLP weights. Statistic: share ‖F‖/‖H‖ of the rows of attention weights less that of the
-    rows of MLP weights, in the Frobenius norm, after {steps} steps, mean over seeds
+    than of MLP weights.
+
+    Statistic: fraction ‖F‖/‖H‖ of the rows of attention weights minus that of the rows of MLP
+    weights, in the Frobenius norm, at the last step, mean over seeds.
     """
     return reading.missing_difference(ATTENTION, "attention", "MLP")

@@ -4,8 +4,10 @@ import numpy as np
 
 from hessian_papers.ledger.bounds import Estimate, at_least, equal_to, within
 from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.verdicts import everywhere, printed, typically
+from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.gpt2.seeds import estimate, exactly
-from hessian_papers.studies.gpt2.sink_density.reading import ENDS, NEAR, Reading
+from hessian_papers.studies.gpt2.sink_density.reading import ENDS, Reading
 
 SAID = 'Section 4.3, "Attention Sinks Amplify Outlier Eigenvalues"'
 SET = "Appendix D.1.6"
@@ -38,12 +40,6 @@ statements = Statements(
         "middle-token": "the same attention on a token in the middle",
         "random-weights": "a random change of the weights with the same rise of the loss",
     },
-    fields=lambda reading: {
-        "seeds": len(reading.mass),
-        "strongest": f"{reading['target'][-1]:.2f}",
-        "near": f"{NEAR:.0%}",
-        "uniform": f"{reading.uniform:.3f}",
-    },
 )
 figure_6 = statements.about("singh2026cracking", "Figure 6").having(otherwise=SMALL)
 
@@ -57,119 +53,176 @@ def _controls(reading: Reading) -> list[dict[str, str]]:
 
 
 @statements.identity(
-    SET, within(1e-4, "the bias is found by root search, the attention is float32", source=OURS)
+    SET,
+    within(1e-4, "the bias is found by root search, the attention is float32", source=OURS),
+    id="asked-for-attention-is-reached",
+    book="beyond",
 )
 def targets(reading: Reading) -> float:
     """Bias is added until the mean attention on the token, in the first head of all blocks, is what
-    was asked for (value: largest difference, of the first token and of the control).
+    was asked for.
+
+    Statistic: largest difference, of the first token and of the control.
     """
     return reading.missed
 
 
-@statements.value(
+@statements.statement(
     SET,
+    everywhere,
     within(1e-4, "the products are float32; Ritz values lie inside the spectrum", source="theorem"),
+    id="no-eigenvalue-was-missed",
     otherwise="A search that ends at a small residual may have missed an eigenvalue: a smaller "
     "tolerance finds it.",
+    book="beyond",
 )
 def edges(reading: Reading) -> float:
     """No Ritz value of the density's random vectors is beyond the extreme eigenvalues and their
-    residuals, which were searched for apart (value: largest distance, relative to the spectrum).
+    residuals, which were searched for apart.
+
+    Statistic: largest distance, relative to the spectrum.
     """
     return reading.outside
 
 
-@figure_6.trend(SAID, at_least(0.0, GROWS), each=_ends)
+@figure_6.statement(SAID, typically, at_least(0.0, GROWS), id="sinks-amplify-outliers", each=_ends)
 def outliers_grow(reading: Reading, end: str) -> Estimate:
-    """The more prominent the attention sink, the larger the outliers: the {end} eigenvalue
-    (statistic: its growth from no edit to an attention of {strongest}, as a share of itself, mean
-    over {seeds} seeds; interval: Student's t).
+    """The more prominent the attention sink, the larger the outliers.
+
+    Statistic: growth of an extreme eigenvalue from no edit to the strongest sink, as a fraction of
+    itself, mean over seeds; interval: Student's t.
     """
     return estimate(exactly(reading.increase(end)))
 
 
-@figure_6.trend(SAID, at_least(1.0, FEW, tolerance=0.1), each=_ends)
+@figure_6.statement(
+    SAID,
+    typically,
+    at_least(1.0, FEW, tolerance=0.1),
+    id="sinks-amplify-outliers-step-by-step",
+    each=_ends,
+)
 def outliers_grow_steadily(reading: Reading, end: str) -> Estimate:
-    """So it does from each attention sink to the next one: the {end} eigenvalue (statistic: rank
-    correlation of attention and magnitude along the ladder, mean over {seeds} seeds; interval:
-    Student's t).
+    """So it is from each attention sink to the next one.
+
+    Statistic: rank correlation of attention and magnitude of an extreme eigenvalue along the
+    ladder, mean over seeds; interval: Student's t.
     """
     return estimate(exactly(reading.monotone(end)))
 
 
-@figure_6.trend("caption of the figure", at_least(0.0, GROWS))
+@figure_6.statement(
+    "caption of the figure", typically, at_least(0.0, GROWS), id="sinks-stretch-the-spectrum"
+)
 def spectrum_stretches(reading: Reading) -> Estimate:
-    """Larger attention sinks stretch the spectrum (statistic: growth of its range up to an
-    attention of {strongest}, as a share of itself, mean over {seeds} seeds; interval: Student's t).
+    """Larger attention sinks stretch the spectrum.
+
+    Statistic: growth of its range up to the strongest sink, as a fraction of itself, mean over
+    seeds; interval: Student's t.
     """
     return estimate(exactly(reading.stretch))
 
 
-@figure_6.trend(SAID, at_least(0.0, MORE, source=CONTROL), otherwise=LOSS, each=_controls)
+@figure_6.statement(
+    SAID,
+    typically,
+    at_least(0.0, MORE, source=CONTROL),
+    id="sinks-do-more-than-a-control",
+    otherwise=LOSS,
+    each=_controls,
+    book="beyond",
+)
 def more_than_a_control(reading: Reading, end: str, control: str) -> Estimate:
-    """The sink on the first token makes the {end} eigenvalue larger than {control} does (statistic:
-    its growth by the strongest sink, as a share of itself, less that by the control, mean over
-    {seeds} seeds; interval: Student's t, paired).
+    """The sink on the first token makes an extreme eigenvalue larger than a control does.
+
+    Statistic: its growth by the strongest sink, as a fraction of itself, minus that by the control,
+    mean over seeds; interval: Student's t, paired.
     """
     return estimate(exactly(reading.beyond(end, control)))
 
 
-@figure_6.value(SAID, at_least(0.5, "'many' is taken as half of them"))
+@figure_6.statement(SAID, typically, reading_of("many"), id="many-eigenvalues-stay-near-zero")
 def many_near_zero(reading: Reading) -> Estimate:
-    """Many eigenvalues stay close to zero at the strongest sink (value: share of all eigenvalues
-    that are within {near} of the largest magnitude, mean over {seeds} seeds; interval: Student's
-    t).
+    """Many eigenvalues stay close to zero at the strongest sink.
+
+    Statistic: fraction of all eigenvalues that are within a hundredth of the largest magnitude,
+    mean over seeds; interval: Student's t.
     """
     return estimate(exactly(reading.near_zero[:, -1]))
 
 
-@figure_6.value(SET, equal_to(0.32, "a tenth of it", tolerance=0.03))
+@figure_6.statement(
+    SET, printed, equal_to(0.32, "a tenth of it", tolerance=0.03), id="training-makes-a-sink"
+)
 def own_sink(reading: Reading) -> Estimate:
     """Training alone makes a sink: without an edit the mean attention on the first token in the
-    edited heads is 0.32 (value: mean over {seeds} seeds; interval: Student's t; attention that is
-    spread evenly puts {uniform} there).
+    edited heads is 0.32.
+
+    Statistic: mean over seeds; interval: Student's t.
     """
     return estimate(exactly(reading.mass[:, 0]))
 
 
-@figure_6.correlation(
+@figure_6.statement(
     "section 3.3, of sinks that emerge in training",
+    typically,
     at_least(0.0, "a positive correlation"),
+    id="largest-eigenvalue-grows-as-sinks-emerge",
     otherwise=BOTH_IN_TIME,
 )
 def sinks_of_training(reading: Reading) -> Estimate:
-    """As sinks emerge in training, the largest eigenvalue grows (statistic: rank correlation over
-    the measured steps of the largest eigenvalue and the attention on the first token, mean over all
-    heads; mean over {seeds} seeds; interval: Student's t).
+    """As sinks emerge in training, the largest eigenvalue grows.
+
+    Statistic: rank correlation over the measured steps of the largest eigenvalue and the attention
+    on the first token, mean over all heads; mean over seeds; interval: Student's t.
     """
     return estimate(exactly(reading.training_correlation))
 
 
-@figure_6.trend(SAID, at_least(0.0, GROWS))
+@figure_6.statement(
+    SAID, typically, at_least(0.0, GROWS), id="released-product-grows-as-well", book="beyond"
+)
 def grows_as_released(reading: Reading) -> Estimate:
     """With the product of the library that the figure was made with, which is wrong for the weights
-    of layer norms, the largest eigenvalue grows as well (statistic: its growth from no edit to an
-    attention of {strongest}, as a share of itself, mean over {seeds} seeds; interval: Student's t).
+    of layer norms, the largest eigenvalue grows as well.
+
+    Statistic: its growth from no edit to the strongest sink, as a fraction of itself, mean over
+    seeds; interval: Student's t.
     """
     weak, strong = reading.released("largest").T
     return estimate(exactly(strong / weak - 1))
 
 
-@figure_6.value(SET, within(0.01, "a per cent would not show in a figure", source=OURS))
+@figure_6.statement(
+    SET,
+    typically,
+    within(0.01, "a per cent would not show in a figure", source=OURS),
+    id="released-product-has-the-extreme-eigenvalues",
+    book="beyond",
+)
 def released_edges(reading: Reading) -> Estimate:
-    """That product has nearly the same extreme eigenvalues (value: the largest error of both,
-    relative to themselves, without an edit and with the strongest, mean over {seeds} seeds;
-    interval: Student's t).
+    """That product has nearly the same extreme eigenvalues.
+
+    Statistic: the largest error of both, relative to themselves, without an edit and with the
+    strongest, mean over seeds; interval: Student's t.
     """
     errors = [reading.released(end) / reading.of(end)[:, [0, -1]] - 1 for end in ENDS]
     return estimate(exactly(np.abs(errors).max(axis=(0, 2))))
 
 
-@figure_6.value(SET, within(0.01, "a per cent would not show in a figure", source=OURS))
+@figure_6.statement(
+    SET,
+    typically,
+    within(0.01, "a per cent would not show in a figure", source=OURS),
+    id="released-product-has-the-density",
+    book="beyond",
+)
 def released_density(reading: Reading) -> Estimate:
-    """So it has nearly the same density at the strongest sink (value: the largest share of the
-    eigenvalues that it puts on the other side of a point, both densities by the same random vectors
-    and smoothed alike, mean over {seeds} seeds; interval: Student's t).
+    """So it has nearly the same density at the strongest sink.
+
+    Statistic: the largest fraction of the eigenvalues that it puts on the other side of a point,
+    both densities by the same random vectors and smoothed alike, mean over seeds; interval:
+    Student's t.
     """
     apart = reading.smoothed("cdf", "released_") - reading.smoothed("cdf")
     return estimate(exactly(np.abs(apart).max(axis=-1)))

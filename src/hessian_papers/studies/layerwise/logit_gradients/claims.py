@@ -2,26 +2,28 @@
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, mean_of, within
 from hessian_papers.ledger.statements import Labels, Print, Statements
+from hessian_papers.ledger.verdicts import exists, typically
 from hessian_papers.studies.layerwise.logit_gradients.reading import Reading
 from hessian_papers.studies.layerwise.reading import FIRST, LAST, each_network
 
 OPEN = "the paper has pictures alone; half is ours, set before anything was measured"
 
-statements = Statements(
-    Reading,
-    fields=lambda reading: {
-        "seeds": len(reading["seed"]),
-        "epochs": int(reading["epoch"][LAST]),
-        "chance": f"{reading.chance:.2f}",
-    },
+statements = Statements(Reading)
+
+
+@statements.statement(
+    "appendix G.5",
+    exists,
+    at_least(0.5, OPEN, source="ours"),
+    id="gradients-cluster-by-score-at-initialisation",
+    each=each_network,
+    book="readings",
 )
-
-
-@statements.value("appendix G.5", at_least(0.5, OPEN), each=each_network)
 def by_score_at_first(reading: Reading, network: str) -> Estimate:
-    """{network}: before training the mean gradients of each class and score lie together by the
-    score (statistic: share of them whose nearest neighbour is of the same score, {chance} by
-    chance, mean over layers but the last and {seeds} networks; interval: Student's t).
+    """Before training the mean gradients of each class and score lie together by the score.
+
+    Statistic: fraction of them whose nearest neighbour is of the same score, mean over layers but
+    the last and networks; interval: Student's t.
     """
     return mean_of(reading.hidden("by_score", network, FIRST).mean(axis=1))
 
@@ -31,24 +33,36 @@ def _plain(reading: Reading) -> list[Labels]:
     return [case for case in each_network(reading) if not case["network"].endswith("-BN")]
 
 
-@statements.value("appendix G.5", at_most(0.5, OPEN), each=_plain)
+@statements.statement(
+    "appendix G.5",
+    exists,
+    at_most(0.5, OPEN, source="ours"),
+    id="gradients-cluster-weakly-by-class",
+    each=_plain,
+    book="readings",
+)
 def weakly_by_class_at_last(reading: Reading, network: str) -> Estimate:
-    """{network}: after training they lie together by the class but very weakly (statistic: share of
-    them whose nearest neighbour is of the same class, {chance} by chance, mean over layers but the
-    last and {seeds} networks; interval: Student's t).
+    """After training they lie together by the class but very weakly.
+
+    Statistic: fraction of them whose nearest neighbour is of the same class, mean over layers but
+    the last and networks; interval: Student's t.
     """
     return mean_of(reading.hidden("by_class", network, LAST).mean(axis=1))
 
 
-@statements.value(
+@statements.statement(
     "appendix G.5",
+    typically,
     at_least(0.0, "more than by chance", source="ours"),
+    id="gradients-cluster-by-class-more-than-by-chance",
     each=each_network,
+    book="beyond",
 )
 def more_by_class_than_chance(reading: Reading, network: str) -> Estimate:
-    """{network}: after training they lie together by the class more than by chance (statistic:
-    share of them whose nearest neighbour is of the same class, less {chance}, mean over layers but
-    the last and {seeds} networks; interval: Student's t).
+    """After training they lie together by the class more than by chance.
+
+    Statistic: fraction of them whose nearest neighbour is of the same class, minus that by chance, mean
+    over layers but the last and networks; interval: Student's t.
     """
     return mean_of(reading.hidden("by_class", network, LAST).mean(axis=1) - reading.chance)
 
@@ -56,6 +70,7 @@ def more_by_class_than_chance(reading: Reading, network: str) -> Estimate:
 @statements.identity(
     "equation (271)",
     within(1e-6, "round-off in float64 where a softmax is sure of its classes"),
+    id="output-hessian-is-a-mean-over-samples",
     printed=Print(
         "M = E_ij[Γ_ijᵀ Γ_ij], over the means of classes and scores",
         lambda reading: reading.worst("printed_error"),
@@ -63,7 +78,8 @@ def more_by_class_than_chance(reading: Reading, network: str) -> Estimate:
 )
 def the_moment_is_of_samples(reading: Reading) -> float:
     """E[M] is the mean over samples of Σ_j γ_j γ_jᵀ, the rows of Q G; of their means by class and
-    score it lacks what varies within a class, and the sum over scores is no mean (value: largest
-    ‖F − E[M]‖ / ‖E[M]‖ over all networks, layers and both epochs).
+    score it lacks what varies within a class, and the sum over scores is no mean.
+
+    Statistic: largest ‖F − E[M]‖ / ‖E[M]‖ over all networks, layers and both epochs.
     """
     return reading.worst("moment_error")

@@ -14,10 +14,13 @@ from hessian_papers.ledger.bounds import (
     within,
 )
 from hessian_papers.ledger.statements import Labels, Print, Statements, over
+from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
 from hessian_papers.studies.layerwise.model_overlaps.reading import Layer, Reading
 
 PEAK = "it peaks there if this is above 1; 'around' is taken as a fifth of m either side"
-QUARTER = "'approximately' is taken as a quarter"
+# A ratio that is approximately 1.
+QUARTER = "by our reading of 'approximately': a quarter"
+NEAR_ONE = equal_to(1.0, QUARTER, tolerance=0.25, source="ours", word="approximately")
 # The layer whose overlap the paper prints.
 EXAMPLE = {"network": "F-200^2", "layer": "fc2"}
 SETTING = (
@@ -28,10 +31,6 @@ SETTING = (
 statements = Statements(
     Reading,
     values={"kronecker": "Kronecker approximations", "overlap": "Hessians"},
-    fields=lambda reading: {
-        "seeds": reading.seeds,
-        "interval": f"jackknife over the {reading.seeds} networks of which pairs are made",
-    },
 ).having(otherwise=SETTING)
 
 
@@ -55,23 +54,35 @@ def _later(reading: Reading) -> Iterator[Labels]:
             yield {"network": network, "layer": layer.name}
 
 
-@statements.value("section 5.3 and appendix G.3", at_least(1.0, PEAK), each=over("network"))
+@statements.statement(
+    "section 5.3 and appendix G.3",
+    exists,
+    at_least(1.0, PEAK),
+    id="overlap-peaks-at-the-outputs",
+    each=over("network"),
+)
 def first_layer_peaks(reading: Reading, network: str) -> Estimate:
-    """The overlap of the first layer of independently trained {network} peaks at its output
-    dimension m. Statistic: the largest mean overlap around m over the largest elsewhere; interval:
-    {interval}
+    """The overlap of the first layer of independently trained networks peaks at its output
+    dimension m.
+
+    Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
+    over the networks of which pairs are made.
     """
     return reading.over_networks(reading.layers(network)[0].peak)
 
 
-@statements.value(
+@statements.statement(
     "appendix G.3, after (268)",
-    at_least(0.5, "'very high' is more than half"),
+    typically,
+    at_least(0.5, "'very high' is more than half", source="ours"),
+    id="overlap-of-the-first-layer-is-very-high",
     each=over("network"),
+    book="readings",
 )
 def first_layer_is_high(reading: Reading, network: str) -> Estimate:
-    """In the first layer of {network}, whose inputs are the same in all networks, the overlap at m
-    is very high. Statistic: its mean over pairs; interval: {interval}
+    """In the first layer, whose inputs are the same in all networks, the overlap at m is very high.
+
+    Statistic: its mean over pairs; interval: jackknife over the networks of which pairs are made.
     """
     layer = reading.layers(network)[0]
     return reading.over_networks(lambda chosen: layer.at_outputs("overlap", chosen))
@@ -89,31 +100,31 @@ def _either(case: Labels) -> Bound:
     return (at_least if case["condition"].startswith("holds") else at_most)(1.0, PEAK)
 
 
-@statements.value(
+@statements.statement(
     "Theorem G.1, F.2.3 and G.3.3",
+    everywhere,
     _either,
+    id="factors-predict-where-it-fails",
     each=_conditions,
     name="condition-tells-{network}-{layer}",
-    otherwise=(
-        "The condition is sufficient for the approximations' first m eigenvectors to have a single "
-        "input direction; that the overlap grows up to m takes less."
-    ),
+    otherwise="The condition is sufficient for the approximations' first m eigenvectors to have a "
+    "single input direction; that the overlap grows up to m takes less.",
 )
 def condition_tells(reading: Reading, network: str, layer: str, condition: str) -> Estimate:
-    """{layer} of {network}: τ_m γ_1 > τ_1 γ_2 {condition} around m. Statistic: the largest mean
-    overlap around m over the largest elsewhere; interval: {interval}
+    """The overlap peaks around m where τ_m γ_1 > τ_1 γ_2 holds, and does not where it fails.
+
+    Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
+    over the networks of which pairs are made.
     """
     return reading.over_networks(reading.layer(network, layer).peak)
 
 
-@statements.value(
-    "Theorem G.1",
-    equal_to(1.0, QUARTER, tolerance=0.25),
-    each=_hidden,
-)
+@statements.statement("Theorem G.1", typically, NEAR_ONE, id="overlap-grows-linearly", each=_hidden)
 def linear_growth(reading: Reading, network: str, layer: str) -> Estimate:
-    """{layer} of {network}: the overlap is (k/m) (t_1 · t_1')² as far as τ_k γ_1 > τ_1 γ_2.
-    Statistic: sum of its mean over these k over that of the prediction; interval: {interval}
+    """The overlap is (k/m) (t_1 · t_1')² as far as τ_k γ_1 > τ_1 γ_2.
+
+    Statistic: sum of its mean over these k over that of the prediction; interval: jackknife over
+    the networks of which pairs are made.
     """
     found = reading.layer(network, layer)
     count = min(found.satisfied, found.reach, found.outputs)
@@ -126,14 +137,18 @@ def linear_growth(reading: Reading, network: str, layer: str) -> Estimate:
     return reading.over_networks(ratio)
 
 
-@statements.value(
+@statements.statement(
     "section 5.3, Theorem G.1",
-    equal_to(1.0, QUARTER, tolerance=0.25),
+    typically,
+    NEAR_ONE,
+    id="overlap-at-the-outputs-is-that-of-first-inputs",
     each=_hidden,
 )
 def height_at_outputs(reading: Reading, network: str, layer: str) -> Estimate:
-    """{layer} of {network}: the overlap at m is (t_1 · t_1')². Statistic: ratio of both, means over
-    pairs; interval: {interval}
+    """The overlap at m is (t_1 · t_1')².
+
+    Statistic: ratio of both, means over pairs; interval: jackknife over the networks of which pairs
+    are made.
     """
     found = reading.layer(network, layer)
     return reading.over_networks(
@@ -150,15 +165,18 @@ def _inner(reading: Reading) -> Iterator[Labels]:
             yield case
 
 
-@statements.value(
+@statements.statement(
     "F.2.3 and G.3.3",
+    exists,
     at_least(1.0, "it decreases after c − 1 if this is above 1"),
+    id="early-low-peak",
     each=_inner,
 )
 def early_low_peak(reading: Reading, network: str, layer: str) -> Estimate:
-    """{layer} of {network}: the overlap grows up to c − 1, the outliers of E[M], and decreases
-    after. Statistic: mean overlap at c − 1 over the smallest between there and m; interval:
-    {interval}
+    """The overlap grows up to c − 1, the outliers of E[M], and decreases after.
+
+    Statistic: mean overlap at c − 1 over the smallest between there and m; interval: jackknife over
+    the networks of which pairs are made.
     """
     found, classes = reading.layer(network, layer), reading.layers(network)[-1].outputs
     end = min(found.reach, found.outputs)
@@ -172,14 +190,17 @@ def early_low_peak(reading: Reading, network: str, layer: str) -> Estimate:
     return reading.over_networks(ratio)
 
 
-@statements.value(
+@statements.statement(
     "appendix G.3.3",
+    printed,
     equal_to(0.012, "'around'; a quarter", tolerance=0.003),
+    id="overlap-at-dimension-9",
     each=lambda reading: [case for case in _inner(reading) if case == EXAMPLE],
 )
 def printed_overlap(reading: Reading, network: str, layer: str) -> Estimate:
-    """In {layer} of {network} the mean overlap is around 0.012 at dimension 9. Statistic: its mean
-    over pairs; interval: {interval}
+    """In fc2 of F-200^2 the mean overlap is around 0.012 at dimension 9.
+
+    Statistic: its mean over pairs; interval: jackknife over the networks of which pairs are made.
     """
     curve = reading.layer(network, layer).curves["overlap"]
     if curve.shape[1] < 9:
@@ -187,15 +208,20 @@ def printed_overlap(reading: Reading, network: str, layer: str) -> Estimate:
     return reading.over_networks(lambda chosen: float(curve[chosen, 8].mean()))
 
 
-@statements.value(
+@statements.statement(
     "F.2.1 and G.3.2",
-    at_least(0.5, "more than half; linear growth would begin at 1/m"),
+    typically,
+    at_least(0.5, "more than half; linear growth would begin at 1/m", source="ours"),
+    id="last-layer-is-high-from-the-start",
     each=_plain,
+    book="readings",
 )
 def last_layer_is_high_from_the_start(reading: Reading, network: str) -> Estimate:
-    """In the last layer of {network}, whose outputs are the classes, the overlap stays about
-    (t_1 · t_1')² for all k up to m. Statistic: the smallest mean overlap over k < c over
-    (t_1 · t_1')²; interval: {interval}
+    """In the last layer, whose outputs are the classes, the overlap stays about (t_1 · t_1')² for
+    all k up to m.
+
+    Statistic: the smallest mean overlap over k < c over (t_1 · t_1')²; interval: jackknife over the
+    networks of which pairs are made.
     """
     layer = reading.layers(network)[-1]
 
@@ -214,6 +240,7 @@ def _smallest(layer: Layer) -> np.ndarray:
 @statements.identity(
     "appendix G.3.2",
     within(1e-5, "round-off of E[M] in float32"),
+    id="last-layer-has-no-theorem",
     each=over("network"),
     printed=Print(
         "the last layer may satisfy the assumptions of Theorem G.1, τ_m γ_1 > τ_1 γ_2",
@@ -221,9 +248,10 @@ def _smallest(layer: Layer) -> np.ndarray:
     ),
 )
 def last_layer_has_no_theorem(reading: Reading, network: str) -> float:
-    """The last layer of {network} has τ_m = 0, since diag(p) − p pᵀ, each sample's output Hessian,
-    takes 1 to 0: the assumption of Theorem G.1 fails for every network (value: largest τ_m/τ_1 of
-    {seeds} networks)
+    """The last layer has τ_m = 0, since diag(p) − p pᵀ, each sample's output Hessian, takes 1 to 0:
+    the assumption of Theorem G.1 fails for every network.
+
+    Statistic: largest τ_m/τ_1 of networks.
     """
     return float(_smallest(reading.layers(network)[-1]).max())
 
@@ -241,12 +269,15 @@ def _differing(reading: Reading) -> Iterator[Labels]:
             yield from ({"network": network, "layer": at.name} for at in reading.layers(network))
 
 
-@statements.value("appendix F.2.1", equal_to(1.0, QUARTER, tolerance=0.25), each=_differing)
+@statements.statement(
+    "appendix F.2.1", typically, NEAR_ONE, id="same-overlap-after-other-training", each=_differing
+)
 def same_after_other_training(reading: Reading, network: str, layer: str) -> Estimate:
-    """{layer} of {network}: the overlap comes from a common structure, not from similar training:
-    it is as large of networks that were trained with different rates, momenta and weight decays.
+    """The overlap comes from a common structure, not from similar training: it is as large of
+    networks that were trained with different rates, momenta and weight decays.
+
     Statistic: mean overlap at m of their pairs over that of pairs trained alike; interval:
-    {interval}
+    jackknife over the networks of which pairs are made.
     """
     differing, found = reading.differing, reading.layer(network, layer)
     if differing.all():
@@ -259,23 +290,31 @@ def same_after_other_training(reading: Reading, network: str, layer: str) -> Est
     )
 
 
-@statements.value("appendix G.4", at_most(1.0, PEAK), each=_later)
+@statements.statement(
+    "appendix G.4", exists, at_most(1.0, PEAK), id="no-peak-after-normalisation", each=_later
+)
 def batch_norm_has_no_peak(reading: Reading, network: str, layer: str) -> Estimate:
-    """{layer} of {network}: where the inputs have passed a batch norm the overlap has no peak at m.
-    Statistic: the largest mean overlap around m over the largest elsewhere; interval: {interval}
+    """Where the inputs have passed a batch norm the overlap has no peak at m.
+
+    Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
+    over the networks of which pairs are made.
     """
     return reading.over_networks(reading.layer(network, layer).peak)
 
 
-@statements.value(
+@statements.statement(
     "section 5.3",
+    typically,
     at_least(2.0, "'surprisingly high' is taken as twice that at least", source="chance: 1/n"),
+    id="overlap-is-above-chance",
     each=_plain,
+    book="readings",
 )
 def above_chance(reading: Reading, network: str) -> Estimate:
-    """{network}: the top spaces of different networks overlap more than random ones. Statistic:
-    mean overlap at the largest k up to m over k/(m n), in the hidden layer where it is least;
-    interval: {interval}
+    """The top spaces of different networks overlap more than random ones.
+
+    Statistic: mean overlap at the largest k up to m over k/(m n), in the hidden layer where it is
+    least; interval: jackknife over the networks of which pairs are made.
     """
     layers = reading.hidden(network)
 
@@ -289,32 +328,42 @@ def above_chance(reading: Reading, network: str) -> Estimate:
     return reading.over_networks(least)
 
 
-@statements.value(
+@statements.statement(
     "F.2.3 and G.3.3, beyond the paper",
+    typically,
     at_most(0.25, QUARTER, source="ours"),
+    id="permutations-predict-the-overlap",
     each=lambda reading: [
         {**case, "of": of} for case in _hidden(reading) for of in ("kronecker", "overlap")
     ],
+    book="beyond",
 )
 def permutations_predict(reading: Reading, network: str, layer: str, of: str) -> Estimate:
-    """{layer} of {network}: the eigenpairs of E[M] and E[x x'] tell the overlap of the {of} at all
-    k, with the outputs of one network permuted at random: (1/k) Σ E(r_i · P r_i')² (t_j · t_j')²
-    over the top k pairs (i, j) of each. Statistic: summed error of the means over pairs, relative;
-    interval: {interval}
+    """The eigenpairs of E[M] and E[x x'] tell the overlap of the {of} at all k, with the outputs of
+    one network permuted at random: (1/k) Σ E(r_i · P r_i')² (t_j · t_j')² over the top k pairs (i,
+    j) of each.
+
+    Statistic: summed error of the means over pairs, relative; interval: jackknife over the networks
+    of which pairs are made.
     """
     found = reading.layer(network, layer)
     return reading.over_networks(lambda chosen: found.distance("permuted", of, chosen))
 
 
-@statements.value(
+@statements.statement(
     "F.2.3 and G.3.3, beyond the paper",
+    typically,
     at_least(0.9, "nine tenths of the largest", source="ours"),
+    id="factors-tell-the-place-of-the-peak",
     each=_hidden,
+    book="beyond",
 )
 def factors_tell_the_place(reading: Reading, network: str, layer: str) -> Estimate:
-    """{layer} of {network}: of the k that are measured the overlap is largest where the eigenpairs
-    of E[M] and E[x x'] say. Statistic: its mean at the k where that expected over permutations is
-    largest, over the largest mean; interval: {interval}
+    """Of the k that are measured the overlap is largest where the eigenpairs of E[M] and E[x x']
+    say.
+
+    Statistic: its mean at the k where that expected over permutations is largest, over the largest
+    mean; interval: jackknife over the networks of which pairs are made.
     """
     found = reading.layer(network, layer)
 
@@ -327,15 +376,19 @@ def factors_tell_the_place(reading: Reading, network: str, layer: str) -> Estima
     return reading.over_networks(reached)
 
 
-@statements.value(
+@statements.statement(
     "F.2.3 and G.3.3, beyond the paper",
-    equal_to(1.0, QUARTER, tolerance=0.25),
+    typically,
+    NEAR_ONE,
+    id="factors-tell-the-height-of-the-peak",
     each=_hidden,
+    book="beyond",
 )
 def factors_tell_the_height(reading: Reading, network: str, layer: str) -> Estimate:
-    """{layer} of {network}: the overlap is as large as the eigenpairs of E[M] and E[x x'] say.
+    """The overlap is as large as the eigenpairs of E[M] and E[x x'] say.
+
     Statistic: the largest mean overlap over the largest of those expected over permutations;
-    interval: {interval}
+    interval: jackknife over the networks of which pairs are made.
     """
     curves = reading.layer(network, layer).curves
     return reading.over_networks(

@@ -2,6 +2,7 @@
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to
 from hessian_papers.ledger.statements import Print, Statements
+from hessian_papers.ledger.verdicts import typically
 from hessian_papers.studies.layerwise.output_spaces.reading import Reading, largest, smallest
 from hessian_papers.studies.layerwise.reading import LAST, each_network
 
@@ -11,55 +12,63 @@ HALVED = (
     "independent of one another: S / 2^(L−p) is not E[G], the less the more layers are behind."
 )
 
-statements = Statements(
-    Reading,
-    fields=lambda reading: {"seeds": len(reading["seed"]), "epochs": int(reading["epoch"][-1])},
-).having(otherwise=HALVED)
+statements = Statements(Reading).having(otherwise=HALVED)
 
 
-@statements.value(
+@statements.statement(
     "appendix G.1, Table 8",
+    typically,
     at_least(0.602, "the smallest overlap with true labels in Table 8", source="Table 8"),
+    id="rows-of-the-product-span-the-top-space",
     each=each_network,
 )
 def rows_of_the_product(reading: Reading, network: str) -> Estimate:
-    """{network}: after training the top c − 1 eigenvectors of E[M] span nearly the rows of S
-    without their sum, S the product of the weights behind the layer (statistic: overlap of the two
-    spaces by the better of two readings, in the layer but the last where it is smallest, mean over
-    {seeds} networks; interval: Student's t).
+    """After training the top c − 1 eigenvectors of E[M] span nearly the rows of S without their
+    sum, S the product of the weights behind the layer.
+
+    Statistic: overlap of the two spaces by the better of two readings, in the layer but the last
+    where it is smallest, mean over networks; interval: Student's t.
     """
     return smallest(reading.printed_space(network, LAST))
 
 
-@statements.value(
+@statements.statement(
     "appendix G.1, beyond the paper",
+    typically,
     at_least(0.0, "no worse", source="ours"),
+    id="mean-jacobian-is-nearer",
     each=each_network,
+    book="beyond",
 )
 def the_mean_jacobian_is_nearer(reading: Reading, network: str) -> Estimate:
-    """{network}: after training the span of E[G]ᵀa, Σa = 0, is nearer to it, with the mean Jacobian
-    of the scores by the layer's outputs in place of S (statistic: its overlap less that of the rows
-    of S, in the layer but the last where it is smallest, mean over {seeds} networks; interval:
-    Student's t).
+    """After training the span of E[G]ᵀa, Σa = 0, is nearer to it, with the mean Jacobian of the
+    scores by the layer's outputs in place of S.
+
+    Statistic: its overlap minus that of the rows of S, in the layer but the last where it is
+    smallest, mean over networks; interval: Student's t.
     """
     better = reading.hidden("jacobian", network, LAST)
     return smallest(better - reading.printed_space(network, LAST))
 
 
-@statements.value(
+@statements.statement(
     "equation (272)",
-    at_most(0.5, OPEN),
+    typically,
+    at_most(0.5, OPEN, source="ours"),
+    id="form-of-the-output-hessian-at-initialisation",
     each=each_network,
     printed=Print(
         "E[M] ≈ Sᵀ A S / 4^(L−p): each ReLU behind the layer halves every path, whatever the "
         "others do",
         lambda reading, network: largest(reading.initial("printed_error", network)),
     ),
+    book="readings",
 )
 def form_at_initialisation(reading: Reading, network: str) -> Estimate:
-    """{network}: at initialisation E[M] is nearly E[G]ᵀ E[A] E[G], of rank c − 1 (statistic:
-    ‖E[G]ᵀ E[A] E[G] − E[M]‖ / ‖E[M]‖ in the Frobenius norm, in the layer but the last where it is
-    largest, mean over {seeds} networks; interval: Student's t).
+    """At initialisation E[M] is nearly E[G]ᵀ E[A] E[G], of rank c − 1.
+
+    Statistic: ‖E[G]ᵀ E[A] E[G] − E[M]‖ / ‖E[M]‖ in the Frobenius norm, in the layer but the last
+    where it is largest, mean over networks; interval: Student's t.
     """
     return largest(reading.initial("jacobian_error", network))
 
@@ -67,10 +76,13 @@ def form_at_initialisation(reading: Reading, network: str) -> Estimate:
 @statements.identity(
     "appendix G.1, Table 8",
     equal_to(0.0, "round-off in float32", tolerance=1e-4, source="ours"),
+    id="exact-in-the-last-layer",
     otherwise="",
 )
 def exact_in_the_last_layer(reading: Reading) -> float:
-    """In the last layer S is the identity: E[M] is E[A], and the overlap is 1 (statistic: the
-    largest deviation over all networks and epochs). Table 8 has 0.999 there for LeNet5.
+    """In the last layer S is the identity: E[M] is E[A], and the overlap is 1. Table 8 has 0.999
+    there for LeNet5.
+
+    Statistic: the largest deviation over all networks and epochs.
     """
     return reading.last_layer()

@@ -2,7 +2,7 @@
 
 from hessian_papers.ledger.bounds import at_least, within
 from hessian_papers.ledger.statements import Statements
-from hessian_papers.ledger.verdicts import everywhere
+from hessian_papers.ledger.verdicts import always
 from hessian_papers.studies.scalar.multi_input_training.reading import (
     CORRELATED,
     DECORRELATED,
@@ -40,7 +40,7 @@ def bulk(reading: Reading) -> float:
 
 @real_data.statement(
     "Corollary B.1, assumption E[x_i x_j] = 0",
-    everywhere,
+    always,
     at_least(
         0.1,
         "a lower bound that leaves no doubt; round-off is below 1e-14",
