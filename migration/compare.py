@@ -128,7 +128,8 @@ class Comparison:
                 f"| {statement.verdict} |"
             )
         new = [case for name, (_, case) in self.cases.items() if name not in self.mapped]
-        yield f"\n{len(frozen())} entries; {len(self.mapped)} are cases of {len(statements)} statements"
+        mapped, number = len(self.mapped), len(statements)
+        yield f"\n{len(frozen())} entries; {mapped} are cases of {number} statements"
         yield from (f"{number} left: {reason}" for reason, number in self.left.items())
         yield f"{len(new)} cases are new: {', '.join(map(label, new[:20]))}"
 

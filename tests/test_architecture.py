@@ -22,8 +22,7 @@ TORCHLESS = "Figures, claims and the report never load torch"
 PARTS = ("study", "reading", "figure", "claims")
 
 LINES_OF_A_FUNCTION = 60  # its docstring does not count
-LINES_OF_A_KIND = 900  # of its four files together
-# What may be longer: a function as `path::name`, a kind by its name; each with its reason.
+# What may be longer: a function as `path::name`, with its reason.
 LONGER: dict[str, str] = {}
 
 
@@ -310,31 +309,16 @@ def folder_of(kind):
     return SOURCE / "hessian_papers" / place.replace(".", "/")
 
 
-def lines_of_kind(kind):
-    """The lines of its four files; one that it lacks has none."""
-    files = [folder_of(kind) / f"{part}.py" for part in PARTS]
-    return sum(len(file.read_text().splitlines()) for file in files if file.is_file())
-
-
 def test_a_kind_of_studies_is_four_files():
     for kind in schema.kinds("studies"):
         missing = [part for part in PARTS if not (folder_of(kind) / f"{part}.py").is_file()]
         assert not missing, f"{folder_of(kind)} lacks {missing}"
 
 
-def test_no_kind_of_studies_is_long():
-    lines = {kind: lines_of_kind(kind) for kind in schema.kinds("studies") if kind not in LONGER}
-    long = {kind: number for kind, number in lines.items() if number > LINES_OF_A_KIND}
-    assert not long, f"above {LINES_OF_A_KIND} lines: {long}"
-
-
 def test_what_may_be_longer_is_there_and_is_longer():
     """An exception that nothing needs any more is none."""
     for name, reason in LONGER.items():
         assert reason.strip(), name
-        path, is_function, function = name.partition("::")
-        if is_function:
-            lengths = [n for f, n in functions((ROOT / path).read_text()) if f == function]
-            assert max(lengths) > LINES_OF_A_FUNCTION, name
-        else:
-            assert lines_of_kind(name) > LINES_OF_A_KIND, name
+        path, _, function = name.partition("::")
+        lengths = [n for f, n in functions((ROOT / path).read_text()) if f == function]
+        assert max(lengths) > LINES_OF_A_FUNCTION, name

@@ -37,8 +37,8 @@ _BOOKS = {
     "readings": "By our reading of a word",
     "beyond": "Beyond the papers",
 }
-# How many cases that do not follow are named, and how many settings that depart.
-_FEW = 4
+# How many of the cases that do not follow are named.
+_FEW = 3
 _SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
 
@@ -97,8 +97,8 @@ def label(case: CaseRecord) -> str:
 
     Example:
         >>> from types import SimpleNamespace as Case
-        >>> label(Case(study="cracking-fig4", labels={"time": "trained"}))
-        'cracking-fig4 (trained)'
+        >>> label(Case(study="my-figure", labels={"time": "trained"}))
+        'my-figure (trained)'
     """
     name = case.study or "no study"
     return f"{name} ({', '.join(case.labels.values())})" if case.labels else name
@@ -148,13 +148,16 @@ def _remark(statement: StatementRecord) -> str:
     remarks = [f"In print: {statement.printed}."] if statement.printed else []
     readings = dict.fromkeys(case.reason for case in statement.cases if case.word)
     remarks += [f"{reading[:1].upper()}{reading[1:]}." for reading in readings]
-    if statement.verdict not in ("reproduced", "corrected"):
+    # What only a smaller setting shows needs no other reason.
+    measured = any(case.outcome != "not measured" for case in statement.cases)
+    explained = statement.verdict in ("reproduced", "corrected", "shown")
+    if not explained and not (statement.verdict == "not tested" and measured):
         remarks += dict.fromkeys(
             case.explanation
             for case in statement.cases
             if case.explanation and case.outcome != "holds"
         )
-    return " ".join(remarks[:_FEW])
+    return " ".join(remarks[:2])
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -272,7 +272,8 @@ def log_dashboard(
 
     Returns:
         What was logged: ``run`` (the id), ``group``, ``figures`` with the SHA-256 of each study's
-        image, ``data`` with those of its arrays, the numbers of ``statements`` and ``cases``, ``metrics``, and
+        image, ``data`` with those of its arrays, the numbers of ``statements`` and
+        ``cases``, ``metrics``, and
         ``recorded`` with the same of the recorded runs, or ``None``. Equal inputs give equal
         records.
 

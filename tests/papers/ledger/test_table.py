@@ -58,7 +58,7 @@ def test_cases_that_do_not_follow_are_named_and_a_star_marks_a_smaller_setting()
     row = cells(statement("differs", case(), *against, undecided))
     assert row[6] == "4, 2 not: cracking-fig1 (trained): 0.5; cracking-fig1 (time 2): 0.5*, 1 open"
     many = [case("fails", number=number) for number in range(6)]
-    assert cells(statement("differs", *many))[6].endswith("and 2 more")
+    assert cells(statement("differs", *many))[6].endswith("and 3 more")
 
 
 def test_the_number_is_the_pooled_one_or_that_of_the_only_case_or_the_range():

@@ -203,20 +203,6 @@ def test_one_input_is_left_out_where_the_pair_is_a_theorem(two_layers):
     assert found == functions.nearly(Reading(two_layers))
 
 
-def test_texts_name_the_networks_and_their_cases(two_layers):
-    def statement(found, number):
-        (entry,) = about(number, found, []).entries(statements, "nearly", found)
-        return entry.statement
-
-    assert "two-layer linear networks (orthogonal parametrisation, normalised data; standard" in (
-        statement(two_layers, 10)
-    )
-    assert "four-layer ReLU networks (orthogonal parametrisation, decorrelated data; orthog" in (
-        statement(four_relu_layers(), 13)
-    )
-    assert "two-layer linear networks (none)" in statement(sides(cases=[ASSUMED]), 3)
-
-
 @pytest.mark.parametrize(
     ("measure", "make", "message"),
     [

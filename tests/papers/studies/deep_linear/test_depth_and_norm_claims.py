@@ -47,9 +47,9 @@ def entries(sides, artifact="Figure 1b"):
 
 
 def test_only_the_effect_of_depth_is_corrected(sides):
-    verdicts = {name: measure(entry, None).verdict for name, entry in entries(sides).items()}
-    assert {name for name, found in verdicts.items() if found == "corrected"} == {"depth"}
-    assert set(verdicts.values()) == {"corrected", "reproduced"}
+    measurements = {name: measure(entry, None) for name, entry in entries(sides).items()}
+    assert [name for name, found in measurements.items() if found.in_print_fails] == ["depth"]
+    assert {found.outcome for found in measurements.values()} == {"holds"}
 
 
 def test_errors_are_as_large_as_what_was_planted(sides):
@@ -102,4 +102,4 @@ def test_leading_factor_is_all_of_the_growth_at_a_norm_of_one():
 def test_only_what_is_true_in_general_is_claimed_of_a_study_of_ones_own(sides):
     own = entries(sides, "my depths")
     assert set(entries(sides)) - set(own) == {"label-effect", "leading-factor"}
-    assert own["sharpness"].location == "Equation 14; my depths"
+    assert own["sharpness"].heading.places["anon2026data"] == "Equation 14; my depths"

@@ -140,15 +140,10 @@ def test_an_eigenvalue_beyond_the_bound(beyond):
 
 def test_a_shrinking_error():
     assert measured("error_trend", both()) == -1.0
-    assert measured("error_ratio", both()) == pytest.approx(1e-4, rel=0.05)
-    assert measured("last_error", both()) == pytest.approx(0.02 * 1e-4, rel=0.01)
 
 
 def test_the_worst_image_set_counts_and_the_narrow_networks_do_not():
     corrected = exact(WIDE, "corrected")
-    constant = replaced(both(), WIDE, "numerics", hessian=1.05 * corrected)
-    assert measured("error_ratio", constant) == pytest.approx(1.0)
-    assert measured("last_error", constant) == pytest.approx(1 - 1 / 1.05)
     rising = corrected * (1 + np.linspace(0.01, 0.02, len(EPOCHS)))[:, None]
     assert measured("error_trend", replaced(both(), WIDE, "numerics", hessian=rising)) == 1.0
 

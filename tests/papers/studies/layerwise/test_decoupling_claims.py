@@ -110,9 +110,15 @@ def test_a_row_says_what_is_printed_and_measured(planted):
         entry.id: entry for entry in planted[0].entries(statements, "row_of_a_table", sides())
     }
     entry = entries["planted/table-7-CIFAR10-LeNet5-conv-ratio"]
-    assert "CIFAR10, LeNet5: of the convolutional layers but the first, λ₁/λ₂" in entry.statement
-    assert "15.87 (11.15 to 27.2)" in entry.statement
-    assert entry.location.endswith("Table 7")
+    assert [*entry.labels.values()] == [
+        "7",
+        "CIFAR10",
+        "LeNet5",
+        "convolutional",
+        "λ₁/λ₂ of E[x x']",
+    ]
+    assert entry.heading.id == "table-7"
+    assert entry.heading.places["wu2022dissecting"].endswith("Table 7")
     assert entry.bound.range == pytest.approx((11.145, 27.205))
     # The mean over layers of each seed, and Student's interval over seeds.
     reading = Reading(sides(noise=0.1))

@@ -45,11 +45,8 @@ def test_the_condition_says_what_is_expected(planted):
     found = {}
     for sides_of in (sides(), sides(rank=False)):
         for entry in planted[0].entries(statements, "condition_tells", sides_of):
-            found.setdefault(entry.id, []).append((entry.bound.relation, entry.statement))
-    (holds, words), (fails, other) = found["planted/condition-tells-F-200^2-fc1"]
-    assert (holds, fails) == (">=", "<=")
-    assert "τ_m γ_1 > τ_1 γ_2 holds, and the overlap peaks around m" in words
-    assert "τ_m γ_1 > τ_1 γ_2 fails, and the overlap does not peak around m" in other
+            found.setdefault(entry.id, []).append(entry.bound.relation)
+    assert found["planted/condition-tells-F-200^2-fc1"] == [">=", "<="]
 
 
 def test_only_layers_after_a_batch_norm_have_no_peak(planted):

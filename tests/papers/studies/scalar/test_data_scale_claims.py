@@ -88,7 +88,8 @@ def test_the_exponent_is_that_of_the_scale_or_of_its_root(planted):
 def test_only_what_is_true_in_general_is_claimed_of_a_study_of_ones_own(correlated):
     own = measured(correlated, "my scales")
     assert list(own) == ["spectrum", "structure", "trace", "proportional"]
-    assert own["structure"].location == "Theorem 3.1; my scales"
+    assert own["structure"].heading.places["singh2026cracking"] == "Theorem 3.1; my scales"
     closed = measured(correlated, "Figure 1", "singh2024closed")
     assert list(closed)[4:] == ["proportional-in-print", "sharpening"]
-    assert closed["spectrum"].location == "Theorem 1, eq. (1); Figure 1"
+    places = closed["spectrum"].heading.places
+    assert places["singh2024closed"] == "Theorem 1, eq. (1); Figure 1"

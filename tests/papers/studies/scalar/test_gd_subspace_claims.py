@@ -79,5 +79,5 @@ def test_nothing_resolved_is_not_a_success(sides):
 
 def test_what_step_sizes_decide_is_claimed_of_the_papers_study_alone(sides):
     study = Study("study", {"paper": "singh2026cracking", "artifact": "my own"})
-    kinds = [entry.kind for entry in statements.entries(study, statements.reading(sides))]
-    assert kinds == ["identity"] * 7
+    entries = statements.entries(study, statements.reading(sides))
+    assert [entry.heading.identity for entry in entries] == [True] * 7

@@ -63,9 +63,10 @@ def test_errors_are_as_large_as_what_was_planted(sides):
 
 
 def test_each_paper_has_its_own_theorem_and_a_study_of_ones_own_its_own_artifact(sides):
-    assert measured(sides)["spectrum"].location == "Theorem 3.4; Figure 1"
-    closed = measured(sides, "Figure 2", "singh2024closed")
-    assert closed["spectrum"].location == "Theorem 4 and Corollary 5; Figure 2"
+    places = measured(sides)["spectrum"].heading.places
+    assert places["singh2026cracking"] == "Theorem 3.4; Figure 1"
+    assert places["singh2024closed"] == "Theorem 4 and Corollary 5; Figure 1"
     own = measured(sides, "my wedge")
-    assert own["spectrum"].location == "Theorem 3.4; my wedge"
-    assert not any("Figure" in entry.location for entry in own.values())
+    assert own["spectrum"].heading.places["singh2026cracking"] == "Theorem 3.4; my wedge"
+    texts = [place for entry in own.values() for place in entry.heading.places.values()]
+    assert not any("Figure" in text for text in texts)

@@ -61,7 +61,8 @@ def weakly_by_class_at_last(reading: Reading, network: str) -> Estimate:
 def more_by_class_than_chance(reading: Reading, network: str) -> Estimate:
     """After training they lie together by the class more than by chance.
 
-    Statistic: fraction of them whose nearest neighbour is of the same class, minus that by chance, mean
+    Statistic: fraction of them whose nearest neighbour is of the same class, minus that by chance,
+    mean
     over layers but the last and networks; interval: Student's t.
     """
     return mean_of(reading.hidden("by_class", network, LAST).mean(axis=1) - reading.chance)
