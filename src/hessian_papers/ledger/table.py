@@ -93,13 +93,7 @@ def expected(bound: Bound) -> str:
 
 
 def label(case: CaseRecord) -> str:
-    """A case in a few words: its study, and what tells it from the others.
-
-    Example:
-        >>> from types import SimpleNamespace as Case
-        >>> label(Case(study="my-figure", labels={"time": "trained"}))
-        'my-figure (trained)'
-    """
+    """A case in a few words: its study, and what tells it from the others."""
     name = case.study or "no study"
     return f"{name} ({', '.join(case.labels.values())})" if case.labels else name
 
