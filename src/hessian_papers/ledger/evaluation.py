@@ -304,9 +304,14 @@ def _statement(
 
 
 def _decision(heading: Heading, cases: Sequence[Measurement]) -> Decision:
-    """The verdict; where a statement rests on our reading of a word, it calls no paper wrong."""
+    """The verdict; where a statement rests on our reading of a word, it calls no paper wrong.
+
+    What is beyond the papers has no setting of theirs to be smaller than.
+    """
     in_print_fails = any(case.in_print_fails for case in cases)
     measured = [case.case for case in cases]
+    if heading.book == "beyond":
+        measured = [replace(case, smaller=False) for case in measured]
     decision = decide(heading.quantifier, measured, in_print_fails=in_print_fails)
     if heading.book == "readings" and decision.verdict == "differs":
         return replace(decision, verdict="depends")

@@ -138,8 +138,12 @@ def _always(cases: Sequence[Case]) -> Decision:
 
 
 def _everywhere(cases: Sequence[Case]) -> Decision:
-    """The worst case; where only smaller settings fail, those that hold do not make up for it."""
-    verdict = _worst([case.outcome for case in _binding(cases)])
+    """The worst case."""
+    return _of_all(cases, _worst([case.outcome for case in _binding(cases)]))
+
+
+def _of_all(cases: Sequence[Case], verdict: Verdict) -> Decision:
+    """A verdict of all cases; those that hold do not make up for what only smaller settings fail."""
     if verdict == "reproduced" and len(_binding(cases)) < len(cases):
         return Decision("not tested")
     return Decision(verdict)
@@ -185,7 +189,7 @@ def _printed(cases: Sequence[Case]) -> Decision:
     outcomes = [case.outcome for case in _binding(cases)]
     if "holds" in outcomes and "fails" in outcomes:
         return Decision("in part")
-    return Decision(_worst(outcomes))
+    return _of_all(cases, _worst(outcomes))
 
 
 def _shown(_: Sequence[Case]) -> Decision:

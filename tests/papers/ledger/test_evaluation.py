@@ -250,6 +250,13 @@ class TestEvaluate:
         assert statement.sentence == HEADING["sentence"]
         assert [each.id for each in statement.cases] == ["toy/case", "toy/other", "toy/again"]
 
+    def test_what_is_beyond_the_papers_has_no_smaller_setting(self, measured):
+        fails = OBSERVED | {"measure": lambda: 0.5}
+        departs = {"networks": [20, 200]}
+        assert measured(case(**fails), departs=departs)[0].verdict == "not tested"
+        beyond = case(**fails | {"book": "beyond"})
+        assert measured(beyond, departs=departs)[0].verdict == "differs"
+
     def test_a_reading_of_a_word_calls_no_paper_wrong(self, measured):
         fields = OBSERVED | {"measure": lambda: 0.5}
         assert measured(case(**fields))[0].verdict == "differs"

@@ -28,6 +28,8 @@ MOST = at_least(
     0.5, "more often than not", source="ours: what a figure shows of one draw, of each draw"
 )
 
+ALL = at_least(1.0, "every draw", source="the paper, which says it without exception")
+
 
 STATEMENTS = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text("utf-8"))
 
@@ -98,7 +100,7 @@ def _each_range(reading: Reading) -> Iterator[Labels]:
 @figure_2.statement(
     "{place}",
     lambda case: case["quantifier"],
-    MOST,
+    lambda case: ALL if case["quantifier"] == "everywhere" else MOST,
     id="{id}",
     otherwise=lambda case: case["otherwise"],
     each=_each_range,
@@ -113,4 +115,6 @@ def in_most_draws(reading: Reading, sweep: str, largest: float, **of: Any) -> Es
     """
     low, high = of.get("at_least", -math.inf), of.get("at_most", math.inf)
     found = [draw.measured(of["measure"], of["quantity"]) for draw in reading.draws(sweep, largest)]
-    return share_of([low <= value <= high for value in found])
+    fraction = share_of([low <= value <= high for value in found])
+    # One draw that is otherwise refutes what has no exception.
+    return Estimate(fraction.value) if of["quantifier"] == "everywhere" else fraction
