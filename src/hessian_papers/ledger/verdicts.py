@@ -143,7 +143,7 @@ def _everywhere(cases: Sequence[Case]) -> Decision:
 
 
 def _of_all(cases: Sequence[Case], verdict: Verdict) -> Decision:
-    """A verdict of all cases; those that hold do not make up for what only smaller settings fail."""
+    """A verdict of all cases; those that hold do not outweigh what only smaller settings fail."""
     if verdict == "reproduced" and len(_binding(cases)) < len(cases):
         return Decision("not tested")
     return Decision(verdict)
