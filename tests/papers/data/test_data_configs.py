@@ -9,16 +9,16 @@ import pytest
 import yaml
 
 CONFIGS = sorted((Path(__file__).parents[3] / "conf" / "data").glob("*.yaml"))
-# Images and text have arrays of their own: tests/papers/data/test_images.py and test_text.py.
-REGRESSIONS = [
-    path
-    for path in CONFIGS
-    if yaml.safe_load(path.read_text("utf-8"))["kind"] not in ("images", "text")
+# As they are composed, at the scale that is the default.
+SETTINGS = yaml.safe_load((Path(__file__).parents[3] / "params.yaml").read_text("utf-8"))["data"][
+    "sets"
 ]
+# Images and text have arrays of their own: tests/papers/data/test_images.py and test_text.py.
+REGRESSIONS = [path for path in CONFIGS if SETTINGS[path.stem]["kind"] not in ("images", "text")]
 
 
 def build(path):
-    fields = yaml.safe_load(path.read_text())
+    fields = SETTINGS[path.stem]
     module = importlib.import_module(f"hessian_papers.data.{fields['kind']}")
     return module.make(module.Config(**fields))
 
@@ -78,7 +78,7 @@ def test_bad_settings_are_refused_in_one_line(kind, change):
     module = importlib.import_module(f"hessian_papers.data.{kind}")
     good = next(
         module.Config(**fields)
-        for fields in (yaml.safe_load(path.read_text()) for path in CONFIGS)
+        for fields in (SETTINGS[path.stem] for path in CONFIGS)
         if fields["kind"] == kind
     )
     with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$") as error:

@@ -13,11 +13,12 @@ from hessian_papers.data.base import OFFLINE, Storage
 from hessian_papers.data.images import Config, make
 from tests.papers.data import published
 
-CONFIG = Path(__file__).parents[3] / "conf" / "data" / "images.yaml"
+PARAMS = Path(__file__).parents[3] / "params.yaml"
 
 
 def config(**changes):
-    return Config(**(yaml.safe_load(CONFIG.read_text()) | changes))
+    images = yaml.safe_load(PARAMS.read_text("utf-8"))["data"]["sets"]["images"]
+    return Config(**(images | changes))
 
 
 def save(folder, name, labels):

@@ -295,5 +295,5 @@ def test_networks_without_attention_or_weights_are_refused(other):
 
 
 def test_the_configuration_is_valid():
-    path = ROOT / "conf" / "studies" / "singh2026cracking" / "cracking-fig6.yaml"
-    assert study.Config(**yaml.safe_load(path.read_text())).kind == "sink_density"
+    params = yaml.safe_load((ROOT / "params.yaml").read_text("utf-8"))
+    assert study.Config(**params["studies"]["cracking-fig6"]).kind == "sink_density"
