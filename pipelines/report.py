@@ -1,4 +1,4 @@
-"""Stage report: the page that shows every figure, its claims and where they come from."""
+"""Stage report: the page that shows every figure, its statements and where they come from."""
 
 from hessian_papers.ledger.record import read_ledger
 from hessian_papers.report import build
@@ -10,8 +10,8 @@ from pipelines.stage import Context, main
 
 def report(context: Context) -> None:
     """Write ``reports/index.html``, and the sentences that it opens with as ``findings.md``."""
-    claims, settings = read_ledger(context.reports), plain(context.config)
-    found = findings(settings["findings"], claims)
+    ledger, settings = read_ledger(context.reports), plain(context.config)
+    found = findings(settings["findings"], ledger)
     write_bytes(context.reports / "findings.md", markdown(found).encode())
     page = build(context.reports, found, settings["durations"])
     write_bytes(context.reports / "index.html", page.encode())

@@ -16,6 +16,9 @@ Outcome = Literal["holds", "fails", "open", "not measured"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
+# How a relation is written, and on which side of it a tolerance is.
+_SIGNS = {"<=": ("≤", "+"), ">=": ("≥", "−"), "=": ("=", "±")}
+
 NORMAL = 1.959964  # the 97.5 % quantile of the standard normal distribution
 
 
@@ -134,6 +137,23 @@ class Bound:
         if measured.high < low or measured.low > high:
             return "fails"
         return "holds" if low <= measured.low and measured.high <= high else "open"
+
+    @property
+    def formula(self) -> tuple[str, tuple[float, ...]]:
+        """What a measured value is compared with: a template, and the numbers that fill it.
+
+        Example:
+            >>> within(0.1, "a tenth").formula, at_least(1.0, "all", tolerance=0.5).formula
+            (('≤ {}', (0.1,)), ('≥ {} − {}', (1.0, 0.5)))
+        """
+        sign, slack = _SIGNS[self.relation]
+        if math.isnan(self.expected):
+            return "–", ()
+        if self.tolerance == 0:
+            return f"{sign} {{}}", (self.expected,)
+        if self.expected == 0 and self.relation == "<=":
+            return f"{sign} {{}}", (self.tolerance,)
+        return f"{sign} {{}} {slack} {{}}", (self.expected, self.tolerance)
 
     def __str__(self) -> str:
         words = {"<=": "at most", ">=": "at least", "=": "equal to"}[self.relation]

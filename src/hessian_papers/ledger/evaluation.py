@@ -147,6 +147,13 @@ def outcome(entry: Entry, measured: Estimate) -> Outcome:
     return entry.bound.outcome(measured)
 
 
+def _interval(estimate: Estimate | None) -> list[float | None] | None:
+    """The ends of an estimate's interval as the ledger shows them, if it has one."""
+    if estimate is None or not estimate.has_interval:
+        return None
+    return [rounded(estimate.low), rounded(estimate.high)]
+
+
 def _record(
     entry: Entry,
     outcome: Outcome,
@@ -154,9 +161,6 @@ def _record(
     measured: Estimate | None = None,
     printed: Estimate | None = None,
 ) -> CaseRecord:
-    interval = None
-    if measured is not None and measured.has_interval:
-        interval = [rounded(measured.low), rounded(measured.high)]
     bound = _NO_BOUND if measured is None or entry.bound is None else entry.bound
     of_the_entry = {name: getattr(entry, name) for name in _OF_THE_ENTRY}
     return CaseRecord(
@@ -164,7 +168,7 @@ def _record(
         **{name: getattr(bound, name) for name in _OF_THE_BOUND},
         expected=None if measured is None else bound.expected,
         measured=None if measured is None else rounded(measured.value),
-        interval=interval,
+        interval=_interval(measured),
         outcome=outcome,
         digest=None if run is None else digest(run.study.config),
         printed_error=None if printed is None else rounded(printed.value),
@@ -188,14 +192,12 @@ class Measurement:
 
     Args:
         record: of the case.
-        outcome: what it says.
         estimate: the measured value.
         bound: what it is compared with.
         in_print_fails: whether what is in print does not hold.
     """
 
     record: CaseRecord
-    outcome: Outcome = "not measured"
     estimate: Estimate = _NOTHING
     bound: Bound = _NO_BOUND
     in_print_fails: bool = False
@@ -203,14 +205,14 @@ class Measurement:
     @property
     def case(self) -> Case:
         """What the verdict is made of."""
-        return Case(self.outcome, self.estimate, self.bound, self.record.smaller)
+        return Case(self.record.outcome, self.estimate, self.bound, self.record.smaller)
 
     @property
     def weakness(self) -> tuple[bool, int, int, bool]:
         """The order of the runs of a case: one that could not measure it says least."""
         record = self.record
         rank = SCALES.index(record.scale) if record.scale in SCALES else len(SCALES)
-        return self.outcome == "not measured", rank, len(record.departs), record.recorded
+        return record.outcome == "not measured", rank, len(record.departs), record.recorded
 
 
 def measure(entry: Entry, run: Measured | None) -> Measurement:
@@ -234,10 +236,9 @@ def measure(entry: Entry, run: Measured | None) -> Measurement:
         return Measurement(_record(unmeasured, "not measured", run))
     if math.isnan(measured.value):
         entry = replace(entry, explanation="could not be measured here: it gave NaN")
-    says = outcome(entry, measured)
-    record = _record(entry, says, run, measured, print_)
+    record = _record(entry, outcome(entry, measured), run, measured, print_)
     fails = print_ is not None and bound.outcome(print_) == "fails"
-    return Measurement(record, says, measured, bound, fails)
+    return Measurement(record, measured, bound, fails)
 
 
 def evaluate(runs: Sequence[Measured]) -> list[StatementRecord]:
@@ -284,9 +285,7 @@ def _statement(
         records.append(replace(first.record, beside=weaker[0].record if weaker else None))
     heading = headings[0]
     decision = _decision(heading, decisive)
-    pooled, interval = decision.pooled, None
-    if pooled is not None and pooled.has_interval:
-        interval = [rounded(pooled.low), rounded(pooled.high)]
+    pooled = decision.pooled
     return StatementRecord(
         id=heading.id,
         places=_places(headings),
@@ -297,7 +296,7 @@ def _statement(
         identity=heading.identity,
         verdict=decision.verdict,
         pooled=None if pooled is None else rounded(pooled.value),
-        pooled_interval=interval,
+        pooled_interval=_interval(pooled),
         printed=next((h.printed for h in headings if h.printed), None),
         cases=records,
     )

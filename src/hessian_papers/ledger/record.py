@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hessian_papers.ledger.bounds import OUTCOMES, RELATIONS, Bound, Estimate, Relation
+from hessian_papers.ledger.bounds import OUTCOMES, RELATIONS, Bound, Estimate, Outcome, Relation
 from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, VERDICTS
 from hessian_papers.results import select_fields
 from hessian_spectra.files import DamagedFileError, read_json, write_json
@@ -103,7 +103,7 @@ class CaseRecord:
     reason: str
     measured: float | None
     interval: list[float | None] | None
-    outcome: str
+    outcome: Outcome
     printed_error: float | None
     explanation: str
     scale: str | None

@@ -180,6 +180,11 @@ def _filled(text: str, fields: Mapping[str, Any], study: Study) -> str:
     return _FIELD.sub(lambda match: str(fields.get(match[1], match[0])), " ".join(text.split()))
 
 
+def _chosen(value: Any, labels: Labels) -> Any:
+    """What holds for a case, of something that may depend on it."""
+    return value(labels) if callable(value) else value
+
+
 def _book(quantifier: Quantifier, bound: Bound) -> Book:
     """The book of a statement of a paper, if its decorator does not name one."""
     if bound.word:
@@ -253,15 +258,12 @@ class Statement:
 
     def entry(self, study: Study, reading: StudyArrays, labels: Labels, fields: Labels) -> Entry:
         """One case, its texts filled in."""
-        printed = self.printed(labels) if callable(self.printed) else self.printed
-        otherwise = self.otherwise(labels) if callable(self.otherwise) else self.otherwise
+        printed, bound = _chosen(self.printed, labels), _chosen(self.bound, labels)
+        quantifier = _chosen(self.quantifier, labels)
 
         def filled(text: str) -> str:
             return _filled(text, fields, study)
 
-        quantifier = self.quantifier(labels) if callable(self.quantifier) else self.quantifier
-        bound = self.bound(labels) if callable(self.bound) else self.bound
-        book = self.book(labels) if callable(self.book) else self.book
         sentence, _, statistic = filled(self.function.__doc__ or "").partition(_STATISTIC)
         heading = Heading(
             id=filled(self.id) or self.function_name.replace("_", "-"),
@@ -269,7 +271,7 @@ class Statement:
             sentence=sentence.strip(),
             statistic=statistic.strip(),
             quantifier=quantifier,
-            book=book or _book(quantifier, bound),
+            book=_chosen(self.book, labels) or _book(quantifier, bound),
             identity=self.identity,
             printed=None if printed is None else filled(printed.text),
         )
@@ -282,7 +284,7 @@ class Statement:
             bound=bound,
             measure=lambda: self.function(reading, **labels),
             measure_printed=None if printed is None else lambda: printed.measure(reading, **labels),
-            explanation=filled(otherwise),
+            explanation=filled(_chosen(self.otherwise, labels)),
         )
 
     def _shown(self, labels: Labels) -> list[str]:
@@ -319,7 +321,6 @@ class Statements:
     Args:
         reading: what the kind reads from its arrays.
         values: how texts say the values of labels, for example ``{"mup": "μP"}``.
-        fields: further fields of all texts, read from the arrays.
     """
 
     def __init__(
@@ -327,11 +328,9 @@ class Statements:
         reading: type[StudyArrays],
         *,
         values: Mapping[str, str] | None = None,
-        fields: Callable[[Any], Mapping[str, Any]] | None = None,
     ) -> None:
         self.reading = reading
         self._values = values or {}
-        self._fields = fields or (lambda reading: {})
         self.all: list[Statement] = []
         self._artifacts: tuple[tuple[str, str], ...] = ()
         self._of: Mapping[str, Any] = {}
@@ -388,8 +387,7 @@ class Statements:
         for statement in self.all:
             if statement.is_about(study.config):
                 for labels in [{}] if statement.each is None else statement.each(reading):
-                    fields = {**self._fields(reading), **labels}
-                    said = {key: self._said(value) for key, value in fields.items()}
+                    said = {key: self._said(value) for key, value in labels.items()}
                     said = {"artifact": study.config["artifact"], **said}
                     entry = statement.entry(study, reading, labels, said)
                     yield replace(entry, explanation=f"{entry.explanation} {note}".strip())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from hessian_papers.ledger.bounds import Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord
 from hessian_papers.ledger.totals import ROUND_OFF, by_paper_and_book, round_off, summary, words
-from hessian_papers.ledger.verdicts import BOOKS
+from hessian_papers.ledger.verdicts import BOOKS, book_title
 from hessian_papers.papers import paper
 
 _PREFACE = """\
@@ -31,15 +31,8 @@ on our reading of a word calls no paper wrong: it *depends* on the word. The str
 decides: one at the paper's scale, else another recorded one, else today's demo.
 """
 
-_BOOKS = {
-    "theorems": "Theorems and printed numbers",
-    "observations": "Observations",
-    "readings": "By our reading of a word",
-    "beyond": "Beyond the papers",
-}
 # How many of the cases that do not follow are named.
 _FEW = 3
-_SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
 
 def number(value: float | None) -> str:
@@ -81,15 +74,8 @@ def expected(bound: Bound) -> str:
         >>> expected(at_least(0.0, "a sign")), expected(within(0.1, "a tenth"))
         ('≥ 0', '≤ 0.1')
     """
-    if bound.expected != bound.expected:
-        return "–"
-    sign = _SIGNS[bound.relation]
-    if bound.tolerance == 0:
-        return f"{sign} {number(bound.expected)}"
-    if bound.expected == 0 and sign == "≤":
-        return f"≤ {number(bound.tolerance)}"
-    slack = {"≤": "+", "≥": "−", "=": "±"}[sign]
-    return f"{sign} {number(bound.expected)} {slack} {number(bound.tolerance)}"
+    template, numbers = bound.formula
+    return template.format(*map(number, numbers))
 
 
 def label(case: CaseRecord) -> str:
@@ -184,7 +170,7 @@ def _statements(statements: Sequence[StatementRecord], key: str) -> list[str]:
 def _totals(statements: Sequence[StatementRecord]) -> list[str]:
     """Verdicts by paper and book."""
     rows = [
-        (key, _BOOKS[book], words(tally))
+        (key, book_title(book), words(tally))
         for key, books in by_paper_and_book(statements).items()
         for book, tally in books.items()
     ]
@@ -212,8 +198,8 @@ def table(statements: Sequence[StatementRecord], damaged: Sequence[str] = ()) ->
         for book in BOOKS[:-1]:
             own = [s for s in statements if s.book == book and s.paper == key]
             if own:
-                lines += [f"### {_BOOKS[book]}", "", *_statements(own, key)]
+                lines += [f"### {book_title(book)}", "", *_statements(own, key)]
     beyond = [s for s in statements if s.book == "beyond"]
     if beyond:
-        lines += [f"## {_BOOKS['beyond']}", "", *_statements(beyond, "")]
+        lines += [f"## {book_title('beyond')}", "", *_statements(beyond, "")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))

@@ -35,6 +35,14 @@ QUANTIFIERS: tuple[Quantifier, ...] = get_args(Quantifier)
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 BOOKS: tuple[Book, ...] = get_args(Book)
 
+# What the books are called.
+BOOK_NAMES: Mapping[str, str] = {
+    "theorems": "theorems and printed numbers",
+    "observations": "observations",
+    "readings": "by our reading of a word",
+    "beyond": "beyond the papers",
+}
+
 always: Quantifier = "always"
 everywhere: Quantifier = "everywhere"
 typically: Quantifier = "typically"
@@ -42,6 +50,16 @@ exists: Quantifier = "exists"
 printed: Quantifier = "printed"
 shown: Quantifier = "shown"
 left_open: Quantifier = "left open"
+
+
+def book_title(book: str) -> str:
+    """A book's name as a heading has it.
+
+    Example:
+        >>> book_title("readings")
+        'By our reading of a word'
+    """
+    return BOOK_NAMES[book].capitalize()
 
 
 @dataclass(frozen=True)

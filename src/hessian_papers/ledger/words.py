@@ -52,3 +52,17 @@ def reading_of(word: str, **of: Any) -> Bound:
     bound = _READINGS[word]
     reason = f"by our reading of '{word}': {bound.reason}"
     return replace(bound, word=word, source="ours", reason=reason, **of)
+
+
+def one_by(word: str) -> Bound:
+    """The bound of a ratio that a paper calls 1 by a word such as ``approximately``.
+
+    Raises:
+        ValueError: the word is not among our readings.
+
+    Example:
+        >>> one_by("approximately").range
+        (0.75, 1.25)
+    """
+    reading = reading_of(word)
+    return replace(reading, relation="=", expected=1.0, tolerance=reading.expected)

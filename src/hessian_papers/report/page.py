@@ -12,7 +12,7 @@ from markupsafe import Markup
 from hessian_papers.drawing.record import FigureRecord, read_figures
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.ledger.totals import by_paper_and_book, counts
-from hessian_papers.ledger.verdicts import VERDICTS
+from hessian_papers.ledger.verdicts import BOOK_NAMES, VERDICTS
 from hessian_papers.report import verdicts
 from hessian_papers.report.entries import anchor, data_uri, overview, sections, shown
 from hessian_papers.report.findings import Finding
@@ -98,7 +98,7 @@ def _choices() -> dict[str, Any]:
     """What the filter offers."""
     return {
         "verdicts": [(verdict, verdict) for verdict in VERDICTS],
-        "books": verdicts.BOOKS.items(),
+        "books": BOOK_NAMES.items(),
         "runs": verdicts.RUNS.items(),
     }
 
@@ -139,7 +139,7 @@ def build(
     return page.render(
         choices=_choices(),
         embedded=embedded,
-        books=verdicts.BOOKS,
+        books=BOOK_NAMES,
         errata=[statement for statement in statements if statement.printed is not None],
         findings=found,
         icon="data:image/svg+xml," + urllib.parse.quote(_ICON),

@@ -1,15 +1,15 @@
 """A statement's verdict on the page: the runs that decided it, its numbers, its cases."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from hessian_papers.ledger.bounds import Bound, Estimate
+from hessian_papers.ledger.bounds import OUTCOMES, Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
-from hessian_papers.ledger.totals import words
-from hessian_papers.ledger.verdicts import VERDICTS
+from hessian_papers.ledger.totals import Tally, counts, words
 from hessian_papers.report.findings import Finding
 from hessian_papers.report.formulas import number
 
@@ -18,13 +18,6 @@ RUNS = {
     "today": "today’s decides",
     "recorded": "recorded decides",
     "disagree": "the two disagree",
-}
-# Where a statement stands, in the words of the page.
-BOOKS = {
-    "theorems": "theorems and printed numbers",
-    "observations": "observations",
-    "readings": "by our reading of a word",
-    "beyond": "beyond the papers",
 }
 
 
@@ -53,17 +46,8 @@ def style(verdict: str) -> str:
 
 def expected(bound: Bound) -> Markup:
     """What a measured value is compared with, as a short formula."""
-    if bound.expected != bound.expected:
-        return Markup("–")
-    sign = {"<=": "≤", ">=": "≥", "=": "="}[bound.relation]
-    if bound.tolerance == 0:
-        return Markup("{} {}").format(sign, number(bound.expected))
-    if bound.expected == 0 and sign == "≤":
-        return Markup("≤ {}").format(number(bound.tolerance))
-    slack = {"≤": "+", "≥": "−", "=": "±"}[sign]
-    return Markup("{} {} {} {}").format(
-        sign, number(bound.expected), slack, number(bound.tolerance)
-    )
+    template, numbers = bound.formula
+    return Markup(template).format(*map(number, numbers))
 
 
 def measured(estimate: Estimate) -> Markup:
@@ -92,10 +76,7 @@ def setting(key: str) -> str:
         >>> setting("networks.two-layer-linear.learning_rates.sp"), setting("sizes")
         ('learning_rates.sp', 'sizes')
     """
-    group, *rest = key.split(".")
-    if group == "networks" and len(rest) > 1:
-        return ".".join(rest[1:])
-    return ".".join(rest[2:]) if key.startswith("data.sets.") and len(rest) > 2 else key
+    return re.sub(r"^(networks|data\.sets)\.[^.]+\.", "", key)
 
 
 def departing(cases: Iterable[CaseRecord]) -> str:
@@ -135,8 +116,10 @@ def outcomes(cases: Iterable[CaseRecord]) -> str:
         ''
     """
     counted = Counter(case.outcome for case in cases)
-    verbs = {"holds": "hold", "fails": "fail", "open": "open", "not measured": "not measured"}
-    return ", ".join(f"{counted[name]} {verb}" for name, verb in verbs.items() if counted[name])
+    verbs = {"holds": "hold", "fails": "fail"}
+    return ", ".join(
+        f"{counted[name]} {verbs.get(name, name)}" for name in OUTCOMES if counted[name]
+    )
 
 
 def remarks(shown: Shown) -> list[str]:
@@ -162,17 +145,16 @@ def statements_of(shown: Iterable[Shown]) -> list[StatementRecord]:
     return [*{each.statement.id: each.statement for each in shown}.values()]
 
 
-def shares(shown: Iterable[Shown]) -> Mapping[str, int]:
+def shares(shown: Iterable[Shown]) -> Tally:
     """How many statements have each verdict; verdicts that none has are left out."""
-    counted = Counter(statement.verdict for statement in statements_of(shown))
-    return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
+    return counts(statements_of(shown))
 
 
 def tally(shown: Sequence[Shown]) -> str:
     """Some statements in one line: their verdicts."""
     number_ = len(statements_of(shown))
     noun = "statement" if number_ == 1 else "statements"
-    return f"{number_} {noun}: {words(dict(shares(shown)))}"
+    return f"{number_} {noun}: {words(shares(shown))}"
 
 
 def ground(shown: Sequence[Shown]) -> str:

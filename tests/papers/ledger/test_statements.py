@@ -164,19 +164,6 @@ def test_texts_point_to_other_studies_by_what_these_are_about(statements):
     assert entry.heading.sentence == "Like older in Figure 1."
 
 
-def test_further_fields_are_read_from_the_arrays():
-    statements = Statements(
-        StudyArrays, values={"relu": "ReLU"}, fields=lambda reading: {"phi": str(reading["phi"])}
-    )
-
-    @statements.statement("Figure 1", everywhere, SMALL)
-    def says(reading):
-        """{phi} networks."""
-        return 0.0
-
-    assert entries(statements, phi="relu")[0].heading.sentence == "ReLU networks."
-
-
 def test_an_open_field_is_a_problem(statements):
     @statements.statement("Figure 1", everywhere, SMALL)
     def says(reading):

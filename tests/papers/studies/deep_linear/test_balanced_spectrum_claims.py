@@ -64,7 +64,7 @@ def test_what_is_in_print_is_corrected(sides):
         "least-squares-spectrum",
         "least-squares-sharpness",
     }
-    assert {found.outcome for found in measurements.values()} == {"holds"}
+    assert {found.record.outcome for found in measurements.values()} == {"holds"}
 
 
 def test_identities_hold_to_round_off_and_the_print_is_off_by_per_cents(sides):

@@ -49,7 +49,7 @@ def entries(sides, artifact="Figure 1b"):
 def test_only_the_effect_of_depth_is_corrected(sides):
     measurements = {name: measure(entry, None) for name, entry in entries(sides).items()}
     assert [name for name, found in measurements.items() if found.in_print_fails] == ["depth"]
-    assert {found.outcome for found in measurements.values()} == {"holds"}
+    assert {found.record.outcome for found in measurements.values()} == {"holds"}
 
 
 def test_errors_are_as_large_as_what_was_planted(sides):

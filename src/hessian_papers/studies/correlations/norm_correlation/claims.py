@@ -208,12 +208,16 @@ def _of_other_norms(reading: Reading) -> Iterator[Labels]:
     yield from (case for case in cases if case["norm"] != "frobenius")
 
 
+def _why_not_frobenius(case: Labels) -> str:
+    return PROPORTIONAL if case["norm"] == "nuclear" else ""
+
+
 @figures(26).statement(
     "Appendix D.4; {artifact}",
     typically,
     POSITIVE,
     id="frobenius-most-with-the-trace",
-    otherwise=lambda case: PROPORTIONAL if case["norm"] == "nuclear" else "",
+    otherwise=_why_not_frobenius,
     each=_of_other_norms,
 )
 @figures(16).statement(
@@ -221,7 +225,7 @@ def _of_other_norms(reading: Reading) -> Iterator[Labels]:
     typically,
     POSITIVE,
     id="frobenius-most-of-relu",
-    otherwise=lambda case: PROPORTIONAL if case["norm"] == "nuclear" else "",
+    otherwise=_why_not_frobenius,
     each=_of_other_norms,
 )
 def frobenius_over(reading: Reading, norm: str, parametrisation: str, time: str) -> Estimate:

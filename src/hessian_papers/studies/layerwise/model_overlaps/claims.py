@@ -15,12 +15,13 @@ from hessian_papers.ledger.bounds import (
 )
 from hessian_papers.ledger.statements import Labels, Print, Statements, over
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
+from hessian_papers.ledger.words import one_by
 from hessian_papers.studies.layerwise.model_overlaps.reading import Layer, Reading
 
 PEAK = "it peaks there if this is above 1; 'around' is taken as a fifth of m either side"
 # A ratio that is approximately 1.
 QUARTER = "by our reading of 'approximately': a quarter"
-NEAR_ONE = equal_to(1.0, QUARTER, tolerance=0.25, source="ours", word="approximately")
+NEAR_ONE = one_by("approximately")
 # The layer whose overlap the paper prints.
 EXAMPLE = {"network": "F-200^2", "layer": "fc2"}
 SETTING = (
