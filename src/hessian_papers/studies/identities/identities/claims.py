@@ -1,92 +1,73 @@
-"""Every theorem, corollary, remark and bound against brute force, and the errata.
+"""The statements of the catalogue of theorems: a row each, and a case for each paper that has it.
 
-The statements stand in ``statements.yaml``; what is compared for each of them, in ``reading.py``.
+All texts come from :mod:`hessian_papers.theorems`, by the arrays of the study.
 """
 
-from collections.abc import Iterator
-
-import numpy as np
+from collections.abc import Callable, Iterator
 
 from hessian_papers.ledger.bounds import Bound, at_least, within
-from hessian_papers.ledger.statements import Labels, Print, Statements
+from hessian_papers.ledger.statements import Cases, Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always
-from hessian_papers.studies.identities.identities.comparison import REASONS, same
-from hessian_papers.studies.identities.identities.reading import CHECKS, STATEMENTS, Reading
+from hessian_papers.studies.identities.identities.reading import Reading, Row, worst
 
-CRACKING = "singh2026cracking"
-# A claim's name ends with its paper, where a statement is one of several papers.
+# A case's name ends with its paper, where a statement is one of several papers.
 SUFFIXES = {"singh2024closed": "-2024", "singh2024poster": "-poster"}
-BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic differentiation"
-# Printed formulas where their assumption does not hold have to fail.
-FAILS = at_least(0.01, "a bound, with no tolerance", source="a round number far above round-off")
+# What a statement about a needed assumption is cited by.
+CITED = {
+    "bias-assumptions": "each-assumption-of-bias-is-needed",
+    "decorrelation": "decorrelation-is-needed",
+}
 
 statements = Statements(Reading)
 
 
-def _rows(reading: Reading) -> Iterator[Labels]:
-    """The rows of the table, one for each paper that makes a statement."""
-    for name, statement in STATEMENTS.items():
-        row = {"printed": "", "remark": "", "source": BRUTE_FORCE} | statement
-        del row["label"]
-        for paper, place in row.pop("places").items():
-            yield row | {
-                "name": name,
-                "paper": paper,
-                "place": place,
-                "suffix": SUFFIXES.get(paper, ""),
-            }
+def _rows(*, needed: bool) -> Cases:
+    def cases(reading: Reading) -> Iterator[Labels]:
+        for row in reading.rows.values():
+            for paper, place in row.places.items() if row.needed == needed else ():
+                suffix, cited = SUFFIXES.get(paper, ""), CITED.get(row.name, row.name)
+                case = {"paper": paper, "place": place, "suffix": suffix, "cited": cited}
+                yield case | {"row": row, "name": row.name, "text": row.statement}
+
+    return cases
 
 
-def _bound(row: Labels) -> Bound:
-    tolerance = CHECKS[row["name"]].tolerance
-    return within(tolerance, REASONS[tolerance], source=row["source"])
+def _bound(relation: Callable[..., Bound]) -> Callable[[Labels], Bound]:
+    return lambda case: relation(
+        case["row"].tolerance, case["row"].reason, source=case["row"].source
+    )
 
 
-def _in_print(reading: Reading, name: str, **row: str) -> float:
-    return reading.worst(reading.printed_errors(name))
-
-
-def _print(row: Labels) -> Print | None:
-    return Print(row["printed"], _in_print) if row["printed"] else None
+def _print(case: Labels) -> Print | None:
+    row = case["row"]
+    return Print(row.printed, lambda *_, **__: worst(row.printed_errors)) if row.printed else None
 
 
 @statements.identity(
     "{place}",
-    _bound,
+    _bound(within),
     paper="{paper}",
-    otherwise="{remark}",
+    otherwise=lambda case: case["row"].remark,
     printed=_print,
-    each=_rows,
-    id="{name}",
+    each=_rows(needed=False),
+    id="{cited}",
     name="{name}{suffix}",
 )
-def identity(reading: Reading, name: str, **row: str) -> float:
+def identity(reading: Reading, row: Row, **case: str) -> float:
     """{text}"""
-    return reading.worst(reading.errors(name))
+    return worst(row.errors)
 
 
 @statements.statement(
-    "Theorem B.1",
+    "{place}",
     always,
-    FAILS,
-    id="each-assumption-of-bias-is-needed",
-    paper=CRACKING,
+    _bound(at_least),
+    paper="{paper}",
+    each=_rows(needed=True),
+    id="{cited}",
+    name="{name}{suffix}",
     book="beyond",
 )
-def bias_assumptions(reading: Reading) -> float:
-    """Each assumption is needed by itself (on targets in the weaker form): without one of them the
-    printed spectrum is off by 1 % of the largest eigenvalue or more. Statistic: largest error of
-    the instances that break it, smallest of the five assumptions.
-    """
-    return min(reading.without_assumption().values())
-
-
-@statements.statement(
-    "Corollary B.1", always, FAILS, id="decorrelation-is-needed", paper=CRACKING, book="beyond"
-)
-def decorrelation(reading: Reading) -> float:
-    """Decorrelated inputs are needed: for correlated ones the sum over the coordinates is off by
-    1 % of the largest eigenvalue or more. Statistic: largest error of the instances.
-    """
-    error, instances = same("decoupled", "eigenvalues"), reading.instances("correlated_input")
-    return reading.worst(np.array([error(one) for one in instances]))
+def assumption(reading: Reading, row: Row, **case: str) -> float:
+    """{text}"""
+    return -worst(-row.errors)

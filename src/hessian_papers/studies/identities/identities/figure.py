@@ -1,18 +1,12 @@
 """Every identity with its errors, and every erratum with the error of what is in print."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hessian_papers.studies.identities.identities.comparison import Check
-from hessian_papers.studies.identities.identities.reading import (
-    ERRATA,
-    IDENTITIES,
-    STATEMENTS,
-    Reading,
-)
+from hessian_papers.studies.identities.identities.reading import Reading, Row
 from hessian_spectra.pictures import style
 
 # Where an error of exactly 0 is drawn on a logarithmic axis: below all round-off.
@@ -60,29 +54,30 @@ def _frame(axes: Axes, labels: list[str]) -> None:
     axes.set_xlabel("relative error (dimensionless)")
 
 
-def _panel(axes: Axes, reading: Reading, checks: Mapping[str, Check], text: str) -> None:
-    """A row for each check: its errors, for errata those of the print below, and its tolerance."""
-    for height, (name, check) in enumerate(checks.items()):
+def _panel(axes: Axes, rows: Sequence[Row], text: str) -> None:
+    """A line for each theorem: its errors, for errata those of the print below, its tolerance."""
+    for height, row in enumerate(rows):
         first = height == 0
-        if check.printed is not None:
-            printed = reading.printed_errors(name)
-            _dots(axes, height, printed, style.VERMILION, "as printed" if first else None)
-        holds = "closed form − brute force" if check.printed is None else "corrected"
-        _dots(axes, height, reading.errors(name), style.BLUE, holds if first else None)
-    _frame(axes, [STATEMENTS[name]["label"] for name in checks])
-    for height, check in enumerate(checks.values()):
+        if row.printed_errors is not None:
+            _dots(
+                axes, height, row.printed_errors, style.VERMILION, "as printed" if first else None
+            )
+        holds = "corrected" if row.printed else "closed form − brute force"
+        _dots(axes, height, row.errors, style.BLUE, holds if first else None)
+    _frame(axes, [row.label for row in rows])
+    for height, row in enumerate(rows):
         stroke = [height - 0.42, height + 0.42]
         label = "tolerance" if height == 0 else None
-        axes.plot([check.tolerance] * 2, stroke, color=style.BLACK, linewidth=1.2, label=label)
+        axes.plot([row.tolerance] * 2, stroke, color=style.BLACK, linewidth=1.2, label=label)
     style.letter(axes, text)
 
 
 def draw(reading: Reading) -> Figure:
     """Every instance of every identity and erratum."""
-    inches = 0.6 + _ROW * max(len(IDENTITIES), len(ERRATA))
+    inches = 0.6 + _ROW * max(len(reading.identities), len(reading.errata))
     figure, (left, right) = style.panels(1, 2, height=inches)
-    _panel(left, reading, IDENTITIES, "(a) what holds")
-    _panel(right, reading, ERRATA, "(b) what is wrong in print")
+    _panel(left, reading.identities, "(a) what holds")
+    _panel(right, reading.errata, "(b) what is wrong in print")
     for axes in (left, right):
         axes.legend(
             loc="upper right", bbox_to_anchor=(1.0, -0.48 / inches), ncols=3, markerscale=2,
@@ -93,13 +88,14 @@ def draw(reading: Reading) -> Figure:
 
 def caption(reading: Reading) -> str:
     """What is to be seen, and how to read it."""
+    identities, errata = len(reading.identities), len(reading.errata)
     return (
-        "Every closed form agrees with brute force, and what is misprinted does not. "
-        f"Closed forms against brute force on {len(reading.instances())} random networks and edge "
-        "cases, one dot each. Theorems, equations and sections are those of singh2026cracking, but "
-        "where 2024 (singh2024closed), data (anon2026data) or the poster is named; (ours) marks "
-        f"additions of this project. (a) {len(IDENTITIES)} statements; formulas with a square root "
-        "or an arccos at a double root lose half of the digits (tolerance 1e-07). A bound's error "
-        f"is by how much it is violated; 0 means not at all. (b) {len(ERRATA)} errata. Where many "
+        "Every closed form agrees with brute force, and what is misprinted does not. Closed forms "
+        f"against brute force on {reading.numerics['instances']} random networks and edge cases, "
+        "one dot each. Theorems, equations and sections are those of singh2026cracking, but where "
+        "2024 (singh2024closed), data (anon2026data) or the poster is named; (ours) marks "
+        f"additions of this project. (a) {identities} statements; formulas with a square root or "
+        "an arccos at a double root lose half of the digits (tolerance 1e-07). A bound's error is "
+        f"by how much it is violated; 0 means not at all. (b) {errata} errata. Where many "
         "instances agree with the print, it is wrong for some weights or data only."
     )

@@ -1,39 +1,17 @@
-"""The identities behind every theorem claim: closed forms and brute force on the same instances."""
+"""The catalogue of theorems on one data set: what it says, and the errors against brute force."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-import torch
+import numpy as np
 
 from hessian_papers.data.base import ONE_FEATURE, Form
 from hessian_papers.studies.base import DataStudyConfig
-from hessian_papers.studies.identities.identities.attention import theorems as attention
-from hessian_papers.studies.identities.identities.bias import theorems as bias
-from hessian_papers.studies.identities.identities.deep import theorems as deep
-from hessian_papers.studies.identities.identities.instances import Draw, Instance
-from hessian_papers.studies.identities.identities.linear import theorems as linear
-from hessian_papers.studies.identities.identities.relu import theorems as relu
-from hessian_papers.studies.identities.identities.terms import theorems as terms
-from hessian_papers.studies.identities.identities.theorem import (
-    Quantities,
-    Setting,
-    Theorem,
-    ragged,
-)
-from hessian_papers.studies.identities.identities.wide import theorems as wide
-from hessian_spectra import curvature as cv
+from hessian_papers.theorems import THEOREMS, Draw, drawn
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
-THEOREMS: dict[str, Theorem] = {
-    **linear.THEOREMS,
-    **relu.THEOREMS,
-    **terms.THEOREMS,
-    **bias.THEOREMS,
-    **wide.THEOREMS,
-    **attention.THEOREMS,
-    **deep.THEOREMS,
-}
+# What the ledger and the figure take of a theorem as it stands.
+TEXTS = ("name", "label", "statement", "printed", "remark", "source", "reason")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +19,8 @@ class Config(DataStudyConfig):
     """Settings of the identities.
 
     Args:
-        instances: random instances of each theorem, beside its edge cases; half as many of deep
-            networks, for which brute force takes two matrices each.
+        instances: random instances of each family of networks, beside its edge cases; half as many
+            of deep networks, for which brute force takes two matrices each.
         width: largest hidden width; two thirds of it in deep networks.
         points: largest number of data points of an instance.
     """
@@ -69,78 +47,55 @@ class Config(DataStudyConfig):
         require(form.shape[0] >= least, "data", expected, form.shape[0])
 
 
-def drawn(config: Config, data: Arrays) -> Iterator[tuple[str, Theorem, list[Instance]]]:
-    """The theorems with their instances.
-
-    Args:
-        config: the settings.
-        data: ``x`` and ``y`` ``(n,)``, the data set whose slices the instances use.
-    """
-    for name, theorem in THEOREMS.items():
-        sizes = config.instances, config.width, config.points
-        yield name, theorem, theorem.draw(Draw(config.seed, name, data["x"], data["y"], *sizes))
-
-
 def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """Every theorem and every printed formula on its instances.
+    """What theory says: the texts of the catalogue.
 
     Args:
         config: the settings.
-        networks: ``x`` and ``y`` ``(n,)``, the data set whose slices the instances use.
+        networks: the data set; no text depends on it.
 
     Returns:
-        For each quantity of each theorem all its numbers and how many each instance has (see
-        :func:`hessian_papers.studies.identities.identities.theorem.ragged`).
+        Of each theorem its :data:`TEXTS`, ``tolerance``, and whether it says that assumptions are
+        ``needed``, ``(T,)`` each; ``place`` ``(T, P)`` in each ``paper`` ``(P,)``, empty where it
+        does not stand there.
     """
-    arrays: Arrays = {}
-    for name, theorem, instances in drawn(config, networks):
-        arrays |= ragged(name, map(theorem.stated, instances))
-    return arrays
-
-
-def _brute_force(setting: Setting) -> Quantities:
-    """Loss, gradient, Hessian and eigenvalues of the network, by automatic differentiation."""
-    loss, gradients = setting.value_and_gradients()
-    matrix = cv.dense_matrix(
-        cv.hessian(setting.problem(), check="once" if setting.smooth else False)
-    )
-    return {
-        "loss": loss,
-        "gradient": torch.cat([part.reshape(-1) for part in gradients]),
-        "hessian": matrix,
-        "eigenvalues": cv.dense_spectrum(matrix).eigenvalues,
+    theorems = THEOREMS.values()
+    papers = sorted({paper for theorem in theorems for paper in theorem.places})
+    places = [[theorem.places.get(paper, "") for paper in papers] for theorem in theorems]
+    texts = {text: np.array([getattr(theorem, text) for theorem in theorems]) for text in TEXTS}
+    return texts | {
+        "tolerance": np.array([theorem.tolerance for theorem in theorems]),
+        "needed": np.array([theorem.assumption is not None for theorem in theorems]),
+        "paper": np.array(papers),
+        "place": np.array(places),
     }
 
 
-def _second_library(setting: Setting, number: int) -> Quantities:
-    """The same Hessian by curvlinops, on every tenth instance: it takes several times as long."""
-    if number % 10 > 0:
-        return {"second_hessian": torch.zeros(0, dtype=torch.float64)}
-    operator = cv.hessian(setting.problem(), backend="curvlinops", check=False)
-    return {"second_hessian": cv.dense_matrix(operator)}
-
-
 def numerics(config: Config, networks: Arrays) -> Arrays:
-    """Brute force on the same instances: loss, gradient, dense Hessian and its eigenvalues.
-
-    The Hessian operator checks itself against finite differences in every instance, and is compared
-    with another library's in some.
+    """The error of every theorem, and of what is in print, in each instance that it is about.
 
     Args:
         config: the settings.
         networks: ``x`` and ``y`` ``(n,)``, the data set whose slices the instances use.
 
     Returns:
-        Like :func:`closed_form`.
+        ``error/<name>`` ``(k,)`` and, of errata, ``printed_error/<name>`` ``(k',)``; of a needed
+        assumption the largest error without it, for each assumption. ``instances``: how many
+        networks there are.
     """
-    arrays: Arrays = {}
-    for name, theorem, instances in drawn(config, networks):
-        measured = [
-            _brute_force(setting)
-            | _second_library(setting, number)
-            | theorem.measured(one, setting)
-            for number, one in enumerate(instances)
-            for setting in [theorem.setting(one)]
-        ]
-        arrays |= ragged(name, measured)
+    nets = drawn(
+        Draw(
+            x=networks["x"],
+            y=networks["y"],
+            seed=config.seed,
+            instances=config.instances,
+            width=config.width,
+            size=config.points,
+        )
+    )
+    arrays = {"instances": np.array(sum(map(len, nets.values())))}
+    for name, theorem in THEOREMS.items():
+        arrays[f"error/{name}"] = np.array(theorem.errors(nets))
+        if theorem.printed:
+            arrays[f"printed_error/{name}"] = np.array(theorem.errors(nets, printed=True))
     return arrays

@@ -1,1 +1,0 @@
-"""The linear network with bias."""

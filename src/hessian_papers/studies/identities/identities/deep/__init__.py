@@ -1,1 +1,0 @@
-"""Deep linear networks."""

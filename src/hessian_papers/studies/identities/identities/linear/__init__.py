@@ -1,1 +1,0 @@
-"""The two-layer linear network."""

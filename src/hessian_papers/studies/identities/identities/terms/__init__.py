@@ -1,1 +1,0 @@
-"""The four terms of the sharpness of eq. (2), each raised alone."""

@@ -1,1 +1,0 @@
-"""Networks with several inputs or outputs, and pairs of weight matrices."""

@@ -1,0 +1,21 @@
+"""One catalogue of theorems for tests and ledger: instances, what is stated, measured and printed.
+
+Each module has families of random networks and the theorems about them, in the papers' order, which
+is the order of :data:`THEOREMS`. See :mod:`hessian_papers.theorems.catalogue`.
+"""
+
+from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the ledger
+    linear,
+    relu,
+    sharpness_terms,
+    bias,
+    several,
+    two_matrices,
+    attention,
+    deep,
+    brute_force,
+)
+from hessian_papers.theorems.catalogue import THEOREMS, Theorem, drawn
+from hessian_papers.theorems.instances import Draw, Instance
+
+__all__ = ["THEOREMS", "Draw", "Instance", "Theorem", "drawn"]

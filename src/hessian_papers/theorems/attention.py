@@ -1,0 +1,453 @@
+"""Self-attention: Theorem 3.5, Remarks B.2 to B.4 and 3.1, and activations other than softmax.
+
+All of it is in singh2026cracking, section 3.3 and appendix B.5. In its symbols N = ‖w_K‖² + ‖w_Q‖²,
+k = ⟨w_K, w_Q⟩ and T = α + ζ N.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor, nn
+
+from hessian_papers.theorems.catalogue import ROOT, Error, theorem
+from hessian_papers.theorems.errors import basis_error, excess, relative, roots_error, worst
+from hessian_papers.theorems.instances import Draw, Instance, numbers
+from hessian_papers.theorems.linear import pair
+from hessian_spectra import closed_form as cf
+from hessian_spectra.models import SelfAttention
+from hessian_spectra.spectrum import Spectrum
+
+# How far one of the two weight vectors grows (and the other shrinks, so that ⟨w_K, w_Q⟩ stays)
+# where the monotonicity of a bound is looked at.
+STRETCHES = (1.0, 1.05, 1.5, 4.0)
+
+
+@dataclass(eq=False, kw_only=True)
+class AnyAttention(Instance):
+    """Self-attention: ``query``, ``key`` ``(d_K,)``, ``x``, ``y`` ``(batch, length)``."""
+
+    per: ClassVar[str] = "element"
+
+    value: Tensor
+    query: Tensor
+    key: Tensor
+
+    @classmethod
+    def random(cls, draw: Draw, batch: int, length: int, width: int) -> Self:
+        """One layer."""
+        x, y = draw.points(batch, length)
+        value = draw.scale() * draw.normal()
+        query, key = draw.scale() * draw.normal(width), draw.scale() * draw.normal(width)
+        return cls(value=value, query=query, key=key, x=x, y=draw.scale() * y)
+
+    @property
+    def arguments(self) -> tuple[Tensor, ...]:
+        """What the library takes."""
+        return self.value, self.query, self.key, self.x, self.y
+
+
+@dataclass(eq=False, kw_only=True)
+class Attention(AnyAttention, stream="attention"):
+    """Self-attention with softmax.
+
+    In every third instance d_K = 1, where all eigenvalues are outliers. The edge cases: three
+    counterexamples to what is printed; w_V = 0 and zero residual, where γ = 0; w_Q = ± w_K;
+    w_Q = 0; a constant sequence.
+    """
+
+    @classmethod
+    def drawn(cls, draw: Draw) -> "list[Attention]":
+        """The instances."""
+
+        def base() -> Attention:
+            return cls.random(draw, batch=1, length=3, width=3)
+
+        edges = [
+            *cls.counterexamples(),
+            replace(i := base(), value=0 * i.value),
+            replace(i := base(), y=i.outputs),
+            replace(i := base(), key=i.query),
+            replace(i := base(), key=-i.query),
+            replace(i := base(), query=0 * i.query),
+            replace(i := base(), x=0 * i.x + 1),
+        ]
+        return edges + [
+            cls.random(
+                draw,
+                draw.integer(1, 4),
+                draw.integer(2, 5),
+                1 if k % 3 == 0 else draw.integer(2, draw.width - 2),
+            )
+            for k in range(draw.instances)
+        ]
+
+    @classmethod
+    def counterexamples(cls) -> list[Self]:
+        """To what is printed of Remarks B.4 and 3.1: w_V, w_Q, w_K, and one sequence x and y."""
+        key = (-0.7223121, 1.0726882)
+        rows = [
+            # With ζ < 0: the largest eigenvalue is the bulk's, beyond the bound of Remark B.4.
+            (28.6158759, key, key, (-1.5552182, 0.4074608), (9.4896302, -91.6437074)),
+            # Weights below 1: norms exceed their squares, so that the printed ξ is too large. The
+            # printed bound on the condition number is then above the condition number.
+            (0.76, (-0.17, 0.006), (0.15, -0.023), (4.5, -1.8), (-0.18, -0.17)),
+            # With ζ < 0: the bound on the condition number falls as the norms of w_Q and w_K grow.
+            (-2.4, (-1.2, 0.6), (-0.7, -0.6), (-2.6, 0.6), (3.7, -5.1)),
+        ]
+        return [
+            cls(
+                value=numbers(value)[0],
+                query=numbers(*query),
+                key=numbers(*key),
+                x=numbers(*x)[None],
+                y=numbers(*y)[None],
+            )
+            for value, query, key, x, y in rows
+        ]
+
+    def model(self) -> nn.Module:
+        """The layer."""
+        return SelfAttention(self.value, self.query, self.key)
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The library's."""
+        return cf.self_attention(*self.arguments)
+
+    @cached_property
+    def coefficients(self) -> cf.AttentionCoefficients:
+        """α, β, γ and ζ, means over the sequences."""
+        return cf.attention_coefficients(*self.arguments)
+
+    @property
+    def weighted(self) -> tuple[cf.AttentionCoefficients, Tensor, Tensor]:
+        """What the library's functions of coefficients take."""
+        return self.coefficients, self.query, self.key
+
+    @property
+    def gamma(self) -> Tensor:
+        """γ, the bulk eigenvalue."""
+        return self.coefficients.gamma
+
+    @property
+    def zeta(self) -> Tensor:
+        """The coefficient ζ."""
+        return self.coefficients.zeta
+
+    @property
+    def norms(self) -> Tensor:
+        """The sum N of the squared norms."""
+        return self.key @ self.key + self.query @ self.query
+
+    @property
+    def inner(self) -> Tensor:
+        """The inner product k = ⟨w_K, w_Q⟩."""
+        return self.key @ self.query
+
+    @property
+    def stated_trace(self) -> Tensor:
+        """The trace T."""
+        return self.coefficients.alpha + self.zeta * self.norms
+
+    @property
+    def difference(self) -> Tensor:
+        """β² − αζ."""
+        return self.coefficients.beta**2 - self.coefficients.alpha * self.zeta
+
+    @property
+    def polynomial(self) -> tuple[Tensor, Tensor]:
+        """The linear and the constant coefficient of the third-order polynomial."""
+        linear = self.difference * self.norms + 2 * self.gamma * self.zeta * self.inner
+        constant = 2 * self.gamma * self.difference * self.inner
+        alpha = self.coefficients.alpha
+        return linear + self.gamma**2, constant - alpha * self.gamma**2
+
+    @cached_property
+    def cubic(self) -> cf.DepressedCubic:
+        """The library's cubic, T/3 away."""
+        return cf.attention_cubic(*self.weighted)
+
+    @property
+    def outliers(self) -> Tensor:
+        """The three measured outliers, ascending, by their places in the closed form's order."""
+        places = [label.startswith("outlier") for label in self.spectrum.labels]
+        return self.eigenvalues[torch.tensor(places)]
+
+    def with_bulk(self, outliers: Tensor, gamma: Tensor) -> Tensor:
+        """All eigenvalues ``(1 + 2 d_K,)`` from the three outliers and ±γ."""
+        bulk = gamma.expand(len(self.key) - 1)
+        return torch.cat([outliers, bulk, -bulk]).sort().values
+
+    @property
+    def has_bulk(self) -> bool:
+        """Whether the width leaves room for one."""
+        return len(self.key) > 1
+
+    @property
+    def has_gamma(self) -> bool:
+        """Whether γ is not 0."""
+        return not self.gamma.abs() < 1e-13 * self.size
+
+    @property
+    def printed_half_width(self) -> Tensor:
+        """The half width ξ, displayed three times: ζ‖w_K‖ + ζ‖w_Q‖ + α, norms without a square.
+
+        The root can be of a negative number; the nearest width that is a number is then 0.
+        """
+        summed = self.zeta * self.key.norm() + self.zeta * self.query.norm()
+        inside = 3 * self.polynomial[0] + (summed + self.coefficients.alpha) ** 2
+        return 2 * inside.clamp_min(0).sqrt() / 3
+
+    def outside(self, values: Tensor, low: Tensor, high: Tensor) -> float:
+        """By how much ascending values leave an interval."""
+        return worst(excess(low, values[0], self.size), excess(values[-1], high, self.size))
+
+    def condition_error(self, bound: Tensor) -> Error:
+        """By how much max|λ| falls below a bound on the condition number times min|λ|."""
+        sizes = self.eigenvalues.abs()
+        return excess(bound * sizes.min(), sizes.max(), sizes.max())
+
+
+class RowwiseLayer(SelfAttention):
+    """Self-attention with tanh of each score in the place of softmax."""
+
+    def attention(self, x: Tensor) -> Tensor:
+        """The attention weights ``(batch, length, length)``; their rows sum to anything."""
+        alignment = self.w_query @ self.w_key / len(self.w_key) ** 0.5
+        return torch.tanh(x[:, :, None] * x[:, None, :] * alignment)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs ``(batch, length)``: sums of tokens, as the weights do not make means of them."""
+        return self.w_value * (self.attention(x) @ x[..., None])[..., 0]
+
+
+@dataclass(eq=False, kw_only=True)
+class Rowwise(AnyAttention, stream="rowwise"):
+    """Half as many instances, for another activation than softmax."""
+
+    @classmethod
+    def drawn(cls, draw: Draw) -> list[Self]:
+        """The instances."""
+        return [
+            cls.random(
+                draw, *(draw.integer(*ends) for ends in ((1, 4), (2, 5), (1, draw.width - 2)))
+            )
+            for _ in range(max(1, draw.instances // 2))
+        ]
+
+    def model(self) -> nn.Module:
+        """The layer."""
+        return RowwiseLayer(self.value, self.query, self.key)
+
+
+@theorem("Theorem 3.5: spectrum", singh2026cracking="Theorem 3.5")
+def attention_spectrum(net: Attention) -> Error:
+    """The spectrum is ±γ, each d_K − 1 times, and three outliers; for a batch α, β, γ, ζ are the
+    means over the sequences.
+    """
+    return relative(net.spectrum.eigenvalues, net.eigenvalues)
+
+
+@theorem(
+    "Theorem 3.5: eigenvectors (ours)",
+    remark="Our addition: the paper gives eigenvalues.",
+    singh2026cracking="Theorem 3.5, beyond its statement",
+)
+def attention_basis(net: Attention) -> Error:
+    """The eigenvectors are known as well: those of a 3 × 3 matrix, and for the bulk vectors
+    orthogonal to w_K ± w_Q.
+    """
+    return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
+
+
+@theorem(
+    "Theorem 3.5: Viète",
+    remark="With q corrected, and cos where the copy at hand has “cos ζ”.",
+    tolerance=ROOT,
+    singh2026cracking="appendix B.5",
+)
+def attention_viete(net: Attention) -> Error:
+    """The outliers are T/3 + 2√(−p/3) cos(⅓ arccos((3q/2p)√(−3/p)) − 2πk/3), k = 0, 1, 2."""
+    return relative(net.with_bulk(net.cubic.roots(), net.gamma), net.eigenvalues)
+
+
+@theorem("Theorem 3.5: cubic", singh2026cracking="appendix B.5")
+def attention_cubic(net: Attention) -> Error:
+    """The outliers are the roots of the displayed third-order polynomial."""
+    cubic = [-torch.ones_like(net.gamma), net.stated_trace, *net.polynomial]
+    return roots_error(torch.stack(cubic), net.outliers)
+
+
+@theorem("eq. (121): trace", singh2026cracking="eq. (121)")
+def attention_trace(net: Attention) -> Error:
+    """tr(H) = α + ζ(‖w_K‖² + ‖w_Q‖²), the sum of the three outliers."""
+    traces = torch.stack([net.outliers.sum(), net.trace])
+    return relative(net.stated_trace, traces, over=net.size)
+
+
+@theorem("Remark B.2", tolerance=ROOT, singh2026cracking="Remark B.2")
+def attention_query_key(net: Attention) -> Error:
+    """The block of queries and keys is a two-layer linear network's: its bulk is ±γ, too."""
+    # That of a network with σ² = ζ and δx = γ.
+    product = -(net.gamma**2) - 2 * net.zeta * net.gamma * net.inner
+    trace, bulk = net.zeta * net.norms, net.gamma.expand(len(net.key) - 1)
+    stated = torch.cat([pair(trace, trace**2 - 4 * product), bulk, -bulk]).sort().values
+    # Over the whole Hessian's size: the block can vanish.
+    return relative(stated, torch.linalg.eigvalsh(net.hessian[1:, 1:]), over=net.size)
+
+
+@theorem("Remark B.3", singh2026cracking="Remark B.3")
+def attention_without_gamma(net: Attention) -> Error:
+    """For γ = 0 two outliers solve a quadratic; the third and the bulk are 0."""
+    if net.has_gamma:
+        return None
+    outliers = torch.cat([cf.attention_outliers_without_bulk(*net.weighted), numbers(0.0)])
+    return relative(net.with_bulk(outliers, 0 * net.gamma), net.eigenvalues)
+
+
+@theorem(
+    "Remark B.4: outlier",
+    remark="With squared norms in ξ.",
+    singh2026cracking="Remark B.4, eq. (121)",
+)
+def attention_outlier_bounds(net: Attention) -> Error:
+    """T/3 + ξ/2 ≤ largest outlier ≤ T/3 + ξ."""
+    centre, (low, high) = net.stated_trace / 3, cf.attention_outlier_bounds(*net.weighted)
+    half_width = (high - low) / 2
+    return net.outside(net.outliers[-1:], centre + half_width / 2, centre + half_width)
+
+
+@theorem("section 3.3: |λ_min|", singh2026cracking="section 3.3")
+def attention_smallest(net: Attention) -> Error:
+    """|λ_min| ≤ |γ| for d_K ≥ 2: the bulk bounds the smallest absolute eigenvalue."""
+    smallest = net.eigenvalues.abs().min()
+    return excess(smallest, net.gamma.abs(), net.size) if net.has_bulk else None
+
+
+@theorem(
+    "Remark 3.1, stronger (ours)", remark="Our addition.", singh2026cracking="Remark 3.1, stronger"
+)
+def attention_strong_condition(net: Attention) -> Error:
+    """κ(H) ≥ (2|T| + 3ξ)/(6|γ|) for d_K ≥ 2 and γ ≠ 0."""
+    if not (net.has_bulk and net.has_gamma):
+        return None
+    return net.condition_error(cf.condition_number_bound(*net.weighted))
+
+
+@theorem(
+    "ζ ≥ 0: λ_max (ours)",
+    remark="Our addition.",
+    singh2026cracking="Remark B.4, beyond its statement",
+)
+def attention_dominant(net: Attention) -> Error:
+    """For ζ ≥ 0 the largest eigenvalue is an outlier: it is at least |γ|."""
+    return excess(net.gamma.abs(), net.outliers[-1], net.size) if net.zeta >= 0 else None
+
+
+@theorem("other activations", singh2026cracking="below Theorem 3.5")
+def rowwise_spectrum(net: Rowwise) -> Error:
+    """The theorem holds for other twice differentiable activations applied to each row (here tanh
+    of each score).
+    """
+    exact = cf.self_attention(*net.arguments, activation=torch.tanh)
+    return relative(exact.eigenvalues, net.eigenvalues)
+
+
+@theorem(
+    "Theorem 3.5: ξ",
+    printed="(ζ‖w_K‖ + ζ‖w_Q‖ + α)² in ξ",
+    remark="The printed root can even be of a negative number (counted as ξ = 0).",
+    singh2026cracking="Theorem 3.5, in three displays",
+)
+def attention_half_width(net: Attention, printed: bool = False) -> Error:
+    """The outliers lie within T/3 ± ξ with (ζ‖w_K‖² + ζ‖w_Q‖² + α)² in ξ."""
+    if printed:
+        away = (net.outliers - net.stated_trace / 3).abs().max()
+        return excess(away, net.printed_half_width, net.size)
+    return net.outside(net.outliers, *cf.attention_outlier_bounds(*net.weighted))
+
+
+@theorem(
+    "Theorem 3.5: q",
+    printed="without the first brackets: 9T multiplies (β² − αζ)N alone",
+    singh2026cracking="appendix B.5",
+)
+def attention_q(net: Attention, printed: bool = False) -> Error:
+    """q = −(2T³ + 9T[(β² − αζ)N + 2γζk + γ²] + 27[2γ(β² − αζ)k − αγ²])/27."""
+    q, shift, trace = net.cubic.q, net.cubic.shift, net.stated_trace
+    if printed:
+        linear, constant = net.polynomial
+        within = net.difference * net.norms
+        q = -(2 * trace**3 + 9 * trace * within + (linear - within) + 27 * constant) / 27
+    # t³ + p t + q in λ = t + T/3.
+    squared, constant = 3 * shift**2 + net.cubic.p, -(shift**3) - net.cubic.p * shift + q
+    cubic = [torch.ones_like(q), -3 * shift, squared, constant]
+    return roots_error(torch.stack(cubic), net.outliers)
+
+
+@theorem(
+    "Theorem 3.5: Hessian",
+    printed="columns labelled ∂w_V, ∂w_K, ∂w_Q",
+    singh2026cracking="appendix B.5, first display",
+)
+def attention_display(net: Attention, printed: bool = False) -> Error:
+    """The first displayed Hessian is in the order (w_V, w_Q, w_K), in rows and columns."""
+    (alpha, beta, gamma, zeta), key, query = net.coefficients, net.key, net.query
+    cross = zeta * torch.outer(key, query) + gamma * torch.eye(len(key), dtype=torch.float64)
+    first = torch.cat([alpha.reshape(1), beta * key, beta * query])
+    middle = torch.cat([zeta * torch.outer(key, key), cross], dim=1)
+    last = torch.cat([cross.mT, zeta * torch.outer(query, query)], dim=1)
+    below = torch.cat([first[1:, None], torch.cat([middle, last])], dim=1)
+    displayed = torch.cat([first[None], below])
+    if printed:
+        displayed[:, 1:] = displayed[:, 1:].roll(len(key), 1)
+    return relative(displayed, net.hessian)
+
+
+@theorem(
+    "Remark B.4: λ_max",
+    printed="λ_max ≤ T/3 + ξ for the largest Hessian eigenvalue",
+    remark="For ζ < 0 the bulk can be larger than all outliers.",
+    singh2026cracking="Remark B.4",
+)
+def attention_largest(net: Attention, printed: bool = False) -> Error:
+    """λ_max(H) = max(largest outlier, |γ|): the bounds hold with |γ| taken into account."""
+    if printed:
+        return excess(net.eigenvalues[-1], cf.attention_outlier_bounds(*net.weighted)[1], net.size)
+    return net.outside(net.eigenvalues[-1:], *cf.attention_largest_eigenvalue_bounds(*net.weighted))
+
+
+@theorem(
+    "Remark 3.1",
+    printed="the same with the printed ξ",
+    remark="For weights below 1 norms exceed their squares, and the printed bound is too large.",
+    singh2026cracking="Remark 3.1",
+)
+def attention_condition(net: Attention, printed: bool = False) -> Error:
+    """κ(H) ≥ (2T + 3ξ)/(6|γ|) with squared norms in ξ, for d_K ≥ 2 and γ ≠ 0."""
+    if not (net.has_bulk and net.has_gamma):
+        return None
+    in_print = (2 * net.stated_trace + 3 * net.printed_half_width) / (6 * net.gamma.abs())
+    right = cf.condition_number_bound(*net.weighted, signed_trace=True)
+    return net.condition_error(in_print if printed else right)
+
+
+@theorem(
+    "Remark 3.1: monotone",
+    printed="it is monotonic in the magnitude of w_K and w_Q",
+    remark="For ζ < 0 it can fall.",
+    source="the bound itself, as one weight vector is stretched",
+    singh2026cracking="below Remark 3.1",
+)
+def attention_monotone(net: Attention, printed: bool = False) -> Error:
+    """At fixed ⟨w_K, w_Q⟩ and ζ > 0 the bound of Remark 3.1 grows with ‖w_K‖² + ‖w_Q‖²."""
+    if net.zeta < 0 and not printed:
+        return None
+    longer, shorter = net.query, net.key
+    if longer.norm() < shorter.norm():
+        longer, shorter = shorter, longer
+    cubics = [cf.attention_cubic(net.coefficients, longer * s, shorter / s) for s in STRETCHES]
+    bounds = torch.stack([cubic.shift + cubic.half_width() / 2 for cubic in cubics])
+    return excess(bounds[:-1], bounds[1:], bounds.abs().max())

@@ -1,0 +1,441 @@
+"""The linear network with bias: Theorem B.1 (singh2024closed, Theorem 6), eq. (68) to (110).
+
+Equations are those of singh2026cracking where no other paper is named.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from hessian_papers.theorems.catalogue import FAILS, ROOT, Error, theorem
+from hessian_papers.theorems.errors import excess, relative, roots_error
+from hessian_papers.theorems.instances import Draw, Instance, numbers, orthonormal, without
+from hessian_papers.theorems.linear import pair
+from hessian_spectra import closed_form as cf
+from hessian_spectra.models import LinearWithBias
+
+# Of the sextic the whole characteristic polynomial is left at this width.
+BRUTE_FORCE_AT_WIDTH_2 = "brute force at m = 2, where all six eigenvalues are roots"
+
+
+def _standardised(x: Tensor) -> Tensor:
+    """``x`` with zero mean and unit second moment."""
+    x = x - x.mean()
+    return x / x.square().mean().sqrt()
+
+
+def viete(p: Tensor, q: Tensor) -> Tensor:
+    """Eq. (110): the three real roots ``(3,)`` of t³ + p t + q, largest first."""
+    if p == 0:
+        return torch.zeros(3, dtype=p.dtype)
+    # Round-off moves the argument of a double root just out of [-1, 1].
+    angle = (3 * q / (2 * p) * (-3 / p).sqrt()).clamp(-1, 1).arccos() / 3
+    turns = torch.arange(3, dtype=p.dtype) * (2 * math.pi / 3)
+    return 2 * (-p / 3).sqrt() * (angle - turns).cos()
+
+
+def bias_pair(total: Tensor, squared: Tensor) -> Tensor:
+    """Eq. (68): the pair ``(2,)`` from ‖v‖² + ‖w‖² and δx² + δ²."""
+    return pair(total, total.square() + 12 * squared)
+
+
+@dataclass(eq=False, kw_only=True)
+class Biased(Instance):
+    """Linear networks f(x) = ⟨w, v x + b⟩, weights ``(m,)``, for E[x] = 0, E[x²] = 1."""
+
+    w: Tensor
+    v: Tensor
+    b: Tensor
+
+    @classmethod
+    def assumed(cls, draw: Draw, width: int = 5, points: int = 9) -> Self:
+        """One network that meets all assumptions of Theorem B.1."""
+        x, y = draw.points(points)
+        x = _standardised(x)
+        first = draw.scale() * orthonormal(draw.normal(width, 2))
+        y = draw.scale() * without(y, torch.stack([x, torch.ones_like(x)], dim=1))
+        w = draw.scale() * draw.normal(width)
+        return cls(w=w, v=first[:, 0], b=first[:, 1], x=x, y=y)
+
+    def model(self) -> nn.Module:
+        """The network."""
+        return LinearWithBias(self.w, self.v, self.b)
+
+    @property
+    def arguments(self) -> tuple[Tensor, ...]:
+        """What the library takes."""
+        return self.w, self.v, self.b, self.x, self.y
+
+    @property
+    def residuals(self) -> tuple[Tensor, Tensor]:
+        """δx = mean(δ x) and δ = mean(δ)."""
+        residual = (self.w @ self.v) * self.x + self.w @ self.b - self.y
+        return (residual * self.x).mean(), residual.mean()
+
+    @property
+    def squared(self) -> Tensor:
+        """δx² + δ², the square of the bulk eigenvalue."""
+        dx, d = self.residuals
+        return dx.square() + d.square()
+
+    @property
+    def w2(self) -> Tensor:
+        """‖w‖²."""
+        return self.w @ self.w
+
+    @property
+    def v2(self) -> Tensor:
+        """‖v‖²."""
+        return self.v @ self.v
+
+    @property
+    def total(self) -> Tensor:
+        """‖v‖² + ‖w‖², half of the trace."""
+        return self.v2 + self.w2
+
+    @property
+    def pair(self) -> Tensor:
+        """Eq. (68): the pair ``(2,)``."""
+        return bias_pair(self.total, self.squared)
+
+    @property
+    def triple(self) -> Tensor:
+        """Eq. (107), (109), (110): the triple ``(3,)``."""
+        p = -self.squared - self.total.square() / 3
+        q = -2 * self.total**3 / 27 - self.v2 * self.squared / 3 + 2 * self.w2 * self.squared / 3
+        return viete(p, q) + self.total / 3
+
+    def spectrum(self, pair: Tensor, triple: Tensor, bulk: Tensor) -> Tensor:
+        """All ``(3m,)``, m at least 2: pair, triple, ±bulk (m − 2 times) and 0 (m − 1 times)."""
+        m = len(self.w)
+        rest, zeros = bulk.expand(m - 2), torch.zeros(m - 1, dtype=bulk.dtype)
+        return torch.cat([pair, triple, rest, -rest, zeros]).sort().values
+
+    @property
+    def printed_spectrum(self) -> Tensor:
+        """Theorem B.1 as it is printed, with all multiplicities."""
+        return self.spectrum(self.pair, self.triple, self.squared.sqrt())
+
+
+@dataclass(eq=False, kw_only=True)
+class Bias(Biased, stream="bias"):
+    """Networks under all assumptions of Theorem B.1.
+
+    The edge cases: zero first layer (also at width 1, which allows no other); w = 0; w parallel to
+    v; w orthogonal to v and b; zero targets.
+    """
+
+    @classmethod
+    def drawn(cls, draw: Draw) -> "list[Bias]":
+        """The instances."""
+
+        def base() -> Bias:
+            return cls.assumed(draw)
+
+        edges = [
+            replace(i := base(), v=0 * i.v, b=0 * i.b),
+            replace(i := base(), v=numbers(0.0), b=numbers(0.0), w=i.w[:1]),
+            replace(i := base(), w=0 * i.w),
+            replace(i := base(), w=1.5 * i.v),
+            replace(i := base(), w=without(i.w, torch.stack([i.v, i.b], dim=1))),
+            replace(i := base(), y=0 * i.y),
+        ]
+        return edges + [
+            cls.assumed(draw, draw.integer(2, draw.width), draw.integer(4, draw.size))
+            for _ in range(draw.instances)
+        ]
+
+
+@dataclass(eq=False, kw_only=True)
+class Dropped(Biased, stream="dropped"):
+    """Networks that break one assumption of Theorem B.1.
+
+    ``dropped`` says which: v orthogonal to b; equal norms; zero mean; unit second moment; no
+    correlation.
+    """
+
+    dropped: int = 0
+
+    @classmethod
+    def drawn(cls, draw: Draw) -> list[Self]:
+        """The instances, at least three of each assumption."""
+        nets = []
+        for number in range(max(draw.instances, 15)):
+            i = cls.assumed(draw, draw.integer(2, draw.width), max(4, draw.size))
+            without_it = [
+                {"b": (i.b + i.v) / 2**0.5},
+                {"b": 2 * i.b},
+                {"x": (i.x + 1) / 2**0.5},
+                {"x": 1.5 * i.x},
+                {"y": i.y + 2 * i.x},
+            ]
+            which = number % len(without_it)
+            nets.append(replace(i, **without_it[which], dropped=which))
+        return nets
+
+
+@dataclass(eq=False, kw_only=True)
+class Parallel(Biased, stream="parallel"):
+    """Like :class:`Bias`, for targets that correlate with x and 1 as the weights have it.
+
+    (mean(y x), mean(y)) is parallel to (⟨w, v⟩, ⟨w, b⟩) in place of zero, and so is then (δx, δ):
+    all that the theorem needs. ``rho`` is the residual along that direction.
+    """
+
+    rho: Tensor
+
+    @classmethod
+    def drawn(cls, draw: Draw) -> list[Self]:
+        """The instances."""
+        nets = []
+        for i in Bias.drawn(replace(draw, family=Bias.stream)):
+            factor = 2 * draw.normal(1)
+            y = i.y + factor * ((i.w @ i.v) * i.x + i.w @ i.b)
+            rho = (1 - factor) * torch.hypot(i.w @ i.v, i.w @ i.b)
+            nets.append(cls(w=i.w, v=i.v, b=i.b, x=i.x, y=y, rho=rho))
+        return nets
+
+
+@dataclass(eq=False, kw_only=True)
+class Sextic(Biased, stream="sextic"):
+    """Networks with any weights and targets; every other one has width 2.
+
+    At width 2 the sextic is the whole characteristic polynomial. The edge cases: widths 1 and 2;
+    b = 0; v = 0; w = 0; v parallel to b; zero residual.
+    """
+
+    @classmethod
+    def drawn(cls, draw: Draw) -> "list[Sextic]":
+        """The instances."""
+
+        def base(width: int = 4, points: int = 7) -> Sextic:
+            x, y = draw.points(points)
+            x = _standardised(x)
+            w, v, b = (draw.scale() * draw.normal(width) for _ in range(3))
+            y = 2 * draw.normal(1) * x + draw.normal(1) + draw.scale() * y
+            return cls(w=w, v=v, b=b, x=x, y=y)
+
+        edges = [
+            base(width=1),
+            base(width=2),
+            replace(i := base(), b=0 * i.b),
+            replace(i := base(), v=0 * i.v),
+            replace(i := base(), w=0 * i.w),
+            replace(i := base(), b=0.7 * i.v),
+            replace(i := base(), y=i.x * (i.w @ i.v) + i.w @ i.b),
+        ]
+        return edges + [
+            base(2 if k % 2 else draw.integer(2, draw.width), draw.integer(2, draw.size))
+            for k in range(draw.instances)
+        ]
+
+
+@theorem(
+    "Theorem B.1: spectrum",
+    remark="The multiplicities are ours: the theorem says “the rest”.",
+    singh2026cracking="Theorem B.1",
+    singh2024closed="Theorem 6",
+)
+def bias_spectrum(net: Bias) -> Error:
+    """Under the theorem's assumptions the spectrum is a pair, a triple, ±r (m − 2 times each, r² =
+    δx² + δ²) and 0 (m − 1 times).
+    """
+    return relative(cf.linear_with_bias(*net.arguments).eigenvalues, net.eigenvalues)
+
+
+@theorem(
+    "Theorem B.1: formulas",
+    tolerance=ROOT,
+    singh2026cracking="eq. (68), (105) to (110)",
+    singh2024closed="eq. (5), (102) to (107)",
+)
+def bias_print(net: Bias) -> Error:
+    """The pair is S/2 ± ½√(S² + 12r²), S = ‖v‖² + ‖w‖², the triple Viète's with the printed p and
+    q.
+    """
+    # The multiplicities begin to make sense at width 2: at width 1 one of each sign cancels.
+    return None if len(net.w) == 1 else relative(net.printed_spectrum, net.eigenvalues)
+
+
+@theorem(
+    "Theorem B.1: trace",
+    singh2026cracking="section 4, end of appendix B.3",
+    singh2024closed="section 3",
+)
+def bias_trace(net: Bias) -> Error:
+    """tr(H) = 2(‖v‖² + ‖w‖²); the pair is centred at tr/4 and the triple at tr/6."""
+    halves = torch.stack([net.total, net.pair.sum(), net.triple.sum()])
+    return relative(2 * halves, net.trace)
+
+
+@theorem(
+    "Theorem B.1: t'",
+    singh2026cracking="below eq. (110)",
+    singh2024closed="section 3, below eq. (107)",
+)
+def bias_bound(net: Bias) -> Error:
+    """The triple lies within S/3 ± t', t' = ⅔√(S² + 3r²)."""
+    distances = (net.eigenvalues[None] - net.triple[:, None]).abs()
+    measured_triple = net.eigenvalues[distances.argmin(dim=1)]
+    bound = 2 * (net.total.square() + 3 * net.squared).sqrt() / 3
+    return excess((measured_triple - net.total / 3).abs(), bound, net.size)
+
+
+def bias_blocks(net: Biased) -> Tensor:
+    """Eq. (77)-(81): the Hessian ``(3m, 3m)`` in the order (w, v, b)."""
+    (dx, d), m = net.residuals, len(net.w)
+    eye, zero = torch.eye(m, dtype=torch.float64), torch.zeros(m, m, dtype=torch.float64)
+    wv, wb = dx * eye + torch.outer(net.v, net.w), d * eye + torch.outer(net.b, net.w)
+    ww, outer = torch.outer(net.v, net.v) + torch.outer(net.b, net.b), torch.outer(net.w, net.w)
+    rows = [[ww, wv, wb], [wv.mT, outer, zero], [wb.mT, zero, outer]]
+    return torch.cat([torch.cat(row, dim=1) for row in rows])
+
+
+@theorem(
+    "eq. (77) to (81): Hessian",
+    singh2026cracking="eq. (77) to (81)",
+    singh2024closed="eq. (74) to (78)",
+)
+def bias_hessian(net: Bias) -> Error:
+    """For E[x] = 0 the Hessian's blocks are those of the displayed equations."""
+    return relative(bias_blocks(net), net.hessian)
+
+
+@theorem(
+    "eq. (100) to (104)",
+    source=BRUTE_FORCE_AT_WIDTH_2,
+    singh2026cracking="eq. (100) to (104)",
+    singh2024closed="eq. (97) to (101)",
+)
+def bias_quintic(net: Bias) -> Error:
+    """Under the assumptions the sextic is λ(λ² + Aλ + B)(λ³ + Cλ² + Dλ + E) with the printed A to
+    E.
+    """
+    if len(net.w) != 2:
+        return None
+    a = c = -net.total
+    b, d, e = -3 * net.squared, -net.squared, net.squared * net.w2
+    powers = [torch.ones_like(a), a + c, b + a * c + d, e + a * d + b * c, a * e + b * d, b * e]
+    return roots_error(torch.stack([*powers, torch.zeros_like(a)]), net.eigenvalues)
+
+
+@theorem(
+    "Theorem B.1, weaker (ours)",
+    remark="Our addition.",
+    singh2026cracking="Theorem B.1, beyond its assumptions",
+)
+def bias_parallel(net: Parallel) -> Error:
+    """E[y] = E[yx] = 0 can be weakened: pair and triple only need (δx, δ) parallel to (⟨w, v⟩,
+    ⟨w, b⟩). With C = |(⟨w, v⟩, ⟨w, b⟩)| and ρ the residual along it the pair is S/2 ± √(S²/4 + ρ² +
+    2ρC).
+    """
+    if len(net.w) == 1:
+        return None
+    alignment = torch.hypot(net.w @ net.v, net.w @ net.b)
+    parts = cf.pair_and_triple(net.w2, net.v2, alignment, net.rho.squeeze())
+    return relative(net.spectrum(*parts, net.rho.abs()), net.eigenvalues)
+
+
+@theorem(
+    "Theorem B.1, any weights",
+    singh2026cracking="eq. (89) to (99)",
+    singh2024closed="eq. (86) to (96)",
+)
+def sextic_spectrum(net: Sextic) -> Error:
+    """Without assumptions on v, b and y, and for E[x] = 0, E[x²] = 1, the spectrum is ±r and 0 (m
+    − 2 times each) and the roots of the corrected sextic.
+    """
+    return relative(cf.linear_with_bias(*net.arguments).eigenvalues, net.eigenvalues)
+
+
+@theorem(
+    "eq. (82), (83)",
+    printed="δx I + vwᵀ and δ I + bwᵀ",
+    remark="singh2024closed has them right.",
+    singh2026cracking="eq. (82), (83)",
+)
+def bias_display(net: Bias, printed: bool = False) -> Error:
+    """The lower left blocks of the displayed Hessian are δx I + wvᵀ and δ I + wbᵀ."""
+    displayed, m = bias_blocks(net), len(net.w)
+    if printed:
+        right = displayed.clone()
+        displayed[m : 2 * m, :m] = right[:m, m : 2 * m]
+        displayed[2 * m :, :m] = right[:m, 2 * m :]
+    return relative(displayed, net.hessian)
+
+
+def sextic(net: Biased, b_power: int = 2, sign: float = -1.0) -> Tensor:
+    """Eq. (89)-(99): the coefficients ``(7,)`` of the sextic, highest power first.
+
+    Args:
+        net: the network.
+        b_power: the power of ‖b‖ in ‖b‖² + ‖w‖² of eq. (92), 2.
+        sign: that of the terms of eq. (97) and (98), minus.
+    """
+    w, v, b, (dx, d) = net.w, net.v, net.b, net.residuals
+    w2, v2, b2, wv, wb, vb, rho = net.w2, net.v2, b @ b, w @ v, w @ b, v @ b, net.squared
+    mixed, along = (d * v + dx * b) @ w, dx * wv + d * wb
+    fourth = -2 * rho - 2 * along + (v2 + w2) * (b2 ** (b_power / 2) + w2) - vb**2
+    third = (
+        rho * (v2 + b2 + 3 * w2)
+        + 2 * d * wb * (v2 + w2)
+        + 2 * dx * wv * (b2 + w2)
+        + sign * 2 * vb * mixed
+    )
+    second = (
+        rho**2
+        + 2 * rho * along
+        + 4 * dx * d * wv * wb
+        - ((v2 + w2) * dx**2 + (b2 + w2) * d**2) * w2
+        - mixed**2
+        + sign * 2 * vb * d * dx * w2
+    )
+    first = -(rho**2) * w2 - 2 * (dx**3 * wv + d**3 * wb) * w2 + sign * 2 * mixed * d * dx * w2
+    fifth, ones = -(v2 + b2 + 2 * w2), torch.ones_like(rho)
+    return torch.stack([ones, fifth, fourth, third, second, first, torch.zeros_like(rho)])
+
+
+@theorem(
+    "eq. (92): ‖b‖",
+    printed="(‖v‖² + ‖w‖²)(‖b‖ + ‖w‖²)",
+    source=BRUTE_FORCE_AT_WIDTH_2,
+    singh2026cracking="eq. (92) and the collected form",
+    singh2024closed="eq. (89) and the collected form",
+)
+def sextic_norm(net: Sextic, printed: bool = False) -> Error:
+    """The coefficient of λ⁴ holds (‖v‖² + ‖w‖²)(‖b‖² + ‖w‖²)."""
+    if len(net.w) != 2:
+        return None
+    return roots_error(sextic(net, b_power=1 if printed else 2), net.eigenvalues)
+
+
+@theorem(
+    "eq. (97), (98): sign",
+    printed="a plus: they stand outside the bracket that the minus in the line before opens",
+    remark="The collected form below it has the right sign.",
+    source=BRUTE_FORCE_AT_WIDTH_2,
+    singh2026cracking="eq. (97), (98)",
+    singh2024closed="eq. (94), (95)",
+)
+def sextic_sign(net: Sextic, printed: bool = False) -> Error:
+    """The terms with ⟨v, b⟩⟨δv + δx b, w⟩, ⟨v, b⟩δδx‖w‖² and ⟨δv + δx b, w⟩δδx‖w‖² have a minus."""
+    if len(net.w) != 2:
+        return None
+    return roots_error(sextic(net, sign=1.0 if printed else -1.0), net.eigenvalues)
+
+
+@theorem(
+    tolerance=FAILS,
+    source="a round number far above round-off",
+    assumption=lambda net: net.dropped,
+    singh2026cracking="Theorem B.1",
+)
+def bias_assumptions(net: Dropped) -> Error:
+    """Each assumption is needed by itself (on targets in the weaker form): without one of them the
+    printed spectrum is off by 1 % of the largest eigenvalue or more. Statistic: largest error of
+    the instances that break it, smallest of the five assumptions.
+    """
+    return relative(net.printed_spectrum, net.eigenvalues)

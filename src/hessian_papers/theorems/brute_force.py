@@ -1,0 +1,20 @@
+"""Brute force itself: its Hessians against another library's."""
+
+from hessian_papers.theorems.catalogue import Error, theorem
+from hessian_papers.theorems.errors import relative
+from hessian_papers.theorems.instances import Instance
+from hessian_spectra import curvature as cv
+
+
+@theorem(
+    "brute force: curvlinops",
+    source="curvlinops, on every tenth instance",
+    every=10,
+    singh2026cracking="appendix D.1",
+)
+def second_library(net: Instance) -> Error:
+    """The Hessian operator behind all eigenvalues agrees with the paper's own library,
+    curvlinops.
+    """
+    operator = cv.hessian(net.problem, backend="curvlinops", check=False)
+    return relative(net.hessian, cv.dense_matrix(operator))

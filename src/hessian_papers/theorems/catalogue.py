@@ -1,0 +1,163 @@
+"""The catalogue: of each theorem what the papers say, how it is measured, and what is in print.
+
+A theorem is a function. It takes an instance of the family that its first argument is annotated
+with and returns the error of the statement, its docstring, from brute force; ``None`` for an
+instance that it is not about. With ``printed=True`` it returns the error of what is in print, where
+that is wrong:
+
+    @theorem("Theorem 3.1: spectrum", singh2026cracking="Theorem 3.1")
+    def linear_spectrum(net: Linear) -> Error:
+        \"\"\"The 2m eigenvalues are ±δx, each m − 1 times, and the two outliers.\"\"\"
+        return relative(net.spectrum.eigenvalues, net.eigenvalues)
+
+Tests and ledger read the same list: the tests plant mistakes in what is measured, too, and draw
+other instances than the ledger's study.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_type_hints
+
+from hessian_papers.theorems.errors import worst
+from hessian_papers.theorems.instances import FAMILIES, Draw, Instance
+
+Error = float | None
+ErrorFunction = Callable[..., Error]
+Instances = Mapping[type[Instance], Sequence[Instance]]
+
+# The project's rule for float64; observed errors are some thousand times smaller.
+EXACT = 1e-10
+# At a double root, round-off of 1e-16 under a root or an arccos moves the result by 1e-8.
+ROOT = 1e-7
+# What fails has to fail by more than any round-off.
+FAILS = 0.01
+
+REASONS = {
+    EXACT: "relative, float64; round-off is near 1e-14, a wrong formula errs by 1e-3 or more",
+    ROOT: "relative; a square root or an arccos at a double root loses half of the 16 digits",
+    FAILS: "a bound, with no tolerance",
+}
+BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic differentiation"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theorem:
+    """What papers state about all networks of a family, or an assumption that they need.
+
+    Args:
+        name: by which it is cited.
+        label: what the figure calls it; empty if it is not drawn.
+        statement: the sentence; for an erratum, the corrected one.
+        places: where it stands, by paper.
+        family: the networks that it is about.
+        error: measures it.
+        printed: for an erratum, what is in print.
+        remark: what a reader should know about the difference.
+        source: what the error is taken from.
+        tolerance: the largest error that still is agreement; of a needed assumption, the smallest
+            one that is none.
+        every: it is measured on every such instance of the family, for what takes long.
+        assumption: if it says that assumptions are needed, which one an instance breaks.
+    """
+
+    name: str
+    label: str
+    statement: str
+    places: Mapping[str, str]
+    family: type[Instance]
+    error: ErrorFunction
+    printed: str = ""
+    remark: str = ""
+    source: str = BRUTE_FORCE
+    tolerance: float = EXACT
+    every: int = 1
+    assumption: Callable[[Any], int] | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why the tolerance is what it is."""
+        return REASONS[self.tolerance]
+
+    def instances(self, drawn: Instances) -> list[Instance]:
+        """The instances that it is measured on."""
+        families = drawn if self.family is Instance else [self.family]
+        return [net for family in families for net in drawn[family][:: self.every]]
+
+    def errors(self, drawn: Instances, *, printed: bool = False) -> list[float]:
+        """The errors of the instances that it is about, or those of the print.
+
+        Of an assumption that is needed the largest error without it, for each assumption.
+        """
+        how = {"printed": True} if printed else {}
+        errors = [(net, self.error(net, **how)) for net in self.instances(drawn)]
+        about = [(net, error) for net, error in errors if error is not None]
+        if self.assumption is None:
+            return [error for _, error in about]
+        without: dict[int, list[float]] = {}
+        for net, error in about:
+            without.setdefault(self.assumption(net), []).append(error)
+        return [worst(*without[broken]) for broken in sorted(without)]
+
+
+THEOREMS: dict[str, Theorem] = {}
+
+
+def theorem(
+    label: str = "",
+    *,
+    printed: str = "",
+    remark: str = "",
+    source: str = BRUTE_FORCE,
+    tolerance: float = EXACT,
+    every: int = 1,
+    assumption: Callable[[Any], int] | None = None,
+    **places: str,
+) -> Callable[[ErrorFunction], ErrorFunction]:
+    """Put a function into the catalogue, under its own name.
+
+    Args:
+        label: see :class:`Theorem`, like the other arguments.
+        printed: what is in print.
+        remark: on the difference.
+        source: what the error is taken from.
+        tolerance: one of :data:`REASONS`.
+        every: on which instances it is measured.
+        assumption: which one an instance breaks.
+        places: where it stands, by paper.
+
+    Raises:
+        ValueError: the function measures no print, or one that is not there.
+    """
+
+    def keep(function: ErrorFunction) -> ErrorFunction:
+        first = next(iter(inspect.signature(function).parameters))
+        name = function.__name__.replace("_", "-")
+        if bool(printed) != ("printed" in inspect.signature(function).parameters):
+            raise ValueError(f"{name}: expected a print and its error, or neither")
+        THEOREMS[name] = Theorem(
+            name=name,
+            label=label,
+            statement=" ".join((function.__doc__ or "").split()),
+            places=places,
+            family=get_type_hints(function)[first],
+            error=function,
+            printed=printed,
+            remark=remark,
+            source=source,
+            tolerance=tolerance,
+            every=every,
+            assumption=assumption,
+        )
+        return function
+
+    return keep
+
+
+def drawn(draw: Draw) -> Instances:
+    """The instances of all families, each from its own stream.
+
+    Args:
+        draw: data, seed and sizes.
+    """
+    return {family: family.drawn(replace(draw, family=family.stream)) for family in FAMILIES}

@@ -1,0 +1,236 @@
+"""The two-layer ReLU network: Theorem 3.4 (singh2024closed: Theorem 4, Corollary 5), Remark B.1.
+
+A cell is a sign of the input with the neurons that fire there.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from hessian_papers.theorems.catalogue import Error, theorem
+from hessian_papers.theorems.errors import basis_error, relative, vectors_error
+from hessian_papers.theorems.instances import Draw, numbers
+from hessian_papers.theorems.linear import (
+    Cell,
+    TwoLayer,
+    block_hessian,
+    bulk_vector,
+    gradient_error,
+    outlier_vector,
+    pair,
+)
+from hessian_spectra import closed_form as cf
+from hessian_spectra.models import TwoLayerReLU
+from hessian_spectra.spectrum import Spectrum
+
+
+@dataclass(eq=False, kw_only=True)
+class Relu(TwoLayer, stream="relu"):
+    """Two-layer ReLU networks.
+
+    The edge cases: width 1; all neurons in one cell; neurons with v_j = 0; inputs of one sign only;
+    an input at 0; one neuron in each cell; equal weights in a cell; zero residual.
+    """
+
+    @classmethod
+    def drawn(cls, draw: Draw) -> list[Self]:
+        """The instances."""
+        base = partial(cls.random, draw, width=5, points=8)
+        nets = [
+            base(width=1),
+            replace(i := base(), v=i.v.abs()),
+            replace(i := base(), v=-i.v.abs()),
+            replace(i := base(), v=torch.cat([i.v[:3], numbers(0.0, 0.0)])),
+            replace(i := base(), v=torch.cat([i.v[:3].abs(), numbers(0.0, 0.0)])),
+            replace(base(), v=numbers(1.0, -2.0, 0.0, 0.5, 0.0)),
+            # -0.3 as float32 has it: the digits of the recorded errors depend on it.
+            replace(base(), v=torch.tensor([0.0, -2.0, -0.3, 0.5, 1.0]).double()),
+            replace(i := base(), x=i.x.abs()),
+            replace(i := base(), x=-i.x.abs()),
+            replace(i := base(), x=torch.cat([i.x[:-1], numbers(0.0)])),
+            replace(i := base(), w=i.w[:2], v=numbers(1.5, -0.5)),
+            replace(i := base(), w=torch.where(i.v > 0, i.v, i.w)),
+            replace(i := base(), y=torch.relu(i.x[:, None] * i.v) @ i.w),
+        ]
+        nets += [
+            cls.random(draw, draw.integer(2, draw.width), draw.integer(2, draw.size))
+            for _ in range(draw.instances)
+        ]
+        return [replace(net, c=draw.normal(len(net.w))) for net in nets]
+
+    def model(self) -> nn.Module:
+        """The network f(x) = ⟨w, (v x)_+⟩."""
+        return TwoLayerReLU(self.v, self.w)
+
+    @property
+    def smooth(self) -> bool:
+        """At v_j = 0 the loss has a kink."""
+        return bool((self.v != 0).all())
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """The cells that have neurons and points, the positive one first."""
+        return [
+            self.cell(sign * self.v > 0, sign * self.x > 0)
+            for sign in (1, -1)
+            if bool((sign * self.v > 0).any()) and bool((sign * self.x > 0).any())
+        ]
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The library's."""
+        return cf.two_layer_relu(self.w, self.v, self.x, self.y)
+
+
+@theorem(
+    "Theorem 3.4: spectrum",
+    singh2026cracking="Theorem 3.4",
+    singh2024closed="Corollary 5, eq. (43), (44)",
+    singh2024poster="key result, ReLU network",
+)
+def relu_spectrum(net: Relu) -> Error:
+    """The spectrum is that of two linear networks, one for each cell: ±(n_±/n)δx_±, and
+    (n_±/n)Λ_{1,2} of the cell's weights and points; empty cells contribute nothing.
+    """
+    return relative(net.spectrum.eigenvalues, net.eigenvalues)
+
+
+@theorem(
+    "2024 Theorem 4: cells",
+    singh2026cracking="appendix B.2",
+    singh2024closed="Theorem 4, eq. (4), (37) to (42)",
+    singh2024poster="key result, ReLU network",
+)
+def relu_blocks(net: Relu) -> Error:
+    """The Hessian decouples into the cells' Hessians, weighted by their shares of the points."""
+    return relative(block_hessian(net.cells, len(net.w)), net.hessian)
+
+
+@theorem(
+    "2024 eq. (35), (36)",
+    remark="For v_j = 0 the derivative 0 of the ReLU at 0 is taken.",
+    singh2024closed="eq. (35), (36)",
+)
+def relu_gradient(net: Relu) -> Error:
+    """The gradient of w_± is the cell's mean of δx times v_±, and that of v_± the same times
+    w_±.
+    """
+    return gradient_error(net)
+
+
+@theorem(
+    "section 3.2: ReLU",
+    printed="(a)_+ = 1{a > 0}, a step function",
+    remark="The appendices have z 1{z > 0}.",
+    source="what the network computes",
+    singh2026cracking="section 3.2",
+    singh2024closed="section 2",
+)
+def relu_activation(net: Relu, printed: bool = False) -> Error:
+    """(a)_+ = a 1{a > 0}: the network is ⟨w_+, v_+⟩x for x > 0 and ⟨w_-, v_-⟩x for x < 0."""
+    slopes = [(net.w * net.v)[sign * net.v > 0].sum() for sign in (1, -1)]
+    stated = torch.where(net.x > 0, slopes[0], slopes[1]) * net.x
+    in_print = (net.x[:, None] * net.v > 0).double() @ net.w
+    return relative(in_print if printed else stated, net.outputs)
+
+
+@theorem(
+    "Theorem 3.4: eigenvectors",
+    singh2026cracking="section 3.2, Remark B.1",
+    singh2024closed="section 2",
+)
+def relu_basis(net: Relu) -> Error:
+    """The eigenvectors of the linear network carry over, cell by cell, to an orthonormal basis."""
+    return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
+
+
+@theorem("section 3.2: λ_max", singh2026cracking="section 3.2")
+def relu_largest(net: Relu) -> Error:
+    """λ_max is the larger of the two cells' large outliers."""
+    return relative(net.spectrum.select("outlier").max(), net.eigenvalues[-1], over=net.size)
+
+
+@theorem(
+    "eq. (62), (65)",
+    printed="δx_± without n_±/n beside a λ with n_±/n",
+    singh2026cracking="eq. (62), (65)",
+    singh2024closed="eq. (64), (65)",
+)
+def relu_outlier_vector(net: Relu, printed: bool = False) -> Error:
+    """z_± = λ(w_±; v_±) + (n_±/n)δx_±(v_±; w_±), zero outside the cell."""
+    columns, values = [], []
+    for cell in net.cells:
+        dx = cell.mean_dx if printed else cell.moments.dx
+        columns += [outlier_vector(cell.w, cell.v, value, dx) for value in cell.moments.outliers]
+        values += [*cell.moments.outliers]
+    if not columns:
+        return None
+    return vectors_error(net.hessian, torch.stack(columns, dim=1), torch.stack(values))
+
+
+def _bulk_error(net: Relu, *, any_vector: bool = False, without_share: bool = False) -> Error:
+    """The bulk vectors of the cells, with a free vector of any neurons, or another eigenvalue."""
+    columns, values = [], []
+    for cell in net.cells:
+        if cell.neurons.sum() >= 2:
+            c = net.c if any_vector else net.c * cell.neurons
+            columns += [bulk_vector(cell.w, cell.v, sign, c) for sign in (1.0, -1.0)]
+            value = cell.mean_dx if without_share else cell.moments.dx
+            values += [value, -value]
+    if not columns:
+        return None
+    return vectors_error(net.hessian, torch.stack(columns, dim=1), torch.stack(values))
+
+
+@theorem(
+    "after eq. (64): vector",
+    printed="for some vector c",
+    singh2026cracking="below eq. (64), (67)",
+    singh2024closed="below eq. (64), (65)",
+)
+def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
+    """In ẑ = (I − …)c the vector c is zero outside the cell."""
+    return _bulk_error(net, any_vector=printed)
+
+
+@theorem(
+    "after eq. (64): value",
+    printed="λ_bulk = ±δx_±, without n_±/n",
+    remark="Theorem 3.4 (2024: Corollary 5) has the factor.",
+    singh2026cracking="below eq. (64), (67)",
+    singh2024closed="below eq. (64), (65)",
+)
+def relu_bulk_value(net: Relu, printed: bool = False) -> Error:
+    """The bulk eigenvectors belong to ±(n_±/n)δx_±."""
+    return _bulk_error(net, without_share=printed)
+
+
+def _printed_spectrum(net: Relu) -> Tensor:
+    """Theorem 3.4 with its w_- and v_-, which hold the neurons with v_j = 0, too: ``(2m,)``."""
+    parts = []
+    for cell in (net.cell(net.v > 0, net.x > 0), net.cell(net.v <= 0, net.x <= 0)):
+        of, bulk = cell.moments, cell.moments.dx.expand(int(cell.neurons.sum()) - 1)
+        inside = of.trace.square() + 4 * (of.dx.square() + 2 * of.s2 * of.dx * of.inner)
+        parts += [bulk, -bulk, pair(of.trace, inside)]
+    return torch.cat(parts).sort().values
+
+
+@theorem(
+    "section 3.2: v_j = 0",
+    printed="it belongs to the negative cell, v_j ≤ 0",
+    remark="The loss has no Hessian at v_j = 0; compared is that of automatic differentiation, "
+    "with the derivative 0 of the ReLU at 0.",
+    singh2026cracking="section 3.2",
+    singh2024closed="section 2",
+)
+def relu_zero_neuron(net: Relu, printed: bool = False) -> Error:
+    """A neuron with v_j = 0 belongs to no cell and contributes two zero eigenvalues."""
+    # The printed count of bulk eigenvalues makes sense only where both cells have neurons.
+    if not ((net.v == 0).any() and (net.v > 0).any() and (net.v < 0).any()):
+        return None
+    return relative(
+        _printed_spectrum(net) if printed else net.spectrum.eigenvalues, net.eigenvalues
+    )

@@ -1,0 +1,256 @@
+"""The four terms of the sharpness, eq. (2) of singh2026cracking: each raised while others are kept.
+
+The sharpness is tr/2 + √(sum of three squares)/2, so it has four terms: the imbalance
+σ⁴(‖w‖² − ‖v‖²)², the non-collinearity 4σ⁴(‖w‖²‖v‖² − ⟨w, v⟩²), the last square 4(2⟨w, v⟩σ² − yx)²
+and the overall norm σ²(‖w‖² + ‖v‖²), which is the trace.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from hessian_papers.theorems.catalogue import ROOT, Error, theorem
+from hessian_papers.theorems.errors import excess, relative, worst
+from hessian_papers.theorems.instances import Draw, measured, without
+from hessian_papers.theorems.linear import Cell, Moments, TwoLayer
+from hessian_papers.theorems.relu import Relu
+
+# The overall norm is raised by this share of itself.
+MORE_NORM = 0.2
+
+
+def sharpness(of: Moments) -> Tensor:
+    """Eq. (2): the large outlier, from its four terms."""
+    # Round-off makes the non-collinearity of parallel layers negative.
+    return (of.trace + of.squares().clamp_min(0).sum().sqrt()) / 2
+
+
+def _away_from_zero(value: Tensor, more: Tensor) -> Tensor:
+    """The number of the same sign whose square is larger by ``more``; smaller where negative."""
+    sign = torch.where(value < 0, -1.0, 1.0).to(value.dtype)
+    return sign * (value.square() + more).clamp_min(0).sqrt()
+
+
+def _with_inner(of: Moments, inner: Tensor, **others: Tensor) -> Moments:
+    """Another ⟨w, v⟩, and targets with which 2⟨w, v⟩σ² − yx is as it was."""
+    return replace(of, inner=inner, yx=of.yx + 2 * (inner - of.inner) * of.s2, **others)
+
+
+def raised_alone(of: Moments) -> list[Moments]:
+    """Imbalance, non-collinearity, last square and norm, each larger than in ``of`` by itself.
+
+    The squares are raised by 2σ⁴⟨w, v⟩², half of what the first two have room for: what they gain
+    ⟨w, v⟩² loses, and what that changes of the last square the targets make good.
+    """
+    half = of.inner.square() / 2
+    total, difference = of.w2 + of.v2, of.w2 - of.v2
+    apart = _away_from_zero(difference, 4 * half)
+    last = 2 * of.inner * of.s2 - of.yx
+    further = _away_from_zero(last, of.s2.square() * half)
+    more = MORE_NORM * total / 2
+    less_aligned = _away_from_zero(of.inner, -half)
+    more_aligned = _away_from_zero(of.inner, more * total + more.square())
+    return [
+        _with_inner(of, less_aligned, w2=(total + apart) / 2, v2=(total - apart) / 2),
+        _with_inner(of, less_aligned),
+        replace(of, yx=2 * of.inner * of.s2 - further),
+        _with_inner(of, more_aligned, w2=of.w2 + more, v2=of.v2 + more),
+    ]
+
+
+def weights_of(of: Moments, w: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Layers ``(m,)`` with the norms and the inner product of ``of``, next to w and v.
+
+    v keeps its direction, and with it the signs of its entries; w stays in the plane of both.
+
+    Args:
+        of: the moments that they are to have.
+        w: second layer ``(m,)``, m at least 2.
+        v: first layer ``(m,)``, not zero; entries where both are zero stay zero.
+    """
+    along = v / v.norm()
+    across = w - along * (along @ w)
+    if across.norm() <= 1e-8 * w.norm():
+        # Parallel layers have no plane: any other direction among the same units will do.
+        first = torch.zeros_like(v)
+        first[v.abs().argmax()] = 1.0
+        across = first - along * (along @ first)
+        units = (v != 0).to(v.dtype)
+        across = across if across.norm() > 1e-8 else units - along * (along @ units)
+    size = of.v2.sqrt()
+    rest = (of.w2 - (of.inner / size).square()).clamp_min(0).sqrt()
+    return of.inner / size * along + rest * across / across.norm(), size * along
+
+
+@dataclass(eq=False, kw_only=True)
+class Raised(TwoLayer):
+    """Two-layer networks of which each term is raised, in the first cell, then in the others."""
+
+    def raised_networks(self) -> Iterator[Self]:
+        """The networks with a term raised."""
+        for cell in self.cells:
+            for after in raised_alone(cell.moments):
+                w, v = weights_of(after, cell.w, cell.v)
+                shift = (after.yx - cell.moments.yx) / cell.moments.s2
+                yield replace(
+                    self,
+                    w=self.w * (1 - cell.neurons) + w,
+                    v=self.v * (1 - cell.neurons) + v,
+                    y=self.y + shift * self.x * cell.points,
+                )
+
+    @measured
+    def raised(self) -> Tensor:
+        """Their sharpness, by brute force."""
+        return torch.stack([net.eigenvalues[-1] for net in self.raised_networks()])
+
+    @property
+    def stated_raised(self) -> Tensor:
+        """Their sharpness: that of the cell where it is larger."""
+        largest = []
+        for cell in self.cells:
+            others = [sharpness(other.moments) for other in self.cells if other is not cell]
+            pairs = [[sharpness(after), *others] for after in raised_alone(cell.moments)]
+            largest += [torch.stack(pair).max() for pair in pairs]
+        return torch.stack(largest)
+
+
+@dataclass(eq=False, kw_only=True)
+class LinearTerms(Raised, stream="terms"):
+    """Linear networks of width 2 or more.
+
+    The edge cases: w = v; w = -v; the solution; half of the target; one point.
+    """
+
+    @classmethod
+    def drawn(cls, draw: Draw) -> list[Self]:
+        """The instances."""
+        base = partial(cls.random, draw, width=4, points=7)
+        edges = [replace(i := base(), w=i.v), replace(i := base(), w=-i.v)]
+        edges += [base().solved(1.0), base().solved(2.0), base(points=1)]
+        return edges + [
+            cls.random(draw, draw.integer(2, draw.width), draw.integer(1, draw.size))
+            for _ in range(draw.instances)
+        ]
+
+    def solved(self, factor: float) -> Self:
+        """The same with targets that are solved up to a factor of the network's slope."""
+        off = without(self.y, self.x[:, None])
+        return replace(self, y=factor * (self.w @ self.v) * self.x + off)
+
+    @property
+    def gap(self) -> Tensor:
+        """(λ_1 − λ_2)² of the measured outliers: what is under the root of eq. (2)."""
+        high, low = self.outliers
+        return (high - low) ** 2
+
+
+@dataclass(eq=False, kw_only=True)
+class CellTerms(Raised, Relu, stream="cell_terms"):
+    """ReLU networks with two neurons or more, and points, in each cell."""
+
+    @classmethod
+    def drawn(cls, draw: Draw) -> list[Self]:
+        """The instances."""
+
+        def both_signs(values: Tensor, of_each: int) -> Tensor:
+            """The first entries positive, the next ones negative."""
+            positive, negative, rest = values.split([of_each, of_each, len(values) - 2 * of_each])
+            return torch.cat([positive.abs(), -negative.abs(), rest])
+
+        nets = [
+            cls.random(draw, draw.integer(4, draw.width), draw.integer(2, draw.size))
+            for _ in range(draw.instances)
+        ]
+        return [replace(net, v=both_signs(net.v, 2), x=both_signs(net.x, 1)) for net in nets]
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Both cells, that with the larger sharpness first."""
+        return sorted(super().cells, key=lambda cell: -float(sharpness(cell.moments)))
+
+
+@theorem(
+    "eq. (2): four terms",
+    singh2026cracking="section 3.1, below eq. (2)",
+    singh2024closed="section 1, on the semantics of sharpness",
+)
+def terms_sum(net: LinearTerms) -> Error:
+    """(λ_1 − λ_2)² is the sum of the imbalance of the layers' norms σ⁴(‖w‖² − ‖v‖²)², their
+    non-collinearity 4σ⁴(‖w‖²‖v‖² − ⟨w, v⟩²) and 4(2⟨w, v⟩σ² − yx)², none of which is negative, and
+    λ_1 + λ_2 is the overall norm σ²(‖w‖² + ‖v‖²).
+    """
+    squares = net.moments.squares()
+    return worst(
+        relative(squares.sum(), net.gap, over=net.size**2),
+        relative(net.moments.trace, net.outliers.sum(), over=net.size),
+        excess(0.0, squares.min(), over=net.size**2),
+    )
+
+
+def _raised_error(net: Raised) -> float:
+    """The sharpness with a term raised, and by how much it fails to exceed that before."""
+    largest = net.raised.max()
+    return worst(
+        relative(net.stated_raised, net.raised, over=largest),
+        excess(net.eigenvalues[-1], net.raised.min(), over=largest),
+    )
+
+
+@theorem(
+    '"semantics of sharpness"',
+    remark='"Semantics" and "a net quantification" are words for that; nothing in them can be '
+    "measured beyond it.",
+    singh2026cracking="section 3.1, below eq. (2)",
+    singh2024closed="section 1, on the semantics of sharpness",
+)
+def terms_alone(net: LinearTerms) -> Error:
+    """Raised alone, with the other three kept, each of the four terms raises the sharpness, and the
+    three squares, if by as much each, by as much; networks and targets of such terms are made, and
+    their sharpness is measured.
+    """
+    squares = net.raised[:3]
+    return worst(_raised_error(net), relative(squares.max(), squares.min(), net.raised.max()))
+
+
+@theorem(
+    "section 3.1: the third term",
+    printed="(3) deviation from the target, which is 4δx²",
+    remark="From half of the target to the target the term grows while the deviation falls. The "
+    'earlier paper says it right: "capturing part of the target".',
+    singh2026cracking="section 3.1, below eq. (2)",
+)
+def terms_last(net: LinearTerms, printed: bool = False) -> Error:
+    """The third term is 4(δx + σ²⟨w, v⟩)², the deviation from half of the target. It is 0 where
+    ⟨w, v⟩σ² = yx/2, and 4yx² at the solution, δx = 0.
+    """
+    m, deviation = len(net.w), net.moments.dx
+    if not printed:
+        # σ²⟨w, v⟩ is what the trace of the cross block has beside m δx.
+        deviation = deviation + net.hessian[m:, :m].trace() - m * net.moments.dx
+    last = net.gap - net.moments.squares()[:2].sum()
+    return relative(4 * deviation**2, last, over=net.size**2)
+
+
+@theorem(
+    "section 3.2: four terms",
+    tolerance=ROOT,
+    singh2026cracking="section 3.2, on the semantics of sharpness",
+)
+def terms_cells(net: CellTerms) -> Error:
+    """With ReLU the sharpness is that of eq. (2), of the four terms of the cell where it is
+    larger.
+    """
+    return relative(sharpness(net.moments), net.eigenvalues[-1], over=net.size)
+
+
+@theorem('section 3.2: "semantics"', singh2026cracking="section 3.2, on the semantics of sharpness")
+def terms_cells_alone(net: CellTerms) -> Error:
+    """Raised alone in the cell with the larger curvature, each of its four terms raises the
+    sharpness; raised in the other cell, it leaves it as it is until that one has the larger.
+    """
+    return _raised_error(net)

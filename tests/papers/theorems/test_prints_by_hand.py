@@ -1,0 +1,179 @@
+"""What is in print, on networks whose errors one can work out by hand."""
+
+import pytest
+import torch
+
+from hessian_papers.theorems import THEOREMS
+from hessian_papers.theorems.attention import Attention
+from hessian_papers.theorems.bias import Sextic, sextic
+from hessian_papers.theorems.deep import AnyLayers, Balanced, Recipes, TwoLayers, quotients
+from hessian_papers.theorems.linear import Linear, Moments
+from hessian_papers.theorems.relu import Relu
+from hessian_papers.theorems.several import MultiOutput
+from hessian_papers.theorems.sharpness_terms import LinearTerms, raised_alone, sharpness, weights_of
+from hessian_papers.theorems.two_matrices import Matrices
+
+
+def row(*numbers):
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def rows(*vectors):
+    return torch.stack([row(*vector) for vector in vectors])
+
+
+def balanced(kind, x, y, *weights):
+    return Balanced(weights=weights, x=x, y=y, kind=kind, labels=torch.zeros(len(y)).long())
+
+
+def recipe(samples, share, classes):
+    one = rows([1])
+    sizes = {"samples": samples, "share": share, "classes": classes}
+    return Recipes(weights=(one,), in_print=(one,), values=row(1), raw=one, x=one, y=one, **sizes)
+
+
+# w = v = 1, x = 2, y = 0: σ² = 4, δx = 4, H = [[4, 8], [8, 4]] with the eigenvalues 12 and -4.
+SCALAR = {"w": row(1), "v": row(1), "x": row(2), "y": row(0)}
+# w = (1, 0), v = 0, x = y = 1: δx = -1, σ² = 1; the eigenvalues are (1 ± √5)/2 and ±1.
+NEGATIVE = {"w": row(1, 0), "v": row(0, 0), "x": row(1), "y": row(1), "c": row(0, 1)}
+LARGEST = (1 + 5**0.5) / 2
+# w = (1, 0), v = (0, 1), δx = 0: H has the blocks wwᵀ, vvᵀ and wvᵀ.
+ACROSS = {"w": row(1, 0), "v": row(0, 1), "x": row(1), "y": row(0)}
+# One neuron in each cell, each with half of the points: σ² = 1/2, δx = ±1/2, in print ±1.
+CELLS = {"w": row(1, 1), "v": row(1, -1), "x": row(1, -1), "y": row(0, 0)}
+# Two neurons that see x = 1 alone, of two points: σ² = δx = 1/2, the outliers are 2.5 and -0.5.
+HALF = {"w": row(1, 1), "v": row(1, 1), "x": row(1, -1), "y": row(1, 0), "c": row(1, 0)}
+# f = w_2 w_1 x at zero loss, all 1: H = [[1, 1], [1, 1]].
+ONES = {"x": rows([1], [-1]), "y": rows([1], [-1])}
+# W_1 = (2, 0), W_2 = 1, σ_x = 1: the Gauss-Newton matrix has 2² + 1² and, by the other input, 1².
+NARROW = (rows([2, 0]), rows([1]))
+WHITE = rows([1, 1], [1, -1])
+
+
+@pytest.mark.parametrize(
+    ("name", "net", "error"),
+    [
+        # The pair is (8 ± √(64 + 192))/2; in print 4(2 − 0)², so that it is (8 ± 4)/2 = 6 and 2.
+        ("linear-poster", Linear(**SCALAR), 6 / 12),
+        # The bulk vectors of δx = -1 and 1 in the wrong order: |-1 − 1| over the largest.
+        ("linear-bulk-sign", Linear(**NEGATIVE), 2 / LARGEST),
+        # -δx = 1 in the place of -1.
+        ("linear-smallest", Linear(**NEGATIVE), 2 / LARGEST),
+        # vvᵀ and vwᵀ have no entry where wvᵀ has its only one.
+        ("linear-display", Linear(**ACROSS), 1.0),
+        ("linear-display-2024", Linear(**ACROSS), 1.0),
+        # At λ = 12, of the coefficients -1, 4, 32, 32 scaled by 12³: -12³ + 4·12² + 32·12 + 32.
+        ("linear-cubic", Linear(**SCALAR), 736 / 12**3),
+        # z = λ(1; 1) + δx(1; 1) = 16 (1; 1) and 0 (1; 1).
+        ("linear-zero-vector", Linear(**SCALAR), 1.0),
+        # The third term is 4 (4 + 4)², in print 4·4², over 12².
+        ("terms-last", LinearTerms(**SCALAR), (256 - 64) / 144),
+        # A step of height w = 1 in the place of w v x, at x = 2.
+        ("relu-activation", Relu(**SCALAR), 1 / 2),
+        # A bulk ±1 in the place of ±1/2, over the largest eigenvalue 2.5.
+        ("relu-bulk-value", Relu(**HALF), 0.5 / 2.5),
+        # Rows in the order (w, v): w² = 4 and v² = 9 change places, beside δx + w v = 12.
+        (
+            "multi-output-display",
+            MultiOutput(w=rows([2]), v=rows([3]), x=row(1), y=rows([0])),
+            5 / 12,
+        ),
+        ("matrices-sharpness", Matrices(first=rows([1]), second=rows([1]), **ONES), 1 / 2),
+        # σ⁴ = 16 of the first layer in the place of σ² = 4.
+        ("matrices-block-diagonal", Matrices(first=rows([2]), second=rows([1]), **ONES), 3.0),
+        # The pair of the other input is missing: 1 of 5; and 1 eigenvalue is counted, not 2.
+        ("two-layers-pairs", TwoLayers(weights=NARROW, x=WHITE, y=rows([0], [0])), 1 / 5),
+        ("two-layers-count", TwoLayers(weights=NARROW, x=WHITE, y=rows([0], [0])), 1 / 2),
+        # One layer, four equal samples: tr(G) = σ_x² = 9, and as printed 9·4·9.
+        (
+            "layers-brace",
+            AnyLayers(
+                weights=(rows([5]),), x=3 * rows(*[[1]] * 4), y=rows(*[[0]] * 4), probe=row(1)
+            ),
+            35.0,
+        ),
+        # One layer of two inputs and one output has σ_x² = 1 for both; in print for one pair.
+        ("balanced-pairs", balanced(0, WHITE, rows([0], [0]), rows([1, 0])), 1.0),
+        ("balanced-count", balanced(0, WHITE, rows([0], [0]), rows([1, 0])), 1 / 2),
+        # Two layers 1, x = (1, -1), y = (3, 1): YXᵀ/n = 1, so that λ_max = 2; σ(Y)/√n = √5.
+        (
+            "labels-loss",
+            balanced(1, rows([1], [-1]), rows([3], [1]), rows([1]), rows([1])),
+            5**0.5 - 1,
+        ),
+        # 10 samples, 3 classes, half of them of class 0: 5 of each other class leave none of it.
+        ("recipe-subset", recipe(10, 0.5, 3), 0.5 - 0.2),
+    ],
+)
+def test_the_error_in_print(name, net, error):
+    assert THEOREMS[name].error(net) <= THEOREMS[name].tolerance
+    assert THEOREMS[name].error(net, printed=True) == pytest.approx(error)
+
+
+def test_printed_vectors_of_a_cell_have_the_residual_of_its_own_points():
+    plus, minus = Relu(**CELLS).cells
+    assert (plus.moments.dx, plus.mean_dx) == (0.5, 1.0)
+    assert (minus.moments.dx, minus.mean_dx) == (-0.5, -1.0)
+    assert Relu(**HALF).cells[0].moments.outliers.tolist() == [2.5, -0.5]
+
+
+def test_the_sextic_in_print():
+    # w = 0, v = (1, 0), b = (0, 2), no residual: the eigenvalues are 1, 4 and 0.
+    zero = row(0, 0)
+    net = Sextic(w=zero, v=row(1, 0), b=row(0, 2), x=row(1, -1), y=zero)
+    assert sextic(net).tolist() == [1, -5, 4, 0, 0, 0, 0]
+    assert sextic(net, b_power=1)[2] == 2
+    # Which coefficients the wrong sign changes.
+    net = Sextic(w=row(1, 2), v=row(0.5, -1), b=row(1, 1), x=row(1, -1), y=row(0.3, 1))
+    difference = (sextic(net, sign=1.0) - sextic(net)).abs()
+    assert (difference > 1e-3).tolist() == [False, False, False, True, True, True, False]
+
+
+def test_the_half_width_in_print_is_too_small_and_then_too_large():
+    # w_V = 1, w_Q = 2, w_K = 0: attention is uniform, and x = (1, -1) has the mean 0.
+    net = Attention(value=row(1)[0], query=row(2), key=row(0), x=rows([1, -1]), y=rows([0, 0]))
+    # α = β = γ = 0 and ζ = 1: N = T = 4; ξ = (2/3) 4, and in print (2/3) 2.
+    assert [float(of) for of in net.coefficients] == pytest.approx([0, 0, 0, 1])
+    assert float(net.printed_half_width) == pytest.approx(4 / 3)
+    net = Attention(value=row(1)[0], query=row(0.5), key=row(0), x=rows([1, -1]), y=rows([0, 0]))
+    assert float(net.printed_half_width) == pytest.approx(1 / 3)
+    assert float(net.cubic.half_width()) == pytest.approx(1 / 6)
+
+
+def four_terms(of):
+    return torch.cat([of.squares(), of.trace[None]])
+
+
+def test_the_four_terms_of_parallel_layers():
+    # No imbalance, no non-collinearity, 4 (2 · 4 − 0)² = 256 and 4 + 4; (8 + √256)/2 = 12.
+    of = Linear(**SCALAR).moments
+    assert four_terms(of).tolist() == [0, 0, 256, 8]
+    assert sharpness(of) == 12
+
+
+@pytest.mark.parametrize("term", range(4))
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_term_is_raised_by_itself(term, sign):
+    w, v, x = row(sign, 2.0, 0.5), row(1.5 * sign, -0.3, 1.0), row(1.0, -2.0)
+    of = Moments.of(w, v, x, row(0.3, 1.0))
+    more = four_terms(raised_alone(of)[term]) - four_terms(of)
+    torch.testing.assert_close(more[[k for k in range(4) if k != term]], torch.zeros(3).double())
+    # Squares by 2σ⁴⟨w, v⟩², the norm by a fifth of itself.
+    squared = 2 * (of.s2 * of.inner).square()
+    torch.testing.assert_close(more[term], squared if term < 3 else of.trace / 5)
+
+
+@pytest.mark.parametrize("w", [row(1, 2, 0), row(2, -1, 0), row(0, -3, 0)])
+def test_layers_have_the_moments_that_they_are_made_for(w):
+    v = row(2.0, -1.0, 0.0)
+    of = Moments(row(1)[0], row(0)[0], row(-1.5)[0], row(3)[0], row(2)[0])
+    new_w, new_v = weights_of(of, w, v)
+    products = torch.stack([new_w @ new_v, new_w @ new_w, new_v @ new_v])
+    torch.testing.assert_close(products, row(-1.5, 3.0, 2.0))
+    assert new_w[2] == new_v[2] == 0
+    assert torch.equal(new_v.sign(), v.sign())
+
+
+def test_quotients_of_equal_and_unequal_singular_values():
+    # L = 3: (2⁶ - 1)/(2² - 1) = 21, and 3 · 1⁴ for the pair of equal ones; with 0: 2⁴.
+    assert quotients(row(2, 1), row(1, 0), 3).tolist() == [21, 16, 3, 1]

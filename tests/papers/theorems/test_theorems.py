@@ -1,0 +1,103 @@
+"""Each theorem of the catalogue on other networks than the ledger's: it holds, and it can fail."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from theorem_networks import networks
+
+from hessian_papers.theorems import THEOREMS
+from hessian_papers.theorems.catalogue import Error, theorem
+from hessian_papers.theorems.instances import Instance, measured
+
+every = [one for one in THEOREMS.values() if one.assumption is None]
+errata = [one for one in every if one.printed]
+
+# Theorems that measure no Hessian: theory against theory. That in print they fail is enough.
+OF_THEORY = {
+    "linear-orthonormal": "the eigenvectors' inner products; that they are eigenvectors is another",
+    "attention-monotone": "a bound as a weight is stretched; that it is a bound is another",
+    "recipe-whitening": "inputs that are made, against the span of those that are given",
+    "recipe-subset": "samples of each class that are chosen, against the share that is asked for",
+}
+# What no instance comes close to breaks by a small mistake.
+WITH_ROOM = {"matrices-lower-bound": lambda values: 1e-3 * values}
+
+
+def named(theorems):
+    return pytest.mark.parametrize("one", theorems, ids=lambda one: one.name)
+
+
+@named(every)
+def test_a_theorem_holds(one):
+    assert max(one.errors(networks())) <= one.tolerance
+
+
+@named(errata)
+def test_what_is_in_print_is_wrong_and_not_inaccurate(one):
+    assert max(one.errors(networks(), printed=True)) > 1e-3
+
+
+@named([one for one in THEOREMS.values() if one.assumption])
+def test_an_assumption_is_needed(one):
+    assert min(one.errors(networks())) >= one.tolerance
+
+
+def mistaken(values):
+    """Each number off by about a thousandth of the largest; where all vanish, of 1."""
+    noise = torch.randn(values.shape, generator=torch.Generator().manual_seed(0)).double()
+    if values.ndim == 2 and values.shape[0] == values.shape[1]:
+        noise = noise + noise.mT
+    size = values.abs().max()
+    return values + 1e-3 * noise * (size if size > 1e-9 else 1.0)
+
+
+def with_mistakes(one, net, mistake):
+    """The network with a mistake in each quantity by itself that the theorem takes as measured."""
+    fresh = replace(net)
+    one.error(fresh)
+    read = {
+        name: value
+        for name, value in vars(fresh).items()
+        if isinstance(getattr(type(net), name, None), measured)
+    }
+    for name, value in read.items():
+        wrong = replace(net)
+        vars(wrong).update(read | {name: mistake(value)})
+        yield wrong
+
+
+@named([one for one in every if one.name not in OF_THEORY])
+def test_a_mistake_in_what_is_measured_is_seen(one):
+    mistake = WITH_ROOM.get(one.name, mistaken)
+    wrong = [
+        wrong for net in one.instances(networks()) for wrong in with_mistakes(one, net, mistake)
+    ]
+    errors = [error for net in wrong if (error := one.error(net)) is not None]
+    assert max(errors) > one.tolerance
+
+
+@pytest.mark.parametrize("name", OF_THEORY)
+def test_theory_against_theory_takes_nothing_as_measured(name):
+    nets = THEOREMS[name].instances(networks())
+    assert not [wrong for net in nets for wrong in with_mistakes(THEOREMS[name], net, mistaken)]
+    assert THEOREMS[name].printed
+
+
+def test_the_catalogue_is_complete():
+    labels = [one.label for one in every]
+    assert len(set(labels)) == len(labels)
+    assert all(one.statement and one.places and one.source and one.reason for one in every)
+    assert len(errata) >= 35
+
+
+def test_a_print_and_its_error_come_together():
+    def with_error(net: Instance, printed: bool = False) -> Error:
+        """Nothing."""
+
+    def without_error(net: Instance) -> Error:
+        """Nothing."""
+
+    for function, printed in ((with_error, ""), (without_error, "λ = 0")):
+        with pytest.raises(ValueError, match="expected a print and its error, or neither"):
+            theorem("a label", printed=printed)(function)
