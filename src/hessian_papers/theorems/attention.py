@@ -242,7 +242,7 @@ class Rowwise(AnyAttention, stream="rowwise"):
         return RowwiseLayer(self.value, self.query, self.key)
 
 
-@theorem("Theorem 3.5: spectrum", singh2026cracking="Theorem 3.5")
+@theorem("Theorem 3.5: spectrum", cracking="Theorem 3.5")
 def attention_spectrum(net: Attention) -> Error:
     """The spectrum is ±γ, each d_K − 1 times, and three outliers; for a batch α, β, γ, ζ are the
     means over the sequences.
@@ -253,7 +253,7 @@ def attention_spectrum(net: Attention) -> Error:
 @theorem(
     "Theorem 3.5: eigenvectors (ours)",
     remark="Our addition: the paper gives eigenvalues.",
-    singh2026cracking="Theorem 3.5, beyond its statement",
+    cracking="Theorem 3.5, beyond its statement",
 )
 def attention_basis(net: Attention) -> Error:
     """The eigenvectors are known as well: those of a 3 × 3 matrix, and for the bulk vectors
@@ -266,28 +266,28 @@ def attention_basis(net: Attention) -> Error:
     "Theorem 3.5: Viète",
     remark="With q corrected, and cos where the copy at hand has “cos ζ”.",
     tolerance=ROOT,
-    singh2026cracking="appendix B.5",
+    cracking="appendix B.5",
 )
 def attention_viete(net: Attention) -> Error:
     """The outliers are T/3 + 2√(−p/3) cos(⅓ arccos((3q/2p)√(−3/p)) − 2πk/3), k = 0, 1, 2."""
     return relative(net.with_bulk(net.cubic.roots(), net.gamma), net.eigenvalues)
 
 
-@theorem("Theorem 3.5: cubic", singh2026cracking="appendix B.5")
+@theorem("Theorem 3.5: cubic", cracking="appendix B.5")
 def attention_cubic(net: Attention) -> Error:
     """The outliers are the roots of the displayed third-order polynomial."""
     cubic = [-torch.ones_like(net.gamma), net.stated_trace, *net.polynomial]
     return roots_error(torch.stack(cubic), net.outliers)
 
 
-@theorem("eq. (121): trace", singh2026cracking="eq. (121)")
+@theorem("eq. (121): trace", cracking="eq. (121)")
 def attention_trace(net: Attention) -> Error:
     """tr(H) = α + ζ(‖w_K‖² + ‖w_Q‖²), the sum of the three outliers."""
     traces = torch.stack([net.outliers.sum(), net.trace])
     return relative(net.stated_trace, traces, over=net.size)
 
 
-@theorem("Remark B.2", tolerance=ROOT, singh2026cracking="Remark B.2")
+@theorem("Remark B.2", tolerance=ROOT, cracking="Remark B.2")
 def attention_query_key(net: Attention) -> Error:
     """The block of queries and keys is a two-layer linear network's: its bulk is ±γ, too."""
     # That of a network with σ² = ζ and δx = γ.
@@ -298,7 +298,7 @@ def attention_query_key(net: Attention) -> Error:
     return relative(stated, torch.linalg.eigvalsh(net.hessian[1:, 1:]), over=net.size)
 
 
-@theorem("Remark B.3", singh2026cracking="Remark B.3")
+@theorem("Remark B.3", cracking="Remark B.3")
 def attention_without_gamma(net: Attention) -> Error:
     """For γ = 0 two outliers solve a quadratic; the third and the bulk are 0."""
     if net.has_gamma:
@@ -307,11 +307,7 @@ def attention_without_gamma(net: Attention) -> Error:
     return relative(net.with_bulk(outliers, 0 * net.gamma), net.eigenvalues)
 
 
-@theorem(
-    "Remark B.4: outlier",
-    remark="With squared norms in ξ.",
-    singh2026cracking="Remark B.4, eq. (121)",
-)
+@theorem("Remark B.4: outlier", remark="With squared norms in ξ.", cracking="Remark B.4, eq. (121)")
 def attention_outlier_bounds(net: Attention) -> Error:
     """T/3 + ξ/2 ≤ largest outlier ≤ T/3 + ξ."""
     centre, (low, high) = net.stated_trace / 3, cf.attention_outlier_bounds(*net.weighted)
@@ -319,16 +315,14 @@ def attention_outlier_bounds(net: Attention) -> Error:
     return net.outside(net.outliers[-1:], centre + half_width / 2, centre + half_width)
 
 
-@theorem("section 3.3: |λ_min|", singh2026cracking="section 3.3")
+@theorem("section 3.3: |λ_min|", cracking="section 3.3")
 def attention_smallest(net: Attention) -> Error:
     """|λ_min| ≤ |γ| for d_K ≥ 2: the bulk bounds the smallest absolute eigenvalue."""
     smallest = net.eigenvalues.abs().min()
     return excess(smallest, net.gamma.abs(), net.size) if net.has_bulk else None
 
 
-@theorem(
-    "Remark 3.1, stronger (ours)", remark="Our addition.", singh2026cracking="Remark 3.1, stronger"
-)
+@theorem("Remark 3.1, stronger (ours)", remark="Our addition.", cracking="Remark 3.1, stronger")
 def attention_strong_condition(net: Attention) -> Error:
     """κ(H) ≥ (2|T| + 3ξ)/(6|γ|) for d_K ≥ 2 and γ ≠ 0."""
     if not (net.has_bulk and net.has_gamma):
@@ -336,17 +330,13 @@ def attention_strong_condition(net: Attention) -> Error:
     return net.condition_error(cf.condition_number_bound(*net.weighted))
 
 
-@theorem(
-    "ζ ≥ 0: λ_max (ours)",
-    remark="Our addition.",
-    singh2026cracking="Remark B.4, beyond its statement",
-)
+@theorem("ζ ≥ 0: λ_max (ours)", remark="Our addition.", cracking="Remark B.4, beyond its statement")
 def attention_dominant(net: Attention) -> Error:
     """For ζ ≥ 0 the largest eigenvalue is an outlier: it is at least |γ|."""
     return excess(net.gamma.abs(), net.outliers[-1], net.size) if net.zeta >= 0 else None
 
 
-@theorem("other activations", singh2026cracking="below Theorem 3.5")
+@theorem("other activations", cracking="below Theorem 3.5")
 def rowwise_spectrum(net: Rowwise) -> Error:
     """The theorem holds for other twice differentiable activations applied to each row (here tanh
     of each score).
@@ -359,7 +349,7 @@ def rowwise_spectrum(net: Rowwise) -> Error:
     "Theorem 3.5: ξ",
     printed="(ζ‖w_K‖ + ζ‖w_Q‖ + α)² in ξ",
     remark="The printed root can even be of a negative number (counted as ξ = 0).",
-    singh2026cracking="Theorem 3.5, in three displays",
+    cracking="Theorem 3.5, in three displays",
 )
 def attention_half_width(net: Attention, printed: bool = False) -> Error:
     """The outliers lie within T/3 ± ξ with (ζ‖w_K‖² + ζ‖w_Q‖² + α)² in ξ."""
@@ -372,7 +362,7 @@ def attention_half_width(net: Attention, printed: bool = False) -> Error:
 @theorem(
     "Theorem 3.5: q",
     printed="without the first brackets: 9T multiplies (β² − αζ)N alone",
-    singh2026cracking="appendix B.5",
+    cracking="appendix B.5",
 )
 def attention_q(net: Attention, printed: bool = False) -> Error:
     """q = −(2T³ + 9T[(β² − αζ)N + 2γζk + γ²] + 27[2γ(β² − αζ)k − αγ²])/27."""
@@ -390,7 +380,7 @@ def attention_q(net: Attention, printed: bool = False) -> Error:
 @theorem(
     "Theorem 3.5: Hessian",
     printed="columns labelled ∂w_V, ∂w_K, ∂w_Q",
-    singh2026cracking="appendix B.5, first display",
+    cracking="appendix B.5, first display",
 )
 def attention_display(net: Attention, printed: bool = False) -> Error:
     """The first displayed Hessian is in the order (w_V, w_Q, w_K), in rows and columns."""
@@ -410,7 +400,7 @@ def attention_display(net: Attention, printed: bool = False) -> Error:
     "Remark B.4: λ_max",
     printed="λ_max ≤ T/3 + ξ for the largest Hessian eigenvalue",
     remark="For ζ < 0 the bulk can be larger than all outliers.",
-    singh2026cracking="Remark B.4",
+    cracking="Remark B.4",
 )
 def attention_largest(net: Attention, printed: bool = False) -> Error:
     """λ_max(H) = max(largest outlier, |γ|): the bounds hold with |γ| taken into account."""
@@ -423,7 +413,7 @@ def attention_largest(net: Attention, printed: bool = False) -> Error:
     "Remark 3.1",
     printed="the same with the printed ξ",
     remark="For weights below 1 norms exceed their squares, and the printed bound is too large.",
-    singh2026cracking="Remark 3.1",
+    cracking="Remark 3.1",
 )
 def attention_condition(net: Attention, printed: bool = False) -> Error:
     """κ(H) ≥ (2T + 3ξ)/(6|γ|) with squared norms in ξ, for d_K ≥ 2 and γ ≠ 0."""
@@ -439,7 +429,7 @@ def attention_condition(net: Attention, printed: bool = False) -> Error:
     printed="it is monotonic in the magnitude of w_K and w_Q",
     remark="For ζ < 0 it can fall.",
     source="the bound itself, as one weight vector is stretched",
-    singh2026cracking="below Remark 3.1",
+    cracking="below Remark 3.1",
 )
 def attention_monotone(net: Attention, printed: bool = False) -> Error:
     """At fixed ⟨w_K, w_Q⟩ and ζ > 0 the bound of Remark 3.1 grows with ‖w_K‖² + ‖w_Q‖²."""

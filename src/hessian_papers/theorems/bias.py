@@ -236,8 +236,8 @@ class Sextic(Biased, stream="sextic"):
 @theorem(
     "Theorem B.1: spectrum",
     remark="The multiplicities are ours: the theorem says “the rest”.",
-    singh2026cracking="Theorem B.1",
-    singh2024closed="Theorem 6",
+    cracking="Theorem B.1",
+    closed="Theorem 6",
 )
 def bias_spectrum(net: Bias) -> Error:
     """Under the theorem's assumptions the spectrum is a pair, a triple, ±r (m − 2 times each, r² =
@@ -249,8 +249,8 @@ def bias_spectrum(net: Bias) -> Error:
 @theorem(
     "Theorem B.1: formulas",
     tolerance=ROOT,
-    singh2026cracking="eq. (68), (105) to (110)",
-    singh2024closed="eq. (5), (102) to (107)",
+    cracking="eq. (68), (105) to (110)",
+    closed="eq. (5), (102) to (107)",
 )
 def bias_print(net: Bias) -> Error:
     """The pair is S/2 ± ½√(S² + 12r²), S = ‖v‖² + ‖w‖², the triple Viète's with the printed p and
@@ -260,22 +260,14 @@ def bias_print(net: Bias) -> Error:
     return None if len(net.w) == 1 else relative(net.printed_spectrum, net.eigenvalues)
 
 
-@theorem(
-    "Theorem B.1: trace",
-    singh2026cracking="section 4, end of appendix B.3",
-    singh2024closed="section 3",
-)
+@theorem("Theorem B.1: trace", cracking="section 4, end of appendix B.3", closed="section 3")
 def bias_trace(net: Bias) -> Error:
     """tr(H) = 2(‖v‖² + ‖w‖²); the pair is centred at tr/4 and the triple at tr/6."""
     halves = torch.stack([net.total, net.pair.sum(), net.triple.sum()])
     return relative(2 * halves, net.trace)
 
 
-@theorem(
-    "Theorem B.1: t'",
-    singh2026cracking="below eq. (110)",
-    singh2024closed="section 3, below eq. (107)",
-)
+@theorem("Theorem B.1: t'", cracking="below eq. (110)", closed="section 3, below eq. (107)")
 def bias_bound(net: Bias) -> Error:
     """The triple lies within S/3 ± t', t' = ⅔√(S² + 3r²)."""
     distances = (net.eigenvalues[None] - net.triple[:, None]).abs()
@@ -294,11 +286,7 @@ def bias_blocks(net: Biased) -> Tensor:
     return torch.cat([torch.cat(row, dim=1) for row in rows])
 
 
-@theorem(
-    "eq. (77) to (81): Hessian",
-    singh2026cracking="eq. (77) to (81)",
-    singh2024closed="eq. (74) to (78)",
-)
+@theorem("eq. (77) to (81): Hessian", cracking="eq. (77) to (81)", closed="eq. (74) to (78)")
 def bias_hessian(net: Bias) -> Error:
     """For E[x] = 0 the Hessian's blocks are those of the displayed equations."""
     return relative(bias_blocks(net), net.hessian)
@@ -307,8 +295,8 @@ def bias_hessian(net: Bias) -> Error:
 @theorem(
     "eq. (100) to (104)",
     source=BRUTE_FORCE_AT_WIDTH_2,
-    singh2026cracking="eq. (100) to (104)",
-    singh2024closed="eq. (97) to (101)",
+    cracking="eq. (100) to (104)",
+    closed="eq. (97) to (101)",
 )
 def bias_quintic(net: Bias) -> Error:
     """Under the assumptions the sextic is λ(λ² + Aλ + B)(λ³ + Cλ² + Dλ + E) with the printed A to
@@ -325,7 +313,7 @@ def bias_quintic(net: Bias) -> Error:
 @theorem(
     "Theorem B.1, weaker (ours)",
     remark="Our addition.",
-    singh2026cracking="Theorem B.1, beyond its assumptions",
+    cracking="Theorem B.1, beyond its assumptions",
 )
 def bias_parallel(net: Parallel) -> Error:
     """E[y] = E[yx] = 0 can be weakened: pair and triple only need (δx, δ) parallel to (⟨w, v⟩,
@@ -339,11 +327,7 @@ def bias_parallel(net: Parallel) -> Error:
     return relative(net.spectrum(*parts, net.rho.abs()), net.eigenvalues)
 
 
-@theorem(
-    "Theorem B.1, any weights",
-    singh2026cracking="eq. (89) to (99)",
-    singh2024closed="eq. (86) to (96)",
-)
+@theorem("Theorem B.1, any weights", cracking="eq. (89) to (99)", closed="eq. (86) to (96)")
 def sextic_spectrum(net: Sextic) -> Error:
     """Without assumptions on v, b and y, and for E[x] = 0, E[x²] = 1, the spectrum is ±r and 0 (m
     − 2 times each) and the roots of the corrected sextic.
@@ -355,7 +339,7 @@ def sextic_spectrum(net: Sextic) -> Error:
     "eq. (82), (83)",
     printed="δx I + vwᵀ and δ I + bwᵀ",
     remark="singh2024closed has them right.",
-    singh2026cracking="eq. (82), (83)",
+    cracking="eq. (82), (83)",
 )
 def bias_display(net: Bias, printed: bool = False) -> Error:
     """The lower left blocks of the displayed Hessian are δx I + wvᵀ and δ I + wbᵀ."""
@@ -402,8 +386,8 @@ def sextic(net: Biased, b_power: int = 2, sign: float = -1.0) -> Tensor:
     "eq. (92): ‖b‖",
     printed="(‖v‖² + ‖w‖²)(‖b‖ + ‖w‖²)",
     source=BRUTE_FORCE_AT_WIDTH_2,
-    singh2026cracking="eq. (92) and the collected form",
-    singh2024closed="eq. (89) and the collected form",
+    cracking="eq. (92) and the collected form",
+    closed="eq. (89) and the collected form",
 )
 def sextic_norm(net: Sextic, printed: bool = False) -> Error:
     """The coefficient of λ⁴ holds (‖v‖² + ‖w‖²)(‖b‖² + ‖w‖²)."""
@@ -417,8 +401,8 @@ def sextic_norm(net: Sextic, printed: bool = False) -> Error:
     printed="a plus: they stand outside the bracket that the minus in the line before opens",
     remark="The collected form below it has the right sign.",
     source=BRUTE_FORCE_AT_WIDTH_2,
-    singh2026cracking="eq. (97), (98)",
-    singh2024closed="eq. (94), (95)",
+    cracking="eq. (97), (98)",
+    closed="eq. (94), (95)",
 )
 def sextic_sign(net: Sextic, printed: bool = False) -> Error:
     """The terms with ⟨v, b⟩⟨δv + δx b, w⟩, ⟨v, b⟩δδx‖w‖² and ⟨δv + δx b, w⟩δδx‖w‖² have a minus."""
@@ -431,7 +415,7 @@ def sextic_sign(net: Sextic, printed: bool = False) -> Error:
     tolerance=FAILS,
     source="a round number far above round-off",
     assumption=lambda net: net.dropped,
-    singh2026cracking="Theorem B.1",
+    cracking="Theorem B.1",
 )
 def bias_assumptions(net: Dropped) -> Error:
     """Each assumption is needed by itself (on targets in the weaker form): without one of them the

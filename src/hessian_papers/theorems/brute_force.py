@@ -10,7 +10,7 @@ from hessian_spectra import curvature as cv
     "brute force: curvlinops",
     source="curvlinops, on every tenth instance",
     every=10,
-    singh2026cracking="appendix D.1",
+    cracking="appendix D.1",
 )
 def second_library(net: Instance) -> Error:
     """The Hessian operator behind all eigenvalues agrees with the paper's own library,

@@ -5,7 +5,7 @@ with and returns the error of the statement, its docstring, from brute force; ``
 instance that it is not about. With ``printed=True`` it returns the error of what is in print, where
 that is wrong:
 
-    @theorem("Theorem 3.1: spectrum", singh2026cracking="Theorem 3.1")
+    @theorem("Theorem 3.1: spectrum", cracking="Theorem 3.1")
     def linear_spectrum(net: Linear) -> Error:
         \"\"\"The 2m eigenvalues are ±δx, each m − 1 times, and the two outliers.\"\"\"
         return relative(net.spectrum.eigenvalues, net.eigenvalues)
@@ -37,6 +37,13 @@ REASONS = {
     EXACT: "relative, float64; round-off is near 1e-14, a wrong formula errs by 1e-3 or more",
     ROOT: "relative; a square root or an arccos at a double root loses half of the 16 digits",
     FAILS: "a bound, with no tolerance",
+}
+# How a theorem's decorator calls the papers, in the order of the ledger.
+PAPERS = {
+    "cracking": "singh2026cracking",
+    "closed": "singh2024closed",
+    "poster": "singh2024poster",
+    "data": "anon2026data",
 }
 BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic differentiation"
 
@@ -124,7 +131,7 @@ def theorem(
         tolerance: one of :data:`REASONS`.
         every: on which instances it is measured.
         assumption: which one an instance breaks.
-        places: where it stands, by paper.
+        places: where it stands, by paper of :data:`PAPERS`.
 
     Raises:
         ValueError: the function measures no print, or one that is not there.
@@ -139,7 +146,7 @@ def theorem(
             name=name,
             label=label,
             statement=" ".join((function.__doc__ or "").split()),
-            places=places,
+            places={PAPERS[paper]: place for paper, place in places.items()},
             family=get_type_hints(function)[first],
             error=function,
             printed=printed,

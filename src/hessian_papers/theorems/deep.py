@@ -434,7 +434,7 @@ class Recipes(Deep, stream="recipes"):
 @theorem(
     "data eq. (4)",
     source="the derivative of all outputs along a random direction, by automatic differentiation",
-    anon2026data="Equation 4",
+    data="Equation 4",
 )
 def layers_jacobian(net: AnyLayers) -> Error:
     """J_l = (P_l X)ᵀ ⊗ S_l, for weights and outputs stacked column by column."""
@@ -445,7 +445,7 @@ def layers_jacobian(net: AnyLayers) -> Error:
     return relative(total, net.jacobian_product.flatten())
 
 
-@theorem("data eq. (5)", source=GAUSS_NEWTON, anon2026data="Equation 5")
+@theorem("data eq. (5)", source=GAUSS_NEWTON, data="Equation 5")
 def layers_kernel(net: AnyLayers) -> Error:
     """JJᵀ/n = Σ_l (XᵀP_lᵀP_l X/n) ⊗ (S_l S_lᵀ), which shares its non-zero eigenvalues with the
     Gauss-Newton matrix, for any widths, depth and inputs.
@@ -453,7 +453,7 @@ def layers_kernel(net: AnyLayers) -> Error:
     return net.kernel_error([(p.mT @ p, s @ s.mT) for p, s in net.factors])
 
 
-@theorem("data eq. (6)", source=GAUSS_NEWTON, anon2026data="Equation 6")
+@theorem("data eq. (6)", source=GAUSS_NEWTON, data="Equation 6")
 def layers_bound(net: AnyLayers) -> Error:
     """For whitened inputs λ_max ≤ σ_x² Σ_l σ_max²(P_l) σ_max²(S_l)."""
     top = net.ggn_eigenvalues[-1]
@@ -464,7 +464,7 @@ def layers_bound(net: AnyLayers) -> Error:
     "data eq. (7): any loss",
     remark="The paper calls it an approximation of the Hessian's trace. It is exact at any loss: "
     "the network is linear in each layer, so the rest of the Hessian has trace 0.",
-    anon2026data="Equation 7",
+    data="Equation 7",
 )
 def layers_trace(net: AnyLayers) -> Error:
     """For whitened inputs tr(H) = σ_x² Σ_l ‖P_{l}‖_F² ‖S_{l}‖_F²."""
@@ -477,14 +477,14 @@ def layers_trace(net: AnyLayers) -> Error:
 @theorem(
     "data eq. (7): any inputs (ours)",
     remark="Our addition.",
-    anon2026data="Equation 7, beyond its assumption",
+    data="Equation 7, beyond its assumption",
 )
 def layers_trace_any(net: AnyLayers) -> Error:
     """tr(H) = Σ_l tr(P_l Σ P_lᵀ) ‖S_{l}‖_F² for any inputs with second moments Σ, at any loss."""
     return net.trace_error(cf.deep_linear_trace(list(net.weights), net.second_moments))
 
 
-@theorem("data: diagonal blocks (ours)", remark="Our addition.", anon2026data="below Equation 7")
+@theorem("data: diagonal blocks (ours)", remark="Our addition.", data="below Equation 7")
 def layers_blocks(net: AnyLayers) -> Error:
     """The diagonal blocks of the Hessian are S_lᵀS_l ⊗ P_l Σ P_lᵀ, for weights flattened by rows,
     at any loss.
@@ -503,7 +503,7 @@ def layers_blocks(net: AnyLayers) -> Error:
     printed="P_l = W_{l-1} ⋯ W_1 X",
     remark="The size given for P_l, and equations 5 to 8, have it right. The errors are those of "
     "equation 7 with either P_l.",
-    anon2026data="Equation 4",
+    data="Equation 4",
 )
 def layers_brace(net: AnyLayers, printed: bool = False) -> Error:
     """P_l = W_{l-1} ⋯ W_1, without the inputs."""
@@ -513,7 +513,7 @@ def layers_brace(net: AnyLayers, printed: bool = False) -> Error:
     return net.trace_error(net.input_scale**2 * torch.stack(norms).sum())
 
 
-@theorem("data eq. (8)", source=GAUSS_NEWTON, anon2026data="Equation 8")
+@theorem("data eq. (8)", source=GAUSS_NEWTON, data="Equation 8")
 def balanced_kernel(net: Balanced) -> Error:
     """For strongly balanced layers JJᵀ/n = Σ_l (Xᵀ(W_1ᵀW_1)^{l-1}X/n) ⊗ (W_L W_Lᵀ)^{L-l}."""
     power, depth = torch.linalg.matrix_power, len(net.weights)
@@ -521,9 +521,7 @@ def balanced_kernel(net: Balanced) -> Error:
     return net.kernel_error([(power(first, k), power(last, depth - 1 - k)) for k in range(depth)])
 
 
-@theorem(
-    "data section 3: eigenvectors", source=GAUSS_NEWTON, anon2026data="Section 3, eigenvectors"
-)
+@theorem("data section 3: eigenvectors", source=GAUSS_NEWTON, data="Section 3, eigenvectors")
 def balanced_vectors(net: Balanced) -> Error:
     """The pairs q_{ij} of a right singular vector of W_1 and a left one of W_L give the
     eigenvectors Jᵀq_{ij}; they extend to an orthonormal basis of the parameters.
@@ -544,7 +542,7 @@ def quotients(first: Tensor, last: Tensor, depth: int) -> Tensor:
     "data eq. (9b)",
     remark="Without instances of nearly equal ones, for which the quotient cancels.",
     source=GAUSS_NEWTON,
-    anon2026data="Equation 9b",
+    data="Equation 9b",
 )
 def balanced_quotient(net: Balanced) -> Error:
     """The sum of equation 9a is (σ_i^{2L} − σ_j^{2L})/(σ_i² − σ_j²), or Lσ^{2(L-1)} for equal
@@ -556,9 +554,7 @@ def balanced_quotient(net: Balanced) -> Error:
     return net.spectrum_error(net.input_scale**2 * quotients(first, last, len(net.weights)))
 
 
-@theorem(
-    "data eq. (9b): λ_max", source=GAUSS_NEWTON, anon2026data="Equation 9b, largest eigenvalue"
-)
+@theorem("data eq. (9b): λ_max", source=GAUSS_NEWTON, data="Equation 9b, largest eigenvalue")
 def balanced_sharpness(net: Balanced) -> Error:
     """λ_max = L σ_x²‖W_1‖_2^{2(L-1)}, and the bound of equation 6 is attained."""
     top = net.ggn_eigenvalues[-1]
@@ -571,7 +567,7 @@ def balanced_sharpness(net: Balanced) -> Error:
     remark="Print and correction agree where neither the inputs nor the outputs are more than the "
     "narrowest layer has units.",
     source=GAUSS_NEWTON,
-    anon2026data="Equation 9",
+    data="Equation 9",
 )
 def balanced_pairs(net: Balanced, printed: bool = False) -> Error:
     """The eigenvalues are σ_x² Σ_l σ_i^{2(L-l)} σ_j^{2(l-1)} with i ∈ [d_L] and j ∈ [d_0], where
@@ -584,14 +580,14 @@ def balanced_pairs(net: Balanced, printed: bool = False) -> Error:
     "data eq. (9): count",
     printed="at most (min{d_0, …, d_L})² are non-zero",
     source=GAUSS_NEWTON,
-    anon2026data="Section 3, below Equation 9",
+    data="Section 3, below Equation 9",
 )
 def balanced_count(net: Balanced, printed: bool = False) -> Error:
     """For L ≥ 2 and layers of rank r there are r d_0 + r d_L − r² non-zero eigenvalues."""
     return net.count_error(net.narrowest**2 if printed else None)
 
 
-@theorem("data eq. (12)", source="the network's outputs", anon2026data="Equation 12")
+@theorem("data eq. (12)", source="the network's outputs", data="Equation 12")
 def labels_solution(net: Balanced) -> Error:
     """W_L ⋯ W_1 = YXᵀ/(n σ_x²), at zero loss and at every least-squares solution."""
     if net.kind == ANY_TARGETS:
@@ -600,9 +596,7 @@ def labels_solution(net: Balanced) -> Error:
 
 
 @theorem(
-    "data eq. (13)",
-    source="the singular values of the network's first layer",
-    anon2026data="Equation 13",
+    "data eq. (13)", source="the singular values of the network's first layer", data="Equation 13"
 )
 def labels_values(net: Balanced) -> Error:
     """At zero loss σ_i^L(W) = σ_i(Y)/(√n σ_x)."""
@@ -612,7 +606,7 @@ def labels_values(net: Balanced) -> Error:
     return relative(stated, net.layer_values)
 
 
-@theorem("data eq. (14): no loss", anon2026data="Equation 14")
+@theorem("data eq. (14): no loss", data="Equation 14")
 def labels_sharpness(net: Balanced) -> Error:
     """At zero loss λ_max = L σ_x²(σ_max(Y)/(√n σ_x))^{2(1−1/L)}."""
     return relative(net.label_sharpness, net.eigenvalues[-1]) if net.kind == ZERO_LOSS else None
@@ -623,7 +617,7 @@ def labels_sharpness(net: Balanced) -> Error:
     printed="L σ_x²(σ_max(Y)/(√n σ_x))^{2(1−1/L)}",
     remark="Labels count as far as the inputs explain them. With more samples than inputs the "
     "print, which assumes zero loss, is too large.",
-    anon2026data="Equation 14, at a loss above zero",
+    data="Equation 14, at a loss above zero",
 )
 def labels_loss(net: Balanced, printed: bool = False) -> Error:
     """At a least-squares solution λ_max = L σ_x²(σ_max(YXᵀ)/(n σ_x²))^{2(1−1/L)}."""
@@ -638,7 +632,7 @@ def labels_loss(net: Balanced, printed: bool = False) -> Error:
     "data section 4: shares",
     remark="Not so for labels that are centred.",
     source="the singular values of the one-hot labels",
-    anon2026data="Section 4, below Equation 14",
+    data="Section 4, below Equation 14",
 )
 def labels_shares(net: Balanced) -> Error:
     """For one-hot labels the σ_i²(Y)/n are the shares of the classes."""
@@ -650,7 +644,7 @@ def labels_shares(net: Balanced) -> Error:
     "data Assumption 1, weaker (ours)",
     remark="Our addition: the paper assumes that the loss is near zero.",
     source="both matrices, by automatic differentiation",
-    anon2026data="Equation 3, Assumption 1",
+    data="Equation 3, Assumption 1",
 )
 def labels_hessian(net: Balanced) -> Error:
     """The Hessian is the Gauss-Newton matrix wherever (f(X) − Y)Xᵀ = 0, at any loss."""
@@ -661,7 +655,7 @@ def labels_hessian(net: Balanced) -> Error:
     "data eq. (10)",
     remark="singh2026cracking, appendix D.3.3, has the maximum instead: that is wrong.",
     source=GAUSS_NEWTON,
-    anon2026data="Equation 10",
+    data="Equation 10",
 )
 def two_layers_sharpness(net: TwoLayers) -> Error:
     """For L = 2 λ_max = σ_x²(‖W_1‖_2² + ‖W_2‖_2²), balanced or not."""
@@ -669,9 +663,7 @@ def two_layers_sharpness(net: TwoLayers) -> Error:
 
 
 @theorem(
-    "data eq. (10): Hessian (ours)",
-    remark="Our addition.",
-    anon2026data="Equation 10, beyond Assumption 1",
+    "data eq. (10): Hessian (ours)", remark="Our addition.", data="Equation 10, beyond Assumption 1"
 )
 def two_layers_range(net: TwoLayers) -> Error:
     """At any loss the Hessian's largest eigenvalue lies between σ_x² max(‖W_1‖_2², ‖W_2‖_2²) and
@@ -683,14 +675,14 @@ def two_layers_range(net: TwoLayers) -> Error:
     return worst(excess(top, upper, upper), excess(lower, top, upper))
 
 
-@theorem("data eq. (11)", anon2026data="Equation 11")
+@theorem("data eq. (11)", data="Equation 11")
 def two_layers_trace(net: TwoLayers) -> Error:
     """tr(H) = σ_x²(d_2‖W_1‖_F² + d_0‖W_2‖_F²), at any loss."""
     first, last = (weight.square().sum() for weight in net.weights)
     return net.trace_error(net.input_scale**2 * (net.outlets * first + net.inputs * last))
 
 
-@theorem("data eq. (16)", source=GAUSS_NEWTON, anon2026data="Equation 16")
+@theorem("data eq. (16)", source=GAUSS_NEWTON, data="Equation 16")
 def two_layers_vectors(net: TwoLayers) -> Error:
     """q_{ij} = (Xᵀv_i/√n) ⊗ u_j, and so Jᵀq_{ij} is an eigenvector for σ_i²(W_1) + σ_j²(W_2)."""
     first, last = net.weights
@@ -705,7 +697,7 @@ def two_layers_vectors(net: TwoLayers) -> Error:
     return vectors_error(net.ggn, torch.stack(columns, dim=1), torch.stack(values))
 
 
-@theorem("data eq. (16): whole basis", source=GAUSS_NEWTON, anon2026data="Equation 16, whole basis")
+@theorem("data eq. (16): whole basis", source=GAUSS_NEWTON, data="Equation 16, whole basis")
 def two_layers_basis(net: TwoLayers) -> Error:
     """With a basis of the null space they are an orthonormal basis of the parameters."""
     return net.basis_error()
@@ -715,7 +707,7 @@ def two_layers_basis(net: TwoLayers) -> Error:
     "data eq. (15): i, j",
     printed="i ∈ [min{d_0, d_1}] and j ∈ [min{d_1, d_2}]",
     source=GAUSS_NEWTON,
-    anon2026data="Equation 15",
+    data="Equation 15",
 )
 def two_layers_pairs(net: TwoLayers, printed: bool = False) -> Error:
     """The eigenvalues are σ_x²(σ_i²(W_1) + σ_j²(W_2)) with i ∈ [d_0] and j ∈ [d_2], where singular
@@ -728,7 +720,7 @@ def two_layers_pairs(net: TwoLayers, printed: bool = False) -> Error:
     "data eq. (15): count",
     printed="at most min{d_0, d_1} × min{d_1, d_2} may be non-zero",
     source=GAUSS_NEWTON,
-    anon2026data="Appendix B, below Equation 16",
+    data="Appendix B, below Equation 16",
 )
 def two_layers_count(net: TwoLayers, printed: bool = False) -> Error:
     """d_0 d_2 − (d_0 − r_1)(d_2 − r_2) eigenvalues are non-zero, r_1 and r_2 the ranks of W_1 and
@@ -742,7 +734,7 @@ def two_layers_count(net: TwoLayers, printed: bool = False) -> Error:
     printed="step 1 samples the right singular vectors of each layer",
     remark="Step 3 sets them already. Networks of two layers do not need it.",
     source=GAUSS_NEWTON,
-    anon2026data="Appendix C, balanced weights",
+    data="Appendix C, balanced weights",
 )
 def recipe_weights(net: Recipes, printed: bool = False) -> Error:
     """Balanced weights: step 1 samples the left singular vectors of each layer, and so equation 9
@@ -766,7 +758,7 @@ def recipe_weights(net: Recipes, printed: bool = False) -> Error:
     remark="Where inputs are linearly dependent (such as pixels that are always 0), QR fills up "
     "with directions that have nothing to do with them. Assumption 2 holds either way.",
     source=NO_BRUTE_FORCE,
-    anon2026data="Appendix C, data whitening",
+    data="Appendix C, data whitening",
 )
 def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
     """Whitened inputs are a linear map of the inputs: with a row for each sample, √n σ_x times
@@ -783,7 +775,7 @@ def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
     printed="⌊(1 − α_max)n⌋ samples of each of the other classes",
     remark="As printed these are more than n samples in all, for α_max < 1 − 1/(K − 1).",
     source=NO_BRUTE_FORCE,
-    anon2026data="Appendix C, subsampling",
+    data="Appendix C, subsampling",
 )
 def recipe_subset(net: Recipes, printed: bool = False) -> Error:
     """⌊(1 − α_max)n/(K − 1)⌋ samples of each of the K − 1 other classes leave class 0 its share,

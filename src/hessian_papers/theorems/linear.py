@@ -301,9 +301,9 @@ def gradient_error(net: TwoLayer) -> float:
 
 @theorem(
     "Theorem 3.1: spectrum",
-    singh2026cracking="Theorem 3.1",
-    singh2024closed="Theorem 1",
-    singh2024poster="key result, linear network",
+    cracking="Theorem 3.1",
+    closed="Theorem 1",
+    poster="key result, linear network",
 )
 def linear_spectrum(net: Linear) -> Error:
     """The 2m eigenvalues of f = ⟨w, v⟩x are ±δx, each m − 1 times, and the two outliers Λ_{1,2};
@@ -312,12 +312,7 @@ def linear_spectrum(net: Linear) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "eq. (1): outliers",
-    tolerance=ROOT,
-    singh2026cracking="eq. (1), (33)",
-    singh2024closed="eq. (1), (33)",
-)
+@theorem("eq. (1): outliers", tolerance=ROOT, cracking="eq. (1), (33)", closed="eq. (1), (33)")
 def linear_root(net: Linear) -> Error:
     """The outliers are T/2 ± ½√(T² + 4(δx² + 2σ²δx⟨w, v⟩)) with T = σ²(‖w‖² + ‖v‖²)."""
     of, dx = net.moments, net.moments.dx
@@ -328,8 +323,8 @@ def linear_root(net: Linear) -> Error:
 @theorem(
     "eq. (2): outliers",
     tolerance=ROOT,
-    singh2026cracking="eq. (2)",
-    singh2024closed="section 1, on the semantics of sharpness",
+    cracking="eq. (2)",
+    closed="section 1, on the semantics of sharpness",
 )
 def linear_squares(net: Linear) -> Error:
     """The root is that of the sum of squares (σ²‖w‖² − σ²‖v‖²)² + 4σ⁴(‖w‖²‖v‖² − ⟨w, v⟩²) + 4(2⟨w,
@@ -338,29 +333,21 @@ def linear_squares(net: Linear) -> Error:
     return relative(net.moments.outliers, net.outliers)
 
 
-@theorem(
-    "eq. (122): outliers", tolerance=ROOT, singh2026cracking="eq. (122)", singh2024closed="eq. (2)"
-)
+@theorem("eq. (122): outliers", tolerance=ROOT, cracking="eq. (122)", closed="eq. (2)")
 def linear_trace_form(net: Linear) -> Error:
     """The outliers are tr/2 ± √(tr²/4 − λ_1λ_2)."""
     of = net.moments
     return relative(pair(of.trace, of.trace.square() + 4 * of.product), net.outliers)
 
 
-@theorem(
-    "sum of the outliers", singh2026cracking="section 4.1, appendix C", singh2024closed="section 1"
-)
+@theorem("sum of the outliers", cracking="section 4.1, appendix C", closed="section 1")
 def linear_trace(net: Linear) -> Error:
     """The outliers sum to the trace, tr(H) = σ²(‖w‖² + ‖v‖²)."""
     sums = torch.stack([net.outliers.sum(), net.moments.trace])
     return relative(sums, net.trace, over=net.size)
 
 
-@theorem(
-    "product of the outliers",
-    singh2026cracking="appendix B.1, C",
-    singh2024closed="section 1, appendix A",
-)
+@theorem("product of the outliers", cracking="appendix B.1, C", closed="section 1, appendix A")
 def linear_product(net: Linear) -> Error:
     """−λ_1λ_2 = (⟨w, v⟩σ² − yx)(3⟨w, v⟩σ² − yx)."""
     return relative(net.moments.product, -net.outliers.prod(), over=net.size**2)
@@ -369,7 +356,7 @@ def linear_product(net: Linear) -> Error:
 @theorem(
     "footnote a: order",
     remark="The paper says that it can; by Weyl's inequality it always does.",
-    singh2026cracking="Theorem 3.1, footnote a",
+    cracking="Theorem 3.1, footnote a",
 )
 def linear_order(net: Linear) -> Error:
     """The small outlier never leaves the bulk's range and the large one never enters it: −|δx| ≤
@@ -379,23 +366,19 @@ def linear_order(net: Linear) -> Error:
     return excess(torch.stack([-bulk, low, bulk]), torch.stack([low, bulk, high]), net.size)
 
 
-@theorem("eq. (5), (6): gradient", singh2026cracking="eq. (5), (6)", singh2024closed="eq. (7), (8)")
+@theorem("eq. (5), (6): gradient", cracking="eq. (5), (6)", closed="eq. (7), (8)")
 def linear_gradient(net: Linear) -> Error:
     """∇_w ℓ = δx v and ∇_v ℓ = δx w."""
     return gradient_error(net)
 
 
-@theorem(
-    "eq. (7) to (9): Hessian",
-    singh2026cracking="eq. (7) to (9)",
-    singh2024closed="eq. (9) to (11)",
-)
+@theorem("eq. (7) to (9): Hessian", cracking="eq. (7) to (9)", closed="eq. (9) to (11)")
 def linear_hessian(net: Linear) -> Error:
     """The Hessian's blocks are σ²vvᵀ, σ²wwᵀ and δx I + σ²vwᵀ."""
     return relative(block_hessian(net.cells, len(net.w)), net.hessian)
 
 
-@theorem("eq. (12): H∇ℓ", singh2026cracking="eq. (12)")
+@theorem("eq. (12): H∇ℓ", cracking="eq. (12)")
 def linear_hessian_gradient(net: Linear) -> Error:
     """H∇ℓ = (δx T w + δx² v; δx T v + δx² w) with T the trace."""
     dx, swapped = net.moments.dx, torch.cat([net.w, net.v])
@@ -404,11 +387,7 @@ def linear_hessian_gradient(net: Linear) -> Error:
     return relative(stated, net.hessian @ net.gradient, over=over or 1.0)
 
 
-@theorem(
-    "eq. (32): polynomial",
-    singh2026cracking="eq. (13) to (32)",
-    singh2024closed="eq. (13) to (32)",
-)
+@theorem("eq. (32): polynomial", cracking="eq. (13) to (32)", closed="eq. (13) to (32)")
 def linear_determinant(net: Linear) -> Error:
     """|H − λI| = (λ² − δx²)^{m−1} (λ² − Tλ − (δx² + 2σ²δx⟨w, v⟩))."""
     probe = net.probe
@@ -417,11 +396,7 @@ def linear_determinant(net: Linear) -> Error:
     return relative(bulk * (net.moments.quadratic @ powers), net.at_probe)
 
 
-@theorem(
-    "Theorems 3.2, 3.3: eigenvectors",
-    singh2026cracking="Theorems 3.2, 3.3",
-    singh2024closed="Theorems 2, 3",
-)
+@theorem("Theorems 3.2, 3.3: eigenvectors", cracking="Theorems 3.2, 3.3", closed="Theorems 2, 3")
 def linear_basis(net: Linear) -> Error:
     """The eigenvectors of both theorems, made an orthonormal basis of the whole space, are
     eigenvectors of the Hessian, in all edge cases.
@@ -431,9 +406,9 @@ def linear_basis(net: Linear) -> Error:
 
 @theorem(
     "Theorem 3.2: formula",
-    singh2026cracking="Theorem 3.2",
-    singh2024closed="Theorem 2, eq. (3)",
-    singh2024poster="eigenvector structure",
+    cracking="Theorem 3.2",
+    closed="Theorem 2, eq. (3)",
+    poster="eigenvector structure",
 )
 def linear_outlier_vector(net: Linear) -> Error:
     """z = λ(w; v) + δx(v; w) is an eigenvector for the outlier λ wherever it is not zero."""
@@ -442,11 +417,7 @@ def linear_outlier_vector(net: Linear) -> Error:
     return vectors_error(net.hessian, net.outlier_vectors, net.stated_outliers)
 
 
-@theorem(
-    "Theorem 3.2: by gradient",
-    singh2026cracking="below Theorem 3.2",
-    singh2024closed="below Theorem 2",
-)
+@theorem("Theorem 3.2: by gradient", cracking="below Theorem 3.2", closed="below Theorem 2")
 def linear_gradient_vector(net: Linear) -> Error:
     """Where the gradient does not vanish, z = (λ/δx)∇ℓ + δx θ."""
     dx = net.moments.dx
@@ -457,7 +428,7 @@ def linear_gradient_vector(net: Linear) -> Error:
     return vectors_error(net.hessian, torch.stack(columns, dim=1), net.stated_outliers)
 
 
-@theorem("Corollary 3.1: orthogonal", singh2026cracking="Corollary 3.1")
+@theorem("Corollary 3.1: orthogonal", cracking="Corollary 3.1")
 def linear_orthogonal_iterates(net: Linear) -> Error:
     """The parameters and the gradient are orthogonal to the bulk eigenspace."""
     if len(net.w) == 1:
@@ -467,7 +438,7 @@ def linear_orthogonal_iterates(net: Linear) -> Error:
     return worst(*(float((bulk.mT @ z).norm() / (float(z.norm()) or 1.0)) for z in iterates))
 
 
-@theorem("Corollary 3.1: constant", singh2026cracking="Corollary 3.1")
+@theorem("Corollary 3.1: constant", cracking="Corollary 3.1")
 def linear_constant_bulk(net: Linear) -> Error:
     """A step of gradient descent, of any length, leaves the bulk eigenspace as it is."""
     if len(net.w) == 1:
@@ -482,7 +453,7 @@ def linear_constant_bulk(net: Linear) -> Error:
     return worst(leak, relative(bulk, values, over=size))
 
 
-@theorem("eq. (34): bound", singh2026cracking="eq. (34)", singh2024closed="eq. (34)")
+@theorem("eq. (34): bound", cracking="eq. (34)", closed="eq. (34)")
 def linear_loss_bound(net: Linear) -> Error:
     """|δx| ≤ √(2ℓ)σ, hence λ_min ≥ −√(2ℓ)σ."""
     bound = -cf.smallest_eigenvalue_bound(net.w, net.v, net.x, net.y)
@@ -490,7 +461,7 @@ def linear_loss_bound(net: Linear) -> Error:
     return excess(below, bound, net.size)
 
 
-@theorem("solution: rank one", singh2026cracking="appendix C", singh2024closed="section 1")
+@theorem("solution: rank one", cracking="appendix C", closed="section 1")
 def linear_rank_one(net: Linear) -> Error:
     """At the solution, δx = 0, the Hessian has rank one and λ_1 = tr(H), whatever the loss."""
     trace = net.moments.trace
@@ -504,7 +475,7 @@ def linear_rank_one(net: Linear) -> Error:
     "poster: outliers",
     printed="4(2⟨w, v⟩ − yx)²",
     remark="The two agree for σ² = 1 only.",
-    singh2024poster="key result, linear network",
+    poster="key result, linear network",
 )
 def linear_poster(net: Linear, printed: bool = False) -> Error:
     """The last square under the root is 4(2⟨w, v⟩σ² − yx)²."""
@@ -517,8 +488,8 @@ def linear_poster(net: Linear, printed: bool = False) -> Error:
     "Theorem 3.3: sign",
     printed="s = sgn(λ_bulk)",
     remark="The print is right for δx > 0; the proof has the right sign.",
-    singh2026cracking="Theorem 3.3",
-    singh2024closed="Theorem 3",
+    cracking="Theorem 3.3",
+    closed="Theorem 3",
 )
 def linear_bulk_sign(net: Linear, printed: bool = False) -> Error:
     """z_bulk = (ẑ; sẑ) with s = λ_bulk/δx, and ẑ orthogonal to w + sv."""
@@ -534,8 +505,8 @@ def linear_bulk_sign(net: Linear, printed: bool = False) -> Error:
 @theorem(
     "Theorem 3.2: zero vector",
     printed="z = λ(w; v) + δx(v; w) for both outliers, without exception",
-    singh2026cracking="Theorem 3.2",
-    singh2024closed="Theorem 2",
+    cracking="Theorem 3.2",
+    closed="Theorem 2",
 )
 def linear_zero_vector(net: Linear, printed: bool = False) -> Error:
     """Where z = 0 (δx = 0; w = ±v; coincident outliers) the eigenvector is another one: a null
@@ -554,8 +525,8 @@ def linear_zero_vector(net: Linear, printed: bool = False) -> Error:
     printed="They form an orthonormal basis of the span of (w; v) and (v; w)",
     remark="They have to be normalised; the error in print is that of their norms.",
     source="inner product 0, and norm 1",
-    singh2026cracking="below Theorem 3.2",
-    singh2024closed="below Theorem 2",
+    cracking="below Theorem 3.2",
+    closed="below Theorem 2",
 )
 def linear_orthonormal(net: Linear, printed: bool = False) -> Error:
     """The two outlier eigenvectors are orthogonal."""
@@ -568,10 +539,7 @@ def linear_orthonormal(net: Linear, printed: bool = False) -> Error:
 
 
 @theorem(
-    "eq. (34): λ_min",
-    printed="λ_min = −δx",
-    singh2026cracking="below eq. (34)",
-    singh2024closed="below eq. (34)",
+    "eq. (34): λ_min", printed="λ_min = −δx", cracking="below eq. (34)", closed="below eq. (34)"
 )
 def linear_smallest(net: Linear, printed: bool = False) -> Error:
     """λ_min = −|δx| for m ≥ 2; for m = 1 it is the small outlier."""
@@ -585,7 +553,7 @@ def linear_smallest(net: Linear, printed: bool = False) -> Error:
     printed="σ²vvᵀ + δx I",
     remark="Eq. (13) and (35) have it right. Possibly a flaw of the copy at hand and not of the "
     "paper.",
-    singh2026cracking="eq. (10), (11)",
+    cracking="eq. (10), (11)",
 )
 def linear_display(net: Linear, printed: bool = False) -> Error:
     """The upper right block of the displayed Hessian is σ²wvᵀ + δx I."""
@@ -597,7 +565,7 @@ def linear_display(net: Linear, printed: bool = False) -> Error:
     "2024 eq. (12), (13)",
     printed="σ²vwᵀ + δx I",
     remark="Eq. (45) has it right.",
-    singh2024closed="eq. (12), (13)",
+    closed="eq. (12), (13)",
 )
 def linear_display_2024(net: Linear, printed: bool = False) -> Error:
     """The upper right block of the displayed Hessian is σ²wvᵀ + δx I."""
@@ -610,8 +578,8 @@ def linear_display_2024(net: Linear, printed: bool = False) -> Error:
     "eq. (30)",
     printed="… + δx²‖v‖² + δx² … in the place of σ²‖v‖²λ² + δx²λ",
     remark="Eq. (31) has it right. Possibly a flaw of the copy at hand and not of the paper.",
-    singh2026cracking="eq. (30)",
-    singh2024closed="eq. (30)",
+    cracking="eq. (30)",
+    closed="eq. (30)",
 )
 def linear_cubic(net: Linear, printed: bool = False) -> Error:
     """−λ³ + σ²(‖w‖² + ‖v‖²)λ² + (δx² + 2σ²δx⟨w, v⟩)λ = 0."""
@@ -635,11 +603,7 @@ def _schur_error(net: Linear, left: Tensor, right: Tensor) -> float:
     return relative(torch.linalg.det(complement), net.at_probe / torch.linalg.det(lower))
 
 
-@theorem(
-    "2024 eq. (14)",
-    printed="(σ²vwᵀ + δx I) on both sides of D⁻¹",
-    singh2024closed="eq. (14)",
-)
+@theorem("2024 eq. (14)", printed="(σ²vwᵀ + δx I) on both sides of D⁻¹", closed="eq. (14)")
 def linear_schur_14(net: Linear, printed: bool = False) -> Error:
     """The Schur complement is σ²wwᵀ − λI − (σ²wvᵀ + δx I) D⁻¹ (σ²vwᵀ + δx I)."""
     vw = torch.outer(net.v, net.w)
@@ -651,7 +615,7 @@ def linear_schur_14(net: Linear, printed: bool = False) -> Error:
     printed="σ²wwᵀ + δx I and σ²vvᵀ + δx I",
     remark="Eq. (17) to (19) follow from the right ones. Possibly a flaw of the copy at hand and "
     "not of the paper.",
-    singh2024closed="eq. (16)",
+    closed="eq. (16)",
 )
 def linear_schur_16(net: Linear, printed: bool = False) -> Error:
     """The factors around the inverse are σ²wvᵀ + δx I and σ²vwᵀ + δx I."""

@@ -87,9 +87,9 @@ class Relu(TwoLayer, stream="relu"):
 
 @theorem(
     "Theorem 3.4: spectrum",
-    singh2026cracking="Theorem 3.4",
-    singh2024closed="Corollary 5, eq. (43), (44)",
-    singh2024poster="key result, ReLU network",
+    cracking="Theorem 3.4",
+    closed="Corollary 5, eq. (43), (44)",
+    poster="key result, ReLU network",
 )
 def relu_spectrum(net: Relu) -> Error:
     """The spectrum is that of two linear networks, one for each cell: ±(n_±/n)δx_±, and
@@ -100,9 +100,9 @@ def relu_spectrum(net: Relu) -> Error:
 
 @theorem(
     "2024 Theorem 4: cells",
-    singh2026cracking="appendix B.2",
-    singh2024closed="Theorem 4, eq. (4), (37) to (42)",
-    singh2024poster="key result, ReLU network",
+    cracking="appendix B.2",
+    closed="Theorem 4, eq. (4), (37) to (42)",
+    poster="key result, ReLU network",
 )
 def relu_blocks(net: Relu) -> Error:
     """The Hessian decouples into the cells' Hessians, weighted by their shares of the points."""
@@ -112,7 +112,7 @@ def relu_blocks(net: Relu) -> Error:
 @theorem(
     "2024 eq. (35), (36)",
     remark="For v_j = 0 the derivative 0 of the ReLU at 0 is taken.",
-    singh2024closed="eq. (35), (36)",
+    closed="eq. (35), (36)",
 )
 def relu_gradient(net: Relu) -> Error:
     """The gradient of w_± is the cell's mean of δx times v_±, and that of v_± the same times
@@ -126,8 +126,8 @@ def relu_gradient(net: Relu) -> Error:
     printed="(a)_+ = 1{a > 0}, a step function",
     remark="The appendices have z 1{z > 0}.",
     source="what the network computes",
-    singh2026cracking="section 3.2",
-    singh2024closed="section 2",
+    cracking="section 3.2",
+    closed="section 2",
 )
 def relu_activation(net: Relu, printed: bool = False) -> Error:
     """(a)_+ = a 1{a > 0}: the network is ⟨w_+, v_+⟩x for x > 0 and ⟨w_-, v_-⟩x for x < 0."""
@@ -137,17 +137,13 @@ def relu_activation(net: Relu, printed: bool = False) -> Error:
     return relative(in_print if printed else stated, net.outputs)
 
 
-@theorem(
-    "Theorem 3.4: eigenvectors",
-    singh2026cracking="section 3.2, Remark B.1",
-    singh2024closed="section 2",
-)
+@theorem("Theorem 3.4: eigenvectors", cracking="section 3.2, Remark B.1", closed="section 2")
 def relu_basis(net: Relu) -> Error:
     """The eigenvectors of the linear network carry over, cell by cell, to an orthonormal basis."""
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem("section 3.2: λ_max", singh2026cracking="section 3.2")
+@theorem("section 3.2: λ_max", cracking="section 3.2")
 def relu_largest(net: Relu) -> Error:
     """λ_max is the larger of the two cells' large outliers."""
     return relative(net.spectrum.select("outlier").max(), net.eigenvalues[-1], over=net.size)
@@ -156,8 +152,8 @@ def relu_largest(net: Relu) -> Error:
 @theorem(
     "eq. (62), (65)",
     printed="δx_± without n_±/n beside a λ with n_±/n",
-    singh2026cracking="eq. (62), (65)",
-    singh2024closed="eq. (64), (65)",
+    cracking="eq. (62), (65)",
+    closed="eq. (64), (65)",
 )
 def relu_outlier_vector(net: Relu, printed: bool = False) -> Error:
     """z_± = λ(w_±; v_±) + (n_±/n)δx_±(v_±; w_±), zero outside the cell."""
@@ -188,8 +184,8 @@ def _bulk_error(net: Relu, *, any_vector: bool = False, without_share: bool = Fa
 @theorem(
     "after eq. (64): vector",
     printed="for some vector c",
-    singh2026cracking="below eq. (64), (67)",
-    singh2024closed="below eq. (64), (65)",
+    cracking="below eq. (64), (67)",
+    closed="below eq. (64), (65)",
 )
 def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
     """In ẑ = (I − …)c the vector c is zero outside the cell."""
@@ -200,8 +196,8 @@ def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
     "after eq. (64): value",
     printed="λ_bulk = ±δx_±, without n_±/n",
     remark="Theorem 3.4 (2024: Corollary 5) has the factor.",
-    singh2026cracking="below eq. (64), (67)",
-    singh2024closed="below eq. (64), (65)",
+    cracking="below eq. (64), (67)",
+    closed="below eq. (64), (65)",
 )
 def relu_bulk_value(net: Relu, printed: bool = False) -> Error:
     """The bulk eigenvectors belong to ±(n_±/n)δx_±."""
@@ -223,8 +219,8 @@ def _printed_spectrum(net: Relu) -> Tensor:
     printed="it belongs to the negative cell, v_j ≤ 0",
     remark="The loss has no Hessian at v_j = 0; compared is that of automatic differentiation, "
     "with the derivative 0 of the ReLU at 0.",
-    singh2026cracking="section 3.2",
-    singh2024closed="section 2",
+    cracking="section 3.2",
+    closed="section 2",
 )
 def relu_zero_neuron(net: Relu, printed: bool = False) -> Error:
     """A neuron with v_j = 0 belongs to no cell and contributes two zero eigenvalues."""

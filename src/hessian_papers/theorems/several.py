@@ -218,7 +218,7 @@ class Orthogonal(Instance, stream="orthogonal"):
         return self.w @ self.w + self.V.square().sum() / self.V.shape[1]
 
 
-@theorem("Corollary B.1: spectrum", singh2026cracking="Corollary B.1")
+@theorem("Corollary B.1: spectrum", cracking="Corollary B.1")
 def multi_input_spectrum(net: MultiInput) -> Error:
     """For decorrelated inputs the spectrum is the union of those of the coordinates: ±δx_d, each
     m − 1 times, and a pair for each.
@@ -226,19 +226,19 @@ def multi_input_spectrum(net: MultiInput) -> Error:
     return relative(net.exact, net.eigenvalues)
 
 
-@theorem("Corollary B.1: formula", singh2026cracking="eq. (112), (113)")
+@theorem("Corollary B.1: formula", cracking="eq. (112), (113)")
 def multi_input_decoupled(net: MultiInput) -> Error:
     """Each coordinate's pair is that of a network with this input alone, with σ_d² and yx_d."""
     return relative(net.decoupled, net.eigenvalues)
 
 
-@theorem("diagonal networks", singh2026cracking="appendix B.4.1")
+@theorem("diagonal networks", cracking="appendix B.4.1")
 def diagonal_networks(net: MultiInput) -> Error:
     """Diagonal linear networks are the case m = 1, without a bulk."""
     return relative(net.exact, net.eigenvalues) if net.w.shape[1] == 1 else None
 
 
-@theorem("eq. (114): mixture", source="the network's outputs", singh2026cracking="eq. (114)")
+@theorem("eq. (114): mixture", source="the network's outputs", cracking="eq. (114)")
 def mixture(net: MultiInput) -> Error:
     """For m > 1 the network is a mixture of m diagonal ones, f(x) = Σ_i ⟨β^(i), x⟩."""
     return relative(sum(net.x @ beta for beta in (net.w * net.v).mT), net.outputs)
@@ -247,7 +247,7 @@ def mixture(net: MultiInput) -> Error:
 @theorem(
     "correlated inputs (ours)",
     remark="Our addition.",
-    singh2026cracking="Corollary B.1, beyond its assumption",
+    cracking="Corollary B.1, beyond its assumption",
 )
 def correlated_spectrum(net: CorrelatedInput) -> Error:
     """For correlated inputs the bulk stays ±δx_d with δx = Σα − E[yx], and the 2D outliers are
@@ -257,7 +257,7 @@ def correlated_spectrum(net: CorrelatedInput) -> Error:
     return relative(net.exact, net.eigenvalues)
 
 
-@theorem("Corollary B.2: spectrum", singh2026cracking="Corollary B.2")
+@theorem("Corollary B.2: spectrum", cracking="Corollary B.2")
 def multi_output_spectrum(net: MultiOutput) -> Error:
     """The spectrum is the union of those of the heads: ±δ_k x, each m − 1 times, and a pair for
     each.
@@ -266,14 +266,14 @@ def multi_output_spectrum(net: MultiOutput) -> Error:
     return relative(exact.eigenvalues, net.eigenvalues)
 
 
-@theorem("Corollary B.2: eigenvectors", singh2026cracking="Corollaries B.2, B.3")
+@theorem("Corollary B.2: eigenvectors", cracking="Corollaries B.2, B.3")
 def multi_output_basis(net: MultiOutput) -> Error:
     """The heads' eigenvectors make an orthonormal basis."""
     exact = cf.multi_output(net.w, net.v, net.x, net.y)
     return basis_error(net.hessian, exact.eigenvectors(), exact.eigenvalues)
 
 
-@theorem("Corollary B.3", singh2026cracking="Corollary B.3, eq. (119)")
+@theorem("Corollary B.3", cracking="Corollary B.3, eq. (119)")
 def multi_output_vector(net: MultiOutput) -> Error:
     """z^k = λ(0; w_k; v_k; 0) + δ_k x(0; v_k; w_k; 0), in the group order (v_k, w_k)."""
     columns, values = [], []
@@ -286,11 +286,7 @@ def multi_output_vector(net: MultiOutput) -> Error:
     return vectors_error(net.hessian, torch.stack(columns, dim=1), torch.stack(values))
 
 
-@theorem(
-    "eq. (116): order",
-    printed="rows labelled ∂/∂w_k, ∂/∂v_k",
-    singh2026cracking="eq. (116)",
-)
+@theorem("eq. (116): order", printed="rows labelled ∂/∂w_k, ∂/∂v_k", cracking="eq. (116)")
 def multi_output_display(net: MultiOutput, printed: bool = False) -> Error:
     """The displayed block of head k is in the order (v_k, w_k)."""
     m = net.w.shape[1]
@@ -304,8 +300,8 @@ def multi_output_display(net: MultiOutput, printed: bool = False) -> Error:
 @theorem(
     "orthogonal layer (ours)",
     remark="Our addition: it contains Theorems 3.1 (D = 1) and B.1 (D = 2).",
-    singh2026cracking="section 4.1",
-    singh2024closed="section 3",
+    cracking="section 4.1",
+    closed="section 3",
 )
 def orthogonal_spectrum(net: Orthogonal) -> Error:
     """For VᵀV = ν²I, E[xxᵀ] = I and E[yx] = 0 the spectrum of f = wᵀVx is a pair, a triple (D − 1
@@ -315,12 +311,7 @@ def orthogonal_spectrum(net: Orthogonal) -> Error:
     return relative(exact.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "eq. (106): no bias",
-    tolerance=ROOT,
-    singh2026cracking="eq. (106)",
-    singh2024closed="eq. (6), (103)",
-)
+@theorem("eq. (106): no bias", tolerance=ROOT, cracking="eq. (106)", closed="eq. (6), (103)")
 def orthogonal_plain(net: Orthogonal) -> Error:
     """Without bias, for σ² = 1 and E[yx] = 0, the pair is S/2 ± ½√(S² + 12δx²)."""
     if net.V.shape[1] > 1:
@@ -333,8 +324,8 @@ def orthogonal_plain(net: Orthogonal) -> Error:
     "section 4.1: pair sum",
     remark="A conjecture of the papers, proved for an orthogonal first layer, whitened inputs and "
     "E[yx] = 0.",
-    singh2026cracking="section 4.1, hypothesis",
-    singh2024closed="section 3, conjecture",
+    cracking="section 4.1, hypothesis",
+    closed="section 3, conjecture",
 )
 def orthogonal_pair(net: Orthogonal) -> Error:
     """Two outliers sum to tr(H)/D exactly, for every D."""
@@ -348,7 +339,7 @@ def orthogonal_pair(net: Orthogonal) -> Error:
     tolerance=FAILS,
     source="a round number far above round-off",
     assumption=lambda net: 0,
-    singh2026cracking="Corollary B.1",
+    cracking="Corollary B.1",
 )
 def decorrelation(net: CorrelatedInput) -> Error:
     """Decorrelated inputs are needed: for correlated ones the sum over the coordinates is off by

@@ -176,8 +176,8 @@ class CellTerms(Raised, Relu, stream="cell_terms"):
 
 @theorem(
     "eq. (2): four terms",
-    singh2026cracking="section 3.1, below eq. (2)",
-    singh2024closed="section 1, on the semantics of sharpness",
+    cracking="section 3.1, below eq. (2)",
+    closed="section 1, on the semantics of sharpness",
 )
 def terms_sum(net: LinearTerms) -> Error:
     """(λ_1 − λ_2)² is the sum of the imbalance of the layers' norms σ⁴(‖w‖² − ‖v‖²)², their
@@ -205,8 +205,8 @@ def _raised_error(net: Raised) -> float:
     '"semantics of sharpness"',
     remark='"Semantics" and "a net quantification" are words for that; nothing in them can be '
     "measured beyond it.",
-    singh2026cracking="section 3.1, below eq. (2)",
-    singh2024closed="section 1, on the semantics of sharpness",
+    cracking="section 3.1, below eq. (2)",
+    closed="section 1, on the semantics of sharpness",
 )
 def terms_alone(net: LinearTerms) -> Error:
     """Raised alone, with the other three kept, each of the four terms raises the sharpness, and the
@@ -222,7 +222,7 @@ def terms_alone(net: LinearTerms) -> Error:
     printed="(3) deviation from the target, which is 4δx²",
     remark="From half of the target to the target the term grows while the deviation falls. The "
     'earlier paper says it right: "capturing part of the target".',
-    singh2026cracking="section 3.1, below eq. (2)",
+    cracking="section 3.1, below eq. (2)",
 )
 def terms_last(net: LinearTerms, printed: bool = False) -> Error:
     """The third term is 4(δx + σ²⟨w, v⟩)², the deviation from half of the target. It is 0 where
@@ -237,9 +237,7 @@ def terms_last(net: LinearTerms, printed: bool = False) -> Error:
 
 
 @theorem(
-    "section 3.2: four terms",
-    tolerance=ROOT,
-    singh2026cracking="section 3.2, on the semantics of sharpness",
+    "section 3.2: four terms", tolerance=ROOT, cracking="section 3.2, on the semantics of sharpness"
 )
 def terms_cells(net: CellTerms) -> Error:
     """With ReLU the sharpness is that of eq. (2), of the four terms of the cell where it is
@@ -248,7 +246,7 @@ def terms_cells(net: CellTerms) -> Error:
     return relative(sharpness(net.moments), net.eigenvalues[-1], over=net.size)
 
 
-@theorem('section 3.2: "semantics"', singh2026cracking="section 3.2, on the semantics of sharpness")
+@theorem('section 3.2: "semantics"', cracking="section 3.2, on the semantics of sharpness")
 def terms_cells_alone(net: CellTerms) -> Error:
     """Raised alone in the cell with the larger curvature, each of its four terms raises the
     sharpness; raised in the other cell, it leaves it as it is until that one has the larger.

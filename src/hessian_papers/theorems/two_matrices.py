@@ -92,7 +92,7 @@ class Matrices(Instance, stream="matrices"):
         return self.hessian[:count, :count], self.hessian[count:, count:]
 
 
-@theorem("D.3.3: blocks", singh2026cracking="appendices D.3.3, D.4")
+@theorem("D.3.3: blocks", cracking="appendices D.3.3, D.4")
 def matrices_blocks(net: Matrices) -> Error:
     """The diagonal blocks are W_2ᵀW_2 ⊗ Σ and I ⊗ W_1ΣW_1ᵀ, for weights flattened by rows."""
     first, second = net.diagonal_blocks
@@ -104,9 +104,7 @@ def matrices_blocks(net: Matrices) -> Error:
 
 
 @theorem(
-    "D.4: trace, any inputs",
-    remark="Our addition.",
-    singh2026cracking="appendix D.4, beyond its assumption",
+    "D.4: trace, any inputs", remark="Our addition.", cracking="appendix D.4, beyond its assumption"
 )
 def matrices_trace(net: Matrices) -> Error:
     """tr(H) = tr(Σ)‖W_2‖_F² + K tr(W_1ΣW_1ᵀ) for any inputs, at any loss."""
@@ -117,7 +115,7 @@ def matrices_trace(net: Matrices) -> Error:
 @theorem(
     "D.4: trace, whitened",
     remark="The paper has ≃; for Σ = I it is exact.",
-    singh2026cracking="appendix D.4",
+    cracking="appendix D.4",
 )
 def matrices_frobenius(net: Matrices) -> Error:
     """For whitened inputs and K = D the trace is D(‖W_1‖_F² + ‖W_2‖_F²)."""
@@ -130,7 +128,7 @@ def matrices_frobenius(net: Matrices) -> Error:
 @theorem(
     "D.3.3: lower bound",
     remark="The paper has it for Σ = I.",
-    singh2026cracking="appendix D.3.3, beyond its assumption",
+    cracking="appendix D.3.3, beyond its assumption",
 )
 def matrices_lower_bound(net: Matrices) -> Error:
     """λ_max(H) ≥ max(λ_max(W_1ΣW_1ᵀ), λ_max(Σ)‖W_2‖_2²) for any inputs, at any loss; for whitened
@@ -145,7 +143,7 @@ def matrices_lower_bound(net: Matrices) -> Error:
     "D.3.3: block-diagonal",
     printed="max{σ_max²(W_2), σ_max²(W_1)²}",
     remark="The norms beside it are right.",
-    singh2026cracking="appendix D.3.3, last line on λ_max",
+    cracking="appendix D.3.3, last line on λ_max",
 )
 def matrices_block_diagonal(net: Matrices, printed: bool = False) -> Error:
     """For whitened inputs the larger of the diagonal blocks' eigenvalues is max(σ_max²(W_1),
@@ -161,7 +159,7 @@ def matrices_block_diagonal(net: Matrices, printed: bool = False) -> Error:
 @theorem(
     "λ_max of the GGN",
     remark="From anon2026data, eq. (10).",
-    singh2026cracking="appendix D.3.3, exact value",
+    cracking="appendix D.3.3, exact value",
 )
 def matrices_ggn(net: Matrices) -> Error:
     """For whitened inputs the largest eigenvalue of the GGN is ‖W_1‖_2² + ‖W_2‖_2²."""
@@ -173,7 +171,7 @@ def matrices_ggn(net: Matrices) -> Error:
     printed="λ_max(H) = max(‖W_1‖_2², ‖W_2‖_2²) if the Hessian is block-diagonal",
     remark="The Hessian of a two-layer network is not block-diagonal at zero loss, so the printed "
     "value is a lower bound only.",
-    singh2026cracking="appendix D.3.3",
+    cracking="appendix D.3.3",
 )
 def matrices_sharpness(net: Matrices, printed: bool = False) -> Error:
     """For whitened inputs and zero loss λ_max(H) = ‖W_1‖_2² + ‖W_2‖_2²."""

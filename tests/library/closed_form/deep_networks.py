@@ -56,16 +56,11 @@ def network(weights: Sequence[Tensor], x: Tensor) -> Callable[[Tensor], Tensor]:
     return function
 
 
-def jacobian(weights: Sequence[Tensor], x: Tensor) -> Tensor:
-    """``(d_L n, p)`` by automatic differentiation."""
-    found = torch.autograd.functional.jacobian(network(weights, x), flat(weights))
-    return found.reshape(-1, found.shape[-1])
-
-
 def gauss_newton(weights: Sequence[Tensor], x: Tensor) -> Tensor:
-    """``Jᵀ J / n``."""
-    found = jacobian(weights, x)
-    return found.T @ found / x.shape[1]
+    """``Jᵀ J / n``, the Jacobian by automatic differentiation."""
+    found = torch.autograd.functional.jacobian(network(weights, x), flat(weights))
+    jacobian = found.reshape(-1, found.shape[-1])
+    return jacobian.T @ jacobian / x.shape[1]
 
 
 def hessian(weights: Sequence[Tensor], x: Tensor, y: Tensor) -> Tensor:
