@@ -59,7 +59,7 @@ class Attention(AnyAttention, stream="attention"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[Attention]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base() -> Attention:
             return cls.random(draw, batch=1, length=3, width=3)
@@ -85,7 +85,8 @@ class Attention(AnyAttention, stream="attention"):
 
     @classmethod
     def counterexamples(cls) -> list[Self]:
-        """To what is printed of Remarks B.4 and 3.1: w_V, w_Q, w_K, and one sequence x and y."""
+        """Counterexamples to what is printed of Remarks B.4 and 3.1."""
+        # w_V, w_Q, w_K, and a sequence x with its targets y.
         key = (-0.7223121, 1.0726882)
         rows = [
             # With ζ < 0: the largest eigenvalue is the bulk's, beyond the bound of Remark B.4.
@@ -113,7 +114,7 @@ class Attention(AnyAttention, stream="attention"):
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The library's."""
+        """The library's spectrum."""
         return cf.self_attention(*self.arguments)
 
     @cached_property
@@ -182,7 +183,7 @@ class Attention(AnyAttention, stream="attention"):
 
     @property
     def has_bulk(self) -> bool:
-        """Whether the width leaves room for one."""
+        """Whether the width leaves room for a bulk."""
         return len(self.key) > 1
 
     @property
@@ -229,7 +230,7 @@ class Rowwise(AnyAttention, stream="rowwise"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> list[Self]:
-        """The instances."""
+        """The edge cases and the random networks."""
         return [
             cls.random(
                 draw, *(draw.integer(*ends) for ends in ((1, 4), (2, 5), (1, draw.width - 2)))

@@ -130,7 +130,7 @@ class Bias(Biased, stream="bias"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[Bias]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base() -> Bias:
             return cls.assumed(draw)
@@ -161,7 +161,7 @@ class Dropped(Biased, stream="dropped"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> list[Self]:
-        """The instances, at least three of each assumption."""
+        """The random networks, at least three for each assumption."""
         nets = []
         for number in range(max(draw.instances, 15)):
             i = cls.assumed(draw, draw.integer(2, draw.width), max(4, draw.size))
@@ -189,7 +189,7 @@ class Parallel(Biased, stream="parallel"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> list[Self]:
-        """The instances."""
+        """The edge cases and the random networks."""
         nets = []
         for i in Bias.drawn(replace(draw, family=Bias.stream)):
             factor = 2 * draw.normal(1)
@@ -209,7 +209,7 @@ class Sextic(Biased, stream="sextic"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[Sextic]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base(width: int = 4, points: int = 7) -> Sextic:
             x, y = draw.points(points)

@@ -75,7 +75,7 @@ class Deep(Instance):
 
     @property
     def inputs(self) -> int:
-        """Their number d_0."""
+        """The number d_0 of inputs."""
         return self.weights[0].shape[1]
 
     @property
@@ -85,7 +85,7 @@ class Deep(Instance):
 
     @property
     def parameters(self) -> int:
-        """How many there are."""
+        """The number of parameters."""
         return sum(weight.numel() for weight in self.weights)
 
     @property
@@ -124,7 +124,7 @@ class Deep(Instance):
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The library's."""
+        """The library's spectrum."""
         return cf.deep_linear(list(self.weights), self.x.mT, self.y.mT)
 
     def basis_error(self) -> float:
@@ -185,7 +185,7 @@ class AnyLayers(Deep, stream="any_layers"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[AnyLayers]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base(widths: Sequence[int], white: bool, points: int = 6) -> AnyLayers:
             x, y = cls.data(draw, widths, points)
@@ -241,7 +241,7 @@ class TwoLayers(Deep, stream="two_layers"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[TwoLayers]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base(widths: Sequence[int], points: int = 6) -> TwoLayers:
             x, y = cls.data(draw, widths, points)
@@ -300,7 +300,7 @@ class Balanced(Deep, stream="balanced"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[Balanced]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base(
             widths: Sequence[int], kind: int, points: int = 8, values: Sequence[float] = ()
@@ -403,7 +403,7 @@ class Recipes(Deep, stream="recipes"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[Recipes]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base(number: int) -> Recipes:
             widths = [draw.integer(2, cls.widest(draw) + 1) for _ in range(draw.integer(3, 5))]

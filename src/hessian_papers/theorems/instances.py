@@ -153,7 +153,7 @@ class Instance:
 
     @cached_property
     def eigenvalues(self) -> Tensor:
-        """The Hessian's, ascending."""
+        """The Hessian's eigenvalues, ascending."""
         return cv.dense_spectrum(self.hessian).eigenvalues
 
     @measured
@@ -163,12 +163,12 @@ class Instance:
 
     @cached_property
     def ggn_eigenvalues(self) -> Tensor:
-        """The Gauss-Newton matrix's, ascending."""
+        """The Gauss-Newton matrix's eigenvalues, ascending."""
         return cv.dense_spectrum(self.ggn).eigenvalues
 
     @property
     def trace(self) -> Tensor:
-        """The Hessian's, as measured."""
+        """The Hessian's trace, as measured."""
         return self.hessian.trace()
 
     @cached_property

@@ -185,7 +185,7 @@ class Linear(TwoLayer, stream="linear"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> list[Self]:
-        """The instances."""
+        """The edge cases and the random networks."""
         base = partial(cls.random, draw, width=4, points=7)
         nets = [
             base(width=1),
@@ -212,12 +212,12 @@ class Linear(TwoLayer, stream="linear"):
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The library's."""
+        """The library's spectrum."""
         return cf.two_layer_linear(self.w, self.v, self.x, self.y)
 
     @property
     def stated_outliers(self) -> Tensor:
-        """The library's, the larger one first."""
+        """The library's outliers, the larger one first."""
         return self.spectrum.select("outlier").flip(0)
 
     @cached_property

@@ -37,7 +37,7 @@ class Relu(TwoLayer, stream="relu"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> list[Self]:
-        """The instances."""
+        """The edge cases and the random networks."""
         base = partial(cls.random, draw, width=5, points=8)
         nets = [
             base(width=1),
@@ -81,7 +81,7 @@ class Relu(TwoLayer, stream="relu"):
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The library's."""
+        """The library's spectrum."""
         return cf.two_layer_relu(self.w, self.v, self.x, self.y)
 
 

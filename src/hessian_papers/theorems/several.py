@@ -48,7 +48,7 @@ class SeveralInputs(Several):
         return cls(w=w, v=v, x=x, y=x @ draw.normal(x.shape[1]) + draw.scale() * y)
 
     def fitted(self) -> Self:
-        """The same without a residual."""
+        """The network without a residual."""
         return replace(self, y=self.x @ (self.w * self.v).sum(dim=1))
 
     def model(self) -> nn.Module:
@@ -81,7 +81,7 @@ class MultiInput(SeveralInputs, stream="multi_input"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[MultiInput]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base(inputs: int = 3, width: int = 3, points: int = 8) -> MultiInput:
             x, y = draw.inputs_and_targets(points, inputs)
@@ -115,7 +115,7 @@ class CorrelatedInput(SeveralInputs, stream="correlated_input"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[CorrelatedInput]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base(inputs: int = 3, width: int = 3, points: int = 8) -> CorrelatedInput:
             x, y = draw.inputs_and_targets(points, inputs)
@@ -139,7 +139,7 @@ class MultiOutput(Several, stream="multi_output"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[MultiOutput]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base(outputs: int = 3, width: int = 3, points: int = 8) -> MultiOutput:
             x, _ = draw.points(points)
@@ -182,7 +182,7 @@ class Orthogonal(Instance, stream="orthogonal"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[Orthogonal]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base(inputs: int = 3, width: int = 5, points: int = 9) -> Orthogonal:
             x, y = draw.inputs_and_targets(points, inputs)

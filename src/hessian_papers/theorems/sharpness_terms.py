@@ -105,12 +105,12 @@ class Raised(TwoLayer):
 
     @measured
     def raised(self) -> Tensor:
-        """Their sharpness, by brute force."""
+        """The sharpness of those networks, by brute force."""
         return torch.stack([net.eigenvalues[-1] for net in self.raised_networks()])
 
     @property
     def stated_raised(self) -> Tensor:
-        """Their sharpness: that of the cell where it is larger."""
+        """The sharpness of those networks: that of the cell where it is larger."""
         largest = []
         for cell in self.cells:
             others = [sharpness(other.moments) for other in self.cells if other is not cell]
@@ -128,7 +128,7 @@ class LinearTerms(Raised, stream="terms"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> list[Self]:
-        """The instances."""
+        """The edge cases and the random networks."""
         base = partial(cls.random, draw, width=4, points=7)
         edges = [replace(i := base(), w=i.v), replace(i := base(), w=-i.v)]
         edges += [base().solved(1.0), base().solved(2.0), base(points=1)]
@@ -138,7 +138,7 @@ class LinearTerms(Raised, stream="terms"):
         ]
 
     def solved(self, factor: float) -> Self:
-        """The same with targets that are solved up to a factor of the network's slope."""
+        """The network with targets that are solved up to a factor of the network's slope."""
         off = without(self.y, self.x[:, None])
         return replace(self, y=factor * (self.w @ self.v) * self.x + off)
 
@@ -155,7 +155,7 @@ class CellTerms(Raised, Relu, stream="cell_terms"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> list[Self]:
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def both_signs(values: Tensor, of_each: int) -> Tensor:
             """The first entries positive, the next ones negative."""

@@ -29,7 +29,7 @@ class Matrices(Instance, stream="matrices"):
 
     @classmethod
     def drawn(cls, draw: Draw) -> "list[Matrices]":
-        """The instances."""
+        """The edge cases and the random networks."""
 
         def base(
             k: int, inputs: int = 2, outputs: int = 2, width: int = 3, points: int = 6

@@ -58,8 +58,9 @@ def network(weights: Sequence[Tensor], x: Tensor) -> Callable[[Tensor], Tensor]:
 
 def gauss_newton(weights: Sequence[Tensor], x: Tensor) -> Tensor:
     """``Jᵀ J / n``, the Jacobian by automatic differentiation."""
-    found = torch.autograd.functional.jacobian(network(weights, x), flat(weights))
-    jacobian = found.reshape(-1, found.shape[-1])
+    theta = flat(weights)
+    jacobian = torch.autograd.functional.jacobian(network(weights, x), theta)
+    jacobian = jacobian.reshape(-1, len(theta))
     return jacobian.T @ jacobian / x.shape[1]
 
 

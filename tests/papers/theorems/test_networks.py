@@ -16,10 +16,12 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.models import HalfSquaredError
 
 
-def equal(one, other):
+def equal(first, second):
     return all(
         torch.equal(*pair) if torch.is_tensor(pair[0]) else str(pair[0]) == str(pair[1])
-        for pair in ([getattr(net, field.name) for net in (one, other)] for field in fields(one))
+        for pair in (
+            [getattr(net, field.name) for net in (first, second)] for field in fields(first)
+        )
     )
 
 

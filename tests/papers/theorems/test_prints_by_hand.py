@@ -27,9 +27,11 @@ def balanced(kind, x, y, *weights):
 
 
 def recipe(samples, share, classes):
-    one = rows([1])
+    unit = rows([1])
     sizes = {"samples": samples, "share": share, "classes": classes}
-    return Recipes(weights=(one,), in_print=(one,), values=row(1), raw=one, x=one, y=one, **sizes)
+    return Recipes(
+        weights=(unit,), in_print=(unit,), values=row(1), raw=unit, x=unit, y=unit, **sizes
+    )
 
 
 # w = v = 1, x = 2, y = 0: σ² = 4, δx = 4, H = [[4, 8], [8, 4]] with the eigenvalues 12 and -4.

@@ -10,8 +10,8 @@ from hessian_papers.theorems import THEOREMS
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.instances import Instance, measured
 
-every = [one for one in THEOREMS.values() if one.assumption is None]
-errata = [one for one in every if one.printed]
+every = [stated for stated in THEOREMS.values() if stated.assumption is None]
+errata = [stated for stated in every if stated.printed]
 
 # Theorems that measure no Hessian: theory against theory. That in print they fail is enough.
 OF_THEORY = {
@@ -25,22 +25,22 @@ WITH_ROOM = {"matrices-lower-bound": lambda values: 1e-3 * values}
 
 
 def named(theorems):
-    return pytest.mark.parametrize("one", theorems, ids=lambda one: one.name)
+    return pytest.mark.parametrize("stated", theorems, ids=lambda stated: stated.name)
 
 
 @named(every)
-def test_a_theorem_holds(one):
-    assert max(one.errors(networks())) <= one.tolerance
+def test_a_theorem_holds(stated):
+    assert max(stated.errors(networks())) <= stated.tolerance
 
 
 @named(errata)
-def test_what_is_in_print_is_wrong_and_not_inaccurate(one):
-    assert max(one.errors(networks(), printed=True)) > 1e-3
+def test_what_is_in_print_is_wrong_and_not_inaccurate(stated):
+    assert max(stated.errors(networks(), printed=True)) > 1e-3
 
 
-@named([one for one in THEOREMS.values() if one.assumption])
-def test_an_assumption_is_needed(one):
-    assert min(one.errors(networks())) >= one.tolerance
+@named([stated for stated in THEOREMS.values() if stated.assumption])
+def test_an_assumption_is_needed(stated):
+    assert min(stated.errors(networks())) >= stated.tolerance
 
 
 def mistaken(values):
@@ -52,10 +52,10 @@ def mistaken(values):
     return values + 1e-3 * noise * (size if size > 1e-9 else 1.0)
 
 
-def with_mistakes(one, net, mistake):
+def with_mistakes(stated, net, mistake):
     """The network with a mistake in each quantity by itself that the theorem takes as measured."""
     fresh = replace(net)
-    one.error(fresh)
+    stated.error(fresh)
     read = {
         name: value
         for name, value in vars(fresh).items()
@@ -67,14 +67,16 @@ def with_mistakes(one, net, mistake):
         yield wrong
 
 
-@named([one for one in every if one.name not in OF_THEORY])
-def test_a_mistake_in_what_is_measured_is_seen(one):
-    mistake = WITH_ROOM.get(one.name, mistaken)
+@named([stated for stated in every if stated.name not in OF_THEORY])
+def test_a_mistake_in_what_is_measured_is_seen(stated):
+    mistake = WITH_ROOM.get(stated.name, mistaken)
     wrong = [
-        wrong for net in one.instances(networks()) for wrong in with_mistakes(one, net, mistake)
+        wrong
+        for net in stated.instances(networks())
+        for wrong in with_mistakes(stated, net, mistake)
     ]
-    errors = [error for net in wrong if (error := one.error(net)) is not None]
-    assert max(errors) > one.tolerance
+    errors = [error for net in wrong if (error := stated.error(net)) is not None]
+    assert max(errors) > stated.tolerance
 
 
 @pytest.mark.parametrize("name", OF_THEORY)
@@ -85,9 +87,11 @@ def test_theory_against_theory_takes_nothing_as_measured(name):
 
 
 def test_the_catalogue_is_complete():
-    labels = [one.label for one in every]
+    labels = [stated.label for stated in every]
     assert len(set(labels)) == len(labels)
-    assert all(one.statement and one.places and one.source and one.reason for one in every)
+    assert all(
+        stated.statement and stated.places and stated.source and stated.reason for stated in every
+    )
     assert len(errata) >= 35
 
 

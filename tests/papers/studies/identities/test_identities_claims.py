@@ -26,14 +26,14 @@ NOTHING_DRAWN = with_errors(lambda errors: errors[:0])
 
 @pytest.fixture
 def planted():
-    one = with_errors(np.ones_like)
+    ones = with_errors(np.ones_like)
     without = with_errors(np.zeros_like, "bias-assumptions", "decorrelation")
     return [
         Planted(
             paper="singh2026cracking",
             artifact="Theorems",
             holds=both_sides(),
-            fails=[one, without],
+            fails=[ones, without],
             reduced=[NOTHING_DRAWN],
         )
     ]

@@ -33,8 +33,8 @@ def test_every_instance_is_a_dot(reading, panels):
         (dots(right, "as printed"), [row.printed_errors for row in reading.errata]),
     ]
     for shown, expected in drawn:
-        for one, errors in zip(shown, expected, strict=True):
-            np.testing.assert_array_equal(one, np.maximum(errors, identities.ZERO))
+        for line, errors in zip(shown, expected, strict=True):
+            np.testing.assert_array_equal(line, np.maximum(errors, identities.ZERO))
 
 
 def test_rows_and_axes_are_labelled_and_nothing_lies_outside(reading, panels):
