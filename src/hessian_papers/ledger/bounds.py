@@ -149,6 +149,8 @@ class Bound:
         sign, slack = _SIGNS[self.relation]
         if math.isnan(self.expected):
             return "–", ()
+        if self.relation == ">=" and self.expected == math.ulp(0.0):
+            return "> {}", (0.0,)
         if self.tolerance == 0:
             return f"{sign} {{}}", (self.expected,)
         if self.expected == 0 and self.relation == "<=":
@@ -168,6 +170,16 @@ def at_most(expected: float, reason: str, **of: Any) -> Bound:
 def at_least(expected: float, reason: str, **of: Any) -> Bound:
     """A lower bound; ``of``: further fields of :class:`Bound`."""
     return Bound(relation=">=", expected=expected, reason=reason, **of)
+
+
+def positive(reason: str, **of: Any) -> Bound:
+    """More than nothing; ``of``: further fields of :class:`Bound`.
+
+    Example:
+        >>> positive("one is enough").holds(0.0), positive("one is enough").formula
+        (False, ('> {}', (0.0,)))
+    """
+    return at_least(math.ulp(0.0), reason, **of)
 
 
 def equal_to(expected: float, reason: str, **of: Any) -> Bound:

@@ -80,12 +80,14 @@ def not_run() -> list[Entry]:
     return [_unmeasured(**entry) for entry in yaml.safe_load(NOT_RUN.read_text("utf-8"))]
 
 
-def _unmeasured(study: str | None = None, explanation: str = "", **heading: Any) -> Entry:
-    """A statement of which nothing is measured: its only case says why."""
+def _unmeasured(
+    name: str, explanation: str, case: str = "", study: str | None = None, **heading: Any
+) -> Entry:
+    """A case of which nothing is measured: ``explanation`` says why."""
     return Entry(
-        id=f"{study or heading['id']}/claim",
+        id=f"{name}/claim",
         heading=Heading(statistic="", **heading),
-        labels={},
+        labels={"case": case} if case else {},
         study=study,
         test=None,
         bound=None,
@@ -111,6 +113,7 @@ def collect(run: Measured) -> list[Entry]:
             _unmeasured(
                 run.study.name,
                 _reason(error, run),
+                study=run.study.name,
                 id=f"{run.study.name}-as-a-whole",
                 places={config["paper"]: config["artifact"]},
                 sentence=f"What is said of {config['artifact']}.",
@@ -205,7 +208,9 @@ class Measurement:
     @property
     def case(self) -> Case:
         """What the verdict is made of."""
-        return Case(self.record.outcome, self.estimate, self.bound, self.record.smaller)
+        record = self.record
+        absent = record.study is None
+        return Case(record.outcome, self.estimate, self.bound, record.smaller, absent)
 
     @property
     def weakness(self) -> tuple[bool, int, int, bool]:
@@ -284,6 +289,12 @@ def _statement(
         decisive.append(first)
         records.append(replace(first.record, beside=weaker[0].record if weaker else None))
     heading = headings[0]
+    for name in ("quantifier", "book", "identity"):
+        values = list(dict.fromkeys(str(getattr(heading, name)) for heading in headings))
+        if len(values) > 1:
+            raise LedgerError(
+                f"{heading.id}: expected one {name} for all its cases, got {', '.join(values)}"
+            )
     decision = _decision(heading, decisive)
     pooled = decision.pooled
     return StatementRecord(

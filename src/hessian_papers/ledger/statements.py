@@ -211,6 +211,8 @@ class Statement:
         each: the cases that it is made of, read from the arrays; a single one without labels.
         paper: whose statement it is, if not the paper's of the study.
         artifacts: the papers' artifacts that it is about; empty for all studies of the kind.
+        elsewhere: which cases the paper does not have, as other networks or data: they are a
+            statement of their own, beyond the papers.
         name: of a case, filled in like every text; the function's name and the labels if empty.
         shown: the labels that tell cases apart for a reader; those in ``name``, or all, if empty.
     """
@@ -227,6 +229,7 @@ class Statement:
     each: Cases | None = None
     paper: str = ""
     artifacts: tuple[tuple[str, str], ...] = ()
+    elsewhere: Callable[[Labels], bool] | None = None
     name: str = ""
     shown: tuple[str, ...] = ()
 
@@ -265,13 +268,18 @@ class Statement:
             return _filled(text, fields, study)
 
         sentence, _, statistic = filled(self.function.__doc__ or "").partition(_STATISTIC)
+        name = filled(self.id) or self.function_name.replace("_", "-")
+        book = _chosen(self.book, labels) or _book(quantifier, bound)
+        if self.elsewhere is not None and self.elsewhere(labels):
+            name, book, printed = f"{name}-elsewhere", "beyond", None
+            sentence = f"In settings that the paper does not have: {sentence}"
         heading = Heading(
-            id=filled(self.id) or self.function_name.replace("_", "-"),
+            id=name,
             places={filled(p): filled(place) for p, place in self._places(study).items()},
             sentence=sentence.strip(),
             statistic=statistic.strip(),
             quantifier=quantifier,
-            book=_chosen(self.book, labels) or _book(quantifier, bound),
+            book=book,
             identity=self.identity,
             printed=None if printed is None else filled(printed.text),
         )

@@ -1,7 +1,7 @@
 """How the verdict on a statement follows from its cases, by the quantifier of the sentence."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -71,12 +71,14 @@ class Case:
         estimate: the measured value.
         bound: what it is compared with.
         smaller: whether the run's setting is smaller than the paper's.
+        absent: whether no study of ours has it.
     """
 
     outcome: Outcome
     estimate: Estimate
     bound: Bound
     smaller: bool = False
+    absent: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,9 @@ def decide(
     if not measured:
         return Decision("not tested")
     decision = _RULES[quantifier](measured)
+    of_each = quantifier in _OF_EACH and any(case.absent for case in cases)
+    if of_each and decision.verdict == "reproduced":
+        decision = Decision("in part", decision.pooled)
     if in_print_fails and decision.verdict in ("reproduced", "in part"):
         return Decision("corrected", decision.pooled)
     return decision
@@ -220,6 +225,8 @@ def _left_open(cases: Sequence[Case]) -> Decision:
     return Decision("depends" if {"holds", "fails"} <= outcomes else _worst([*outcomes]))
 
 
+# What is said of each case is not shown as long as the paper has one that we do not.
+_OF_EACH: Collection[Quantifier] = ("always", "everywhere", "printed")
 _RULES: Mapping[Quantifier, Callable[[Sequence[Case]], Decision]] = {
     "always": _always,
     "everywhere": _everywhere,

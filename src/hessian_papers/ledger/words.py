@@ -32,6 +32,9 @@ _READINGS = MappingProxyType(
     }
 )
 
+# What a figure shows of one draw, or what is said of all, is asked of most draws.
+MOST = at_least(0.5, "more often than not", source="ours: of a sentence about one draw or all")
+
 
 def reading_of(word: str, **of: Any) -> Bound:
     """The bound that we read a word as.

@@ -15,7 +15,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     deep,
     brute_force,
 )
-from hessian_papers.theorems.catalogue import THEOREMS, Theorem, drawn
+from hessian_papers.theorems.catalogue import PAPERS, THEOREMS, Theorem, drawn
 from hessian_papers.theorems.instances import Draw, Instance
 
-__all__ = ["THEOREMS", "Draw", "Instance", "Theorem", "drawn"]
+__all__ = ["PAPERS", "THEOREMS", "Draw", "Instance", "Theorem", "drawn"]

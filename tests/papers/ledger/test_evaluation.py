@@ -85,7 +85,8 @@ def left(monkeypatch, tmp_path):
     """A figure that no study measures."""
     file = tmp_path / "not_run.yaml"
     file.write_text(
-        "- id: toy-fig9\n  places: {singh2026cracking: Figure 9}\n  quantifier: typically\n"
+        "- name: toy-fig9\n  id: it-grows\n  places: {singh2026cracking: Figure 9}\n"
+        "  quantifier: typically\n"
         "  book: observations\n  sentence: It grows.\n  explanation: It takes a year.\n"
     )
     monkeypatch.setattr(module, "NOT_RUN", file)
@@ -378,10 +379,20 @@ class TestEvaluate:
 
     def test_what_no_study_measures_comes_last_and_has_no_run(self, left):
         (statement,) = evaluate([])
-        assert (statement.id, statement.verdict) == ("toy-fig9", "not tested")
+        assert (statement.id, statement.verdict) == ("it-grows", "not tested")
         (record,) = statement.cases
         assert (record.id, record.digest) == ("toy-fig9/claim", None)
         assert (record.scale, record.recorded, record.departs) == (None, False, {})
+
+    @pytest.mark.parametrize(
+        ("field", "other"), [("quantifier", "exists"), ("book", "beyond"), ("identity", True)]
+    )
+    def test_cases_of_one_statement_agree_on_what_it_is(self, measured, field, other):
+        first = case(**OBSERVED)
+        second = case(**OBSERVED | {field: other, "id": "toy/second"})
+        message = f"{first.heading.id}: expected one {field} for all its cases, got .+, {other}"
+        with pytest.raises(LedgerError, match=message):
+            measured(first, second)
 
 
 class TestRuns:

@@ -198,3 +198,20 @@ def test_a_place_may_depend_on_the_artifact_and_an_explanation_on_the_case(state
 )
 def test_a_bound_says_what_is_expected(bound, text):
     assert str(bound) == text
+
+
+def test_cases_that_the_paper_does_not_have_are_a_statement_beyond_it(statements):
+    wrong = Print("It is one.", lambda reading, row: 1.0)
+    of_rows = statements.having(each=over("row"), elsewhere=lambda case: case["row"] == "new")
+
+    @of_rows.statement("Table 1", everywhere, SMALL, printed=wrong)
+    def rows_vanish(reading, row):
+        """It vanishes."""
+        return 0.0
+
+    own, other = entries(statements, row=["old", "new"])
+    assert (own.heading.id, own.heading.book) == ("rows-vanish", "observations")
+    assert (other.heading.id, other.heading.book) == ("rows-vanish-elsewhere", "beyond")
+    assert other.heading.sentence == "In settings that the paper does not have: It vanishes."
+    assert (own.heading.printed, other.heading.printed) == ("It is one.", None)
+    assert other.measure_printed is None

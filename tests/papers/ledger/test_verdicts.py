@@ -1,6 +1,7 @@
 """The verdict on a statement follows from its cases, by what its sentence says of them."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -104,6 +105,14 @@ def test_a_table_is_read_row_by_row():
     assert verdict("printed", FAILS, FAILS) == "differs"
     assert verdict("printed", HOLDS, SMALL_FAILS) == "not tested"
     assert verdict("printed", HOLDS, OPEN) == "open"
+
+
+@pytest.mark.parametrize("quantifier", ["always", "everywhere", "printed"])
+def test_what_is_said_of_each_is_shown_in_part_where_no_study_has_a_case(quantifier):
+    absent = replace(UNMEASURED, absent=True)
+    assert verdict(quantifier, HOLDS, absent) == "in part"
+    assert verdict(quantifier, HOLDS, UNMEASURED) == "reproduced"
+    assert verdict("typically", HOLDS, absent) == "reproduced"
 
 
 def test_a_panel_without_a_sentence_has_a_number_and_no_verdict():

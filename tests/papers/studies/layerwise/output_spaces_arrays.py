@@ -9,9 +9,13 @@ def sides(
     *, networks=NETWORKS, seeds=4, epochs=(0, 9), rows=0.8, complement=0.75, jacobian=0.95,
     printed_error=0.9, jacobian_error=0.3, off=0.0, outputs=5,
 ):  # fmt: skip
-    """Two architectures with one and two hidden layers, one with batch norm behind them all."""
-    layers = [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"], ["fc2", "", ""]]
-    places = [NETWORKS.index(name) for name in networks]
+    """Two architectures with one and two hidden layers, one with batch norm behind them all.
+
+    Values may be one for each layer.
+    """
+    three = ["fc1", "fc2", "fc3"]
+    layers = [["fc1", "fc2", ""], three, ["fc2", "", ""], three]
+    places = [(*NETWORKS, "LeNet5").index(name) for name in networks]
     names = np.array(layers)[places]
     draws = np.random.default_rng(0)
     values = {

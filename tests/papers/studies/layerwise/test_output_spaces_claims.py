@@ -6,7 +6,7 @@ from claims_contract import Planted, changed, contract
 from output_spaces_arrays import sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.output_spaces.claims import statements
+from hessian_papers.studies.layerwise.output_spaces.claims import TABLE_8, statements
 from hessian_papers.studies.layerwise.output_spaces.figure import caption, draw
 from hessian_papers.studies.layerwise.output_spaces.reading import Reading, largest, smallest
 from hessian_papers.studies.layerwise.reading import LAST
@@ -18,16 +18,21 @@ def unknown(**of):
     return sides(outputs=1, **nothing, **of)
 
 
+def of_table_8(**of):
+    """The networks of the table that a study of photographs has."""
+    return sides(**{"networks": ("LeNet5",), "jacobian": 0.99, "printed_error": 0.4} | of)
+
+
 @pytest.fixture(scope="module")
 def planted():
     return [
         Planted(
             paper="wu2022dissecting",
             artifact="Table 8",
-            holds=sides(),
+            holds=sides(printed_error=0.4),
             fails=[
                 sides(rows=0.4, complement=0.5, off=0.01),
-                sides(jacobian=0.6, jacobian_error=0.8),
+                sides(jacobian=0.6, jacobian_error=0.8, printed_error=0.9),
             ],
             reduced=[
                 sides(networks=("F-5^2",), seeds=1),
@@ -35,7 +40,20 @@ def planted():
                 sides(epochs=(9,)),
                 unknown(),
             ],
-        )
+        ),
+        *(
+            Planted(
+                paper="wu2022dissecting",
+                artifact=artifact,
+                holds=of_table_8(rows=overlaps),
+                fails=[
+                    of_table_8(rows=0.4, complement=0.5, off=0.1),
+                    of_table_8(rows=overlaps, jacobian=0.3, jacobian_error=0.8, printed_error=0.9),
+                ],
+            )
+            for artifact, data in [("Table 8", "MNIST"), ("Table 8 (LeNet5)", "CIFAR-10")]
+            for overlaps in [TABLE_8[data]["LeNet5"]]
+        ),
     ]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, share_of, within
 from hessian_papers.ledger.statements import Cases, Labels, Statements
 from hessian_papers.ledger.verdicts import exists, shown, typically
+from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.attention.attention_edge_of_stability.reading import Reading
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.statistics import correlation
@@ -37,9 +38,6 @@ RISING = at_least(
     source=TEXT,
 )
 
-MOST = at_least(
-    0.5, "more often than not", source="ours: what a figure shows of one training, of each draw"
-)
 
 statements = Statements(Reading)
 theorems = statements.having(paper="singh2026cracking")

@@ -9,6 +9,7 @@ import yaml
 
 from hessian_papers.ledger.bounds import Estimate, at_least, share_of, within
 from hessian_papers.ledger.statements import Labels, Statements
+from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.attention.attention_scale.reading import Reading
 from hessian_spectra.agreement import EXACT
 
@@ -24,9 +25,6 @@ RESOLVED = within(
     source=THEOREM,
 )
 FIVE = "point at which all five eigenvalues can be told from each other"
-MOST = at_least(
-    0.5, "more often than not", source="ours: what a figure shows of one draw, of each draw"
-)
 
 ALL = at_least(1.0, "every draw", source="the paper, which says it without exception")
 

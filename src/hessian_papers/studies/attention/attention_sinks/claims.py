@@ -7,6 +7,7 @@ import numpy as np
 from hessian_papers.ledger.bounds import Estimate, at_least, share_of, within
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import exists, left_open
+from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.attention.attention_sinks.reading import Reading
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.statistics import rank_correlation
@@ -21,9 +22,6 @@ WEIGHTS = (
     "tokens without any sink, and a sink moves the largest eigenvalue either way."
 )
 FEW = "a rank correlation of 1 is a monotone trend; 0.1 for one swap of neighbours among few sinks"
-MOST = at_least(
-    0.5, "more often than not", source="ours: what a figure shows of one draw, of each draw"
-)
 
 statements = Statements(Reading)
 extension = statements.having(paper="singh2026cracking")

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, share_of, within
+from hessian_papers.ledger.bounds import Estimate, at_most, equal_to, share_of, within
 from hessian_papers.ledger.statements import Statements, over
 from hessian_papers.ledger.verdicts import left_open, typically
-from hessian_papers.ledger.words import reading_of
+from hessian_papers.ledger.words import MOST, reading_of
 from hessian_papers.studies.attention.uniform_attention.reading import CONSTANT, Reading
 from hessian_spectra.agreement import EXACT
 
@@ -16,7 +16,6 @@ CONVERGES = at_most(
 )
 # A smaller part of its first value is a convergence that one can see along a single draw.
 FALLEN = 0.1
-MOST = at_least(0.5, "more often than not", source="ours: what is said of all, of each draw")
 OPEN = (
     "The paper leaves open how w_Q and w_K are drawn, and that decides it: c = ⟨w_Q, w_K⟩/√d_K, "
     "which the scores are proportional to, is of the order of their entries' variance. It falls "

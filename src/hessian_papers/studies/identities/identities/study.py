@@ -6,7 +6,7 @@ import numpy as np
 
 from hessian_papers.data.base import ONE_FEATURE, Form
 from hessian_papers.studies.base import DataStudyConfig
-from hessian_papers.theorems import THEOREMS, Draw, drawn
+from hessian_papers.theorems import PAPERS, THEOREMS, Draw, drawn
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
@@ -60,7 +60,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         does not stand there.
     """
     theorems = THEOREMS.values()
-    papers = sorted({paper for theorem in theorems for paper in theorem.places})
+    papers = [p for p in PAPERS.values() if any(p in theorem.places for theorem in theorems)]
     places = [[theorem.places.get(paper, "") for paper in papers] for theorem in theorems]
     texts = {text: np.array([getattr(theorem, text) for theorem in theorems]) for text in TEXTS}
     return texts | {

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hessian_papers.ledger.bounds import Estimate, at_least, at_most, within
+from hessian_papers.ledger.bounds import Estimate, at_most, within
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
+from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.images.reading import worst
 from hessian_papers.studies.images.training_courses.reading import LABELS, MEASURED, Reading
 
-MOST = at_least(0.5, "more often than not", source="ours: what is said of all, of each draw")
 LEARNING = "section 4, last paragraph"
 BALANCE = "section 3, below Assumption 3"
 DONE = {"half": "half", "nearly": "99 %", "rest": "99.9 %"}

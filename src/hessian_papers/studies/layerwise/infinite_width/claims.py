@@ -39,14 +39,7 @@ statements = Statements(
         "projected": "‖W M Wᵀ‖²/‖M‖²",
         "projected_copy": "‖W M* Wᵀ‖²/‖M*‖²",
     },
-).having(otherwise=FINITE)
-
-
-def of_rectified(
-    text: str, measure: Callable[..., float | Estimate]
-) -> Callable[[Labels], Print | None]:
-    """What is in print, which is wrong of rectified inputs alone."""
-    return lambda case: Print(text, measure) if case["law"] == RECTIFIED else None
+).having(otherwise=FINITE, elsewhere=lambda case: case.get("law", RECTIFIED) != RECTIFIED)
 
 
 def with_rectified(reading: Reading) -> Iterator[Labels]:
@@ -98,7 +91,7 @@ def large_eigenvalues(reading: Reading, law: str) -> Estimate:
     NEAR_ONE,
     id="top-space-of-the-output-hessian",
     each=over("law"),
-    printed=of_rectified(
+    printed=Print(
         "it is approximately R{W_i} \\ {1ᵀW}, without Π: units are taken to be active with "
         "probability 1/2 whatever the first layer's weights are",
         lambda reading, law: reading.overlap("printed_space", law),
@@ -137,7 +130,7 @@ def space_of_the_rows(reading: Reading, law: str) -> Estimate:
     SMALL,
     id="output-hessian-of-independent-activations",
     each=over("law"),
-    printed=of_rectified(
+    printed=Print(
         "M* = (X + diag X)/4, for units that are active with probability 1/2",
         lambda reading, law: reading.error("printed_formula", law),
     ),
@@ -178,7 +171,7 @@ def norms_agree(reading: Reading, law: str, quantity: str) -> Estimate:
     ),
     id="projection-keeps-the-norm",
     each=_of_quantities(LEMMAS),
-    printed=of_rectified(
+    printed=Print(
         "it tends to 1: P(D_jj = 1) is taken to be 1/2",
         lambda reading, law, quantity: reading.widest(quantity, law, less=1.0),
     ),
@@ -221,7 +214,7 @@ def row_sums(reading: Reading) -> Estimate:
     CLOSE,
     id="law-of-the-pre-activations",
     each=over("law"),
-    printed=of_rectified(
+    printed=Print(
         "u → N(0, (π−1)/(2π) I), so that each unit is active with probability 1/2",
         lambda reading, law: reading.error("printed_active", law),
     ),
@@ -297,20 +290,13 @@ def _falling(reading: Reading) -> Iterator[Labels]:
             yield {"law": law, "quantity": name}
 
 
-def _print_of(case: Labels) -> Print | None:
-    if case["law"] != RECTIFIED or case["quantity"] not in ("space", "formula"):
-        return None
-    text = "the same without Π, for units that are active with probability 1/2"
-    return Print(text, lambda reading, law, quantity: reading.left(f"printed_{quantity}", law))
-
-
 @statements.statement(
     "Theorems 4.1 and 4.2",
     always,
     at_most(0.5, "half is left; the limit of the ratio is 0", source=GIVEN),
     id="limits-are-approached",
     each=_falling,
-    printed=_print_of,
+    elsewhere=None,
     book="beyond",
 )
 def falls(reading: Reading, law: str, quantity: str) -> Estimate:

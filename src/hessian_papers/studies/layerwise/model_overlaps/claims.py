@@ -15,12 +15,11 @@ from hessian_papers.ledger.bounds import (
 )
 from hessian_papers.ledger.statements import Labels, Print, Statements, over
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
-from hessian_papers.ledger.words import one_by
+from hessian_papers.ledger.words import one_by, reading_of
 from hessian_papers.studies.layerwise.model_overlaps.reading import Layer, Reading
 
 PEAK = "it peaks there if this is above 1; 'around' is taken as a fifth of m either side"
 # A ratio that is approximately 1.
-QUARTER = "by our reading of 'approximately': a quarter"
 NEAR_ONE = one_by("approximately")
 # The layer whose overlap the paper prints.
 EXAMPLE = {"network": "F-200^2", "layer": "fc2"}
@@ -332,7 +331,7 @@ def above_chance(reading: Reading, network: str) -> Estimate:
 @statements.statement(
     "F.2.3 and G.3.3, beyond the paper",
     typically,
-    at_most(0.25, QUARTER, source="ours"),
+    reading_of("approximately"),
     id="permutations-predict-the-overlap",
     each=lambda reading: [
         {**case, "of": of} for case in _hidden(reading) for of in ("kronecker", "overlap")
@@ -340,9 +339,9 @@ def above_chance(reading: Reading, network: str) -> Estimate:
     book="beyond",
 )
 def permutations_predict(reading: Reading, network: str, layer: str, of: str) -> Estimate:
-    """The eigenpairs of E[M] and E[x x'] tell the overlap of the {of} at all k, with the outputs of
-    one network permuted at random: (1/k) Σ E(r_i · P r_i')² (t_j · t_j')² over the top k pairs (i,
-    j) of each.
+    """The eigenpairs of E[M] and E[x x'] tell the overlap of the Kronecker approximations, and of
+    the Hessians, at all k, with the outputs of one network permuted at random: (1/k) Σ E(r_i · P
+    r_i')² (t_j · t_j')² over the top k pairs (i, j) of each.
 
     Statistic: summed error of the means over pairs, relative; interval: jackknife over the networks
     of which pairs are made.

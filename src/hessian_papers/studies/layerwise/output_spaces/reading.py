@@ -22,8 +22,12 @@ class Reading(LayersReading):
 
     def printed_space(self, network: str, epoch: int) -> np.ndarray:
         """Overlaps with the rows of S without their sum, by the better of the two readings."""
-        both = [self.hidden(name, network, epoch) for name in ("rows", "complement")]
-        return np.asarray(both[int(both[1].mean() > both[0].mean())])
+        return self.hidden(self.better_reading(network, epoch), network, epoch)
+
+    def better_reading(self, network: str, epoch: int) -> str:
+        """The reading of "without their sum" that is nearer, over all layers but the last."""
+        readings = ("rows", "complement")
+        return max(readings, key=lambda name: self.hidden(name, network, epoch).mean())
 
     def initial(self, name: str, network: str) -> np.ndarray:
         """A quantity of all layers but the last before training, ``(S, layers)``.

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, within
+from hessian_papers.ledger.bounds import Estimate, at_most, equal_to, positive, within
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always, everywhere, exists
 from hessian_papers.studies.scalar.outlier_pair.reading import LAST, RESOLVED, Reading, Training
@@ -32,7 +32,7 @@ FEW_STEPS = (
     "rate or a start beyond the early phase leave it larger, or without its change of sign."
 )
 
-ANY = at_least(1e-9, "one draw that shows it is enough", source="ours: it exists")
+ANY = positive("one draw that shows it is enough", source="ours: it exists")
 
 statements = Statements(Reading)
 later = statements.about("singh2026cracking", "Figure 8", "Theorems 3.1 and 3.4 on real data")
