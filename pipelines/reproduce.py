@@ -1,6 +1,6 @@
 """Command reproduce: `dvc repro` on all cores.
 
-    python -m pipelines.reproduce [--jobs N]
+    python -m pipelines.reproduce [--jobs N] [--cold]
 
 DVC runs one stage after the other, and most of them use one core. So several `dvc repro` share the
 repository here, each with a few stages whose inputs are there; what must run, and in which order,
@@ -16,9 +16,10 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ import yaml
 from hessian_papers.fan_out.local import ended_by_termination
 from hessian_papers.work import cores
 from hessian_spectra.files import write_json
+from pipelines import warm
 from pipelines.alone import alone
 from pipelines.lifetime import share_life
 
@@ -72,9 +74,14 @@ def _dvc(*arguments: str) -> str:
     return done.stdout
 
 
-def _repro(*targets: str) -> None:
+def _repro(*targets: str, **environment: str) -> None:
     command = ("dvc", "--wait-for-lock", "repro", *targets)
-    process = subprocess.Popen(command, start_new_session=True, preexec_fn=_child(os.getpid()))
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **environment},
+        start_new_session=True,
+        preexec_fn=_child(os.getpid()),
+    )
     try:
         code = process.wait()
     finally:
@@ -296,21 +303,55 @@ def environment(jobs: int) -> dict[str, str]:
     return dict(os.environ) if chosen else named | dict(os.environ)
 
 
-def reproduce(jobs: int) -> None:
-    """Bring everything up to date; no other run may work here meanwhile."""
+@contextlib.contextmanager
+def warm_process() -> Iterator[dict[str, str]]:
+    """A block in which stages need not load what others load: see :mod:`pipelines.warm`.
+
+    Yields:
+        What their environment needs for it; nothing elsewhere than on Linux, where a process is not
+        told when the one that it serves ends.
+    """
+    if sys.platform != "linux":
+        yield {}
+    elif warm.SOCKET in os.environ:
+        yield {warm.SOCKET: os.environ[warm.SOCKET]}
+    else:
+        with tempfile.TemporaryDirectory(prefix="stages-") as folder:
+            path = f"{folder}/socket"
+            command = (sys.executable, "-m", "pipelines.warm", path)
+            begin = _child(os.getpid())
+            process = subprocess.Popen(command, start_new_session=True, preexec_fn=begin)
+            try:
+                yield {warm.SOCKET: path}
+            finally:
+                process.kill()
+                process.wait()
+
+
+def reproduce(jobs: int, *, cold: bool = False) -> None:
+    """Bring everything up to date; no other run may work here meanwhile.
+
+    Args:
+        jobs: how many stages run at once.
+        cold: whether each stage loads all packages itself.
+    """
     mend_lock()
-    _repro(FIRST)
-    stale = changed()
-    before = graph()
-    todo = items(before, stale)
-    if todo and jobs > 1:
-        runner = Runner(jobs, environment(jobs))
-        try:
-            runner.run(before, todo)
-        finally:
-            _keep(runner.spent)
-    if stale:
-        _repro()
+    if cold:
+        os.environ.pop(warm.SOCKET, None)
+    with contextlib.ExitStack() as block:
+        warmth = {} if cold else block.enter_context(warm_process())
+        _repro(FIRST)
+        stale = changed()
+        before = graph()
+        todo = items(before, stale)
+        if todo and jobs > 1:
+            runner = Runner(jobs, environment(jobs) | warmth)
+            try:
+                runner.run(before, todo)
+            finally:
+                _keep(runner.spent)
+        if stale:
+            _repro(**warmth)
 
 
 def _keep(spent: Mapping[str, float]) -> None:
@@ -320,20 +361,21 @@ def _keep(spent: Mapping[str, float]) -> None:
     write_json(SPENT, known | rounded)
 
 
-def _jobs() -> int:
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m pipelines.reproduce", description=__doc__)
     parser.add_argument("--jobs", type=int, default=cores(), help="how many stages run at once")
-    jobs = parser.parse_args().jobs
-    if jobs < 1:
-        parser.error(f"--jobs: expected at least 1, got {jobs}")
-    return jobs
+    parser.add_argument("--cold", action="store_true", help="each stage loads all packages itself")
+    arguments = parser.parse_args()
+    if arguments.jobs < 1:
+        parser.error(f"--jobs: expected at least 1, got {arguments.jobs}")
+    return arguments
 
 
 if __name__ == "__main__":
     try:
-        jobs = _jobs()
+        arguments = _arguments()
         with ended_by_termination(), alone():
-            reproduce(jobs)
+            reproduce(**vars(arguments))
     except Failed as failed:
         sys.exit(failed.code)
     except KeyboardInterrupt:
