@@ -72,9 +72,9 @@ def scipys(target: np.ndarray, quantities: np.ndarray) -> np.ndarray:
         return scipy.stats.pearsonr(t, q, axis=axis).statistic
 
     ends = []
-    for one, several in zip(target, quantities, strict=True):
-        samples = (np.broadcast_to(one, (several.shape[1], len(one))), several.T)
-        found = scipy.stats.bootstrap(
+    for item, several in zip(target, quantities, strict=True):
+        samples = (np.broadcast_to(item, (several.shape[1], len(item))), several.T)
+        result = scipy.stats.bootstrap(
             samples,
             pearson,
             paired=True,
@@ -85,7 +85,7 @@ def scipys(target: np.ndarray, quantities: np.ndarray) -> np.ndarray:
             method="BCa",
             rng=np.random.default_rng(0),
         )
-        ends.append(found.confidence_interval)
+        ends.append(result.confidence_interval)
     return np.moveaxis(np.array(ends), 1, 0)
 
 
@@ -96,9 +96,9 @@ def measure(task: Task, count: int) -> str:
     noise = draws.standard_normal((task.points, task.networks, task.quantities))
     quantities = target[..., None] + np.linspace(0.5, 3.0, task.quantities) * noise
     methods = {"ours": ours, "scipy": scipys}
-    found = rounds({name: lambda f=f: f(target, quantities) for name, f in methods.items()}, count)
-    faster = ratio(found, "scipy", "ours")
-    own, other = (1e3 * statistics.median(found[name]) for name in ("ours", "scipy"))
+    result = rounds({name: lambda f=f: f(target, quantities) for name, f in methods.items()}, count)
+    faster = ratio(result, "scipy", "ours")
+    own, other = (1e3 * statistics.median(result[name]) for name in ("ours", "scipy"))
     difference = np.abs(ours(target, quantities) - scipys(target, quantities)).max()
     bar, met = bar_cells(task.bar, faster)
     return (

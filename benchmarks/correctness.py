@@ -65,8 +65,8 @@ def run(names: Iterable[str]) -> dict[tuple[str, str], Outcome]:
     with ProcessPoolExecutor(
         1, mp_context=context, initializer=prepare, max_tasks_per_child=1
     ) as pool:
-        found = pool.map(outcome, *zip(*keys, strict=True))
-        return dict(zip(keys, found, strict=True))
+        rows = pool.map(outcome, *zip(*keys, strict=True))
+        return dict(zip(keys, rows, strict=True))
 
 
 def prepare() -> None:

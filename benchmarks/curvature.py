@@ -88,8 +88,8 @@ def main(command: list[str] | None = None) -> None:
         if job.kind in record.rows:
             continue
         with ProcessPoolExecutor(1, mp_context=context, initializer=prepare) as pool:
-            found = pool.submit(job.measure, job.network, samples, *job.arguments, job.rounds)
-            record.add(job.kind, found.result())
+            result = pool.submit(job.measure, job.network, samples, *job.arguments, job.rounds)
+            record.add(job.kind, result.result())
         print(*record.rows[job.kind], sep="\n", flush=True)
     print(table(records, list(dict.fromkeys(job.kind for job in jobs))))
 

@@ -114,15 +114,15 @@ def measure(task: Task, count: int) -> str:
     )
     alone = [time * NETWORKS / ALONE for time in seconds["alone"]]
     ratio = statistics.median(b / a for a, b in zip(seconds["ours"], alone, strict=True))
-    found = ensemble_sharpness(ensemble, data, TOLERANCE)
-    assert bool(found.converged.all())
+    sharpness = ensemble_sharpness(ensemble, data, TOLERANCE)
+    assert bool(sharpness.converged.all())
     other = torch.tensor(one_by_one(ensemble, x, y), dtype=torch.float64)
-    difference = float(((found.values[:ALONE] - other) / other).abs().max())
+    difference = float(((sharpness.values[:ALONE] - other) / other).abs().max())
     bar, met = bar_cells(task.bar, ratio)
     return (
         f"| {task!s:<40} | {statistics.median(seconds['ours']):>8.2f} "
         f"| {statistics.median(alone):>13.1f} | {ratio:>6.1f} | {bar:>4} | {met:>3} "
-        f"| {float(found.residuals.max()):>8.0e} | {difference:>10.0e} |"
+        f"| {float(sharpness.residuals.max()):>8.0e} | {difference:>10.0e} |"
     )
 
 

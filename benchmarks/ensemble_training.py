@@ -119,11 +119,11 @@ def measure(task: Task, count: int) -> str:
     each = {name: [t / steps[name] * 1e6 for t in times] for name, times in seconds.items()}
     times = {name: statistics.median(values) for name, values in each.items()}
     ratio = statistics.median(b / a for a, b in zip(each["ours"], each["plain"], strict=True))
-    found = ours(PLAIN_EPOCHS)
+    result = ours(PLAIN_EPOCHS)
     error = max(
         float((weights[number] - weight).norm() / weight.norm())
         for number, module in enumerate(one_by_one())
-        for weights, weight in zip(found, module.parameters(), strict=True)
+        for weights, weight in zip(result, module.parameters(), strict=True)
     )
     bar, met = bar_cells(task.bar, ratio)
     return (

@@ -92,10 +92,10 @@ def measure(task: Task, count: int) -> str:
             objective, weights, learning_rate=RATE, epochs=epochs, record=[epochs]
         ).weights[-1]
 
-    found = rounds({"ours": ours, "plain": lambda: plain(task, weights, inputs, targets)}, count)
+    entries = rounds({"ours": ours, "plain": lambda: plain(task, weights, inputs, targets)}, count)
     each = {
-        "ours": [seconds / task.epochs * 1e3 for seconds in found["ours"]],
-        "plain": [seconds / PLAIN_EPOCHS * 1e3 for seconds in found["plain"]],
+        "ours": [seconds / task.epochs * 1e3 for seconds in entries["ours"]],
+        "plain": [seconds / PLAIN_EPOCHS * 1e3 for seconds in entries["plain"]],
     }
     faster = ratio(each, "plain", "ours")
     difference = max(

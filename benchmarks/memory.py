@@ -21,10 +21,10 @@ def _held(name: str) -> float:
     These are thousands of the system's kB, which have 1024 bytes each.
     """
     with open("/proc/self/status") as lines:
-        found = re.search(rf"{name}:\s+(\d+) kB", lines.read())
-    if found is None:
+        match = re.search(rf"{name}:\s+(\d+) kB", lines.read())
+    if match is None:
         raise OSError(f"/proc/self/status: expected a line {name}")
-    return int(found[1]) / 1000
+    return int(match[1]) / 1000
 
 
 def _give_back() -> None:

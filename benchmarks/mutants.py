@@ -87,7 +87,7 @@ def mutants(text: str) -> list[Mutant]:
     starts = [0]
     for line in text.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found = []
+    mutants = []
     for node in _computing(ast.parse(text)):
         first, last = (
             starts[line - 1] + column
@@ -102,8 +102,8 @@ def mutants(text: str) -> list[Mutant]:
             if isinstance(node, ast.expr):
                 after = f"({after})"
             place = node.lineno, node.col_offset + 1
-            found.append(Mutant(*place, operator, before, after, first, last))
-    return sorted(found, key=lambda mutant: (mutant.start, -mutant.end))
+            mutants.append(Mutant(*place, operator, before, after, first, last))
+    return sorted(mutants, key=lambda mutant: (mutant.start, -mutant.end))
 
 
 def _computing(node: ast.AST) -> Iterator[Any]:

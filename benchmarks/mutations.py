@@ -78,8 +78,8 @@ class Outcome:
 
     def __str__(self) -> str:
         """The survivors, then a line for each room and one for all."""
-        by_room = Counter(one.room for one in self.survived)
-        lines = [f"survived: {one}" for one in sorted(self.survived, key=str)]
+        by_room = Counter(item.room for item in self.survived)
+        lines = [f"survived: {item}" for item in sorted(self.survived, key=str)]
         lines += [f"no tests next to it: {module}" for module in sorted(self.without)]
         lines += [f"tests fail as it is: {module}: {why}" for module, why in self.broken.items()]
         for room in sorted({*self.caught, *by_room}):
@@ -99,14 +99,14 @@ def modules_of(room: str, root: Path) -> list[Path]:
     for place in (root / package / room for package in PACKAGES):
         module = place.with_suffix(".py")
         files += [module] if module.is_file() else sorted(place.rglob("*.py"))
-    found = [file.relative_to(root) for file in files if file.stem not in WORDLESS]
-    if not found or ".." in Path(room).parts or Path(room).is_absolute():
+    result = [file.relative_to(root) for file in files if file.stem not in WORDLESS]
+    if not result or ".." in Path(room).parts or Path(room).is_absolute():
         places = " or ".join(map(str, PACKAGES))
         raise ValueError(
             f"--rooms: expected packages or modules below {places} that compute something, such as "
             f"closed_form or studies/scalar, got {room!r}"
         )
-    return found
+    return result
 
 
 def tests_of(module: Path, root: Path) -> tuple[str, ...]:
@@ -154,9 +154,9 @@ def sample(
         pool = []
         for module in modules_of(room, root):
             tests = tests_of(module, root)
-            found = mutants((root / module).read_text("utf-8"))
-            pool += [Planted(room, module, tests, mutant) for mutant in found if tests]
-            without += [module] if found and not tests else []
+            entries = mutants((root / module).read_text("utf-8"))
+            pool += [Planted(room, module, tests, mutant) for mutant in entries if tests]
+            without += [module] if entries and not tests else []
         pools.append(draw.sample(pool, len(pool)))
     chosen: list[Planted] = []
     for place, pool in enumerate(sorted(pools, key=len)):

@@ -90,8 +90,8 @@ class Ours(Library):
 
     def top(self, k: int, setting: Any) -> Pairs:
         """Lanczos until the residuals are small."""
-        found = cv.top_eigenpairs(self.operator, k, setting)
-        return found.eigenvalues, found.eigenvectors()
+        pairs = cv.top_eigenpairs(self.operator, k, setting)
+        return pairs.eigenvalues, pairs.eigenvectors()
 
     def tracker(self, setting: Any) -> Callable[[], float]:
         """It starts from the last eigenvector."""
@@ -110,8 +110,8 @@ class Ours(Library):
 
     def density(self, steps: int, probes: int) -> Pairs:
         """Stochastic Lanczos quadrature."""
-        found = cv.spectral_density(self.operator, probes=probes, steps=steps)
-        return found.grid, found.density
+        density = cv.spectral_density(self.operator, probes=probes, steps=steps)
+        return density.grid, density.density
 
     def trace(self, products: int, seed: int) -> float:
         """Layer by layer, by XTrace or Hutchinson's mean."""
@@ -182,10 +182,10 @@ class HessianEigenthings(Library):
 
     def top(self, k: int, setting: Any) -> Pairs:
         """Lanczos with all vectors kept orthogonal."""
-        found = eigenthings.lanczos(
+        result = eigenthings.lanczos(
             self.operator, k=k, max_iter=setting, which="LA", reorthogonalize=True, seed=0
         )
-        return found.eigenvalues, found.eigenvectors.T
+        return result.eigenvalues, result.eigenvectors.T
 
     def settings(self, k: int, tol: float) -> Sequence[Any]:
         """The steps after which its residuals are small, from one long run, and some more."""
@@ -205,10 +205,10 @@ class HessianEigenthings(Library):
 
     def density(self, steps: int, probes: int) -> Pairs:
         """Stochastic Lanczos quadrature."""
-        found = eigenthings.spectral_density(
+        density = eigenthings.spectral_density(
             self.operator, num_runs=probes, lanczos_steps=steps, seed=0
         )
-        return found.grid, found.density
+        return density.grid, density.density
 
     def trace(self, products: int, seed: int) -> float:
         """Hutch++."""
@@ -280,10 +280,10 @@ def layerwise_factors(model: nn.Module, data: Data, times: int) -> list[Pair]:
 def kfac_factors(model: nn.Module, data: Data, times: int) -> list[Pair]:
     """The same matrices up to a scale between the two, from curvlinops' KFAC."""
     weights = [parameter for parameter in model.parameters() if parameter.ndim > 1]
-    found = curvlinops.KFACLinearOperator(
+    result = curvlinops.KFACLinearOperator(
         model, LOSS, weights, data * times, fisher_type="type-2", kfac_approx="expand",
         check_deterministic=False,
     )  # fmt: skip
-    found.compute_kronecker_factors()
-    outputs, inputs = found._gradient_covariances, found._input_covariances
+    result.compute_kronecker_factors()
+    outputs, inputs = result._gradient_covariances, result._input_covariances
     return [(outputs[name], inputs[name]) for name in inputs]

@@ -99,14 +99,14 @@ class Plain(nn.Module):
 
     def drawn(self, noise: Tensor) -> dict[str, Tensor]:
         """The weights of one network, from normal numbers for all of them."""
-        found, start = {}, 0
+        rows, start = {}, 0
         for name, mean, spread in zip(self.names, self.mean, self.spread, strict=True):
             part = noise[start : start + mean.numel()].view_as(mean) * spread.exp()
             start += mean.numel()
             basis = self._bases[name.rpartition(".")[0]]
             part = basis.outputs @ part
-            found[name] = mean + (part @ basis.inputs.T if part.ndim == 2 else part)
-        return found
+            rows[name] = mean + (part @ basis.inputs.T if part.ndim == 2 else part)
+        return rows
 
     def forward(self, x: Tensor, y: Tensor, noise: Tensor) -> Tensor:
         """What is minimised: surrogate error and ``(B_RE/2)^½``."""
@@ -158,9 +158,9 @@ def updates() -> tuple[Mapping[str, Milliseconds], float]:
             clock.append((step, time.process_time()))
 
         twin = copy.deepcopy(model)
-        found = minimise_bound(posterior, twin, x, y, SETTINGS, seed=0, log=log)
+        certificate = minimise_bound(posterior, twin, x, y, SETTINGS, seed=0, log=log)
         (first, start), *_, (last, end) = clock
-        return 1e3 * (end - start) / (last - first), float(found["surrogate"].mean())
+        return 1e3 * (end - start) / (last - first), float(certificate["surrogate"].mean())
 
     def started() -> Plain:
         posterior = GaussianPosterior(model, before)
@@ -223,15 +223,15 @@ def measure(task: Task, count: int) -> str:
     """One row of the table."""
     methods, difference = task.measure()
     order, names = random.Random(0), list(methods)
-    found: dict[str, list[float]] = {name: [] for name in names}
+    entries: dict[str, list[float]] = {name: [] for name in names}
     for number in range(count + 1):
         order.shuffle(names)
         for name in names:
             taken = methods[name]()
             # The first round warms up.
-            found[name] += [taken] if number else []
-    own, other = (statistics.median(found[name]) for name in ("ours", "plain"))
-    share = ratio(found, "ours", "plain")
+            entries[name] += [taken] if number else []
+    own, other = (statistics.median(entries[name]) for name in ("ours", "plain"))
+    share = ratio(entries, "ours", "plain")
     bar = "" if task.bar is None else f"{task.bar:.2f}"
     met = "" if task.bar is None else ("yes" if share <= task.bar else "NO")
     return (

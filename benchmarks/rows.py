@@ -45,8 +45,8 @@ class Record:
         self.path = path
         self.rows: dict[str, list[Row]] = {}
         if path.exists():
-            found = json.loads(path.read_text())
-            self.rows = {kind: [Row(**row) for row in rows] for kind, rows in found.items()}
+            content = json.loads(path.read_text())
+            self.rows = {kind: [Row(**row) for row in rows] for kind, rows in content.items()}
 
     def add(self, kind: str, rows: Sequence[Row]) -> None:
         """Take the rows of a kind of task in, and write all to the file."""
@@ -58,10 +58,10 @@ class Record:
 
 def table(records: Mapping[str, Record], kinds: Sequence[str]) -> str:
     """All rows, by kind of task and then by network, in the orders given."""
-    found = [
+    entries = [
         str(row)
         for kind in kinds
         for record in records.values()
         for row in record.rows.get(kind, [])
     ]
-    return "\n".join([HEADER, *found])
+    return "\n".join([HEADER, *entries])

@@ -176,11 +176,11 @@ def top(name: str, samples: int, k: int, layer: str | None, count: int) -> list[
 
     libraries = {key: LIBRARIES[key](model, data, layer) for key in names}
     tried = {key: chosen(libraries[key], k, tol, exact) for key in names}
-    true = min(tried.values(), key=lambda one: one.residual).values
+    true = min(tried.values(), key=lambda item: item.residual).values
     accuracy = {
-        key: f"residual {one.residual:.1e}, eigenvalues "
-        f"{float((one.values - true).abs().max() / true.max()):.1e}"
-        for key, one in tried.items()
+        key: f"residual {item.residual:.1e}, eigenvalues "
+        f"{float((item.values - true).abs().max() / true.max()):.1e}"
+        for key, item in tried.items()
     }
     methods = {key: functools.partial(libraries[key].top, k, tried[key].setting) for key in names}
     memory = peaks(
@@ -189,7 +189,7 @@ def top(name: str, samples: int, k: int, layer: str | None, count: int) -> list[
     size = sum(p.numel() for key, p in model.named_parameters() if layer in (None, key))
     task = f"top {k}, {name}{'' if layer is None else ' ' + layer}, p = {size}"
     bar = (TOP_BARS.get(k) if layer is None else TOP_BAR_LAYER) if name == "mlp" else None
-    known = {key: one.seconds for key, one in tried.items()}
+    known = {key: item.seconds for key, item in tried.items()}
     return measured(task, methods, accuracy, memory, count, bar=bar, known=known)
 
 
@@ -259,10 +259,10 @@ def density_errors(steps: int, probes: int) -> dict[str, float]:
         "curvlinops": (grid.double(), density.double(), width),
     }
     errors = {}
-    for key, (points, found, kernel) in estimates.items():
+    for key, (points, result, kernel) in estimates.items():
         distances = (points[:, None] - exact) / kernel
         truth = (-distances.square() / 2).exp().mean(dim=1) / (kernel * (2 * math.pi) ** 0.5)
-        errors[key] = float(torch.trapezoid((found - truth).abs(), points))
+        errors[key] = float(torch.trapezoid((result - truth).abs(), points))
     return errors
 
 
@@ -277,16 +277,16 @@ def trace(name: str, samples: int, count: int, number: int = 60) -> list[Row]:
     estimates: dict[str, list[float]] = {key: [] for key in libraries}
 
     def once(key: str) -> None:
-        found = estimates[key]
-        found.append(libraries[key].trace(number, len(found)))
+        result = estimates[key]
+        result.append(libraries[key].trace(number, len(result)))
 
     methods = {key: functools.partial(once, key) for key in libraries}
     size = sum(parameter.numel() for parameter in model.parameters())
     # The error is that of as many seeds, of a slow method too.
     rows = measured(f"trace, {name}, p = {size}", methods, {}, memory, count, patience=math.inf)
     errors = {
-        key: math.sqrt(statistics.fmean((value - true.value) ** 2 for value in found))
-        for key, found in estimates.items()
+        key: math.sqrt(statistics.fmean((value - true.value) ** 2 for value in result))
+        for key, result in estimates.items()
     }
     known = f"(known to {true.standard_error / abs(true.value):.0e})"
     return [
@@ -311,9 +311,9 @@ def factors(name: str, samples: int, count: int) -> list[Row]:
     return measured(task, methods, accuracy, memory, count, bar=bar, patience=math.inf)
 
 
-def product_error(found: peers.Pair, exact: peers.Pair) -> float:
+def product_error(pair_of_ours: peers.Pair, exact: peers.Pair) -> float:
     """``‖B ⊗ C − B' ⊗ C'‖ / ‖B' ⊗ C'‖``, to 1e-8: whichever factor has the scale."""
-    (b, c), (p, q) = ([part.double() for part in pair] for pair in (found, exact))
+    (b, c), (p, q) = ([part.double() for part in pair] for pair in (pair_of_ours, exact))
     own, square = (b.norm() * c.norm()) ** 2, (p.norm() * q.norm()) ** 2
     shared = (b * p).sum() * (c * q).sum()
     return math.sqrt(max(0.0, float((own - 2 * shared + square) / square)))
@@ -339,15 +339,15 @@ def tracking(name: str, samples: int, count: int) -> list[Row]:
         return torch.tensor(followed(model, data, key, setting, rate, TRAINING_STEPS))
 
     true = run("ours", tol / 100)
-    found: dict[str, Tensor] = {}
+    entries: dict[str, Tensor] = {}
 
     def timed(key: str) -> None:
-        found[key] = run(key, settings[key])
+        entries[key] = run(key, settings[key])
 
     methods = {key: functools.partial(timed, key) for key in LIBRARIES}
     size = sum(parameter.numel() for parameter in model.parameters())
     rows = measured(f"tracking, {name}, p = {size}", methods, {}, memory, count)
-    errors = {key: float((values / true - 1).abs().max()) for key, values in found.items()}
+    errors = {key: float((values / true - 1).abs().max()) for key, values in entries.items()}
     return [replace(row, accuracy=f"eigenvalues {errors[row.method]:.1e}") for row in rows]
 
 

@@ -49,14 +49,14 @@ def main(command: list[str] | None = None) -> None:
     print("| traces of | trace | method | rms error | time |\n|---|---|---|---|---|")
     for network, (model, data) in networks().items():
         exact = cv.trace(Ours(model, data).operator, "exact").value
-        found = {}
+        entries = {}
         for name, build in LIBRARIES.items():
             library, start = build(model, data), process_time()
             values = torch.tensor([library.trace(PRODUCTS, seed) for seed in range(seeds)])
             error = float((values.double() - exact).square().mean().sqrt())
-            found[name] = error, process_time() - start
-        least = min(time for _, time in found.values())
-        for name, (error, time) in found.items():
+            entries[name] = error, process_time() - start
+        least = min(time for _, time in entries.values())
+        for name, (error, time) in entries.items():
             print(f"| {network} | {exact:.4g} | {name} | {error:.3g} | {time / least:.1f} |")
 
 

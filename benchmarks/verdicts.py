@@ -137,19 +137,19 @@ def outcome(name: str, library: str) -> Outcome:
         with contextlib.redirect_stdout(io.StringIO()):
             product = LIBRARIES[library](trial)
         dtype = next(trial.model.parameters()).dtype
-        found = [product(vector.to(dtype)).detach().double() for vector in vectors]
+        entries = [product(vector.to(dtype)).detach().double() for vector in vectors]
     except NotOfferedError:
         return Outcome("not offered")
     except Exception as error:
         return Outcome(*failure(error), changes(before, state(trial)))
-    verdict, detail = judged(found, expected, trial.tolerance)
+    verdict, detail = judged(entries, expected, trial.tolerance)
     return Outcome(verdict, detail, changes(before, state(trial)))
 
 
-def judged(found: list[Tensor], expected: list[Tensor], tolerance: float) -> tuple[str, str]:
+def judged(actual: list[Tensor], expected: list[Tensor], tolerance: float) -> tuple[str, str]:
     """Right or wrong, and the largest relative error of a product."""
     errors = [
-        float((own - true).norm() / true.norm()) for own, true in zip(found, expected, strict=True)
+        float((own - true).norm() / true.norm()) for own, true in zip(actual, expected, strict=True)
     ]
     if not all(map(math.isfinite, errors)):
         return "WRONG", "not finite"
@@ -189,12 +189,12 @@ def state(trial: Trial) -> dict[str, object]:
 
 
 def changes(before: dict[str, object], after: dict[str, object]) -> tuple[str, ...]:
-    def same(one: object, other: object) -> bool:
-        if isinstance(one, Tensor) and isinstance(other, Tensor):
-            return one.dtype == other.dtype and torch.equal(one, other)
-        return type(one) is type(other) and one == other
+    def same(item: object, other: object) -> bool:
+        if isinstance(item, Tensor) and isinstance(other, Tensor):
+            return item.dtype == other.dtype and torch.equal(item, other)
+        return type(item) is type(other) and item == other
 
-    def all_same(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
-        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    def all_same(item: Mapping[str, object], other: Mapping[str, object]) -> bool:
+        return item.keys() == other.keys() and all(same(item[name], other[name]) for name in item)
 
     return tuple(what for what in before if not all_same(before[what], after[what]))

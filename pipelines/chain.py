@@ -75,14 +75,14 @@ def measured(
         results: the folder that holds ``<study>/<side>.npz``.
     """
     names = {(config["paper"], config["artifact"]): name for name, config in configs.items()}
-    found = []
+    entries = []
     for name, config in configs.items():
         module = schema.module_of("studies", config["kind"], f"studies.{name}", "claims")
         runs = [(config, results / name, told[name])]
         known, damage = _recorded(name, told[name])
         if known:
             runs.append((known.config, known.folder, told[name]["recorded"]))
-        found += [
+        entries += [
             Measured(
                 statements=module.statements,
                 study=ClaimedStudy(name, settings, names),
@@ -94,7 +94,7 @@ def measured(
             )
             for settings, folder, run in runs
         ]
-    return found
+    return entries
 
 
 def _recorded(name: str, told: Mapping[str, Any]) -> tuple[recorded.Recorded | None, str]:
@@ -121,19 +121,19 @@ def drawn(context: Context) -> list[Drawing]:
     """
     name, config = context.name, raw_study(context)
     if not context.locked:
-        told = inputs.about(schema.plain(context.config), name)
+        about = inputs.about(schema.plain(context.config), name)
         arrays = _reading(config, name)(all_sides(context, study_of(context)))
-        return [_drawing(name, config, arrays, told, told["damaged"])]
+        return [_drawing(name, config, arrays, about, about["damaged"])]
     if context.estimate:
         raise no_estimate("the drawing of a figure")
-    told = context.about[name]
-    known, damage = _recorded(name, told)
+    about = context.about[name]
+    known, damage = _recorded(name, about)
     arrays = _reading(config, name).read(context.results / name, sides_of(config))
-    found = [_drawing(name, config, arrays, told, damage)]
+    entries = [_drawing(name, config, arrays, about, damage)]
     if known:
         kept = _reading(known.config, name).read(known.folder, sides_of(known.config))
-        found.append(_drawing(name, known.config, kept, told["recorded"], facts=known.facts))
-    return found
+        entries.append(_drawing(name, known.config, kept, about["recorded"], facts=known.facts))
+    return entries
 
 
 def _reading(config: Mapping[str, Any], name: str) -> type[StudyArrays]:
@@ -310,8 +310,8 @@ def evaluate(context: Context, study: Study, side: str, given: Arrays | None = N
     arrays = networks_of(context, study) if given is None else given
     spreads = isinstance(work, FanOut)
     settings = study.config, arrays
-    found = spread(context, study.name, work, *settings) if spreads else work(*settings)
-    return noted(found, arrays)
+    result = spread(context, study.name, work, *settings) if spreads else work(*settings)
+    return noted(result, arrays)
 
 
 def all_sides(context: Context, study: Study, given: Arrays | None = None) -> dict[str, Arrays]:

@@ -12,10 +12,10 @@ def check(context: Context) -> None:
     Raises:
         ValueError: an identity is broken; the message names each.
     """
-    found = broken(read_ledger(context.reports))
-    if found:
-        noun = "identity does" if len(found) == 1 else "identities do"
-        raise ValueError(f"{len(found)} {noun} not hold: " + "; ".join(found))
+    lines = broken(read_ledger(context.reports))
+    if lines:
+        noun = "identity does" if len(lines) == 1 else "identities do"
+        raise ValueError(f"{len(lines)} {noun} not hold: " + "; ".join(lines))
     write_bytes(context.results / "check.txt", b"every identity holds\n")
 
 

@@ -31,8 +31,8 @@ def _ledger(reports: Path) -> dict[str, dict[str, Any]]:
 def _images(reports: Path) -> dict[str, bytes]:
     """The figures of today's runs and of the recorded ones."""
     folder = reports / "figures"
-    found = sorted(folder.rglob("*.png"))
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    images = sorted(folder.rglob("*.png"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in images}
 
 
 def _differences(what: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
@@ -53,17 +53,17 @@ def _differences(what: str, old: dict[str, Any], new: dict[str, Any]) -> Iterato
 
 def compare(before: Path, after: Path) -> int:
     """Print the differences of two folders of reports; 1 if there are any, else 0."""
-    found = 0
+    result = 0
     for what, read in (("statement", _ledger), ("figure", _images)):
         old, new = read(before), read(after)
         lines = list(_differences(what, old, new))
-        found += len(lines)
+        result += len(lines)
         print(
             *lines,
             f"{len(old)} {what}s before, {len(new)} after: {len(lines)} differences",
             sep="\n",
         )
-    return int(found > 0)
+    return int(result > 0)
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ def text_of(params: dict[str, Any]) -> str:
 def _of_one_process(config: DictConfig) -> dict[str, Any]:
     """What says on what one process works and where, by its key."""
     launcher = config.get("launcher") or {}
-    found = {f"launcher.{name}": launcher[name] for name in launcher}
-    return {"only": config.get("only"), "side": config.get("side")} | found
+    entries = {f"launcher.{name}": launcher[name] for name in launcher}
+    return {"only": config.get("only"), "side": config.get("side")} | entries
 
 
 def refuse_ignored(composed: DictConfig, said: DictConfig) -> None:

@@ -34,7 +34,7 @@ def totals(spent: Mapping[str, float], before: Graph) -> dict[str, int]:
         >>> totals({"train@x": 2.5, "figures@x": 2.0}, before)
         {'x': 4}
     """
-    found = {}
+    totals = {}
     for figure in (name for name in before if name.startswith("figures@")):
         stages = sorted(name for name in reached({figure}, before) if "@" in name)
         missing = [name for name in stages if name not in spent]
@@ -43,8 +43,8 @@ def totals(spent: Mapping[str, float], before: Graph) -> dict[str, int]:
                 f"durations: expected a time of every stage in {SPENT}, {missing[0]} has none: "
                 "run `make repro` in a fresh clone"
             )
-        found[figure.partition("@")[2]] = round(sum(spent[name] for name in stages))
-    return found
+        totals[figure.partition("@")[2]] = round(sum(spent[name] for name in stages))
+    return totals
 
 
 def text_of(seconds: Mapping[str, int]) -> str:

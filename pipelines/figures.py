@@ -30,8 +30,8 @@ def painted(module: ModuleType, reading: StudyArrays) -> tuple[Figure, str]:
 def figures(context: Context) -> None:
     """Write ``reports/figures/<study>.png`` and the folder ``<study>`` beside it."""
     # All of them are drawn before one is written.
-    found = [(one, *painted(one.module, one.reading)) for one in chain.drawn(context)]
-    for drawing, figure, caption in found:
+    drawings = [(item, *painted(item.module, item.reading)) for item in chain.drawn(context)]
+    for drawing, figure, caption in drawings:
         save(figure, caption, drawing.origin, context.reports / "figures", drawing.recorded)
     if not context.locked:
         print(f"wrote {context.reports / 'figures' / context.name}.png")

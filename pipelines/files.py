@@ -37,14 +37,14 @@ def digests(files: Iterable[Path]) -> dict[str, str]:
         if not file.is_file():
             sums[name] = MISSING
             continue
-        found = file.stat()
-        state = [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+        status = file.stat()
+        state = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
         *seen, digest = kept.pop(name, [None])
         if seen != state:
             with file.open("rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
         sums[name] = digest
-        if time.time() - max(found.st_mtime, found.st_ctime) > SETTLED_SECONDS:
+        if time.time() - max(status.st_mtime, status.st_ctime) > SETTLED_SECONDS:
             kept[name] = [*state, digest]
     if kept != before:
         write_json(KNOWN, kept)

@@ -54,9 +54,9 @@ def read(folder: Path, name: str, only: str | None) -> dict[str, Any]:
     Raises:
         MissingResultError: ``survey`` did not run, or knows no such item.
     """
-    found = read_json(path_of(folder, name, only), REMEDY)
-    assert isinstance(found, dict)
-    return found
+    result = read_json(path_of(folder, name, only), REMEDY)
+    assert isinstance(result, dict)
+    return result
 
 
 @cache
@@ -84,7 +84,7 @@ def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str
         module = f"hessian_papers.{name}"
         source, known = root_of(module), code_of(module)
         packages |= known.packages
-        for file in (*known.files, *(data for one in known.files for data in _read_by(one))):
+        for file in (*known.files, *(data for item in known.files for data in _read_by(item))):
             files[file.relative_to(source).as_posix()] = file
     files = {name: file for name, file in files.items() if name not in CARRIERS}
     here = Path(__file__).parent
@@ -115,10 +115,10 @@ def durations() -> dict[str, Any]:
     """How long it took to make each figure, and on which ``processor``, if that is known."""
     if not DURATIONS.is_file():
         return {}
-    found = read_yaml(DURATIONS)
-    whole = isinstance(found, dict) and set(found) == {"processor", "seconds"}
-    require(whole, DURATIONS.name, "processor and seconds", found)
-    return dict(found)
+    entries = read_yaml(DURATIONS)
+    whole = isinstance(entries, dict) and set(entries) == {"processor", "seconds"}
+    require(whole, DURATIONS.name, "processor and seconds", entries)
+    return dict(entries)
 
 
 def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
@@ -189,20 +189,20 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     for name, config in params["networks"].items():
         module = kinds("networks")[config["kind"]]
         yield COMPUTES, name, made_by(computes, [module]) | _own("networks", name, config)
-    package, told = kinds("studies"), {}
+    package, digests = kinds("studies"), {}
     for name, config in params["studies"].items():
         kind, own = package[config["kind"]], _own("studies", name, config)
-        told[name] = about(params, name)
+        digests[name] = about(params, name)
         yield COMPUTES, name, made_by(computes, [f"{kind}.study"]) | own
         draws = made_by(ENTRIES[DRAWS], [f"{kind}.figure", "drawing.save"])
-        yield DRAWS, name, draws | own | {"about": {name: told[name]}}
-    for family in (None, *sorted({_family(one) for one in package.values()})):
-        theirs = {one: path for one, path in package.items() if family in (None, _family(path))}
-        chosen = {name: one for name, one in params["studies"].items() if one["kind"] in theirs}
-        ledger = [f"{path}.claims" for path in theirs.values()]
+        yield DRAWS, name, draws | own | {"about": {name: digests[name]}}
+    for family in (None, *sorted({_family(item) for item in package.values()})):
+        members = {item: path for item, path in package.items() if family in (None, _family(path))}
+        chosen = {name: item for name, item in params["studies"].items() if item["kind"] in members}
+        ledger = [f"{path}.claims" for path in members.values()]
         ledger += ["ledger.evaluation", "ledger.table", "ledger.record"]
         claims = made_by([CLAIMS], ledger) | {"settings": {"studies": chosen}}
-        yield CLAIMS, family, claims | {"about": {name: told[name] for name in chosen}}
+        yield CLAIMS, family, claims | {"about": {name: digests[name] for name in chosen}}
     sentences = {"findings": findings(), "durations": durations()}
     yield "report", None, made_by(["report"], ["report"]) | {"settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
@@ -222,7 +222,7 @@ def _family(package: str) -> str:
 
 def write(folder: Path, params: Mapping[str, Any]) -> None:
     """Write the files of all stages, and remove those of items that there are no more."""
-    found = list(_records(params))
+    values = list(_records(params))
     shutil.rmtree(folder, ignore_errors=True)
-    for name, only, record in found:
+    for name, only, record in values:
         write_json(path_of(folder, name, only), record)

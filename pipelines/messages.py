@@ -62,13 +62,13 @@ def one_line(error: BaseException) -> str:
 
 
 def _lacks_memory(error: BaseException) -> bool:
-    told = isinstance(error, RuntimeError) and NO_MEMORY.search(str(error))
-    return bool(told) or isinstance(error, MemoryError)
+    memory = isinstance(error, RuntimeError) and NO_MEMORY.search(str(error))
+    return bool(memory) or isinstance(error, MemoryError)
 
 
 def _size(text: str) -> str:
-    found = SIZE.search(text)
-    return f" to {found[0].removeprefix('tried to ')}" if found else ""
+    result = SIZE.search(text)
+    return f" to {result[0].removeprefix('tried to ')}" if result else ""
 
 
 def _about_overrides(text: str) -> str:
@@ -97,13 +97,13 @@ def _composed() -> dict[str, Any]:
 
 def _keys_beside(path: str) -> list[str]:
     """The keys beside a mistyped one."""
-    found: object = _composed()
+    result: object = _composed()
     for part in path.split(".")[:-1]:
-        if not isinstance(found, dict) or not isinstance(found.get(part), dict):
+        if not isinstance(result, dict) or not isinstance(result.get(part), dict):
             break
-        found = found[part]
-    assert isinstance(found, dict)
-    return sorted(map(str, found))
+        result = result[part]
+    assert isinstance(result, dict)
+    return sorted(map(str, result))
 
 
 def _choices(key: str) -> list[str]:

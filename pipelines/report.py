@@ -11,9 +11,9 @@ from pipelines.stage import Context, main
 def report(context: Context) -> None:
     """Write ``reports/index.html``, and the sentences that it opens with as ``findings.md``."""
     ledger, settings = read_ledger(context.reports), plain(context.config)
-    found = findings(settings["findings"], ledger)
-    write_bytes(context.reports / "findings.md", markdown(found).encode())
-    page = build(context.reports, found, settings["durations"])
+    result = findings(settings["findings"], ledger)
+    write_bytes(context.reports / "findings.md", markdown(result).encode())
+    page = build(context.reports, result, settings["durations"])
     write_bytes(context.reports / "index.html", page.encode())
 
 

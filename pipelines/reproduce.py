@@ -120,14 +120,14 @@ def changed() -> set[str]:
 
 def graph() -> dict[str, set[str]]:
     """For each stage those that it depends on directly, in the order of dvc.yaml."""
-    found: dict[str, set[str]] = {}
+    edges: dict[str, set[str]] = {}
     for line in _dvc("dag", "--dot").splitlines():
         names = re.findall(r'"([^"]+)"', line)
         for name in names:
-            found.setdefault(name, set())
+            edges.setdefault(name, set())
         if len(names) == 2:
-            found[names[1]].add(names[0])
-    return found
+            edges[names[1]].add(names[0])
+    return edges
 
 
 def reached(first: set[str], edges: Graph) -> set[str]:
@@ -137,11 +137,11 @@ def reached(first: set[str], edges: Graph) -> set[str]:
         >>> sorted(reached({"a"}, {"a": {"b"}, "b": {"c"}, "c": set(), "d": {"a"}}))
         ['a', 'b', 'c']
     """
-    found, waiting = set(first), set(first)
+    stages, waiting = set(first), set(first)
     while waiting:
-        waiting = {name for one in waiting for name in edges[one]} - found
-        found |= waiting
-    return found
+        waiting = {name for item in waiting for name in edges[item]} - stages
+        stages |= waiting
+    return stages
 
 
 def items(before: Graph, first: set[str]) -> list[str]:

@@ -92,9 +92,9 @@ def _first_line(error: Exception) -> str:
 
 def plain(config: DictConfig) -> dict[str, Any]:
     """A configuration as plain dictionaries, its interpolations resolved."""
-    found = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(found, dict)
-    return {str(key): value for key, value in found.items()}
+    result = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(result, dict)
+    return {str(key): value for key, value in result.items()}
 
 
 def _require_finite(value: Any, path: str) -> None:
@@ -202,11 +202,11 @@ def digest_of(config: DictConfig) -> str:
     kept = {
         str(k): v for k, v in config.items() if k not in ("tracking", "launcher", "only", "side")
     }
-    found = plain(OmegaConf.create(kept))
+    result = plain(OmegaConf.create(kept))
     # The same data in another folder are the same data.
-    if isinstance(found.get("data"), dict):
-        found["data"] = {k: v for k, v in found["data"].items() if k not in ("root", "download")}
-    return digest(found)
+    if isinstance(result.get("data"), dict):
+        result["data"] = {k: v for k, v in result["data"].items() if k not in ("root", "download")}
+    return digest(result)
 
 
 # Where the entries of each kind stand in the configuration, and what one is called.
@@ -277,9 +277,9 @@ def _suits(study: Any, path: str, groups: Mapping[str, Mapping[str, Any]]) -> No
         name, known = getattr(study, field), groups[field]
         try:
             require(name in known, field, f"one of {', '.join(sorted(known))}", name)
-            found = known[name] if field == "ensemble" else known[name].form
-            if found is not None and hasattr(study, require_it):
-                getattr(study, require_it)(found)
+            result = known[name] if field == "ensemble" else known[name].form
+            if result is not None and hasattr(study, require_it):
+                getattr(study, require_it)(result)
         except ValueError as error:
             raise _refused(error, path) from None
 

@@ -10,9 +10,9 @@ from pipelines.stage import REPORTS, Context, main
 
 def single_file(context: Context) -> None:
     """Write ``reports/page.html``, which needs no other file and therefore links none."""
-    found = findings(inputs.findings(), read_ledger(REPORTS))
+    result = findings(inputs.findings(), read_ledger(REPORTS))
     path = REPORTS / "page.html"
-    write_bytes(path, build(REPORTS, found, inputs.durations(), embedded=True).encode())
+    write_bytes(path, build(REPORTS, result, inputs.durations(), embedded=True).encode())
     print(f"wrote {path}")
 
 

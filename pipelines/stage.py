@@ -126,8 +126,8 @@ def _context(config: DictConfig, reads: str, estimate: bool) -> Context:
     launcher = schema.fit(schema.Launcher, config.launcher, "launcher")
     asked = config.only, config.side
     if run.job.config_name == "locked":
-        found = inputs.read(INPUTS, reads, config.only)
-        given, about = read_only(found["settings"]), found.get("about", {})
+        result = inputs.read(INPUTS, reads, config.only)
+        given, about = read_only(result["settings"]), result.get("about", {})
         return Context(given, *asked, True, RESULTS, REPORTS, launcher, estimate, about)
     config = schema.at_scale(config)
     if reads:
@@ -170,8 +170,8 @@ def run(work: Callable[[Context], None], reads: str = "", estimates: bool = Fals
         # Caught here, too: Hydra would put a line of its own before ours.
         try:
             work(_context(config, reads, estimate))
-        except Estimated as found:
-            print(found)
+        except Estimated as forecast:
+            print(forecast)
         except Exception as error:
             codes.append(failed(error))
 

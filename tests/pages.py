@@ -39,9 +39,11 @@ def follow(page: Path, shell: Callable[[str], None] = lambda command: None) -> s
     A block of text behind one of Python is what that prints.
     """
     namespace: dict[str, object] = {}
-    found = blocks(page)
+    actual = blocks(page)
     said = []
-    for (language, block), (following, expected) in zip(found, [*found[1:], ("", "")], strict=True):
+    for (language, block), (following, expected) in zip(
+        actual, [*actual[1:], ("", "")], strict=True
+    ):
         if language == "python":
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 exec(compile(block, str(page), "exec"), namespace)

@@ -41,17 +41,17 @@ def named(folder, names):
     either = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     word = re.compile(rf"(?<![A-Za-z0-9-])(?:{either})(?![A-Za-z0-9-])")
     return [
-        f"{path.relative_to(folder)}:{number}: {found[0]}"
+        f"{path.relative_to(folder)}:{number}: {actual[0]}"
         for path, text in texts(folder)
         for number, line in enumerate(text.splitlines(), 1)
-        for found in word.finditer(line)
+        for actual in word.finditer(line)
     ]
 
 
 def test_no_study_is_named_in_the_library():
     assert STUDIES
-    found = named(SOURCE, STUDIES)
-    assert not found, "say what it is of the paper instead:\n" + "\n".join(found)
+    actual = named(SOURCE, STUDIES)
+    assert not actual, "say what it is of the paper instead:\n" + "\n".join(actual)
 
 
 def test_the_search_for_names_finds_them(tmp_path):
@@ -152,7 +152,7 @@ def exported(package):
     tree = ast.parse((file / "__init__.py" if is_package else file.with_suffix(".py")).read_text())
     if is_package:
         lists = [n.value for n in tree.body if isinstance(n, ast.Assign)]
-        return {name for found in lists[-1:] for name in ast.literal_eval(found)}
+        return {name for actual in lists[-1:] for name in ast.literal_eval(actual)}
     set_here = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Store]
     return {*(getattr(node, "name", "") for node in tree.body), *(name.id for name in set_here)}
 
@@ -172,10 +172,10 @@ INNER = {
 
 def private_names(text):
     """The names that a module's source imports from the library, and that are not public."""
-    found = []
+    actual = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found += [a.name for a in node.names if a.name.startswith("hessian_spectra.")]
+            actual += [a.name for a in node.names if a.name.startswith("hessian_spectra.")]
         elif isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "hessian_spectra":
             inner = node.module.partition(".")[2]
             names = [alias.name for alias in node.names]
@@ -186,8 +186,8 @@ def private_names(text):
             else:
                 inside = {name.rpartition(".")[2] for name in INNER if name.startswith(node.module)}
                 public = exported(node.module) | inside
-            found += [f"{node.module}.{n}" for n in names if n not in public or n[0] == "_"]
-    return found
+            actual += [f"{node.module}.{n}" for n in names if n not in public or n[0] == "_"]
+    return actual
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_the_search_for_private_names_finds_them(line, private):
 
 def test_the_papers_use_public_names_of_the_library_alone():
     files = [file for file in python_files() if not file.is_relative_to(SOURCE / "hessian_spectra")]
-    found = {str(f.relative_to(ROOT)): n for f in files if (n := private_names(f.read_text()))}
-    assert not found
+    actual = {str(f.relative_to(ROOT)): n for f in files if (n := private_names(f.read_text()))}
+    assert not actual
 
 
 def test_the_librarys_tests_need_nothing_of_the_papers():
@@ -256,13 +256,13 @@ def test_a_docstring_does_not_make_a_function_long():
 
 
 def test_no_function_is_long():
-    found = {
+    actual = {
         f"{file.relative_to(ROOT)}::{name}": lines
         for file in python_files()
         for name, lines in functions(file.read_text())
         if lines > LINES_OF_A_FUNCTION
     }
-    long = {name: lines for name, lines in found.items() if name not in LONGER}
+    long = {name: lines for name, lines in actual.items() if name not in LONGER}
     assert not long, f"above {LINES_OF_A_FUNCTION} lines: {long}"
 
 
@@ -273,14 +273,14 @@ ENCODED = {"read_text": 1, "write_text": 2}
 def without_encoding(text):
     """The lines in which a module's source reads or writes a text in whatever encoding is usual."""
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-    found = []
+    actual = []
     for call in calls:
         name = getattr(call.func, "attr", getattr(call.func, "id", ""))
         binary = any("b" in str(getattr(argument, "value", "")) for argument in call.args)
         said = any(keyword.arg == "encoding" for keyword in call.keywords)
         usual = len(call.args) < ENCODED.get(name, 0) or (name == "open" and not binary)
-        found += [call.lineno] * (usual and not said)
-    return found
+        actual += [call.lineno] * (usual and not said)
+    return actual
 
 
 def test_the_search_for_missing_encodings_finds_them():
@@ -296,12 +296,12 @@ path.open("rb"), open(name, encoding="utf-8"), path.open("w", encoding="utf-8")
 
 
 def test_texts_are_read_and_written_in_one_encoding():
-    found = {
+    actual = {
         file.relative_to(ROOT).as_posix(): lines
         for file in python_files()
         if (lines := without_encoding(file.read_text("utf-8")))
     }
-    assert not found, f"say which encoding: {found}"
+    assert not actual, f"say which encoding: {actual}"
 
 
 def folder_of(kind):

@@ -43,10 +43,10 @@ class Addresses(HTMLParser):
         self.feed(page.read_text())
 
     def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
+        actual = dict(attributes)
         # A link is followed by a reader; all else is loaded with the page.
-        self.loaded += [found.get("src")] + ([found.get("href")] if tag == "link" else [])
-        self.anchors.add(found.get("id"))
+        self.loaded += [actual.get("src")] + ([actual.get("href")] if tag == "link" else [])
+        self.anchors.add(actual.get("id"))
 
 
 @pytest.mark.parametrize("name", ROOMS)

@@ -72,7 +72,7 @@ def natural(text):
 
 def figures(config):
     """Each paper's figures: the study and its settings, its folder, and what it is made from."""
-    found = []
+    actual = []
     for name, study in config.studies.items():
         folder = PAPERS / schema.kinds("studies")[study.kind].replace(".", "/")
         group = "networks" if "ensemble" in study else "data"
@@ -84,8 +84,8 @@ def figures(config):
             link("/".join(folder.parts[-2:]), folder),
             link(source, f"conf/{group}/{source}.yaml") if source else "",
         )
-        found.append((reading_order(study.paper), natural(study.artifact), row(*cells)))
-    return [line for *_, line in sorted(found)]
+        actual.append((reading_order(study.paper), natural(study.artifact), row(*cells)))
+    return [line for *_, line in sorted(actual)]
 
 
 def top_level(config):
@@ -162,8 +162,8 @@ def written(config):
 @pytest.mark.parametrize("heading", TABLES)
 def test_a_table_is_that_of_the_code(config, heading):
     rows = TABLES[heading](config)
-    found = re.findall(r"^\|.*\|$", section_of(heading)[1], re.MULTILINE)[2:]
-    assert found == rows, f"`make map` writes what '{heading}' lacks:\n" + "\n".join(rows)
+    actual = re.findall(r"^\|.*\|$", section_of(heading)[1], re.MULTILINE)[2:]
+    assert actual == rows, f"`make map` writes what '{heading}' lacks:\n" + "\n".join(rows)
 
 
 def test_a_table_that_is_true_is_written_as_it_is(config):

@@ -21,13 +21,13 @@ def described(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
         folder: what their names in the manifest start from.
         paths: the files, and folders of files, in it.
     """
-    found = [path for one in paths for path in (one, *one.rglob("*")) if path.is_file()]
+    lines = [path for item in paths for path in (item, *item.rglob("*")) if path.is_file()]
     return {
         path.relative_to(folder).as_posix(): {
             "bytes": path.stat().st_size,
             "sha256": _sha256(path),
         }
-        for path in sorted(found)
+        for path in sorted(lines)
     }
 
 

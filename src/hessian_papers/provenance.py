@@ -24,8 +24,8 @@ def root_of(module: str) -> Path:
 
     The module itself is not imported, only the packages that it is in.
     """
-    found = sys.modules.get(module)
-    spec = found.__spec__ if found is not None else importlib.util.find_spec(module)
+    source = sys.modules.get(module)
+    spec = source.__spec__ if source is not None else importlib.util.find_spec(module)
     file = spec.origin if spec is not None else None
     assert file is not None
     path = Path(file).resolve()
@@ -191,7 +191,7 @@ def code_of(module: str) -> Code:
             package = name if file.stem == "__init__" else name.rpartition(".")[0]
             digests[name], imported = _parsed(file.read_bytes(), False)
             files.append(file)
-            waiting += [resolve_name(found, package) for found in imported]
+            waiting += [resolve_name(name, package) for name in imported]
     # Names that turned out to be no modules but attributes of one are no code of their own.
     code = repr(sorted((name, digest) for name, digest in digests.items() if digest))
     digest = hashlib.sha256(code.encode()).hexdigest()

@@ -42,6 +42,6 @@ def _single_precision() -> bool:
     for inner in (16, 100, 128):
         left = torch.full((2, 100, inner), 1 + 2.0**-12)
         with _through_onednn():
-            found = left @ torch.ones(2, inner, 128)
-        exact = exact and bool((found == inner * (1 + 2.0**-12)).all())
+            values = left @ torch.ones(2, inner, 128)
+        exact = exact and bool((values == inner * (1 + 2.0**-12)).all())
     return exact

@@ -60,8 +60,8 @@ def correlations(target: np.ndarray, quantities: np.ndarray, counts: np.ndarray)
         covariance = _sums(counts, a * b) / total - mean_a * mean_b
         # A resample that drew one member only has no variance but round-off's.
         defined = (variance_a > CONSTANT) & (variance_b > CONSTANT)
-        found = np.where(defined, covariance / np.sqrt(variance_a * variance_b), np.nan)
-    return np.clip(found, -1.0, 1.0)
+        r = np.where(defined, covariance / np.sqrt(variance_a * variance_b), np.nan)
+    return np.clip(r, -1.0, 1.0)
 
 
 def members_used(target: np.ndarray, quantities: np.ndarray) -> NDArray[np.bool_]:

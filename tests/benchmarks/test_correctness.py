@@ -78,11 +78,11 @@ def test_ours_is_never_wrong_and_leaves_all_as_it_was(outcomes):
 @pytest.mark.parametrize("document", ["README.md", "benchmarks/README.md"])
 def test_the_documents_show_these_verdicts(outcomes, document):
     shown = rows((ROOT / document).read_text())
-    found = rows(correctness.table(outcomes, short=document == "README.md"))
-    assert list(shown) == [*list(found)[:2], *trials.TRIALS, list(found)[-1]]
+    actual = rows(correctness.table(outcomes, short=document == "README.md"))
+    assert list(shown) == [*list(actual)[:2], *trials.TRIALS, list(actual)[-1]]
     for name in QUICK:
-        assert list(map(words, shown[name])) == list(map(words, found[name])), name
-    assert shown["the user's model afterwards"] == found["the user's model afterwards"]
+        assert list(map(words, shown[name])) == list(map(words, actual[name])), name
+    assert shown["the user's model afterwards"] == actual["the user's model afterwards"]
 
 
 def test_a_language_model_in_float64_is_right_although_its_loss_is_in_float32():

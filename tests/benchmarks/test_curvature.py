@@ -39,19 +39,19 @@ def small(monkeypatch):
 
 
 def test_products_of_all_libraries_agree(small):
-    found = {row.method: row for row in tasks.products("mlp", 20, 1)}
-    assert set(LIBRARIES) < set(found)
+    actual = {row.method: row for row in tasks.products("mlp", 20, 1)}
+    assert set(LIBRARIES) < set(actual)
     for name in LIBRARIES:
-        assert float(found[name].accuracy.removeprefix("error ")) < 1e-5
-        assert found[name].seconds > 0
-    assert found["curvlinops"].ratio == 1
-    assert re.fullmatch(r"(\| [^|]+){8}\|", str(found["ours"]))
+        assert float(actual[name].accuracy.removeprefix("error ")) < 1e-5
+        assert actual[name].seconds > 0
+    assert actual["curvlinops"].ratio == 1
+    assert re.fullmatch(r"(\| [^|]+){8}\|", str(actual["ours"]))
 
 
 def test_all_libraries_reach_the_residual(small):
-    found = tasks.top("mlp", 20, 1, None, 1)
-    assert [row.method for row in found] == list(LIBRARIES)
-    for row in found:
+    actual = tasks.top("mlp", 20, 1, None, 1)
+    assert [row.method for row in actual] == list(LIBRARIES)
+    for row in actual:
         residual, error = map(float, re.findall(r"\d\.\de[+-]\d\d", row.accuracy))
         # Power iteration in float32 ends somewhat above.
         limit = tasks.RESIDUAL * (10 if row.method == "PyHessian" else 1)
@@ -61,16 +61,16 @@ def test_all_libraries_reach_the_residual(small):
 
 def test_all_libraries_follow_the_sharpness(small, monkeypatch):
     monkeypatch.setattr(tasks, "TRAINING_STEPS", 3)
-    found = tasks.tracking("mlp", 20, 1)
-    assert [row.method for row in found] == list(LIBRARIES)
-    for row in found:
+    actual = tasks.tracking("mlp", 20, 1)
+    assert [row.method for row in actual] == list(LIBRARIES)
+    for row in actual:
         assert float(row.accuracy.removeprefix("eigenvalues ")) < 1e-2, row.method
 
 
 def test_all_libraries_estimate_the_trace(small):
-    found = tasks.trace("mlp", 20, 1)
-    assert [row.method for row in found] == list(LIBRARIES)
-    for row in found:
+    actual = tasks.trace("mlp", 20, 1)
+    assert [row.method for row in actual] == list(LIBRARIES)
+    for row in actual:
         error, known = map(float, re.findall(r"\d\.?\d*e[+-]\d\d", row.accuracy))
         assert error < 0.5, row.method
         assert known < 0.1
@@ -98,7 +98,7 @@ def test_all_libraries_spend_as_many_products_on_the_trace(monkeypatch):
     """Of a negative Hessian too, where PyHessian's own rule would stop."""
     monkeypatch.setattr(peers, "LOSS", lambda outputs, targets: -(outputs**2).mean())
     model, data = torch.nn.Linear(3, 1), [(torch.randn(5, 3), torch.zeros(5))]
-    found = peers.PyHessian(model, data)
+    actual = peers.PyHessian(model, data)
     products = 0
 
     def counted(*arguments):
@@ -110,7 +110,7 @@ def test_all_libraries_spend_as_many_products_on_the_trace(monkeypatch):
     module = importlib.import_module("pyhessian.hessian")
     product = module.hessian_vector_product
     monkeypatch.setattr(module, "hessian_vector_product", counted)
-    assert found.trace(30, seed=0) < 0
+    assert actual.trace(30, seed=0) < 0
     assert products == 30
 
 
@@ -190,9 +190,9 @@ def test_a_setting_is_tried_no_further_where_the_products_are_wrong():
     truth = torch.diag(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64))
     for error, setting, residual in ((0.0, 2, 0.0), (3.0, 1, 0.5)):
         library = Wrong(error)
-        found = tasks.chosen(library, 1, 1e-4, truth.__matmul__)
-        assert found.setting == library.tried[-1] == setting
-        assert found.residual == pytest.approx(residual, abs=0.1)
+        actual = tasks.chosen(library, 1, 1e-4, truth.__matmul__)
+        assert actual.setting == library.tried[-1] == setting
+        assert actual.residual == pytest.approx(residual, abs=0.1)
 
 
 def test_the_networks_have_the_sizes_they_are_known_for():
@@ -231,10 +231,10 @@ def test_a_record_is_read_again_and_shown_by_kind(tmp_path):
     again = {name: rows.Record(record.path) for name, record in records.items()}
     assert [record.rows for record in again.values()] == [r.rows for r in records.values()]
     lines = rows.table(again, ["H v", "trace", "density"]).splitlines()[2:]
-    found = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    assert [line[0] for line in found] == ["H v, mlp", "H v, gpt", "trace, mlp", "trace, gpt"]
-    assert [line[6] for line in found] == ["2", "2", "killed", "killed"]
-    assert found[0][4:6] == ["0.40", "NO"]
+    actual = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert [line[0] for line in actual] == ["H v, mlp", "H v, gpt", "trace, mlp", "trace, gpt"]
+    assert [line[6] for line in actual] == ["2", "2", "killed", "killed"]
+    assert actual[0][4:6] == ["0.40", "NO"]
 
 
 def test_what_is_recorded_is_not_measured_again(tmp_path, capsys):

@@ -121,9 +121,9 @@ def test_the_tests_next_to_a_module(module, expected):
 
 
 def test_the_tests_named_after_a_module_go_first():
-    found = mutations.tests_of(PAPERS / "ledger" / "totals.py", ROOT)
-    assert found[0] == "tests/papers/ledger/test_totals.py"
-    assert sorted(found) == sorted(
+    actual = mutations.tests_of(PAPERS / "ledger" / "totals.py", ROOT)
+    assert actual[0] == "tests/papers/ledger/test_totals.py"
+    assert sorted(actual) == sorted(
         str(file.relative_to(ROOT)) for file in (ROOT / "tests/papers/ledger").glob("test_*.py")
     )
 

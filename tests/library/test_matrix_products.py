@@ -17,10 +17,10 @@ def test_products_keep_the_precision_of_float32(rows, inner, columns):
     left = torch.randn(5, rows, inner, generator=draws)
     right = torch.randn(5, inner, columns, generator=draws)
     with fastest_products():
-        found = left @ right
+        actual = left @ right
     exact = left.double() @ right.double()
     # A hundred roundings of 6e-8 at worst; bfloat16 would be off by 1e-3.
-    assert (found - exact).norm() / exact.norm() < 1e-6
+    assert (actual - exact).norm() / exact.norm() < 1e-6
 
 
 def test_the_setting_is_as_before_afterwards():

@@ -96,46 +96,46 @@ def numeric() -> Spectrum:
     return dense_spectrum(torch.diag(torch.tensor([3.0, -1.0, 2.0])))
 
 
-def pickled(found: Spectrum) -> Spectrum:
-    return pickle.loads(pickle.dumps(found))
+def pickled(actual: Spectrum) -> Spectrum:
+    return pickle.loads(pickle.dumps(actual))
 
 
 @pytest.mark.parametrize("make", [linear_network, numeric])
 @pytest.mark.parametrize("copied", [pickled, copy.deepcopy, copy.copy])
 @pytest.mark.parametrize("used", [True, False])
 def test_copies_are_equal(make, copied, used):
-    found = make()
+    actual = make()
     if used:
-        found.eigenvectors()
-    other = copied(found)
-    assert torch.equal(other.eigenvalues, found.eigenvalues)
-    assert torch.equal(other.eigenvectors(), found.eigenvectors())
-    assert (other.labels, other.method) == (found.labels, found.method)
+        actual.eigenvectors()
+    other = copied(actual)
+    assert torch.equal(other.eigenvalues, actual.eigenvalues)
+    assert torch.equal(other.eigenvectors(), actual.eigenvectors())
+    assert (other.labels, other.method) == (actual.labels, actual.method)
     for name in ("residuals", "converged"):
-        pair = getattr(other, name), getattr(found, name)
+        pair = getattr(other, name), getattr(actual, name)
         assert pair == (None, None) or torch.equal(*pair)
     # And once more, from what was unpickled.
-    assert torch.equal(copied(other).eigenvectors(), found.eigenvectors())
+    assert torch.equal(copied(other).eigenvectors(), actual.eigenvectors())
 
 
 def test_a_deep_copy_shares_no_numbers():
-    found = numeric()
-    other = copy.deepcopy(found)
+    actual = numeric()
+    other = copy.deepcopy(actual)
     other.values.zero_()
     other.eigenvectors().zero_()
-    assert found.eigenvalues.tolist() == [-1.0, 2.0, 3.0]
-    assert found.eigenvectors().any()
+    assert actual.eigenvalues.tolist() == [-1.0, 2.0, 3.0]
+    assert actual.eigenvectors().any()
 
 
 def test_large_eigenvectors_of_a_formula_stay_behind(monkeypatch):
     monkeypatch.setattr(spectra, "_PICKLED_BYTES", 8 * 35)
-    found = linear_network()
-    other = pickled(found)
-    assert torch.equal(other.eigenvalues, found.eigenvalues)
+    actual = linear_network()
+    other = pickled(actual)
+    assert torch.equal(other.eigenvalues, actual.eigenvalues)
     for unpickled in (other, pickled(other)):
         with pytest.raises(ValueError, match=r"eigenvectors of closed form.* were not pickled wit"):
             unpickled.eigenvectors()
-    assert copy.deepcopy(found).eigenvectors().shape == (6, 6)
+    assert copy.deepcopy(actual).eigenvectors().shape == (6, 6)
     # What was computed is there already, and travels.
     assert pickled(numeric()).eigenvectors().shape == (3, 3)
 

@@ -30,21 +30,21 @@ def alone(members):
 
 def test_correlations_are_numpys():
     target, quantities = sample()
-    found = correlations(target, quantities, alone(40))[0]
+    actual = correlations(target, quantities, alone(40))[0]
     for point in range(3):
         for column in range(2):
             expected = np.corrcoef(target[point], quantities[point, :, column])[0, 1]
-            assert found[point, column] == pytest.approx(expected, abs=1e-14)
+            assert actual[point, column] == pytest.approx(expected, abs=1e-14)
 
 
 def test_a_resample_is_the_sample_with_its_members_repeated():
     target, quantities = sample(members=7)
     counts = resample_counts(7, 5, seed=1)
-    found = correlations(target, quantities, counts)
+    actual = correlations(target, quantities, counts)
     for row, weights in enumerate(counts.astype(int)):
         drawn = np.repeat(np.arange(7), weights)
         expected = correlations(target[:, drawn], quantities[:, drawn], alone(7))[0]
-        np.testing.assert_allclose(found[row], expected, atol=1e-13)
+        np.testing.assert_allclose(actual[row], expected, atol=1e-13)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -62,19 +62,19 @@ def test_a_resample_in_which_one_side_is_constant_has_no_correlation(seed):
 def test_large_offsets_lose_no_digits():
     target, quantities = sample()
     expected = correlations(target, quantities, alone(40))
-    found = correlations(1e6 + target, quantities * 1e-9 - 1.0, alone(40))
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    actual = correlations(1e6 + target, quantities * 1e-9 - 1.0, alone(40))
+    np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 def test_members_that_are_not_finite_are_left_out_at_their_point_only():
     target, quantities = sample()
     expected = correlations(target, quantities, alone(40))[0]
     target[1, 5], quantities[1, 6, 0] = np.nan, np.inf
-    found = correlations(target, quantities, alone(40))[0]
+    actual = correlations(target, quantities, alone(40))[0]
     kept = np.delete(np.arange(40), [5, 6])
     without = correlations(target[:, kept], quantities[:, kept], alone(38))[0]
-    np.testing.assert_allclose(found[1], without[1], atol=1e-14)
-    np.testing.assert_allclose(found[[0, 2]], expected[[0, 2]], atol=1e-14)
+    np.testing.assert_allclose(actual[1], without[1], atol=1e-14)
+    np.testing.assert_allclose(actual[[0, 2]], expected[[0, 2]], atol=1e-14)
     assert members_used(target, quantities).sum(axis=1).tolist() == [40, 38, 40]
 
 
@@ -82,9 +82,9 @@ def test_an_absent_quantity_leaves_nobody_out():
     target, quantities = sample()
     expected = correlations(target, quantities, alone(40))[0]
     quantities[2, :, 1] = np.nan
-    found = correlations(target, quantities, alone(40))[0]
-    assert np.isnan(found[2, 1])
-    assert found[2, 0] == pytest.approx(expected[2, 0], abs=1e-14)
+    actual = correlations(target, quantities, alone(40))[0]
+    assert np.isnan(actual[2, 1])
+    assert actual[2, 0] == pytest.approx(expected[2, 0], abs=1e-14)
     assert members_used(target, quantities).all()
 
 
@@ -93,18 +93,18 @@ def test_constant_quantities_have_no_correlation(value):
     target, quantities = sample()
     quantities[0, :, 0] = value
     target[2] = value
-    found = correlations(target, quantities, resample_counts(40, 20, seed=0))
-    assert np.isnan(found[:, 0, 0]).all()
-    assert np.isnan(found[:, 2]).all()
-    assert np.isfinite(found[:, 0, 1]).all()
-    assert np.isfinite(found[:, 1]).all()
+    actual = correlations(target, quantities, resample_counts(40, 20, seed=0))
+    assert np.isnan(actual[:, 0, 0]).all()
+    assert np.isnan(actual[:, 2]).all()
+    assert np.isfinite(actual[:, 0, 1]).all()
+    assert np.isfinite(actual[:, 1]).all()
 
 
 def test_points_without_any_member_have_no_correlation():
     target, quantities = sample()
     target[0] = np.nan
-    found = correlations(target, quantities, resample_counts(40, 20, seed=0))
-    assert np.isnan(found[:, 0]).all()
+    actual = correlations(target, quantities, resample_counts(40, 20, seed=0))
+    assert np.isnan(actual[:, 0]).all()
     low, high = interval(target, quantities)
     assert np.isnan(low[0]).all()
     assert np.isnan(high[0]).all()
@@ -120,11 +120,11 @@ def test_shapes_that_do_not_fit_are_refused_in_one_line():
 def interval(target, quantities, statistic=lambda r: r, resamples=1000):
     members = target.shape[-1]
     counts = resample_counts(members, resamples, seed=5)
-    found = [
+    actual = [
         statistic(correlations(target, quantities, weights))
         for weights in (alone(members), counts, leave_one_out(members))
     ]
-    return bootstrap_interval(found[0][0], found[1], found[2], 0.95)
+    return bootstrap_interval(actual[0][0], actual[1], actual[2], 0.95)
 
 
 @pytest.mark.parametrize("truth", [0.0, 0.6, 0.95])
@@ -195,8 +195,8 @@ def test_undefined_replicates_are_left_out():
     estimate = np.array([0.0, 0.1, np.nan])
     low, high = bootstrap_interval(estimate, replicates, jackknife, 0.95)
     holes = np.insert(replicates, [0, 50, 200], np.nan, axis=0)
-    found = bootstrap_interval(estimate, holes, np.insert(jackknife, 3, np.nan, axis=0), 0.95)
-    np.testing.assert_allclose(found, [low, high], rtol=1e-14)
+    actual = bootstrap_interval(estimate, holes, np.insert(jackknife, 3, np.nan, axis=0), 0.95)
+    np.testing.assert_allclose(actual, [low, high], rtol=1e-14)
     assert np.isnan([low[2], high[2]]).all()
     assert np.isfinite([low[:2], high[:2]]).all()
 
@@ -214,8 +214,8 @@ def test_the_correlation_of_hardly_anything_is_zero(length):
 
 def test_rank_correlation_shares_ranks():
     # Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: Pearson's is 4.5 / √(4.5 · 5).
-    found = rank_correlation(np.array([0.0, 1.0, 1.0, 9.0]), np.arange(4.0))
-    assert found == pytest.approx(np.sqrt(0.9), abs=1e-12)
+    actual = rank_correlation(np.array([0.0, 1.0, 1.0, 9.0]), np.arange(4.0))
+    assert actual == pytest.approx(np.sqrt(0.9), abs=1e-12)
 
 
 def test_without_skewness_the_interval_is_scipys_t():

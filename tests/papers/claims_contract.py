@@ -70,8 +70,8 @@ def _outcome(entry: Entry, *, of_print: bool = False) -> Outcome:
     assert entry.bound is not None
     measure = entry.measure_printed if of_print else entry.measure
     assert measure is not None
-    found = measure()
-    return entry.bound.outcome(found if isinstance(found, Estimate) else Estimate(float(found)))
+    actual = measure()
+    return entry.bound.outcome(actual if isinstance(actual, Estimate) else Estimate(float(actual)))
 
 
 def _fails(entry: Entry) -> bool:
@@ -125,8 +125,8 @@ def _is_measured(statements: Statements, one: Planted, name: str, entry: str) ->
 def _breaks(statements: Statements, one: Planted, name: str, entry: str, sides: Sides) -> bool:
     # Of disturbed indices or kinds there may be nothing to measure, or none of an array.
     with suppress(Exception):
-        found = {each.id: each for each in one.entries(statements, name, sides)}
-        return _outcome(found[entry]) == "fails"
+        actual = {each.id: each for each in one.entries(statements, name, sides)}
+        return _outcome(actual[entry]) == "fails"
     return False
 
 
@@ -168,10 +168,10 @@ def bears_a_missing_case(statements: Statements, planted: Sequence[Planted], nam
             for entry in one.entries(statements, name, sides):
                 assert entry.measure is not None
                 try:
-                    found = entry.measure()
+                    actual = entry.measure()
                 except NothingToMeasure:
                     continue
-                value = found.value if isinstance(found, Estimate) else float(found)
+                value = actual.value if isinstance(actual, Estimate) else float(actual)
                 assert not math.isnan(value), f"{entry.id}: measured NaN of a smaller study"
 
 

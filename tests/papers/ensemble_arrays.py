@@ -38,10 +38,10 @@ def norms_of(matrix: np.ndarray) -> list[float]:
 
 def product(matrices: list[np.ndarray], size: int) -> np.ndarray:
     """W_k ⋯ W_1 of the matrices W_1, ..., W_k; the identity if there are none."""
-    found = np.eye(size)
+    actual = np.eye(size)
     for matrix in matrices:
-        found = matrix @ found
-    return found
+        actual = matrix @ actual
+    return actual
 
 
 def network(weights: list[np.ndarray], depth: int) -> dict[str, np.ndarray]:
@@ -94,20 +94,22 @@ def ensemble(
                 for fan_in, out in itertools.pairwise(shape)
             ]
             measured.append(network(weights, max(depths)))
-    found = {
+    actual = {
         key: np.stack([one[key] for one in measured]).reshape(
             len(points), 2, networks, *measured[0][key].shape
         )
         for key in measured[0]
     }
-    found["sharpness"] = found["ggn_sum"] * np.exp(noise * draw.normal(size=found["ggn_sum"].shape))
-    found["residual"] = np.zeros_like(found["sharpness"])
-    found["loss"] = np.full_like(found["sharpness"], 0.01)
-    for key in found:
-        found[key][:, 1, -1] = np.nan
+    actual["sharpness"] = actual["ggn_sum"] * np.exp(
+        noise * draw.normal(size=actual["ggn_sum"].shape)
+    )
+    actual["residual"] = np.zeros_like(actual["sharpness"])
+    actual["loss"] = np.full_like(actual["sharpness"], 0.01)
+    for key in actual:
+        actual[key][:, 1, -1] = np.nan
     status = np.zeros((len(points), networks), dtype=np.int8)
     status[:, -1], status[:, 0] = 2, 1
-    return found | {
+    return actual | {
         "parametrisation": np.array([name for name, _, _ in points]),
         "depth": np.array([depth for _, depth, _ in points]),
         "size": np.array([size for _, _, size in points]),

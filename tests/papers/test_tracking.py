@@ -172,22 +172,22 @@ def test_the_arrays_under_each_figure_are_in_the_run(
 def charted(directory: Path, run: RunFile) -> dict[str, list[list[Any]]]:
     """The rows of the table under each chart, by its key."""
     (folder,) = (directory / "wandb").glob(f"offline-run-*-{run.run_id}")
-    found = {}
+    actual = {}
     for key, value in run.summary.items():
         if key.startswith("charts/"):
             content = json.loads((folder / "files" / value["path"]).read_text())
             assert content["columns"] == ["curve", "x", "y"]
-            found[key.removesuffix("_table")] = content["data"]
-    return found
+            actual[key.removesuffix("_table")] = content["data"]
+    return actual
 
 
 def test_the_curves_of_each_figure_are_charts_in_the_run(
     logged: tuple[dict[str, Any], Path], run_file: RunFile, recorded_file: RunFile
 ) -> None:
     for scale, run in (("demo", run_file), ("paper", recorded_file)):
-        found = charted(logged[1], run)
-        assert {*found} == {key.replace("figures/", "charts/") for key in run.images}
-        for key, rows in found.items():
+        actual = charted(logged[1], run)
+        assert {*actual} == {key.replace("figures/", "charts/") for key in run.images}
+        for key, rows in actual.items():
             study = key.rpartition("/")[2]
             values = sample_reports.arrays(study, scale)
             assert {row[0] for row in rows} == {f"{study}, {scale}"}
@@ -202,9 +202,9 @@ def test_what_was_measured_is_in_the_summary_of_its_run(
     for recorded, file in ((False, run_file), (True, recorded_file)):
         own = [run for statement, run in every_run() if not statement["identity"]]
         expected = {run["id"]: run["measured"] for run in own if run["recorded"] == recorded}
-        found = {key: value for key, value in file.summary.items() if "/case " in key}
-        assert found == {key: value for key, value in expected.items() if value is not None}
-        assert found
+        actual = {key: value for key, value in file.summary.items() if "/case " in key}
+        assert actual == {key: value for key, value in expected.items() if value is not None}
+        assert actual
 
 
 def test_ledger_metrics_and_configuration_are_in_the_run(

@@ -111,9 +111,9 @@ def test_the_command_uploads_once_the_environment_says_online(directory: Path) -
 @pytest.mark.parametrize("mode", ["offline", "disabled"])
 def test_nothing_is_done_unless_runs_go_online(directory: Path, mode: str) -> None:
     with local_servers.wandb_server() as server:
-        found = upload(directory, mode, WANDB_BASE_URL=server.address)
+        actual = upload(directory, mode, WANDB_BASE_URL=server.address)
         assert server.operations == []
-    assert found == (False, [])
+    assert actual == (False, [])
 
 
 def test_a_server_that_cannot_be_reached_is_one_line_and_the_runs_are_kept(

@@ -39,10 +39,10 @@ SMALL_DISK, LARGE_DISK = "450k", "500m"
 
 def made(workspace: Workspace) -> dict[str, bytes]:
     """What a run makes, by path."""
-    found = workspace.outputs(*MADE)
+    actual = workspace.outputs(*MADE)
     # What a run keeps for itself: finished items, how long stages took, digests of files.
     own = ("shards", SPENT.name, KNOWN.name)
-    return {name: content for name, content in found.items() if not any(o in name for o in own)}
+    return {name: content for name, content in actual.items() if not any(o in name for o in own)}
 
 
 def started(workspace: Workspace) -> subprocess.Popen[str]:
@@ -69,12 +69,12 @@ def ended(driver: subprocess.Popen[str], number: signal.Signals) -> list[str]:
     driver.send_signal(number)
     driver.communicate(timeout=LONGEST)
     _, living = psutil.wait_procs(below, timeout=PATIENCE)
-    found = []
+    actual = []
     for process in living:
         with contextlib.suppress(psutil.Error):
             if process.status() != psutil.STATUS_ZOMBIE:
-                found.append(" ".join(process.cmdline()))
-    return found
+                actual.append(" ".join(process.cmdline()))
+    return actual
 
 
 def reset(workspace: Workspace) -> None:
@@ -90,11 +90,11 @@ def problems(workspace: Workspace, expected: dict[str, bytes], drivers: int = 1)
         said, _ = driver.communicate(timeout=LONGEST)
         if driver.returncode:
             yield f"ended with code {driver.returncode}: {said[-2000:]}"
-    found = made(workspace)
-    for name in sorted(expected.keys() | found.keys()):
-        if name not in found or name not in expected:
+    actual = made(workspace)
+    for name in sorted(expected.keys() | actual.keys()):
+        if name not in actual or name not in expected:
             yield f"{name}: {'missing' if name in expected else 'left'}"
-        elif found[name] != expected[name]:
+        elif actual[name] != expected[name]:
             yield f"{name}: other bytes"
 
 
@@ -160,14 +160,14 @@ def main(moments: int, seed: int) -> int:
         trials += [("two at once", lambda: iter(()), 2)]
         for name, disturb, drivers in trials:
             reset(workspace)
-            found = [*disturb(), *problems(workspace, expected, drivers)]
-            bad += bool(found)
-            print(f"{name}: {'; '.join(found) or 'as undisturbed'}", flush=True)
+            actual = [*disturb(), *problems(workspace, expected, drivers)]
+            bad += bool(actual)
+            print(f"{name}: {'; '.join(actual) or 'as undisturbed'}", flush=True)
         if os.getuid() == 0:
             reset(workspace)
-            found = [*_on_a_full_disk(workspace, expected)]
-            bad += bool(found)
-            print(f"a full disk: {'; '.join(found) or 'as undisturbed'}", flush=True)
+            actual = [*_on_a_full_disk(workspace, expected)]
+            bad += bool(actual)
+            print(f"a full disk: {'; '.join(actual) or 'as undisturbed'}", flush=True)
     print(f"{bad} trials found a problem")
     return int(bad > 0)
 

@@ -197,11 +197,11 @@ def compose() -> DictConfig:
 def changed(config: DictConfig, study: str, settings: Sequence[str]) -> DictConfig:
     """One study with all networks and data, and with overrides, read as Hydra reads them."""
     kept = {group: config[group] for group in ("networks", "data")}
-    found = OmegaConf.create(kept | {"studies": {study: config.studies[study]}})
-    OmegaConf.set_struct(found, True)
+    actual = OmegaConf.create(kept | {"studies": {study: config.studies[study]}})
+    OmegaConf.set_struct(actual, True)
     for override in OverridesParser.create().parse_overrides(list(settings)):
-        OmegaConf.update(found, override.key_or_group, override.value())
-    return found
+        OmegaConf.update(actual, override.key_or_group, override.value())
+    return actual
 
 
 def _typed(value: Any) -> str:
@@ -269,15 +269,15 @@ class Sampler:
         Each third is one of two settings. Fewer than ``number`` come if nearly all are refused.
         """
         draws = random.Random(f"{seed} {kind}")
-        found: set[Override] = set()
+        actual: set[Override] = set()
         for _ in range(20 * number):
             name = draws.choice(self.studies(kind))
             settings = dict(self._setting(name, draws) for _ in range(draws.choice([1, 1, 2])))
             override = Override(name, tuple(f"{key}={value}" for key, value in settings.items()))
-            if override not in found and self._accepts(override):
-                found.add(override)
+            if override not in actual and self._accepts(override):
+                actual.add(override)
                 yield override
-            if len(found) == number:
+            if len(actual) == number:
                 return
 
     def _accepts(self, override: Override) -> bool:
@@ -292,14 +292,14 @@ class Sampler:
     def _entries(self, override: Override) -> dict[str, tuple[str, Any]]:
         """The study with its networks and data, by group: the name and the typed configuration."""
         config = changed(self.config, *override)
-        found = {"studies": (override.study, schema.entry(config, "studies", override.study))}
+        actual = {"studies": (override.study, schema.entry(config, "studies", override.study))}
         for field, group in (("ensemble", "networks"), ("data", "data")):
             # Networks of several studies may have a data set of their own.
-            named = (getattr(entry, field, None) for _, entry in found.values())
+            named = (getattr(entry, field, None) for _, entry in actual.values())
             if name := next(filter(None, named), None):
-                found[group] = (name, schema.entry(config, group, name))
-        _suits(found)
-        return found
+                actual[group] = (name, schema.entry(config, group, name))
+        _suits(actual)
+        return actual
 
     def _setting(self, name: str, draws: random.Random) -> tuple[str, str]:
         """A field of a study, its networks or its data, and another value of it."""
@@ -480,7 +480,7 @@ def _measured(entry: Entry) -> Iterator[str]:
             yield f"{entry.id}: a text with an open field: {text!r}"
     for measure in filter(None, (entry.measure, entry.measure_printed)):
         try:
-            found = measure()
+            actual = measure()
         except NothingToMeasure as missing:
             if not str(missing).strip():
                 yield f"{entry.id}: nothing to measure, and nobody says why"
@@ -488,7 +488,7 @@ def _measured(entry: Entry) -> Iterator[str]:
         except Exception as error:
             yield _problem(entry.id, error)
             continue
-        value = found.value if isinstance(found, Estimate) else float(found)
+        value = actual.value if isinstance(actual, Estimate) else float(actual)
         if math.isnan(value):
             yield f"{entry.id}: measured NaN"
         elif entry.heading.identity and measure is entry.measure:

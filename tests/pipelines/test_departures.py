@@ -167,8 +167,8 @@ def test_the_data_of_the_networks_depart_as_well():
         "data": {"text": {"v": 3}},
     }
     networks, data = {"few": {"data": "text", "width": 2}}, {"text": {"v": 4}}
-    found = departures("mine", {"ensemble": "few"}, networks, data, published)
-    assert found == {"data.sets.text.v": [4, 3]}
+    actual = departures("mine", {"ensemble": "few"}, networks, data, published)
+    assert actual == {"data.sets.text.v": [4, 3]}
 
 
 def test_a_papers_value_changes_what_is_said_and_nothing_that_is_computed(monkeypatch, tmp_path):
@@ -194,11 +194,11 @@ def test_a_papers_value_changes_what_is_said_and_nothing_that_is_computed(monkey
 @pytest.mark.parametrize("name", PUBLISHED["studies"])
 def test_what_departs_is_what_would_have_to_be_overridden(name):
     """Each key with the paper's value, as an override: then nothing departs."""
-    found = departing(composed("demo"), name)
-    assert json.loads(json.dumps(found)) == found
+    actual = departing(composed("demo"), name)
+    assert json.loads(json.dumps(actual)) == actual
     full = {
         key if key.startswith(("networks.", "data.sets.")) else f"studies.{name}.{key}": values
-        for key, values in found.items()
+        for key, values in actual.items()
     }
     for key, (here, _) in full.items():
         assert reduce(getitem, key.split("."), composed("demo")) == here
@@ -207,10 +207,10 @@ def test_what_departs_is_what_would_have_to_be_overridden(name):
 
 
 def test_the_demo_departs_where_it_is_smaller():
-    found = departing(composed("demo"), "cracking-fig4")
-    assert found["networks.two-layer-linear.networks"] == [10, 200]
-    assert found["networks.two-layer-linear.teachers"] == [5, 1]
-    assert found["networks.two-layer-linear.sizes"][1] == list(range(1, 101))
+    actual = departing(composed("demo"), "cracking-fig4")
+    assert actual["networks.two-layer-linear.networks"] == [10, 200]
+    assert actual["networks.two-layer-linear.teachers"] == [5, 1]
+    assert actual["networks.two-layer-linear.sizes"][1] == list(range(1, 101))
     assert departing(composed("demo"), "closed2024-fig3") == {}
 
 

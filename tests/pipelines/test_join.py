@@ -79,11 +79,11 @@ def params():
 def dvc_stages():
     with Repo(str(ROOT)) as repository:
         return {
-            found.addressing: {
-                "deps": [d.def_path for d in found.deps],
-                "outs": [out.def_path for out in found.outs],
+            actual.addressing: {
+                "deps": [d.def_path for d in actual.deps],
+                "outs": [out.def_path for out in actual.outs],
             }
-            for found in repository.index.stages
+            for actual in repository.index.stages
         }
 
 
@@ -132,14 +132,14 @@ def test_no_two_studies_or_networks_have_one_name(params):
 
 def test_no_two_kinds_of_studies_have_one_name():
     studies = ROOT / "src" / "hessian_papers" / "studies"
-    found = [path.parent.name for path in studies.glob("*/*/study.py")]
-    assert sorted(found) == sorted(schema.kinds("studies"))
+    actual = [path.parent.name for path in studies.glob("*/*/study.py")]
+    assert sorted(actual) == sorted(schema.kinds("studies"))
 
 
 def test_an_artifact_of_a_paper_has_one_study(params):
     """Claims about it find their study by it."""
-    found = [(study["paper"], study["artifact"]) for study in params["studies"].values()]
-    assert len(set(found)) == len(found)
+    actual = [(study["paper"], study["artifact"]) for study in params["studies"].values()]
+    assert len(set(actual)) == len(actual)
 
 
 def module_of(study, part):
@@ -158,8 +158,8 @@ def test_the_stages_of_a_study_are_what_its_modules_offer(params, dvc_stages):
 def test_networks_read_their_own_data(params, dvc_stages):
     for name, networks in params["networks"].items():
         sources = {f"results/data/{networks['data']}.npz"} if "data" in networks else set()
-        found = {dep for dep in dvc_stages[f"train@{name}"]["deps"] if "results/data" in dep}
-        assert found == sources, name
+        actual = {dep for dep in dvc_stages[f"train@{name}"]["deps"] if "results/data" in dep}
+        assert actual == sources, name
 
 
 @pytest.mark.parametrize("family", ["gpt2", "pac_bayes"])
@@ -204,12 +204,12 @@ def written(params, tmp_path_factory):
 
 @pytest.mark.parametrize("name", STAGES)
 def test_a_stage_depends_on_its_own_file_and_on_no_code_besides(dvc_stages, written, name):
-    for key, found in dvc_stages.items():
+    for key, actual in dvc_stages.items():
         if key.partition("@")[0] == name:
             path = inputs.path_of(Path(), SERVING.get(name, name), key.partition("@")[2])
             assert path.as_posix() in written, key
-            own = [dep for dep in found["deps"] if not dep.startswith(("results/", "reports/"))]
-            own += [dep for dep in found["deps"] if dep.startswith("results/inputs/")]
+            own = [dep for dep in actual["deps"] if not dep.startswith(("results/", "reports/"))]
+            own += [dep for dep in actual["deps"] if dep.startswith("results/inputs/")]
             assert {*own} == {f"results/inputs/{path.as_posix()}"}, key
 
 
@@ -226,7 +226,7 @@ def test_a_stage_is_given_the_settings_of_its_own_study_alone(written, params):
 @cache
 def imported(path):
     """The project's files that one file imports, anywhere in it."""
-    names, found = set(), set()
+    names, actual = set(), set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
@@ -239,8 +239,8 @@ def imported(path):
             base = ROOT / ("src" if name.startswith("hessian") else "") / name.replace(".", "/")
             files = (f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file())
             outside = [ROOT / place for place in OUTSIDE]
-            found |= {f for f in files if not any(f.is_relative_to(o) for o in outside)}
-    return found
+            actual |= {f for f in files if not any(f.is_relative_to(o) for o in outside)}
+    return actual
 
 
 def closure(*roots):

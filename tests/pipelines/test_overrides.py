@@ -66,40 +66,40 @@ DIVERGING = [
 
 @pytest.fixture(scope="module")
 def sampler() -> Iterator[Sampler]:
-    with closing(Sampler(compose())) as found:
-        yield found
+    with closing(Sampler(compose())) as actual:
+        yield actual
 
 
 def unlawful(sampler: Sampler, overrides: list[Override]) -> list[str]:
     """What is wrong under some overrides, one line each; nothing is of those that are refused."""
-    found = []
+    actual = []
     for override in overrides:
         try:
             problems = sampler.run(*override)
         except Refused:
             continue
-        found += [f"{' '.join(override.settings)}: {problem}" for problem in problems]
-    return found
+        actual += [f"{' '.join(override.settings)}: {problem}" for problem in problems]
+    return actual
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sampled_setting_reaches_the_ledger(sampler, kind):
     overrides = list(sampler.sample(kind, NUMBER, SEED))
     assert len(overrides) == NUMBER
-    found = unlawful(sampler, overrides)
-    assert not found, "\n".join(found)
+    actual = unlawful(sampler, overrides)
+    assert not actual, "\n".join(actual)
 
 
 @pytest.mark.parametrize("override", NAMED, ids=lambda override: override.settings[0])
 def test_a_setting_that_users_tried_reaches_the_ledger(sampler, override):
-    found = sampler.run(*override)  # and is not refused
-    assert not found, "\n".join(found)
+    actual = sampler.run(*override)  # and is not refused
+    assert not actual, "\n".join(actual)
 
 
 @pytest.mark.parametrize("override", DIVERGING, ids=lambda override: override.settings[0])
 def test_a_rate_at_which_training_diverges_reaches_the_ledger(sampler, override):
-    found = sampler.run(*override)
-    assert not found, "\n".join(found)
+    actual = sampler.run(*override)
+    assert not actual, "\n".join(actual)
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_where_every_posterior_diverged_figure_and_ledger_say_so(sampler):
 
 
 def test_a_posterior_that_is_sure_of_its_classes_reaches_the_ledger(sampler):
-    found = sampler.run("dissecting-fig31", ["studies.dissecting-fig31.learning_rate=1.5"])
-    assert not found, "\n".join(found)
+    actual = sampler.run("dissecting-fig31", ["studies.dissecting-fig31.learning_rate=1.5"])
+    assert not actual, "\n".join(actual)
 
 
 def composed(*overrides):

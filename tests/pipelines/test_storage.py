@@ -123,14 +123,14 @@ def test_a_name_that_is_no_file_name_is_refused(composed, name):
 def test_a_stage_without_dvc_makes_its_images_from_the_root(ends, tmp_path):
     images = np.zeros((2, 1, 1, 1), np.uint8)
     np.savez(tmp_path / "own.npz", images=images, labels=np.array([0, 1]))
-    found = {}
+    actual = {}
 
     def work(context):
-        found.update(chain.data_set(context, "images"))
+        actual.update(chain.data_set(context, "images"))
 
     overrides = ["data.sets.images.sources=[own.npz]", f"data.root={tmp_path}"]
     assert ends(work, [], *overrides) == 0
-    assert sorted(found) == ["own/images", "own/labels", "random_labels", "sources"]
+    assert sorted(actual) == ["own/images", "own/labels", "random_labels", "sources"]
 
 
 def test_a_home_folder_is_found_and_no_root_is_the_default(composed):

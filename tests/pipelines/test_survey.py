@@ -102,8 +102,8 @@ def test_a_package_behind_an_optional_import_counts():
 
 def test_another_version_is_another_fingerprint_and_the_code_the_same(monkeypatch):
     def looked_up():
-        found = code_of("hessian_spectra.curvature.lanczos")
-        return found.digest, found.fingerprint
+        actual = code_of("hessian_spectra.curvature.lanczos")
+        return actual.digest, actual.fingerprint
 
     digest, fingerprint = looked_up()
     monkeypatch.setattr("hessian_papers.provenance._version", lambda name: "0.1")

@@ -105,12 +105,12 @@ class Storage:
             >>> Storage(Path("/data"), False).place("own/leaves.npz").as_posix()
             '/data/own/leaves.npz'
         """
-        found = Path(path).expanduser()
-        if self.root is None and not found.is_absolute():
+        place = Path(path).expanduser()
+        if self.root is None and not place.is_absolute():
             raise FileNotFoundError(
                 f"{path} is relative to data.root, which is null: add data.root=<folder>"
             )
-        return (self.root or Path()) / found
+        return (self.root or Path()) / place
 
     def own_files(self, settings: Mapping[str, Any]) -> Iterator[Path]:
         """The files that a data set is made from and that may be changed in place.
@@ -134,8 +134,8 @@ class Storage:
             if name.endswith(ENDINGS):
                 yield place
             elif place.is_dir():
-                found = (*place.glob("*"), *place.glob("*/*"))
-                yield from sorted(f for f in found if f.is_file() and DOWNLOADS not in f.parts)
+                files = (*place.glob("*"), *place.glob("*/*"))
+                yield from sorted(f for f in files if f.is_file() and DOWNLOADS not in f.parts)
 
 
 OFFLINE = Storage(None, False)

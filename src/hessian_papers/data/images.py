@@ -63,8 +63,8 @@ class Config(DataConfig):
         names = [name_of(source) for source in self.sources]
         require(len(set(names)) == len(names), "sources", "different names", self.sources)
         require(self.split in SPLITS, "split", f"one of {', '.join(SPLITS)}", self.split)
-        there = self.split == "train" or "digits" not in self.sources
-        require(there, "split", "train, as digits come without a test split", self.split)
+        available = self.split == "train" or "digits" not in self.sources
+        require(available, "split", "train, as digits come without a test split", self.split)
         kept = {label for label in self.classes if label != -1}
         fits = kept == set(range(len(kept))) and (len(kept) > 0 or not self.classes)
         require(fits, "classes", "classes 0 to K - 1, all of them, or -1", self.classes)

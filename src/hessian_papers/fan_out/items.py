@@ -34,11 +34,11 @@ def telling(items: Iterable[Item]) -> set[str]:
         >>> telling([{"seed": 0, "size": 3}, {"seed": 0, "size": 2}])
         {'size'}
     """
-    told = [
+    parts = [
         {name: json.dumps(value, default=_brief) for name, value in item.items()} for item in items
     ]
-    names = {name for texts in told for name in texts}
-    return {name for name in names if len({texts.get(name) for texts in told}) > 1}
+    names = {name for texts in parts for name in texts}
+    return {name for name in names if len({texts.get(name) for texts in parts}) > 1}
 
 
 def words(item: Item, told: Iterable[str] = (), length: int = 100) -> str:

@@ -24,10 +24,10 @@ def function_name(compute: Callable[..., Arrays]) -> str:
     """
     name = f"{getattr(compute, '__module__', None)}:{getattr(compute, '__qualname__', '')}"
     try:
-        found = pkgutil.resolve_name(name)
+        result = pkgutil.resolve_name(name)
     except (AttributeError, ImportError, ValueError):
-        found = None
-    if found is not compute or name.startswith("__main__:"):
+        result = None
+    if result is not compute or name.startswith("__main__:"):
         raise ValueError(
             f"compute: expected a function of a module, which other processes can import, "
             f"got {compute!r}"
@@ -51,8 +51,8 @@ def _feed(update: Callable[[bytes], None], value: Any, where: str) -> None:
             _feed(update, value[name], f"{where}.{name}")
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         update(f"{kind.__name__} ".encode())
-        told = [field.name for field in dataclasses.fields(value) if field.compare]
-        _feed(update, {name: getattr(value, name) for name in told}, where)
+        fields = [field.name for field in dataclasses.fields(value) if field.compare]
+        _feed(update, {name: getattr(value, name) for name in fields}, where)
     elif kind in (list, tuple):
         update(f"{kind.__name__} {len(value)} ".encode())
         for index, entry in enumerate(value):

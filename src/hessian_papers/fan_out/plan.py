@@ -67,9 +67,9 @@ def plan(work: FanOut, config: Any, networks: Arrays, live: Live = unseen) -> Pl
     name = function_name(work.compute)
     module = name.partition(":")[0]
     code = code_of(module).fingerprint
-    found = list(work.items(config, networks))
-    order = tuple(item_key(name, code, item) for item in found)
-    items = dict(zip(order, found, strict=True))
+    entries = list(work.items(config, networks))
+    order = tuple(item_key(name, code, item) for item in entries)
+    items = dict(zip(order, entries, strict=True))
     costs = {key: float(work.cost(item)) for key, item in items.items()}
     for key, cost in costs.items():
         if not (math.isfinite(cost) and cost > 0):

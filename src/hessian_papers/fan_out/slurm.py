@@ -95,19 +95,19 @@ class Slurm:
         return self._read(done.stdout)
 
     def _read(self, listed: str) -> set[str]:
-        found = set()
+        result = set()
         reasons: collections.Counter[str] = collections.Counter()
         for line in listed.splitlines():
             number, name, state, reason = line.split("|", 3)
             if state == "CG":
                 continue  # its processes have ended, or are being ended
             _, _, index = number.partition("_")
-            found.add(f"{name}/{index or 0}")
+            result.add(f"{name}/{index or 0}")
             if state == "PD":
                 reasons[reason] += 1
         waiting = [f"{count} waiting ({reason})" for reason, count in reasons.most_common()]
         self.status = ", ".join(waiting)
-        return found
+        return result
 
     def cancel(self, jobs: Sequence[Job]) -> None:
         """Cancel jobs, and those that were submitted with them, whether they run or wait."""

@@ -79,8 +79,8 @@ def builder(name: str) -> Callable[["_Image"], nn.Module]:
         ValueError: no such name.
     """
     for pattern, build in _BUILDERS.items():
-        if found := re.fullmatch(pattern, name):
-            parts = found.groups()
+        if match := re.fullmatch(pattern, name):
+            parts = match.groups()
             return lambda image: build(image, *parts)
     raise ValueError(f"network: expected a name such as {KNOWN}, got {name!r}")
 

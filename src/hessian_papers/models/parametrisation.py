@@ -111,8 +111,8 @@ def draw(
 
     Example:
         >>> two = draw("sp", (2, 3, 1), "linear", 0, [4, 7])
-        >>> one = draw("sp", (2, 3, 1), "linear", 0, [7])
-        >>> two.count, bool((two.weights[0][1] == one.weights[0][0]).all())
+        >>> item = draw("sp", (2, 3, 1), "linear", 0, [7])
+        >>> two.count, bool((two.weights[0][1] == item.weights[0][0]).all())
         (2, True)
     """
     scales = parametrise(name, sizes)

@@ -133,7 +133,7 @@ class _Kept(Observer):
     ) -> None:
         self._model, self._inputs, self._labels = model, inputs, labels
         self._updates, self._folder = plan.updates, folder
-        self.found: dict[int, tuple[float, float]] = {}
+        self.evaluations: dict[int, tuple[float, float]] = {}
 
     @torch.no_grad()
     def __call__(self, step: int) -> None:
@@ -145,26 +145,26 @@ class _Kept(Observer):
             loss += float(functional.cross_entropy(scores, y, reduction="sum"))
             right += float((scores.argmax(dim=1) == y).sum())
         epoch = step // self._updates
-        self.found[epoch] = (loss / len(self._labels), right / len(self._labels))
+        self.evaluations[epoch] = (loss / len(self._labels), right / len(self._labels))
         values = {name: value.cpu().numpy() for name, value in self._model.state_dict().items()}
         write_arrays(self._folder / f"{epoch}.npz", values)
 
     def metrics(self, step: int) -> dict[str, float]:
         """Loss and accuracy over all samples, of an epoch whose weights are kept."""
-        if step % self._updates or step // self._updates not in self.found:
+        if step % self._updates or step // self._updates not in self.evaluations:
             return {}
-        loss, accuracy = self.found[step // self._updates]
+        loss, accuracy = self.evaluations[step // self._updates]
         return {"loss_of_all": loss, "accuracy": accuracy}
 
     def state(self) -> Arrays:
         """What was found."""
-        return {str(epoch): np.array(pair) for epoch, pair in self.found.items()}
+        return {str(epoch): np.array(pair) for epoch, pair in self.evaluations.items()}
 
     def restore(self, state: Arrays) -> None:
         """Go on from there."""
         for epoch, pair in state.items():
             loss, accuracy = pair.tolist()
-            self.found[int(epoch)] = loss, accuracy
+            self.evaluations[int(epoch)] = loss, accuracy
 
 
 def items(config: Config, data: Arrays) -> list[Item]:
@@ -175,9 +175,9 @@ def items(config: Config, data: Arrays) -> list[Item]:
     """
     names = sources(data)
     require(len(names) == 1, "data", "images from one source", names)
-    there = len(data[f"{names[0]}/labels"])
-    require(config.held_out < there, "held_out", f"fewer than {there} images", config.held_out)
-    found = [
+    count = len(data[f"{names[0]}/labels"])
+    require(config.held_out < count, "held_out", f"fewer than {count} images", config.held_out)
+    entries = [
         {
             "network": network,
             "images": data[f"{names[0]}/images"],
@@ -189,7 +189,7 @@ def items(config: Config, data: Arrays) -> list[Item]:
         for network in config.networks
         for training in config.trainings
     ]
-    return [{**item, "keeps_images": place == 0} for place, item in enumerate(found)]
+    return [{**item, "keeps_images": place == 0} for place, item in enumerate(entries)]
 
 
 def compute(
@@ -250,12 +250,12 @@ def compute(
             identity=network,
         )
     count = sum(parameter.numel() for parameter in model.parameters())
-    found = kept.found if kept else {}
-    pairs = [found.get(epoch, (np.nan, np.nan)) for epoch in sorted(chosen.kept)]
+    values = kept.evaluations if kept else {}
+    pairs = [values.get(epoch, (np.nan, np.nan)) for epoch in sorted(chosen.kept)]
     loss, accuracy = np.array(pairs).reshape(-1, 2).T
     arrays = {"parameters": np.array(count), "epoch_loss": losses, "loss": loss}
     arrays["accuracy"] = accuracy
-    last = float(loss[-1] if found and len(loss) else losses[-1])
+    last = float(loss[-1] if values and len(loss) else losses[-1])
     arrays["diverged"] = np.array(has_diverged(model, last, classes))
     data = {"images": images, "labels": labels, "largest": np.array(largest)}
     data["random_labels"] = np.array(random_labels)

@@ -162,7 +162,7 @@ def _measure(
     """Loss, curvature and norms of the networks at one time; NaN for those that diverged."""
     linear = ensemble.activation == "linear"
     data = SecondMoments.of(x, y) if linear else (x, y)
-    found = ensemble_sharpness(ensemble, data, tol=tolerance)
+    sharpness = ensemble_sharpness(ensemble, data, tol=tolerance)
     statistics = ensemble_weight_statistics(ensemble)
     # The argument of D.3.3 is about linear networks.
     blocks = (
@@ -170,8 +170,8 @@ def _measure(
     )
     return {
         "loss": loss,
-        "sharpness": found.values,
-        "residual": found.residuals,
+        "sharpness": sharpness.values,
+        "residual": sharpness.residuals,
         "trace": ensemble_trace(ensemble, data),
         "norms": statistics.norms,
         "products": statistics.products,

@@ -64,8 +64,8 @@ def override(study: str, config: Mapping[str, Any]) -> tuple[str, str]:
         ('networks.theirs.seed=1', 'other networks are drawn')
     """
     for name in _TELLING:
-        if found := _changed(name, config.get(name)):
-            value, meaning = found
+        if result := _changed(name, config.get(name)):
+            value, meaning = result
             shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
             plain = re.sub(r'"([A-Za-z][\w-]*)"', r"\1", shown)
             return f"studies.{study}.{name}={plain}", meaning
@@ -124,10 +124,10 @@ def commands(figure: FigureRecord, durations: Mapping[str, Any]) -> list[Command
     whole = "with all that it is made from"
     if (seconds := durations.get("seconds", {}).get(figure.study)) is not None:
         whole += f"; {duration(float(seconds))}{_on(durations)}"
-    found = [
+    lines = [
         Command("make it", figure.command, whole),
         Command("change it", f"dvc exp run -S {quoted}", meaning),
         Command("without DVC", without, meaning),
     ]
     large = _at_scale(figure)
-    return [*found, large] if large else found
+    return [*lines, large] if large else lines

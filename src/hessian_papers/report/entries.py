@@ -57,8 +57,8 @@ class Run:
     @property
     def facts(self) -> dict[str, str]:
         """What a run was made of and on, besides its configuration, one line each."""
-        told = {k: v for k, v in self.figure.facts.items() if k not in _SETTINGS}
-        return flat(told)
+        facts = {k: v for k, v in self.figure.facts.items() if k not in _SETTINGS}
+        return flat(facts)
 
 
 @dataclass(frozen=True)
@@ -139,13 +139,13 @@ def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         >>> flat({"a": {"b": 1, "c": "d"}, "e": [2]})
         {'a.b': '1', 'a.c': 'd', 'e': '[2]'}
     """
-    found: dict[str, str] = {}
+    entries: dict[str, str] = {}
     for name, value in record.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{name}.")
+            entries |= flat(value, f"{prefix}{name}.")
         else:
-            found[f"{prefix}{name}"] = shown(value)
-    return found
+            entries[f"{prefix}{name}"] = shown(value)
+    return entries
 
 
 def anchor(kind: str, name: str) -> str:

@@ -64,7 +64,7 @@ def _may_be_part(word: str) -> bool:
     if core in _PLAIN or _NAME.match(core) or _NEVER.search(core):
         return False
     bare = re.sub(r"_\{?(?:bulk|outlier|min|max)\b", "", core)
-    return all(len(found) == 2 or found in FUNCTIONS for found in _WORD.findall(bare))
+    return all(len(result) == 2 or result in FUNCTIONS for result in _WORD.findall(bare))
 
 
 def _runs(text: str) -> Iterator[tuple[str, bool]]:
@@ -111,9 +111,9 @@ def _whole(run: str) -> Iterator[tuple[str, bool]]:
 
 def _trimmed(run: str) -> tuple[str, str, str]:
     """What stands before the formula in a run, the formula, and what stands behind it."""
-    found = re.fullmatch(r"([\s.,;:]*(?:[aA]\s+(?![-+−=·]))?)(.*?)([\s.,;:]*)", run, re.DOTALL)
-    assert found is not None
-    return found[1], found[2], found[3]
+    match = re.fullmatch(r"([\s.,;:]*(?:[aA]\s+(?![-+−=·]))?)(.*?)([\s.,;:]*)", run, re.DOTALL)
+    assert match is not None
+    return match[1], match[2], match[3]
 
 
 def _is_formula(text: str) -> bool:
@@ -128,28 +128,28 @@ def _set(formula: str) -> str | None:
     if len(formula) <= _LONG:
         return mathml(formula)
     pieces, start, depth = [], 0, 0
-    for found in re.finditer(r"[√^_][({]|[(){}]|[-=<>≤≥≈+−/·±∈→,;] ", formula):
-        sign = found[0]
+    for match in re.finditer(r"[√^_][({]|[(){}]|[-=<>≤≥≈+−/·±∈→,;] ", formula):
+        sign = match[0]
         # Roots, indices and powers are whole; other brackets keep their size and may be apart.
         if sign[-1] in "({" and (depth or len(sign) == 2):
             depth += 1
         elif sign in ")}" and depth:
             depth -= 1
         elif sign.endswith(" ") and not depth:
-            pieces.append(formula[start : found.end() - 1])
-            start = found.end()
+            pieces.append(formula[start : match.end() - 1])
+            start = match.end()
     made = [mathml(piece) for piece in (*pieces, formula[start:])]
-    return None if None in made else " ".join(one for one in made if one is not None)
+    return None if None in made else " ".join(item for item in made if item is not None)
 
 
 def _plain(text: str) -> str:
     """Text beside formulas: indices, powers and powers of ten are set as such."""
 
-    def power(found: re.Match[str]) -> str:
-        return f"{found[1]} × 10<sup>{'−' if found[2] == '-' else ''}{found[3]}</sup>"
+    def power(match: re.Match[str]) -> str:
+        return f"{match[1]} × 10<sup>{'−' if match[2] == '-' else ''}{match[3]}</sup>"
 
     made = SCIENTIFIC.sub(power, html.escape(text, quote=True))
-    made = _SUBSCRIPT.sub(lambda found: f"{found[1]}<sub>{found[2] or found[3]}</sub>", made)
+    made = _SUBSCRIPT.sub(lambda match: f"{match[1]}<sub>{match[2] or match[3]}</sub>", made)
     return _SUPERSCRIPT.sub(r"<sup>\1</sup>", made)
 
 
@@ -166,10 +166,10 @@ def prose(text: str) -> Markup:
     made, beside = "", ""
     for piece, candidate in _runs(text):
         before, core, behind = _trimmed(piece) if candidate else (piece, "", "")
-        found = _set(core) if core and _is_formula(core) else None
-        if found is None:
+        result = _set(core) if core and _is_formula(core) else None
+        if result is None:
             beside += piece
         else:
-            made += _plain(beside + before) + found
+            made += _plain(beside + before) + result
             beside = behind
     return Markup(made + _plain(beside))

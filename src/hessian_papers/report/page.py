@@ -105,7 +105,7 @@ def _choices() -> dict[str, Any]:
 
 def build(
     reports: Path,
-    found: Sequence[Finding] = (),
+    findings: Sequence[Finding] = (),
     durations: Mapping[str, Any] | None = None,
     *,
     embedded: bool = False,
@@ -117,7 +117,7 @@ def build(
     Args:
         reports: the folder that holds ``figures/`` and ``claims.json``. The page's place is there:
             its pictures and links are relative to it.
-        found: the sentences that it opens with.
+        findings: the sentences that it opens with.
         durations: how long figures took: ``seconds`` by study, and the ``processor``.
         embedded: whether the pictures are part of the document, which then needs no other file and
             links none.
@@ -141,7 +141,7 @@ def build(
         embedded=embedded,
         books=BOOK_NAMES,
         errata=[statement for statement in statements if statement.printed is not None],
-        findings=found,
+        findings=findings,
         icon="data:image/svg+xml," + urllib.parse.quote(_ICON),
         notation=tables(),
         overview=overview(papers),

@@ -64,14 +64,14 @@ def _sides(
     Raises:
         MissingResultError: there are none under one of them; ``remedy`` says what to run.
     """
-    found = {}
+    entries = {}
     for figure in figures:
         paths = {side: folder / figure.study / f"{side}.npz" for side in SIDES}
-        found[figure.study] = {side: path for side, path in paths.items() if path.is_file()}
-        if not found[figure.study]:
+        entries[figure.study] = {side: path for side, path in paths.items() if path.is_file()}
+        if not entries[figure.study]:
             message = f"{folder / figure.study} holds no arrays: run {remedy}"
             raise MissingResultError(message.format(figure.study))
-    return found
+    return entries
 
 
 def _sha256(content: bytes) -> str:

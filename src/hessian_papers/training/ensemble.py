@@ -121,10 +121,10 @@ def train_ensemble(
     Source: singh2026cracking, appendix D.1.3.
 
     Example:
-        >>> one = Ensemble(weights=(torch.ones(1, 1, 1), torch.ones(1, 1, 1)),
+        >>> item = Ensemble(weights=(torch.ones(1, 1, 1), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
         >>> x = torch.tensor([[-1.0], [1.0]])
-        >>> end = train_ensemble(one, x, 4 * x, learning_rate=0.1, factors=(1.0, 1.0),
+        >>> end = train_ensemble(item, x, 4 * x, learning_rate=0.1, factors=(1.0, 1.0),
         ...                      networks=[0], seed=0, epochs=500, batch_size=2)
         >>> [round(weight.item(), 3) for weight in end.ensemble.weights], end.status.tolist()
         ([2.0, 2.0], [0])

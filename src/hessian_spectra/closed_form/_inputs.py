@@ -64,8 +64,8 @@ def broadcast(
     try:
         return list(torch.broadcast_tensors(*tensors))
     except RuntimeError:
-        found = {name: tuple(t.shape) for name, t in zip(values, tensors, strict=True)}
-        raise ValueError(f"expected shapes that broadcast together, got {found}") from None
+        rows = {name: tuple(t.shape) for name, t in zip(values, tensors, strict=True)}
+        raise ValueError(f"expected shapes that broadcast together, got {rows}") from None
 
 
 def is_double(*values: ArrayLike) -> bool:

@@ -84,7 +84,9 @@ def require(assumptions: Iterable[Assumption], source: str) -> None:
     Raises:
         AssumptionError: the first one that does not hold.
     """
-    for one in assumptions:
-        if not one.holds:
-            advice = f"{one.advice}, or pass check=False"
-            raise AssumptionError(one.formula, one.violation, one.tolerance, source, advice)
+    for assumption in assumptions:
+        if not assumption.holds:
+            advice = f"{assumption.advice}, or pass check=False"
+            raise AssumptionError(
+                assumption.formula, assumption.violation, assumption.tolerance, source, advice
+            )

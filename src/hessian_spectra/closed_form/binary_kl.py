@@ -89,8 +89,8 @@ def kl_inverse(q: ArrayLike, c: ArrayLike) -> Tensor:
         v = v - step
         if not bool((step > 1e-15 * v).any()):
             break
-    found = torch.minimum(start - rest * torch.expm1(-v), torch.ones_like(start))
-    return torch.where(moves, found, torch.where(c > 0, 1.0, q))
+    values = torch.minimum(start - rest * torch.expm1(-v), torch.ones_like(start))
+    return torch.where(moves, values, torch.where(c > 0, 1.0, q))
 
 
 def require_share(name: str, values: Tensor) -> None:

@@ -46,10 +46,10 @@ def rectified_moments(mean: ArrayLike, deviation: ArrayLike) -> RectifiedMoments
     Source: wu2022dissecting, eq. (80) and (90), for ``m = 0``.
 
     Example:
-        >>> found = rectified_moments(0.0, 1.0)
-        >>> found.active.item()
+        >>> moments = rectified_moments(0.0, 1.0)
+        >>> moments.active.item()
         0.5
-        >>> bool(found.mean.isclose(torch.tensor((2 * math.pi) ** -0.5).double()))
+        >>> bool(moments.mean.isclose(torch.tensor((2 * math.pi) ** -0.5).double()))
         True
     """
     m, s = broadcast(mean=mean, deviation=deviation)
@@ -89,8 +89,8 @@ def decoupled_output_hessian(
     Source: wu2022dissecting, eq. (8), corrected for probabilities other than 1/2.
 
     Example:
-        >>> one = [[1.0]]
-        >>> decoupled_output_hessian([[1.0, 2.0]], one, active=[0.5, 1.0])
+        >>> item = [[1.0]]
+        >>> decoupled_output_hessian([[1.0, 2.0]], item, active=[0.5, 1.0])
         tensor([[0.5000, 1.0000],
                 [1.0000, 4.0000]], dtype=torch.float64)
     """
@@ -145,9 +145,9 @@ def _read(weight: ArrayLike, active: ArrayLike, *softmax_hessian: ArrayLike) -> 
     """The arguments in this order; the probabilities are some."""
     shapes = {"weight": "cn", "active": "n", "softmax_hessian": "cc"}
     given = dict(zip(shapes, (weight, active, *softmax_hessian), strict=False))
-    found = read(shapes, **given)
-    probabilities = found[1]
+    values = read(shapes, **given)
+    probabilities = values[1]
     if not bool(((probabilities >= 0) & (probabilities <= 1)).all()):
         wrong = probabilities[(probabilities < 0) | (probabilities > 1)][0]
         raise ValueError(f"active: expected probabilities in [0, 1], got {float(wrong)}")
-    return found
+    return values

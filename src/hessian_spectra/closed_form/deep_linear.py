@@ -181,12 +181,12 @@ def whitened_and_balanced(
     layers: Sequence[Tensor], moments: Tensor, tolerance: float
 ) -> list[Assumption]:
     """The inputs are whitened, and more than two layers balanced."""
-    found = [whitened(moments, tolerance)]
+    assumptions = [whitened(moments, tolerance)]
     if len(layers) > 2:
         advice = "start from balanced weights and small steps"
         formula = "W_l W_lᵀ = W_{l+1}ᵀ W_{l+1}"
-        found.append(Assumption(formula, unbalance(layers), tolerance, advice))
-    return found
+        assumptions.append(Assumption(formula, unbalance(layers), tolerance, advice))
+    return assumptions
 
 
 def _pair_spectrum(aligned: AlignedLayers, moments: Tensor, power: int) -> Spectrum:

@@ -76,8 +76,8 @@ def vector_attention_bulk(
             vectors = spaces.solutions(target)[None]  # (1, d_K, copies)
             # The eigenvector has the opposite sign of v_i.
             columns.append(torch.cat([up * vectors, -down * vectors]).flatten(0, 1))
-        found = torch.cat(columns, dim=1)
-        return torch.cat([value.new_zeros(value.numel(), found.shape[1]), found])
+        values = torch.cat(columns, dim=1)
+        return torch.cat([value.new_zeros(value.numel(), values.shape[1]), values])
 
     return Spectrum(
         values=finite(torch.cat([sizes, -sizes])),

@@ -360,11 +360,11 @@ def _combine(left: Operator, other: Any, sign: float) -> Operator:
     if isinstance(other, Real) or (isinstance(other, Tensor) and other.ndim == 0):
         raise TypeError(f"A + s: a number is no matrix, got {other!r}; A + s I is A.shift(s)")
     right = as_operator(other)
-    mine, theirs = ((a.shape, a.dtype, a.device) for a in (left, right))
-    if mine != theirs:
+    mine, others = ((a.shape, a.dtype, a.device) for a in (left, right))
+    if mine != others:
         raise ValueError(
             "A + B: expected operators of one shape, type and device, got "
-            + " and ".join(f"{shape} of {kind} on {at}" for shape, kind, at in (mine, theirs))
+            + " and ".join(f"{shape} of {kind} on {at}" for shape, kind, at in (mine, others))
         )
     return _Combination([(1.0, left), (sign, right)])
 

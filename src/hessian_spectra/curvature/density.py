@@ -52,8 +52,8 @@ class SpectralDensity:
             ValueError: ``f`` is not finite at a node.
 
         Example:
-            >>> found = spectral_density(2 * torch.eye(50), probes=2)
-            >>> round(found.mean(torch.exp)[0], 4), round(math.exp(2), 4)
+            >>> density = spectral_density(2 * torch.eye(50), probes=2)
+            >>> round(density.mean(torch.exp)[0], 4), round(math.exp(2), 4)
             (7.3891, 7.3891)
         """
         samples = quadrature(self.nodes, self.weights, function)
@@ -63,8 +63,8 @@ class SpectralDensity:
         """``Σ_{λ<0} |λ| / Σ |λ|`` and the standard error of the estimate; zero of a zero matrix.
 
         Example:
-            >>> found = spectral_density(torch.diag(torch.tensor([-1.0, 1.0, 2.0])))
-            >>> round(found.negative_mass()[0], 6)
+            >>> density = spectral_density(torch.diag(torch.tensor([-1.0, 1.0, 2.0])))
+            >>> round(density.negative_mass()[0], 6)
             0.25
         """
         parts = (self.weights * self.nodes.clamp(max=0.0).abs()).sum(dim=1)
@@ -86,8 +86,8 @@ class SpectralDensity:
         Source: Roy and Vetterli (2007), "The effective rank", section 2.
 
         Example:
-            >>> found = spectral_density(torch.diag(torch.tensor([0.0, 0.0, 3.0, 3.0])))
-            >>> round(found.effective_rank(4)[0], 6)
+            >>> density = spectral_density(torch.diag(torch.tensor([0.0, 0.0, 3.0, 3.0])))
+            >>> round(density.effective_rank(4)[0], 6)
             2.0
         """
         scale = float(self.nodes.abs().max()) or 1.0
@@ -164,10 +164,10 @@ def spectral_density(
     use on networks.
 
     Example:
-        >>> found = spectral_density(2 * torch.eye(50), probes=2)
-        >>> found.weights.sum(dim=1)
+        >>> density = spectral_density(2 * torch.eye(50), probes=2)
+        >>> density.weights.sum(dim=1)
         tensor([1., 1.], dtype=torch.float64)
-        >>> round(found.moment(2)[0], 5)  # all eigenvalues are 2
+        >>> round(density.moment(2)[0], 5)  # all eigenvalues are 2
         4.0
     """
     p = size_of(operator)

@@ -45,8 +45,9 @@ def distinct_eigenvalues(
         OperatorError: a product is not finite.
 
     Example:
-        >>> found = distinct_eigenvalues(torch.diag(torch.tensor([2.0, 2.0, 2.0, 5.0]).double()))
-        >>> [round(value, 9) for value in found.values.tolist()], found.repeated.tolist()
+        >>> matrix = torch.diag(torch.tensor([2.0, 2.0, 2.0, 5.0]).double())
+        >>> distinct = distinct_eigenvalues(matrix)
+        >>> [round(value, 9) for value in distinct.values.tolist()], distinct.repeated.tolist()
         ([2.0, 5.0], [True, False])
     """
     nothing = torch.zeros(0, size_of(operator), dtype=operator.dtype, device=operator.device)

@@ -106,9 +106,9 @@ def top_eigenpairs(
         raise ValueError(f"memory: expected a number of bytes above zero, got {memory}")
     first = None if start is None else _sum_of(start, operator)
     if p <= max(100, 3 * k) and p <= DENSE_LIMIT:
-        found = _from_dense(dense_spectrum(operator), k, tol, _PREFERENCES[which])
-        _warn(found, tol, None)
-        return found
+        pairs = _from_dense(dense_spectrum(operator), k, tol, _PREFERENCES[which])
+        _warn(pairs, tol, None)
+        return pairs
     fitting = memory // (p * operator.dtype.itemsize) - 1
     capacity = min(p, basis_size or max(k + 2, fitting))
     search = _Search(
@@ -126,16 +126,16 @@ def top_eigenpairs(
         # One pair is found as well without, and what is found is measured.
         lean=k == 1,
     )
-    found = search.run()
-    _warn(found, tol, search.budget if search.products >= search.budget else None)
-    return found
+    pairs = search.run()
+    _warn(pairs, tol, search.budget if search.products >= search.budget else None)
+    return pairs
 
 
-def _warn(found: Spectrum, tol: float, exhausted: int | None) -> None:
+def _warn(pairs: Spectrum, tol: float, exhausted: int | None) -> None:
     """Say what has not converged, after how many products if it was their number that ended it."""
-    assert found.residuals is not None
-    assert found.converged is not None
-    good, k = int(found.converged.sum()), len(found.converged)
+    assert pairs.residuals is not None
+    assert pairs.converged is not None
+    good, k = int(pairs.converged.sum()), len(pairs.converged)
     if good < k:
         cure = (
             "raise tol: rounding or an asymmetry of the products allows no less"
@@ -144,7 +144,7 @@ def _warn(found: Spectrum, tol: float, exhausted: int | None) -> None:
         )
         warnings.warn(
             f"top_eigenpairs: {good} of {k} eigenpairs converged; the largest residual is "
-            f"{float(found.residuals.max()):.1e}, tol is {tol:.1e}; {cure}",
+            f"{float(pairs.residuals.max()):.1e}, tol is {tol:.1e}; {cure}",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -305,10 +305,10 @@ class _Search:
                 over = over or (wanted == 0 and space.products >= patience)
             good = bool((residuals[:wanted] <= self.tol * self.scale).all())
             if over or (good and 0 < wanted <= space.size):
-                found = _Pairs(
+                pairs = _Pairs(
                     values[:wanted], space.vectors(coordinates[:, :wanted]), residuals[:wanted]
                 )
-                return found, space.full or self.products >= self.budget
+                return pairs, space.full or self.products >= self.budget
             if space.strays(residuals, self.tol):
                 best = space.vectors(coordinates[:, :1])[0]
                 space.tighten()

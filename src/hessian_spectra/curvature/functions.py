@@ -75,8 +75,8 @@ def trace_of_function(
     quadrature".
 
     Example:
-        >>> found = trace_of_function(torch.diag(torch.tensor([1.0, 2.0, 3.0])), torch.square)
-        >>> round(found.value, 4), found.method
+        >>> estimate = trace_of_function(torch.diag(torch.tensor([1.0, 2.0, 3.0])), torch.square)
+        >>> round(estimate.value, 4), estimate.method
         (14.0, 'dense eigendecomposition')
     """
     p = size_of(operator)
@@ -233,8 +233,8 @@ def function_product(
 
     Example:
         >>> matrix = torch.diag(torch.tensor([1.0, 4.0]))
-        >>> found = function_product(matrix, torch.sqrt, torch.ones(2))
-        >>> found.value.round(decimals=4)
+        >>> product = function_product(matrix, torch.sqrt, torch.ones(2))
+        >>> product.value.round(decimals=4)
         tensor([1., 2.])
     """
     p = size_of(operator)

@@ -137,6 +137,6 @@ class _Inverse(Operator):
         tol, most = self._tol / 2, self._max_iterations
         solution = torch.zeros_like(columns)
         for number, column in enumerate(columns.T.double().cpu().numpy()):
-            found, *_ = lsmr(damped, column, atol=0.0, btol=tol, conlim=0.0, maxiter=most)
-            solution[:, number] = torch.from_numpy(found)
+            values, *_ = lsmr(damped, column, atol=0.0, btol=tol, conlim=0.0, maxiter=most)
+            solution[:, number] = torch.from_numpy(values)
         return solution

@@ -210,10 +210,10 @@ class Krylov:
 
     def vectors(self, coordinates: Tensor) -> Tensor:
         """The unit vectors ``(r, p)`` with these coordinates ``(size, r)``."""
-        found = self._basis.combine(coordinates.T)
-        for vector in found:
+        result = self._basis.combine(coordinates.T)
+        for vector in result:
             _normalise(vector)
-        return found
+        return result
 
     def restart(self, keep: int, preference: Preference) -> None:
         """Shrink the basis to the ``keep`` best Ritz vectors and the vectors that wait."""

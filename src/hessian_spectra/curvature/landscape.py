@@ -81,8 +81,8 @@ def loss_along(
         tensor([[1., 1.]], dtype=torch.float64)
         >>> x = torch.tensor([[3.0, 0.0]], dtype=torch.float64)
         >>> problem = Problem(model, nn.MSELoss(), [(x, torch.zeros(1, 1, dtype=torch.float64))])
-        >>> found = loss_along(problem, torch.tensor([2.0, 0.0]), [-1.0, 0.0, 1.0])
-        >>> found.loss, found.curvature  # 9 (1 + s)²
+        >>> losses = loss_along(problem, torch.tensor([2.0, 0.0]), [-1.0, 0.0, 1.0])
+        >>> losses.loss, losses.curvature  # 9 (1 + s)²
         (tensor([ 0.,  9., 36.], dtype=torch.float64), 18.0)
     """
     unit = _unit(problem, direction, "direction")

@@ -123,8 +123,8 @@ def layer_sharpness(problem: Problem, *, tol: float = 1e-5, seed: int = 0) -> di
         >>> model[0].weight.data.fill_(2.0), model[1].weight.data.fill_(3.0)
         (tensor([[2.]]), tensor([[3.]]))
         >>> x = torch.ones(1, 1)
-        >>> found = layer_sharpness(Problem(model, nn.MSELoss(), [(x, x)]))
-        >>> {name: layer.value for name, layer in found.items()}
+        >>> sharpness = layer_sharpness(Problem(model, nn.MSELoss(), [(x, x)]))
+        >>> {name: layer.value for name, layer in sharpness.items()}
         {'0': 18.0, '1': 8.0}
     """
     blocks = hessian(problem).blocks()
@@ -133,13 +133,13 @@ def layer_sharpness(problem: Problem, *, tol: float = 1e-5, seed: int = 0) -> di
 
 def _largest(matrix: SymmetricOperator, tol: float, seed: int) -> Sharpness:
     operator = CountedProducts(matrix)
-    found = top_eigenpairs(operator, 1, tol, seed=seed)
-    assert found.residuals is not None
-    assert found.converged is not None
+    pairs = top_eigenpairs(operator, 1, tol, seed=seed)
+    assert pairs.residuals is not None
+    assert pairs.converged is not None
     return Sharpness(
-        value=float(found.eigenvalues[0]),
-        residual=float(found.residuals[0]),
-        converged=bool(found.converged[0]),
+        value=float(pairs.eigenvalues[0]),
+        residual=float(pairs.residuals[0]),
+        converged=bool(pairs.converged[0]),
         products=operator.count,
-        eigenvector=found.eigenvectors()[:, 0],
+        eigenvector=pairs.eigenvectors()[:, 0],
     )

@@ -75,18 +75,19 @@ def batch_sharpness(problem: Problem, *, tol: float = 1e-4, seed: int = 0) -> Ba
         >>> from torch import nn
         >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
         >>> x = torch.tensor([[1.0], [3.0]], dtype=torch.float64)
-        >>> found = batch_sharpness(Problem(model, nn.MSELoss(), [(x[:1], x[:1]), (x[1:], x[1:])]))
-        >>> found.eigenvalues, round(found.value, 9)  # 2 x²
+        >>> batches = [(x[:1], x[:1]), (x[1:], x[1:])]
+        >>> sharpness = batch_sharpness(Problem(model, nn.MSELoss(), batches))
+        >>> sharpness.eigenvalues, round(sharpness.value, 9)  # 2 x²
         (tensor([ 2., 18.], dtype=torch.float64), 10.0)
     """
     rows = []
     for batch, _ in _separate(problem):
         operator = hessian(batch)
-        found = top_eigenpairs(operator, 1, tol, seed=seed)
-        assert found.residuals is not None
+        sharpness = top_eigenpairs(operator, 1, tol, seed=seed)
+        assert sharpness.residuals is not None
         gradient = batch.gradient()
         along = gradient @ (operator @ gradient) / (gradient @ gradient)
-        rows.append((float(found.values[0]), float(found.residuals[0]), float(along)))
+        rows.append((float(sharpness.values[0]), float(sharpness.residuals[0]), float(along)))
     values, residuals, along_gradient = torch.tensor(rows, dtype=torch.float64).T
     return BatchSharpness(eigenvalues=values, residuals=residuals, along_gradient=along_gradient)
 

@@ -149,7 +149,7 @@ class FixedNetwork:
         for leaf in leaves(loss):
             if id(leaf) in self._originals:
                 names = named_parameters(self._objective.model).items()
-                name = next(name for name, found in names if found is leaf)
+                name = next(name for name, result in names if result is leaf)
                 raise OperatorError(
                     f"the loss reaches {name!r} of the model outside, through a closure, which "
                     "cannot be copied; let loss_fn(model, batch) use the model that it is given"

@@ -43,9 +43,9 @@ def preconditioner(optimizer: Optimizer, parameters: Iterable[nn.Parameter]) -> 
     diagonal = diagonal_of(optimizer)
     if not has_stepped(optimizer):
         raise ValueError("optimizer: it has made no step, and knows no gradient; call it after one")
-    groups = {id(one): group for group in optimizer.param_groups for one in group["params"]}
+    groups = {id(item): group for group in optimizer.param_groups for item in group["params"]}
     pieces = []
-    for number, parameter in enumerate(one for one in parameters if one.requires_grad):
+    for number, parameter in enumerate(item for item in parameters if item.requires_grad):
         if id(parameter) not in groups:
             raise ValueError(f"parameters: number {number} is none of the optimizer's")
         state = optimizer.state.get(parameter)

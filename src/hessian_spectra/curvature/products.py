@@ -188,8 +188,8 @@ class DifferentiatedOperator(Operator):
             >>> model[0].weight.data.fill_(2.0), model[1].weight.data.fill_(3.0)
             (tensor([[2.]]), tensor([[3.]]))
             >>> x = torch.ones(1, 1)
-            >>> found = hessian(Problem(model, nn.MSELoss(), [(x, x)])).blocks()
-            >>> {name: block @ torch.ones(1) for name, block in found.items()}
+            >>> blocks = hessian(Problem(model, nn.MSELoss(), [(x, x)])).blocks()
+            >>> {name: block @ torch.ones(1) for name, block in blocks.items()}
             {'0': tensor([18.]), '1': tensor([8.])}
         """
         groups = grouped(self.problem.names, by)

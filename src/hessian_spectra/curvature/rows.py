@@ -71,10 +71,10 @@ class Rows:
 
     def overlaps(self, vectors: Tensor, count: int) -> Tensor:
         """Dot products of ``(b, p)`` with the first ``count`` rows, ``(b, count)`` in float64."""
-        found = torch.zeros(len(vectors), count, dtype=torch.float64)
+        values = torch.zeros(len(vectors), count, dtype=torch.float64)
         for places, slab in self.slabs(0, count):
-            found[:, places] = gram(vectors, slab)
-        return found
+            values[:, places] = gram(vectors, slab)
+        return values
 
     def subtract(self, vectors: Tensor, coefficients: Tensor, first: int = 0) -> None:
         """Subtract from ``(b, p)``, in place, rows from ``first`` on times ``(b, count)``."""

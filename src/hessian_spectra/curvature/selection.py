@@ -19,7 +19,7 @@ _COMPILED = "_orig_mod."
 
 def named_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
     """The model's parameters, each once, by the names that they have without ``torch.compile``."""
-    return {name.replace(_COMPILED, ""): found for name, found in model.named_parameters()}
+    return {name.replace(_COMPILED, ""): result for name, result in model.named_parameters()}
 
 
 def selected(model: nn.Module, wanted: Selection | None) -> tuple[str, ...]:
@@ -42,10 +42,12 @@ def selected(model: nn.Module, wanted: Selection | None) -> tuple[str, ...]:
         (('0.weight', '1.weight'), ('1.weight', '1.bias'))
     """
     available = named_parameters(model)
-    empty = [name for name, found in available.items() if isinstance(found, UninitializedParameter)]
+    empty = [
+        name for name, entries in available.items() if isinstance(entries, UninitializedParameter)
+    ]
     if empty:
         raise ValueError(f"model: {empty[0]!r} has no values yet; call the model on a batch first")
-    trainable = [name for name, found in available.items() if found.requires_grad]
+    trainable = [name for name, entries in available.items() if entries.requires_grad]
     if wanted is None:
         names = trainable
     elif isinstance(wanted, (str, nn.Module, Tensor)):
@@ -53,7 +55,7 @@ def selected(model: nn.Module, wanted: Selection | None) -> tuple[str, ...]:
     elif callable(wanted):
         names = [name for name in trainable if wanted(name, available[name])]
     else:
-        names = [name for one in wanted for name in _matching(one, available, trainable)]
+        names = [name for item in wanted for name in _matching(item, available, trainable)]
     if not names:
         raise ValueError(
             "parameters: expected at least one that requires a gradient, got none; call "
@@ -83,7 +85,7 @@ def _matching(
             f"{type(wanted).__name__}"
         )
     if isinstance(wanted, Tensor):
-        named = next((name for name, found in available.items() if found is wanted), None)
+        named = next((name for name, result in available.items() if result is wanted), None)
         if named is None:
             raise ValueError(
                 f"parameters: expected parameters of the model, got a tensor {tuple(wanted.shape)} "

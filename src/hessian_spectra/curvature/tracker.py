@@ -210,9 +210,9 @@ class SharpnessTracker:
     def _measure(self, operator: CountedProducts) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Eigenvalues and residuals; more of them while all are above the threshold."""
         while True:
-            found = top_eigenpairs(operator, self._k, self._tol, start=self._start)
-            self._start = found.eigenvectors()
-            values = found.eigenvalues
+            pairs = top_eigenpairs(operator, self._k, self._tol, start=self._start)
+            self._start = pairs.eigenvectors()
+            values = pairs.eigenvalues
             if self._threshold is None:
                 break
             above = int((values > self._threshold).sum())
@@ -221,8 +221,8 @@ class SharpnessTracker:
                 self._k = min(max(above + 1, self._least), self._most)
                 break
             self._k = min(2 * self._k, self._most)
-        assert found.residuals is not None
-        return tuple(values.tolist()), tuple(found.residuals.tolist())
+        assert pairs.residuals is not None
+        return tuple(values.tolist()), tuple(pairs.residuals.tolist())
 
     def _after_preconditioning(self, matrix: CountedProducts | None) -> float | None:
         """The largest eigenvalue that the optimiser sees, if there is one."""
@@ -232,11 +232,11 @@ class SharpnessTracker:
             return float("nan")
         named = named_parameters(self._model)
         diagonal = preconditioner(self._optimizer, [named[name] for name in self._problem.names])
-        found = top_eigenpairs(
+        pairs = top_eigenpairs(
             preconditioned(matrix, diagonal), 1, self._tol, start=self._preconditioned_start
         )
-        self._preconditioned_start = found.eigenvectors()
-        return float(found.eigenvalues[0])
+        self._preconditioned_start = pairs.eigenvectors()
+        return float(pairs.eigenvalues[0])
 
     def _nothing(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """What there is to say of a training that has diverged."""

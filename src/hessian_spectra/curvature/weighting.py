@@ -132,10 +132,10 @@ def fixed_counts(weights: Weights | None) -> tuple[float, ...]:
 
 def _labels(batch: Batch) -> Tensor | None:
     """The targets of a pair, or what a mapping calls labels."""
-    found = batch.get("labels") if isinstance(batch, Mapping) else None
+    labels = batch.get("labels") if isinstance(batch, Mapping) else None
     if isinstance(batch, (tuple, list)) and len(batch) == 2:
-        found = batch[1]
-    return found if isinstance(found, Tensor) else None
+        labels = batch[1]
+    return labels if isinstance(labels, Tensor) else None
 
 
 def _counted(batch: Batch, first: int = 0) -> float:
@@ -189,9 +189,9 @@ def measured_weighting(
             if abs(previous[1] - value) <= scale:
                 raise _unknown(f"batches {number - 1} and {number} have the same loss")
             possible = [
-                one
-                for one in possible
-                if abs(expected_loss(one, previous, (batch, value)) - whole) <= scale
+                item
+                for item in possible
+                if abs(expected_loss(item, previous, (batch, value)) - whole) <= scale
             ]
         previous = batch, value
     if not possible:

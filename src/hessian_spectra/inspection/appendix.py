@@ -61,9 +61,9 @@ def _of_network(report: Report) -> Iterator[tuple[str, str, dict[str, Any]]]:
         if key in loss:
             yield title, "", {"value": loss[key]}
     for key, title in (("hessian", "Hessian"), ("ggn", "Gauss-Newton")):
-        found = report.values(f"sharpness_{key}")
-        if found:
-            entries = {"value": found["sharpness"], "residual": found["residual"]}
+        values = report.values(f"sharpness_{key}")
+        if values:
+            entries = {"value": values["sharpness"], "residual": values["residual"]}
             yield f"sharpness, {title}", "", entries
     top = report.values("top")
     pairs = zip(top.get("eigenvalues", ()), top.get("residuals", ()), strict=True)

@@ -102,8 +102,8 @@ class _Watched(Operator):
 
     def blocks(self, by: str = "module") -> Mapping[str, Operator]:
         """The blocks of the operator, watched too."""
-        found = self._operator.blocks(by).items()
-        return {name: _Watched(block, self._clock) for name, block in found}
+        blocks = self._operator.blocks(by).items()
+        return {name: _Watched(block, self._clock) for name, block in blocks}
 
     def _matmat(self, columns: Tensor) -> Tensor:
         results = columns.new_empty(columns.shape)

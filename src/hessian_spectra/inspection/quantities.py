@@ -97,10 +97,12 @@ class Quantities:
             finding.notes.append("they are about all parameters of a network")
             return
         data: Any = problem.data
-        found = cf.candidates(problem.model, data, problem.loss)
+        candidates = cf.candidates(problem.model, data, problem.loss)
         keys = ("function", "theorem", "paper", "fits", "applies", "reason", "advice")
-        finding.values["candidates"] = [{key: getattr(one, key) for key in keys} for one in found]
-        if any(one.applies for one in found):
+        finding.values["candidates"] = [
+            {key: getattr(candidate, key) for key in keys} for candidate in candidates
+        ]
+        if any(candidate.applies for candidate in candidates):
             spectrum = cf.of(problem.model, data, problem.loss)
             finding.values["method"] = spectrum.method
             finding.values["sharpness"] = float(spectrum.eigenvalues[-1])
@@ -113,9 +115,9 @@ class Quantities:
 
     def _largest(self, finding: Finding, operator: cv.Operator) -> dict[str, float]:
         """The largest eigenvalue and its residual, relative to that of largest magnitude."""
-        found = self._pairs(finding, operator, 1)
-        assert found.residuals is not None
-        return {"sharpness": float(found.values[0]), "residual": float(found.residuals[0])}
+        pairs = self._pairs(finding, operator, 1)
+        assert pairs.residuals is not None
+        return {"sharpness": float(pairs.values[0]), "residual": float(pairs.residuals[0])}
 
     def _pairs(
         self,
@@ -129,19 +131,19 @@ class Quantities:
             return cv.top_eigenpairs(watched, k, which=which, seed=self._seed)
 
     def _top_eigenvalues(self, finding: Finding) -> None:
-        found = self._pairs(finding, self._hessian, self._k)
-        assert found.residuals is not None
-        order = found.values.argsort(descending=True)
-        finding.values["eigenvalues"] = found.values[order].tolist()
-        finding.values["residuals"] = found.residuals[order].tolist()
-        finding.values["method"] = found.method.partition(",")[0]
-        self._top = found
+        pairs = self._pairs(finding, self._hessian, self._k)
+        assert pairs.residuals is not None
+        order = pairs.values.argsort(descending=True)
+        finding.values["eigenvalues"] = pairs.values[order].tolist()
+        finding.values["residuals"] = pairs.residuals[order].tolist()
+        finding.values["method"] = pairs.method.partition(",")[0]
+        self._top = pairs
 
     def _smallest(self, finding: Finding) -> None:
-        found = self._pairs(finding, self._hessian, 1, "smallest algebraic")
-        assert found.residuals is not None
-        finding.values["eigenvalue"] = float(found.values[0])
-        finding.values["residual"] = float(found.residuals[0])
+        pairs = self._pairs(finding, self._hessian, 1, "smallest algebraic")
+        assert pairs.residuals is not None
+        finding.values["eigenvalue"] = float(pairs.values[0])
+        finding.values["residual"] = float(pairs.residuals[0])
 
     def _gradient(self, finding: Finding) -> None:
         if self._top is None:
@@ -155,33 +157,33 @@ class Quantities:
         finding.values["total"] = float(shares.sum())
 
     def _trace(self, finding: Finding) -> None:
-        found = self._estimated(self._hessian)
+        estimate = self._estimated(self._hessian)
         # What the layers' rows show, so that these add up to the whole.
-        self._traces = found.blocks or dict.fromkeys(self._hessian.blocks(), found)
-        finding.values |= self._traced(found)
+        self._traces = estimate.blocks or dict.fromkeys(self._hessian.blocks(), estimate)
+        finding.values |= self._traced(estimate)
 
     def _estimated(self, operator: cv.Operator) -> cv.TraceEstimate:
         return cv.trace(self._clock.watched(operator), seed=self._seed)
 
-    def _traced(self, found: cv.TraceEstimate) -> dict[str, Any]:
+    def _traced(self, estimate: cv.TraceEstimate) -> dict[str, Any]:
         return {
-            "trace": found.value,
-            "standard_error": found.standard_error,
-            "interval": list(found.interval()),
+            "trace": estimate.value,
+            "standard_error": estimate.standard_error,
+            "interval": list(estimate.interval()),
             "level": _LEVEL,
         }
 
     def _density(self, finding: Finding) -> None:
-        found = cv.spectral_density(self._clock.watched(self._hessian), seed=self._seed)
+        density = cv.spectral_density(self._clock.watched(self._hessian), seed=self._seed)
         for name in ("grid", "density", "standard_error"):
-            values: Tensor = getattr(found, name)
+            values: Tensor = getattr(density, name)
             finding.values[name] = values.tolist()
-        finding.values["width"] = found.width
-        probes, finding.values["steps"] = found.nodes.shape
+        finding.values["width"] = density.width
+        probes, finding.values["steps"] = density.nodes.shape
         finding.values["probes"], finding.values["level"] = probes, _LEVEL
         for name, (value, error) in {
-            "negative_mass": found.negative_mass(),
-            "effective_rank": found.effective_rank(self.problem.size),
+            "negative_mass": density.negative_mass(),
+            "effective_rank": density.effective_rank(self.problem.size),
         }.items():
             low, high = student_interval(value, error, probes - 1.0, 0.0, _LEVEL)
             finding.values[name] = value
@@ -227,8 +229,8 @@ class Quantities:
     def _layerwise(self, finding: Finding, names: list[str]) -> Iterator[cv.Layerwise]:
         """Those of the layers that have factors, from passes over the data that they share."""
         try:
-            found = cv.layerwise(self.problem, names, check=False) if names else {}
-            for layer in found.values():
+            result = cv.layerwise(self.problem, names, check=False) if names else {}
+            for layer in result.values():
                 _ = layer.output_hessian
         except (ValueError, cv.OperatorError) as error:
             if len(names) == 1:
@@ -238,7 +240,7 @@ class Quantities:
             for name in names:
                 yield from self._layerwise(finding, [name])
         else:
-            yield from found.values()
+            yield from result.values()
 
     def _factored(
         self, finding: Finding, layer: cv.Layerwise, weight: cv.Operator
@@ -265,7 +267,7 @@ def _chosen(names: list[str], patterns: Sequence[str]) -> list[str]:
             raise ValueError(f"--layers: {pattern!r} fits none of {', '.join(names)}")
     if not patterns:
         return names
-    return [name for name in names if any(fnmatchcase(name, one) for one in patterns)]
+    return [name for name in names if any(fnmatchcase(name, item) for item in patterns)]
 
 
 @contextmanager
@@ -274,8 +276,8 @@ def _noting(finding: Finding) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for one in caught:
-        if one.category.__module__.startswith("hessian_spectra"):
-            finding.notes.append(" ".join(str(one.message).split()))
+    for item in caught:
+        if item.category.__module__.startswith("hessian_spectra"):
+            finding.notes.append(" ".join(str(item.message).split()))
         else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+            warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)

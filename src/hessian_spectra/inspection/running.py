@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> int:
     _finish(reports, options.out)
     if report.stopped:
         return 130 if report.stopped == "interrupted" else 3
-    findings = [one for each in reports.values() for one in each.findings.values()]
-    return 0 if any(one.status == "done" for one in findings) else 1
+    findings = [finding for each in reports.values() for finding in each.findings.values()]
+    return 0 if any(finding.status == "done" for finding in findings) else 1
 
 
 def _names(checkpoints: Sequence[Path]) -> dict[str, Path | None]:

@@ -13,12 +13,16 @@ _WIDTH = 100
 def table(report: Report) -> str:
     """The whole inspection, for a terminal."""
     lines = [*_heading(report.subject), ""]
-    rows = [(one.title, *_summary(one)) for one in report.findings.values()]
+    rows = [(finding.title, *_summary(finding)) for finding in report.findings.values()]
     lines += _columns(rows)
     for section in (_eigenvalues(report), _layers(report), _factors(report), _forms(report)):
         if section:
             lines += ["", *section]
-    notes = [f"{one.title}: {note}" for one in report.findings.values() for note in _notes(one)]
+    notes = [
+        f"{finding.title}: {note}"
+        for finding in report.findings.values()
+        for note in _notes(finding)
+    ]
     for note in dict.fromkeys(notes):
         lines += ["", *wrap(note, _WIDTH, subsequent_indent="  ")]
     return "\n".join(lines)
@@ -185,14 +189,14 @@ def _factors(report: Report) -> list[str]:
 
 def _forms(report: Report) -> list[str]:
     """The theorems about networks of this kind, whether they apply or not."""
-    found = [one for one in report.values("closed_forms").get("candidates", []) if one["fits"]]
-    if not found:
+    values = [item for item in report.values("closed_forms").get("candidates", []) if item["fits"]]
+    if not values:
         return []
     lines = ["closed forms of networks with these layers"]
-    for one in found:
-        reason = one["reason"] + (f": {one['advice']}" if one["advice"] else "")
-        verdict = "applies" if one["applies"] else "not"
-        text = f"{verdict}: {one['theorem']} ({one['paper']}), {reason}"
+    for item in values:
+        reason = item["reason"] + (f": {item['advice']}" if item["advice"] else "")
+        verdict = "applies" if item["applies"] else "not"
+        text = f"{verdict}: {item['theorem']} ({item['paper']}), {reason}"
         lines += wrap(text, _WIDTH, subsequent_indent="  ")
     return lines
 

@@ -58,8 +58,8 @@ def _eigenbasis(matrix: Tensor) -> Tensor:
     except torch.linalg.LinAlgError:
         # Divide and conquer may fail where hundreds of eigenvalues are nearly zero, as of pixels
         # and units that are always so; the slower iteration does not.
-        found = linalg.eigh(double.cpu().numpy(), driver="ev")[1]
-        vectors = torch.from_numpy(found).to(double)
+        bases = linalg.eigh(double.cpu().numpy(), driver="ev")[1]
+        vectors = torch.from_numpy(bases).to(double)
     return vectors.flip(1).to(matrix.dtype).contiguous()
 
 
@@ -98,11 +98,11 @@ def _printed(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> dict[str
     with torch.no_grad():
         shares = functional.softmax(torch.cat([model(x) for x in inputs.split(BATCH)]), dim=1)
         behind = torch.diag(shares.mean(dim=0)) - shares.T @ shares / len(shares)
-        found = {}
+        entries = {}
         for name in reversed(names):
-            found[name] = behind
+            entries[name] = behind
             module = model.get_submodule(name)
             assert isinstance(module, nn.Linear)
             weight = module.weight / 2
             behind = weight.T @ behind @ weight
-    return found
+    return entries

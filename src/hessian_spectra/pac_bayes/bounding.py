@@ -140,8 +140,8 @@ def bound(
 def _started(network: nn.Module, weights: Mapping[str, Tensor]) -> GaussianPosterior:
     """A posterior beside the prior of its family that is the nearest to it."""
     posterior = GaussianPosterior(network, weights)
-    found = posterior.moments()
-    fitting = (found.variance_sum + found.squared_distance) / found.parameters
+    moments = posterior.moments()
+    fitting = (moments.variance_sum + moments.squared_distance) / moments.parameters
     with torch.no_grad():
         posterior.half_log_variance.fill_(math.log(fitting) / 2)
     return posterior
@@ -176,7 +176,7 @@ def _train(
             bar.update(step - bar.n)
             log(step, metrics)
 
-        found = minimise_bound(posterior, network, *samples, settings, seed=seed, log=told)
-    if not np.isfinite(found["surrogate"]).all():
+        certificate = minimise_bound(posterior, network, *samples, settings, seed=seed, log=told)
+    if not np.isfinite(certificate["surrogate"]).all():
         expected = "a rate at which the posterior's training does not diverge"
         require(False, "learning_rate", expected, settings.learning_rate)

@@ -171,11 +171,11 @@ def alternatives(*certificates: Certificate) -> list[Alternative]:
 
     Source: wu2022dissecting, eq. (277); Maurer (2004), Theorem 5.
     """
-    spent = sorted({(one.delta, one.delta_monte_carlo) for one in certificates})
+    spent = sorted({(item.delta, item.delta_monte_carlo) for item in certificates})
     require(
         len(spent) == 1, "certificates", "some with the same delta and delta_monte_carlo", spent
     )
-    return [one for each in certificates for one in _of(each, len(certificates))]
+    return [item for each in certificates for item in _of(each, len(certificates))]
 
 
 def _of(certificate: Certificate, together: int) -> Iterator[Alternative]:
@@ -207,20 +207,20 @@ def table(*certificates: Certificate) -> str:
 
     Args and errors are those of :func:`alternatives`.
     """
-    found = alternatives(*certificates)
-    lines = [line for one in certificates for line in [*_terms(one), ""]]
+    candidates = alternatives(*certificates)
+    lines = [line for certificate in certificates for line in [*_terms(certificate), ""]]
     head = ("prior saw", "union over prior variances", "n", "j", "KL", "alone", "all at once")
     rows = [
         (
-            one.prior_saw,
-            one.union,
-            str(one.samples),
-            str(one.prior.index),
-            f"{one.prior.kl:.1f}",
-            f"{one.alone:.4f}",
-            f"{one.at_once:.4f}",
+            certificate.prior_saw,
+            certificate.union,
+            str(certificate.samples),
+            str(certificate.prior.index),
+            f"{certificate.prior.kl:.1f}",
+            f"{certificate.alone:.4f}",
+            f"{certificate.at_once:.4f}",
         )
-        for one in found
+        for certificate in candidates
     ]
     confidence = certificates[0].confidence
     return "\n".join(
@@ -234,29 +234,47 @@ def table(*certificates: Certificate) -> str:
     )
 
 
-def _terms(one: Certificate) -> list[str]:
-    prior = one.prior
+def _terms(certificate: Certificate) -> list[str]:
+    prior = certificate.prior
     heading = (
-        f"With probability {one.confidence:.4g} the stochastic network errs on at most "
-        f"{one.bound:.2%} of new samples."
+        f"With probability {certificate.confidence:.4g} the stochastic network errs on at most "
+        f"{certificate.bound:.2%} of new samples."
     )
-    spent = f"δ = {one.delta:g} over samples, δ' = {one.delta_monte_carlo:g} over draws"
+    spent = (
+        f"δ = {certificate.delta:g} over samples, δ' = {certificate.delta_monte_carlo:g} over draws"
+    )
     rows = [
-        ("prior saw", one.prior_saw, ""),
-        ("samples n", f"{one.samples}", f"of {one.given}, in {one.classes} classes"),
-        ("error of the draws", f"{one.mean_error:.5f}", f"{one.draws} pairs of network and sample"),
-        ("error at most", f"{one.error:.5f}", f"at δ' = {one.delta_monte_carlo:g}"),
-        ("KL(Q, P)", f"{prior.kl:.2f}", f"P = {one.moments.parameters} parameters"),
-        ("prior variance λ", f"{prior.variance:.4g}", f"trained to {one.trained_variance:.4g}"),
+        ("prior saw", certificate.prior_saw, ""),
+        (
+            "samples n",
+            f"{certificate.samples}",
+            f"of {certificate.given}, in {certificate.classes} classes",
+        ),
+        (
+            "error of the draws",
+            f"{certificate.mean_error:.5f}",
+            f"{certificate.draws} pairs of network and sample",
+        ),
+        ("error at most", f"{certificate.error:.5f}", f"at δ' = {certificate.delta_monte_carlo:g}"),
+        ("KL(Q, P)", f"{prior.kl:.2f}", f"P = {certificate.moments.parameters} parameters"),
+        (
+            "prior variance λ",
+            f"{prior.variance:.4g}",
+            f"trained to {certificate.trained_variance:.4g}",
+        ),
         (
             "its index j",
             f"{prior.index}",
-            f"λ = c exp(−j/b), c = {one.largest_variance:g}, b = {one.precision:g}",
+            f"λ = c exp(−j/b), c = {certificate.largest_variance:g}, b = {certificate.precision:g}",
         ),
-        ("B_RE", f"{one.complexity:.5f}", f"at δ = {one.delta:g}"),
-        ("bound", f"{one.bound:.5f}", "largest p with kl(error, p) ≤ B_RE"),
-        ("confidence", f"{one.confidence:.4g}", spent),
-        ("posterior", one.basis, f"basis; {one.epochs} epochs, seed {one.seed}"),
+        ("B_RE", f"{certificate.complexity:.5f}", f"at δ = {certificate.delta:g}"),
+        ("bound", f"{certificate.bound:.5f}", "largest p with kl(error, p) ≤ B_RE"),
+        ("confidence", f"{certificate.confidence:.4g}", spent),
+        (
+            "posterior",
+            certificate.basis,
+            f"basis; {certificate.epochs} epochs, seed {certificate.seed}",
+        ),
     ]
     return [heading, "", *aligned(rows)]
 

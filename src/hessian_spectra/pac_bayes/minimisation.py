@@ -102,13 +102,13 @@ class _Plan(BoundDescent, Passes):
 
     def refreshes(self) -> list[int]:
         """The epochs before which the basis is found."""
-        found = [0]
+        entries = [0]
         while self.refresh:
-            interval = self.refresh * (10 ** self.falls(found[-1]) if self.refresh_grows else 1)
-            if found[-1] + interval >= self.epochs:
+            interval = self.refresh * (10 ** self.falls(entries[-1]) if self.refresh_grows else 1)
+            if entries[-1] + interval >= self.epochs:
                 break
-            found.append(found[-1] + interval)
-        return found
+            entries.append(entries[-1] + interval)
+        return entries
 
     @property
     def largest_half_logarithm(self) -> float:
@@ -215,8 +215,8 @@ class _Bases(Observer):
         if epoch in self._refreshes and self._plan.basis != STANDARD:
             self._model.load_state_dict(self._posterior.model_state())
             try:
-                found = layer_bases(self._model, self._inputs, self._labels, self._plan.basis)
-                self._use(found)
+                bases = layer_bases(self._model, self._inputs, self._labels, self._plan.basis)
+                self._use(bases)
             except (cv.OperatorError, torch.linalg.LinAlgError, ValueError):
                 # A mean that diverged on the way has no curvature, and keeps its bases to the end.
                 if epoch == 0:
@@ -235,17 +235,17 @@ class _Bases(Observer):
         """By name, of some epochs, with these; NaN where training has not come to one."""
         epochs = sorted(epochs)
         kept = [self._terms.get(epoch, {}) for epoch in epochs]
-        found = {name: [terms.get(name, math.nan) for terms in kept] for name in TERMS}
-        return {"epoch": np.array(epochs), **{name: np.array(v) for name, v in found.items()}}
+        values = {name: [terms.get(name, math.nan) for terms in kept] for name in TERMS}
+        return {"epoch": np.array(epochs), **{name: np.array(v) for name, v in values.items()}}
 
     def state(self) -> Arrays:
         """The bases, and the terms so far."""
-        found = {
+        state = {
             f"bases/{layer}/{name}": value.cpu().numpy()
             for layer, basis in self._posterior.bases.items()
             for name, value in basis.arrays().items()
         }
-        return found | {f"terms/{name}": values for name, values in self.terms(self._terms).items()}
+        return state | {f"terms/{name}": values for name, values in self.terms(self._terms).items()}
 
     def restore(self, state: Arrays) -> None:
         """Go on from there."""
@@ -258,7 +258,7 @@ class _Bases(Observer):
             if kind == "bases":
                 layer, _, name = rest.rpartition("/")
                 parts[layer][name] = torch.from_numpy(value).to(device)
-        self._use({layer: Basis(**found) for layer, found in parts.items()})
+        self._use({layer: Basis(**result) for layer, result in parts.items()})
 
 
 TERMS = ("divergence", "index", "prior_variance", "complexity")

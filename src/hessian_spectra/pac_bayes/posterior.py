@@ -175,13 +175,13 @@ class GaussianPosterior(nn.Module):
         values = self.mean.detach()
         if noise is not None:
             values = values + self._turned(noise * self.log_deviation.detach().exp())
-        found = {}
+        state = {}
         for layer in self.layers:
-            found[f"{layer.name}.weight"] = layer.weight(values).clone()
+            state[f"{layer.name}.weight"] = layer.weight(values).clone()
             bias = layer.bias(values)
             if bias is not None:
-                found[f"{layer.name}.bias"] = bias.clone()
-        return found
+                state[f"{layer.name}.bias"] = bias.clone()
+        return state
 
     def _turned(self, entries: Tensor) -> Tensor:
         """Perturbations ``(P,)`` in the standard basis."""
@@ -233,10 +233,10 @@ class OneNetwork:
     def __call__(self, posterior: GaussianPosterior, layer: _Layer, x: Tensor) -> Tensor:
         """What comes out of a layer."""
         turned = self._leading if layer is posterior.layers[0] else None
-        found: Tensor = _OneNetworkLayer.apply(
+        outputs: Tensor = _OneNetworkLayer.apply(
             x, posterior.mean, posterior, layer, self._entries, turned
         )
-        return found
+        return outputs
 
 
 class _OneNetworkLayer(torch.autograd.Function):

@@ -21,8 +21,8 @@ def read(data: Data, device: torch.device) -> tuple[Tensor, Tensor]:
         ValueError: other shapes or types, inputs that are not finite, or no samples.
 
     Example:
-        >>> one = (torch.tensor([[1.0]]), torch.tensor([0]))
-        >>> read([one, one], torch.device("cpu"))[1]
+        >>> sample = (torch.tensor([[1.0]]), torch.tensor([0]))
+        >>> read([sample, sample], torch.device("cpu"))[1]
         tensor([0, 0])
     """
     batches = [data] if isinstance(data, tuple) else list(data)
@@ -53,7 +53,7 @@ def classes_of(network: nn.Module, inputs: Tensor, labels: Tensor) -> int:
     with torch.no_grad():
         try:
             scores = network(some)
-            each = torch.cat([network(one) for one in some.split(1)])
+            each = torch.cat([network(item) for item in some.split(1)])
         except (RuntimeError, ValueError) as error:
             line = str(error).splitlines()[0]
             raise ValueError(f"data: expected inputs that the model takes, got: {line}") from None

@@ -64,17 +64,19 @@ def drawn_together(values: Mapping[str, Values]) -> dict[str, bytes]:
 
 
 def _densities(axes: Axes, values: Values, colour: Any, label: str) -> None:
-    found = values["density"]
-    if found:
-        floor = max(found["density"]) * 1e-5
-        above = [one if one > floor else math.nan for one in found["density"]]
-        axes.plot(found["grid"], above, color=colour, label=label)
+    density = values["density"]
+    if density:
+        floor = max(density["density"]) * 1e-5
+        above = [item if item > floor else math.nan for item in density["density"]]
+        axes.plot(density["grid"], above, color=colour, label=label)
     axes.set(yscale="log", xlabel="eigenvalue", ylabel="density", title="spectral density")
 
 
 def _tops(axes: Axes, values: Values, colour: Any, label: str) -> None:
-    found = values["top"].get("eigenvalues", [])
-    axes.plot(range(1, len(found) + 1), found, "o-", markersize=2.5, color=colour, label=label)
+    eigenvalues = values["top"].get("eigenvalues", [])
+    axes.plot(
+        range(1, len(eigenvalues) + 1), eigenvalues, "o-", markersize=2.5, color=colour, label=label
+    )
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set(xlabel="rank", ylabel="eigenvalue", title="top eigenvalues")
 
@@ -105,9 +107,9 @@ def _density(axes: Axes, values: Values) -> str:
     grid, density, error = (values["density"][name] for name in names)
     # A smooth density falls off without end; five decades below its top nothing is resolved.
     floor = max(density) * 1e-5
-    above = [one if one > floor else math.nan for one in density]
-    lower = [max(one - 2 * e, floor) for one, e in zip(density, error, strict=True)]
-    upper = [max(one + 2 * e, floor) for one, e in zip(density, error, strict=True)]
+    above = [item if item > floor else math.nan for item in density]
+    lower = [max(item - 2 * e, floor) for item, e in zip(density, error, strict=True)]
+    upper = [max(item + 2 * e, floor) for item, e in zip(density, error, strict=True)]
     axes.fill_between(grid, lower, upper, color=style.BLUE, alpha=0.25, linewidth=0)
     axes.plot(grid, above, color=style.BLUE)
     top = values["top"].get("eigenvalues", [])

@@ -125,8 +125,8 @@ def train_by_minibatches(
         ValueError: the state in the folder is damaged or that of another training.
     """
     rank, _ = rank_and_count()
-    told = log if rank == 0 else silent
-    training = _Training(task, plan, observer or Observer(), frozenset(observed), told)
+    report = log if rank == 0 else silent
+    training = _Training(task, plan, observer or Observer(), frozenset(observed), report)
     save = None
     if checkpoint is not None:
         training.read(checkpoint / STATE)

@@ -31,22 +31,22 @@ def test_moments_are_the_integrals(mean, deviation):
         def density(t):
             return (mean + deviation * t - centre) ** power * math.exp(-t * t / 2)
 
-        found, _ = scipy.integrate.quad(density, -mean / deviation, 20, epsabs=0, epsrel=1e-12)
-        return found / math.sqrt(2 * math.pi)
+        actual, _ = scipy.integrate.quad(density, -mean / deviation, 20, epsabs=0, epsrel=1e-12)
+        return actual / math.sqrt(2 * math.pi)
 
-    found = cf.rectified_moments(mean, deviation)
-    assert found.active.item() == pytest.approx(integral(0), rel=1e-10)
-    assert found.mean.item() == pytest.approx(integral(1), rel=1e-10)
-    centred = integral(2, found.mean.item()) + (1 - integral(0)) * found.mean.item() ** 2
-    assert found.variance.item() == pytest.approx(centred, rel=1e-9)
+    actual = cf.rectified_moments(mean, deviation)
+    assert actual.active.item() == pytest.approx(integral(0), rel=1e-10)
+    assert actual.mean.item() == pytest.approx(integral(1), rel=1e-10)
+    centred = integral(2, actual.mean.item()) + (1 - integral(0)) * actual.mean.item() ** 2
+    assert actual.variance.item() == pytest.approx(centred, rel=1e-9)
 
 
 def test_moments_take_arrays_and_stay_within_their_ranges():
-    found = cf.rectified_moments(torch.linspace(-40, 40, 161).double()[:, None], [0.5, 1.0, 2.0])
-    assert all(part.shape == (161, 3) for part in found)
-    assert all(bool((part >= 0).all()) for part in found)
-    assert bool((found.active <= 1).all())
-    assert found.mean[0].tolist() == [0.0, 0.0, pytest.approx(0.0, abs=1e-80)]
+    actual = cf.rectified_moments(torch.linspace(-40, 40, 161).double()[:, None], [0.5, 1.0, 2.0])
+    assert all(part.shape == (161, 3) for part in actual)
+    assert all(bool((part >= 0).all()) for part in actual)
+    assert bool((actual.active <= 1).all())
+    assert actual.mean[0].tolist() == [0.0, 0.0, pytest.approx(0.0, abs=1e-80)]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -58,15 +58,15 @@ def test_it_is_the_mean_over_all_patterns_of_activations(seed):
         probability = torch.where(on == 1, active, 1 - active).prod()
         rows = weight * on
         expected += probability * rows.T @ softmax_hessian @ rows
-    found = cf.decoupled_output_hessian(weight, softmax_hessian, active)
-    torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-14)
+    actual = cf.decoupled_output_hessian(weight, softmax_hessian, active)
+    torch.testing.assert_close(actual, expected, rtol=1e-13, atol=1e-14)
 
 
 def test_with_probabilities_of_one_half_it_is_the_printed_form():
     weight, softmax_hessian, _ = instance(9)
-    found = cf.decoupled_output_hessian(weight, softmax_hessian, [0.5] * 5)
+    actual = cf.decoupled_output_hessian(weight, softmax_hessian, [0.5] * 5)
     whole = weight.T @ softmax_hessian @ weight
-    torch.testing.assert_close(found, (whole + whole.diag().diag()) / 4, rtol=1e-14, atol=0)
+    torch.testing.assert_close(actual, (whole + whole.diag().diag()) / 4, rtol=1e-14, atol=0)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -69,9 +69,9 @@ def test_pairs_are_those_of_the_spectrum(widths, values):
     s = torch.linalg.svdvals(weights[0])[: len(values)]
     pairs = cf.pair_eigenvalues(s, s, widths[0], widths[-1], depth=len(weights), input_scale=2.0)
     for kind in ("outlier", "bulk"):
-        found, expected = pairs.select(kind), spectrum.select(kind)
-        assert len(found) == len(expected)
-        assert torch.allclose(found, expected, rtol=1e-12, atol=0)
+        actual, expected = pairs.select(kind), spectrum.select(kind)
+        assert len(actual) == len(expected)
+        assert torch.allclose(actual, expected, rtol=1e-12, atol=0)
     assert sum(pairs.multiplicities) == widths[0] * widths[-1]
 
 
@@ -213,9 +213,9 @@ def test_least_squares_point(depth):
 def test_sharpness_of_arrays():
     depths = torch.tensor([[1.0], [2.0], [4.0]]).double()
     shares = vector(0.25, 1.0)
-    found = cf.sharpness_from_labels(shares, depths, 1.0)
+    actual = cf.sharpness_from_labels(shares, depths, 1.0)
     expected = torch.tensor([[1.0, 1.0], [1.0, 2.0], [2**0.5, 4.0]], dtype=torch.float64)
-    assert torch.allclose(found, expected, rtol=1e-14)
+    assert torch.allclose(actual, expected, rtol=1e-14)
     # At zero loss ‖W‖ = √α/σ_x.
     other = cf.least_squares_sharpness(shares.sqrt() / 3, depths, 3.0)
     assert torch.allclose(other, cf.sharpness_from_labels(shares, depths, 3.0), rtol=1e-14)

@@ -101,8 +101,8 @@ def test_numpy_arrays_of_any_layout():
     w = np.arange(6.0)[::-2]
     w.flags.writeable = False
     expected = cf.two_layer_linear([5.0, 3.0, 1.0], [1.0, 2.0, 3.0], [1.0], [1.0])
-    found = cf.two_layer_linear(w, np.array([1, 2, 3], dtype=np.float32), [1.0], [1.0])
-    assert torch.equal(found.eigenvalues, expected.eigenvalues)
+    actual = cf.two_layer_linear(w, np.array([1, 2, 3], dtype=np.float32), [1.0], [1.0])
+    assert torch.equal(actual.eigenvalues, expected.eigenvalues)
 
 
 def test_integer_array():

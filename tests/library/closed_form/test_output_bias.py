@@ -14,17 +14,17 @@ FORM = LinearWithBias()
 
 
 def check(case: Case):
-    found = cf.linear_with_bias(**case.arguments, **case.keywords)
+    actual = cf.linear_with_bias(**case.arguments, **case.keywords)
     hessian, p = case.hessian(), len(case.parameters)
     truth = torch.linalg.eigvalsh(hessian)
     size = float(truth.abs().max())
-    vectors = found.eigenvectors()
-    assert float((found.eigenvalues - truth).abs().max()) <= 1e-10 * size
+    vectors = actual.eigenvectors()
+    assert float((actual.eigenvalues - truth).abs().max()) <= 1e-10 * size
     assert float((vectors.T @ vectors - torch.eye(p).double()).abs().max()) <= 1e-10
-    assert float((hessian @ vectors - vectors * found.eigenvalues).abs().max()) <= 1e-10 * size
+    assert float((hessian @ vectors - vectors * actual.eigenvalues).abs().max()) <= 1e-10 * size
     m = len(case.arguments["w"])
     counts = {"outlier": 6 if m > 1 else 4, "bulk": 2 * max(m - 2, 0), "zero": m - 1}
-    assert {kind: len(found.select(kind)) for kind in counts} == counts
+    assert {kind: len(actual.select(kind)) for kind in counts} == counts
 
 
 @settings(max_examples=30, derandomize=True, database=None)
@@ -49,14 +49,14 @@ def test_weights_of_any_size(power):
     a = FORM.example(m=3, n=5).arguments
     scaled = {**a, **{name: a[name] * 2.0**power for name in "wvb"}, "y": 0 * a["y"]}
     zero = torch.zeros((), dtype=torch.float64)
-    found = cf.linear_with_bias(**scaled, output_bias=zero)
+    actual = cf.linear_with_bias(**scaled, output_bias=zero)
     if power < 0:
-        assert found.eigenvalues[-1] == pytest.approx(1.0)
+        assert actual.eigenvalues[-1] == pytest.approx(1.0)
         # Beside 1: the mean of x, which is rounding, times weights of 1e-120.
-        assert float(found.eigenvalues[:-1].abs().max()) < 1e-130
+        assert float(actual.eigenvalues[:-1].abs().max()) < 1e-130
     else:
         without = cf.linear_with_bias(**scaled)
-        assert found.eigenvalues[-1] == pytest.approx(float(without.eigenvalues[-1]))
+        assert actual.eigenvalues[-1] == pytest.approx(float(without.eigenvalues[-1]))
 
 
 def test_the_output_bias_must_be_a_number():

@@ -48,10 +48,10 @@ def bisected(q, c, steps=60):
 @example(0.375, 5e-324)
 @example(0.3, np.nextafter(0.3, 1))
 def test_the_divergence_has_the_digits_of_its_definition(q, p):
-    found = float(cf.binary_kl(q, p))
+    actual = float(cf.binary_kl(q, p))
     with localcontext(prec=340, Emin=-999999, Emax=999999):
         expected = float(exact_kl(Decimal(q), Decimal(p)))
-    assert found == pytest.approx(expected, rel=1e-13, abs=1e-300)
+    assert actual == pytest.approx(expected, rel=1e-13, abs=1e-300)
 
 
 @given(INSIDE, BUDGETS)
@@ -61,35 +61,35 @@ def test_the_divergence_has_the_digits_of_its_definition(q, p):
 @example(1 - 2**-53, 1e3)
 @example(0.5, 5e-324)
 def test_the_inverse_is_that_of_a_bisection_and_not_below_it(q, c):
-    found = Decimal(float(cf.kl_inverse(q, c)))
+    actual = Decimal(float(cf.kl_inverse(q, c)))
     with localcontext(prec=100, Emin=-999999, Emax=999999):
         # A float64 is wrong by half its last digit, whatever computes it.
-        slack = 2 * Decimal(EPSILON) * found
+        slack = 2 * Decimal(EPSILON) * actual
         start, budget = Decimal(q), Decimal(c)
-        assert found - slack <= start or exact_kl(start, found - slack) < budget
-        assert found + slack >= 1 or exact_kl(start, found + slack) > budget
+        assert actual - slack <= start or exact_kl(start, actual - slack) < budget
+        assert actual + slack >= 1 or exact_kl(start, actual + slack) > budget
         low, high = bisected(start, budget)
-    assert low - slack <= found <= high + slack
+    assert low - slack <= actual <= high + slack
 
 
 @given(SHARES, SHARES)
 def test_they_are_each_others_inverse(q, p):
     q, p = min(q, p), max(q, p)
     divergence = cf.binary_kl(q, p)
-    found = float(cf.kl_inverse(q, divergence))
+    actual = float(cf.kl_inverse(q, divergence))
     # Near q the divergence is flat: it is known to a relative 1e-15, the distance to half of that.
-    assert found == pytest.approx(p, abs=1e-12)
+    assert actual == pytest.approx(p, abs=1e-12)
     if 0.001 < p < 0.999 and p - q > 1e-6:
-        assert float(cf.binary_kl(q, found)) == pytest.approx(float(divergence), rel=1e-8)
+        assert float(cf.binary_kl(q, actual)) == pytest.approx(float(divergence), rel=1e-8)
 
 
 @given(SHARES, SHARES, BUDGETS, BUDGETS)
 def test_the_inverse_is_monotone_in_both(q, other, c, more):
     (q, other), (c, more) = sorted((q, other)), sorted((c, more))
-    found = float(cf.kl_inverse(q, c))
-    assert q <= found <= 1
-    assert float(cf.kl_inverse(q, more)) >= found * (1 - 4 * EPSILON)
-    assert float(cf.kl_inverse(other, c)) >= found * (1 - 4 * EPSILON)
+    actual = float(cf.kl_inverse(q, c))
+    assert q <= actual <= 1
+    assert float(cf.kl_inverse(q, more)) >= actual * (1 - 4 * EPSILON)
+    assert float(cf.kl_inverse(other, c)) >= actual * (1 - 4 * EPSILON)
 
 
 @given(SHARES, BUDGETS)
@@ -101,17 +101,17 @@ def test_the_inverse_at_its_ends(q, c):
 
 def test_pinskers_inequality_is_what_it_improves():
     q, c = torch.linspace(0, 1, 101).double(), torch.logspace(-9, 1, 51).double()
-    found = cf.kl_inverse(q[:, None], c)
-    assert found.shape == (101, 51)
-    assert bool((found <= q[:, None] + torch.sqrt(c / 2) + 1e-15).all())
+    actual = cf.kl_inverse(q[:, None], c)
+    assert actual.shape == (101, 51)
+    assert bool((actual <= q[:, None] + torch.sqrt(c / 2) + 1e-15).all())
 
 
 def test_arrays_numbers_and_lists_give_the_same():
     expected = cf.kl_inverse(0.25, 0.125)
     for q in (np.float32([[0.25]]), torch.tensor([0.25]), [0.25]):
-        found = cf.kl_inverse(q, 0.125)
-        assert found.dtype == torch.float64
-        assert torch.equal(found.reshape(()), expected)
+        actual = cf.kl_inverse(q, 0.125)
+        assert actual.dtype == torch.float64
+        assert torch.equal(actual.reshape(()), expected)
 
 
 @given(
@@ -128,8 +128,8 @@ def test_the_gaussian_divergence_is_torchs(numbers, variance):
     prior = torch.distributions.Normal(torch.zeros_like(distances), math.sqrt(variance))
     expected = torch.distributions.kl_divergence(posterior, prior).sum()
     sums = (distances.square().sum(), logarithms.exp().sum(), logarithms.sum())
-    found = cf.gaussian_kl(*sums, len(distances), variance)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-13)
+    actual = cf.gaussian_kl(*sums, len(distances), variance)
+    torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_an_unchanged_network_has_no_divergence():

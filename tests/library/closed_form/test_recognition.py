@@ -27,12 +27,12 @@ EDGES = edges()
 families = pytest.mark.parametrize("family", FAMILIES)
 
 
-def check(found: Spectrum, hessian: torch.Tensor) -> None:
+def check(actual: Spectrum, hessian: torch.Tensor) -> None:
     """All eigenvalues and, as an orthonormal basis, all eigenvectors."""
     p = len(hessian)
     truth = torch.linalg.eigvalsh(hessian)
     size = float(truth.abs().max())
-    values, vectors = found.eigenvalues, found.eigenvectors()
+    values, vectors = actual.eigenvalues, actual.eigenvectors()
     assert values.shape == (p,)
     assert float((values - truth).abs().max()) <= TOLERANCE * size
     assert float((vectors.T @ vectors - torch.eye(p).double()).abs().max()) <= TOLERANCE
@@ -41,8 +41,8 @@ def check(found: Spectrum, hessian: torch.Tensor) -> None:
 
 def applied(made: Example, loss: nn.Module | None = None) -> str:
     """The theorem that is taken: the first one that applies."""
-    found = cf.candidates(made.model, (made.x, made.y), loss)
-    return next(one.function for one in found if one.applies)
+    actual = cf.candidates(made.model, (made.x, made.y), loss)
+    return next(one.function for one in actual if one.applies)
 
 
 @families
@@ -84,10 +84,10 @@ def test_a_float32_network_is_taken_as_it_is(family):
     single = replace(made, x=made.x.float(), y=made.y.float())
     # Least-squares solutions do not survive the rounding.
     loose = made.function == "deep_linear" and len(list(made.model.parameters())) > 2
-    found = cf.of(single.model, (single.x, single.y), approximate=loose)
-    assert found.eigenvalues.dtype == torch.float64
+    actual = cf.of(single.model, (single.x, single.y), approximate=loose)
+    assert actual.eigenvalues.dtype == torch.float64
     if not loose:
-        check(found, single.hessian())
+        check(actual, single.hessian())
 
 
 @pytest.mark.parametrize(
@@ -102,15 +102,15 @@ def test_a_float32_network_is_taken_as_it_is(family):
 def test_assumptions_have_room_for_what_came_in_single_precision(of_data, of_weights, tolerance):
     made = example("sequential_linear")
     data = made.x.to(of_data), made.y.to(of_data)
-    found = Objective(made.model.to(of_weights), data, nn.MSELoss())
-    assert found.tolerance == tolerance
+    actual = Objective(made.model.to(of_weights), data, nn.MSELoss())
+    assert actual.tolerance == tolerance
 
 
 def test_method_names_the_theorem_and_the_factor():
     made = example("sequential_linear")
     assert cf.of(made.model, (made.x, made.y)).method == "closed form, Theorem 3.1"
-    found = cf.of(made.model, (made.x, made.y), nn.MSELoss())
-    assert found.method == "closed form, Theorem 3.1, times 2: the loss is MSELoss()"
+    actual = cf.of(made.model, (made.x, made.y), nn.MSELoss())
+    assert actual.method == "closed form, Theorem 3.1, times 2: the loss is MSELoss()"
 
 
 def test_a_loss_that_merely_inherits_is_known():
@@ -179,21 +179,21 @@ def test_a_broken_assumption_is_named_and_measured(formula):
 @pytest.mark.parametrize("formula", VIOLATIONS)
 def test_an_approximate_spectrum_knows_its_error(formula):
     _, _, (model, (x, y)) = VIOLATIONS[formula]
-    found = cf.of(model, (x, y), approximate=True)
+    actual = cf.of(model, (x, y), approximate=True)
     hessian = Example("", model, x, y).hessian()
     truth = torch.linalg.eigvalsh(hessian)
-    scale = found.values.abs().max()
+    scale = actual.values.abs().max()
     for value, count, residual in zip(
-        found.values, found.multiplicities, found.residuals, strict=True
+        actual.values, actual.multiplicities, actual.residuals, strict=True
     ):
         assert count == 0 or (truth - value).abs().min() <= residual * scale + 1e-13 * scale
-    assert torch.equal(found.converged, found.residuals <= TOLERANCE)
-    assert formula in found.method
-    assert f"largest residual {float(found.residuals.max()):.2g}" in found.method
+    assert torch.equal(actual.converged, actual.residuals <= TOLERANCE)
+    assert formula in actual.method
+    assert f"largest residual {float(actual.residuals.max()):.2g}" in actual.method
     # What depends on no assumption but in its form is exact, and says so.
-    assert bool(found.converged.all()) == (formula != "mean((f(x) - y) xᵀ) = 0")
-    if bool(found.converged.all()):
-        check(found, hessian)
+    assert bool(actual.converged.all()) == (formula != "mean((f(x) - y) xᵀ) = 0")
+    if bool(actual.converged.all()):
+        check(actual, hessian)
 
 
 @settings(max_examples=40, derandomize=True, database=None)
@@ -215,15 +215,15 @@ def test_some_eigenvalue_is_within_each_residual(seed, widths, bias, name, coars
     first = linear(weights[0], numbers(widths[1]) if bias else None)
     model = nn.Sequential(first, *map(linear, weights[1:]))
     x, y, loss = numbers(4, widths[0]), numbers(4, widths[-1]), LOSSES[name]
-    found = cf.of(model, (x, y), loss, approximate=True)
+    actual = cf.of(model, (x, y), loss, approximate=True)
     truth = torch.linalg.eigvalsh(Example("", model, x, y).hessian(loss))
-    if found.residuals is None:
-        check(found, Example("", model, x, y).hessian(loss))
+    if actual.residuals is None:
+        check(actual, Example("", model, x, y).hessian(loss))
         return
-    size = max(float(found.values.abs().max()), float(truth.abs().max()))
-    scale = float(found.values[[n > 0 for n in found.multiplicities]].abs().max()) or 1.0
+    size = max(float(actual.values.abs().max()), float(truth.abs().max()))
+    scale = float(actual.values[[n > 0 for n in actual.multiplicities]].abs().max()) or 1.0
     for value, count, residual in zip(
-        found.values, found.multiplicities, found.residuals, strict=True
+        actual.values, actual.multiplicities, actual.residuals, strict=True
     ):
         nearest = (truth - value).abs().min()
         assert count == 0 or nearest <= residual * scale + 1e-13 * size
@@ -232,14 +232,14 @@ def test_some_eigenvalue_is_within_each_residual(seed, widths, bias, name, coars
 def test_residuals_are_those_of_the_eigenvectors():
     """Where an eigenspace has one dimension, there is no choice of the vector."""
     _, _, (model, (x, y)) = VIOLATIONS["mean((f(x) - y) xᵀ) = 0"]
-    found = cf.of(model, (x, y), approximate=True)
-    hessian, vectors = Example("", model, x, y).hessian(), found.eigenvectors()
-    expected = (hessian @ vectors - vectors * found.eigenvalues).norm(dim=0)
-    single = [group for group, count in enumerate(found.multiplicities) if count == 1]
+    actual = cf.of(model, (x, y), approximate=True)
+    hessian, vectors = Example("", model, x, y).hessian(), actual.eigenvectors()
+    expected = (hessian @ vectors - vectors * actual.eigenvalues).norm(dim=0)
+    single = [group for group, count in enumerate(actual.multiplicities) if count == 1]
     assert len(single) == 9
     for group in single:
-        place = int((found.eigenvalues - found.values[group]).abs().argmin())
-        measured = found.residuals[group] * found.values.abs().max()
+        place = int((actual.eigenvalues - actual.values[group]).abs().argmin())
+        measured = actual.residuals[group] * actual.values.abs().max()
         torch.testing.assert_close(measured, expected[place])
 
 
@@ -250,14 +250,14 @@ def test_the_bound_on_the_residual_curvature_holds():
         if len(made.model) == 1:
             continue
         off = replace(made, y=made.y + 0.03 * made.x[:, :1])
-        (found,) = [
+        (actual,) = [
             one for one in cf.candidates(off.model, (off.x, off.y)) if one.function == "deep_linear"
         ]
-        assert found.assumption == "mean((f(x) - y) xᵀ) = 0"
+        assert actual.assumption == "mean((f(x) - y) xᵀ) = 0"
         truth = torch.linalg.eigvalsh(off.hessian())
         theorem = cf.of(made.model, (made.x, made.y)).eigenvalues
         error = (truth - theorem).abs().max() / theorem.max()
-        assert 0 < error <= found.violation
+        assert 0 < error <= actual.violation
 
 
 def structures():
@@ -346,20 +346,20 @@ def test_a_layer_that_no_theorem_has_is_named(name, approximate):
     assert line in str(caught.value)
     assert "approximate" not in str(caught.value)
     assert caught.value.violation == float("inf")
-    found = cf.candidates(model, (x, y))
-    assert not any(one.applies or one.fits for one in found)
-    assert any(one.reason in line or line in one.line for one in found)
+    actual = cf.candidates(model, (x, y))
+    assert not any(one.applies or one.fits for one in actual)
+    assert any(one.reason in line or line in one.line for one in actual)
 
 
 def test_a_candidate_for_each_theorem():
-    found = cf.candidates(*moved(example("sequential_bias", 4)))
+    actual = cf.candidates(*moved(example("sequential_bias", 4)))
     functions = [
         "two_layer_linear", "two_layer_relu", "linear_with_bias", "multi_input", "multi_output",
         "orthogonal_first_layer", "self_attention", "deep_linear",
     ]  # fmt: skip
-    assert [one.function for one in found] == functions
-    assert all(callable(getattr(cf, one.function)) for one in found)
-    reasons = {one.function: one.reason for one in found}
+    assert [one.function for one in actual] == functions
+    assert all(callable(getattr(cf, one.function)) for one in actual)
+    reasons = {one.function: one.reason for one in actual}
     assert reasons["linear_with_bias"] == "all assumptions hold"
     assert reasons["two_layer_linear"] == "it has no bias, and layer '0' (Linear) has one"
     assert reasons["self_attention"] == (
@@ -395,8 +395,8 @@ def test_a_candidate_says_that_the_loss_or_a_frozen_parameter_is_in_the_way():
     model, data = moved(example("sequential_linear", 1))
     with pytest.raises(ValueError, match="loss: expected HalfSquaredError") as caught:
         cf.of(model, data, nn.CrossEntropyLoss())
-    found = cf.candidates(model, data, nn.CrossEntropyLoss())
-    assert {one.reason for one in found} == {str(caught.value)}
+    actual = cf.candidates(model, data, nn.CrossEntropyLoss())
+    assert {one.reason for one in actual} == {str(caught.value)}
     model[0].weight.requires_grad_(False)
     assert {one.fits for one in cf.candidates(model, data)} == {False}
 
@@ -483,20 +483,20 @@ def test_the_spectrum_outlives_the_training(approximate):
     made = example("sequential_bias", 5)
     data = (made.x + (0.1 if approximate else 0.0), made.y)
     hessian = replace(made, x=data[0]).hessian()
-    found = cf.of(made.model, data, approximate=approximate)
+    actual = cf.of(made.model, data, approximate=approximate)
     with torch.no_grad():
         for tensor in (*made.model.parameters(), *data):
             tensor.mul_(-3)
-    check(found, hessian)
+    check(actual, hessian)
 
 
 @families
 def test_nothing_is_made_on_the_default_device(family):
     made = example(family, 3)
     with torch.device("meta"):
-        found = cf.of(made.model, (made.x, made.y))
-        assert found.eigenvalues.is_cpu
-        assert found.eigenvectors().is_cpu
+        actual = cf.of(made.model, (made.x, made.y))
+        assert actual.eigenvalues.is_cpu
+        assert actual.eigenvectors().is_cpu
 
 
 @families
@@ -504,8 +504,8 @@ def test_nothing_is_made_on_the_default_device(family):
 def test_a_network_on_the_gpu(family):
     made = example(family, 3)
     truth = made.hessian()
-    found = cf.of(made.model.cuda(), (made.x, made.y))
-    assert found.eigenvalues.is_cuda
-    vectors = found.eigenvectors().cpu()
-    error = (truth @ vectors - vectors * found.eigenvalues.cpu()).abs().max()
+    actual = cf.of(made.model.cuda(), (made.x, made.y))
+    assert actual.eigenvalues.is_cuda
+    vectors = actual.eigenvectors().cpu()
+    error = (truth @ vectors - vectors * actual.eigenvalues.cpu()).abs().max()
     assert float(error) <= TOLERANCE * torch.linalg.eigvalsh(truth).abs().max()

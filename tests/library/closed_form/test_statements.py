@@ -271,7 +271,7 @@ def test_sextic_checks_the_inputs():
 def test_attention_moments_by_definition():
     a = SelfAttention().example(d=3, b=2, l=4).arguments
     bias = vector(1, 0, 0, -2)
-    found = cf.attention_moments(a["w_query"], a["w_key"], a["x"], score_bias=bias)
+    actual = cf.attention_moments(a["w_query"], a["w_key"], a["x"], score_bias=bias)
     score = a["w_query"] @ a["w_key"] / math.sqrt(3)
     for sequence, x in enumerate(a["x"]):
         for i in range(4):
@@ -279,7 +279,7 @@ def test_attention_moments_by_definition():
             weights = weights / weights.sum()
             mean = weights @ x
             expected = [mean, weights @ (x - mean) ** 2, weights @ (x - mean) ** 3]
-            for moment, value in zip(found, expected, strict=True):
+            for moment, value in zip(actual, expected, strict=True):
                 assert float(moment[sequence, i]) == pytest.approx(float(value), abs=1e-14)
 
 
@@ -295,8 +295,8 @@ def test_attention_coefficients_by_their_formulas():
         (value * residual * x * m_2).sum() / (tokens * math.sqrt(width)),
         ((value * x * m_2) ** 2 + value * residual * x**2 * m_3).sum() / (tokens * width),
     ]
-    found = cf.attention_coefficients(**a)
-    assert [float(c) for c in found] == pytest.approx([float(c) for c in expected], rel=EXACT)
+    actual = cf.attention_coefficients(**a)
+    assert [float(c) for c in actual] == pytest.approx([float(c) for c in expected], rel=EXACT)
 
 
 def test_attention_coefficients_of_a_batch_are_averages():
@@ -325,13 +325,13 @@ def test_many_networks_at_once_are_each_by_itself(leading, activation):
         name: torch.randn(*leading, *of.shape, generator=random, dtype=torch.float64)
         for name, of in a.items()
     }
-    found = cf.attention_coefficients(**many, activation=activation)
+    actual = cf.attention_coefficients(**many, activation=activation)
     of_weights = {name: many[name] for name in ("w_query", "w_key", "x")}
     moments = cf.attention_moments(**of_weights)
     for place in itertools.product(*map(range, leading)):
         alone = {name: of[place] for name, of in many.items()}
         each = cf.attention_coefficients(**alone, activation=activation)
-        for several, one in zip(found, each, strict=True):
+        for several, one in zip(actual, each, strict=True):
             assert several.shape == leading
             assert float(several[place]) == pytest.approx(float(one), rel=1e-12, abs=1e-15)
         each = cf.attention_moments(**{name: alone[name] for name in of_weights})

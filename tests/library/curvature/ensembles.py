@@ -40,7 +40,7 @@ def data(sizes, count=7, seed=100) -> tuple[Tensor, Tensor]:
 
 def dense(networks: Ensemble, x: Tensor, y: Tensor) -> Tensor:
     """``(N, p, p)`` by two reverse passes, one network after the other."""
-    found = []
+    actual = []
     for index in range(networks.count):
         network = networks.network(index)
         names = [name for name, _ in network.named_parameters()]
@@ -52,8 +52,8 @@ def dense(networks: Ensemble, x: Tensor, y: Tensor) -> Tensor:
             outputs = functional_call(network, dict(zip(names, parts, strict=True)), (x,))
             return HalfSquaredError("sample")(outputs, y)
 
-        found.append(hessian(loss, torch.cat([value.reshape(-1) for value in values])))
-    return torch.stack(found)
+        actual.append(hessian(loss, torch.cat([value.reshape(-1) for value in values])))
+    return torch.stack(actual)
 
 
 @st.composite

@@ -103,12 +103,12 @@ def dense(network: Network, model: nn.Module, name: str) -> Tensor:
 
 def passing(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tensor]:
     """What goes into a layer, and what comes out."""
-    found: list[tuple[Tensor, Tensor]] = []
+    actual: list[tuple[Tensor, Tensor]] = []
     module = model.get_submodule(name)
-    hook = module.register_forward_hook(lambda _, x, z: found.append((x[0].clone(), z.clone())))
+    hook = module.register_forward_hook(lambda _, x, z: actual.append((x[0].clone(), z.clone())))
     model(network.data()[0])
     hook.remove()
-    return found[0][0].detach(), found[0][1].detach()
+    return actual[0][0].detach(), actual[0][1].detach()
 
 
 def dense_factors(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tensor]:
@@ -149,5 +149,5 @@ def by_derivative(module: Any, inputs: Tensor) -> Tensor:
     return torch.cat(chosen, dim=2)
 
 
-def close(found: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12 * float(expected.abs().max()))
+def close(actual: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-12 * float(expected.abs().max()))

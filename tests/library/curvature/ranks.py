@@ -70,15 +70,15 @@ def work(rank: int, folder: Path) -> None:
     dist.init_process_group(
         "gloo", init_method=f"file://{folder}/group", rank=rank, world_size=RANKS
     )
-    found = {}
+    actual = {}
     for setting in SETTINGS:
         for name, kind in OPERATORS.items():
             operator = cv.data_parallel(kind(problem(setting, SHARES[rank])))
-            found[setting, name] = operator @ VECTORS, operator @ VECTORS[:, 0]
+            actual[setting, name] = operator @ VECTORS, operator @ VECTORS[:, 0]
     top = cv.top_eigenpairs(cv.data_parallel(cv.hessian(problem("mean", SHARES[rank]))), k=2)
-    found["top"] = top.eigenvalues
-    found["messages"] = messages(rank)
-    torch.save(found, folder / f"{rank}.pt")
+    actual["top"] = top.eigenvalues
+    actual["messages"] = messages(rank)
+    torch.save(actual, folder / f"{rank}.pt")
     dist.destroy_process_group()
 
 

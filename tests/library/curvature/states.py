@@ -31,17 +31,17 @@ def of_model(model: nn.Module, noticed: list[str]) -> list[Any]:
         model: the network.
         noticed: what its hooks noted.
     """
-    found: list[Any] = []
+    actual: list[Any] = []
     for name, module in model.named_modules():
-        found.append((name, id(module), module.training, sorted(vars(module))))
+        actual.append((name, id(module), module.training, sorted(vars(module))))
         for part in (module._parameters, module._buffers):
-            found += [(key, id(value), type(value)) for key, value in part.items()]
+            actual += [(key, id(value), type(value)) for key, value in part.items()]
         for kind, held in vars(module).items():
             if "hooks" in kind and isinstance(held, dict):
-                found += [(kind, key, id(hook)) for key, hook in held.items()]
+                actual += [(kind, key, id(hook)) for key, hook in held.items()]
     for tensor in chain(model.parameters(), model.buffers()):
         grad = getattr(tensor, "grad", None) if tensor.is_leaf else None
-        found.append((tensor.dtype, tensor.requires_grad, tensor.detach().numpy().tobytes()))
+        actual.append((tensor.dtype, tensor.requires_grad, tensor.detach().numpy().tobytes()))
         if grad is not None:
-            found.append((id(grad), grad.to_dense().numpy().tobytes()))
-    return [*found, list(noticed), *of_program()]
+            actual.append((id(grad), grad.to_dense().numpy().tobytes()))
+    return [*actual, list(noticed), *of_program()]

@@ -42,15 +42,15 @@ def dense_blocks(hessian):
 
 @pytest.mark.parametrize("method", ["adaptive", "hutchinson", "hutch++", "xtrace"])
 def test_the_trace_is_the_sum_of_the_blocks_estimates(hessian, method):
-    found = cv.trace(hessian, method, probes=24)
-    assert list(found.blocks) == ["0", "2", "4"]
-    parts = found.blocks.values()
-    assert found.value == pytest.approx(sum(part.value for part in parts), rel=1e-12)
+    actual = cv.trace(hessian, method, probes=24)
+    assert list(actual.blocks) == ["0", "2", "4"]
+    parts = actual.blocks.values()
+    assert actual.value == pytest.approx(sum(part.value for part in parts), rel=1e-12)
     squares = sum(part.standard_error**2 for part in parts)
-    assert found.standard_error == pytest.approx(squares**0.5, rel=1e-12)
-    assert found.products == 24
+    assert actual.standard_error == pytest.approx(squares**0.5, rel=1e-12)
+    assert actual.products == 24
     for name, dense in dense_blocks(hessian).items():
-        part = found.blocks[name]
+        part = actual.blocks[name]
         assert abs(part.value - float(dense.trace())) <= 6 * part.standard_error + 1e-12
 
 
@@ -64,8 +64,8 @@ def test_blocks_are_independent_of_each_other(hessian):
 
 
 def errors(hessian, exact, **options):
-    found = [cv.trace(hessian, seed=seed, **options).value for seed in range(12)]
-    return float((torch.tensor(found, dtype=torch.float64) - exact).square().mean().sqrt())
+    actual = [cv.trace(hessian, seed=seed, **options).value for seed in range(12)]
+    return float((torch.tensor(actual, dtype=torch.float64) - exact).square().mean().sqrt())
 
 
 def test_the_noise_between_layers_is_dropped(hessian):
@@ -77,9 +77,9 @@ def test_the_noise_between_layers_is_dropped(hessian):
 
 def test_the_whole_is_taken_at_once_where_asked_for(hessian):
     dense = cv.dense_matrix(hessian)
-    found, other = (cv.trace(at, "xtrace", probes=20, blocks=None) for at in (hessian, dense))
-    assert found.value == pytest.approx(other.value, rel=1e-9)
-    assert not found.blocks
+    actual, other = (cv.trace(at, "xtrace", probes=20, blocks=None) for at in (hessian, dense))
+    assert actual.value == pytest.approx(other.value, rel=1e-9)
+    assert not actual.blocks
 
 
 def test_a_block_and_a_block_diagonal_matrix_have_the_same_parts(hessian):
@@ -151,10 +151,10 @@ def test_the_choice_is_by_the_range_and_unbiased():
     assert cv.trace(matrix(SHAPES["spiked"])).method == "xtrace"
     values = SHAPES["on the edge"]
     dense = matrix(values)
-    found = [cv.trace(dense, probes=40, seed=seed) for seed in range(300)]
+    actual = [cv.trace(dense, probes=40, seed=seed) for seed in range(300)]
     # Both are chosen here.
-    assert {one.method for one in found} == {"hutchinson", "xtrace"}
-    errors = torch.tensor([one.value for one in found]) - float(values.sum())
+    assert {one.method for one in actual} == {"hutchinson", "xtrace"}
+    errors = torch.tensor([one.value for one in actual]) - float(values.sum())
     assert abs(float(errors.mean())) < 3.5 * float(errors.std()) / 300**0.5
 
 

@@ -65,14 +65,14 @@ def test_the_empirical_fisher_matrix_is_that_of_the_sample_gradients(loss, data)
 def layer_outputs(at: cv.Problem, name: str):
     """Inputs of a layer ``(n, i)`` and the derivatives ``(n, C, o)`` of the outputs in its own."""
     layer = at.model.get_submodule(name)
-    found = []
+    actual = []
     handle = layer.register_forward_hook(
-        lambda _, inputs, output: found.append((inputs[0], output))
+        lambda _, inputs, output: actual.append((inputs[0], output))
     )
     inputs, derivatives = [], []
     for (x, _), _ in at.batches():
         outputs = at.model(x)
-        a, z = found.pop()
+        a, z = actual.pop()
         columns = [
             torch.autograd.grad(column.sum(), z, retain_graph=True)[0] for column in outputs.T
         ]

@@ -11,7 +11,7 @@ from . import ranks
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def actual(tmp_path_factory):
     """What each of two processes found."""
     folder = tmp_path_factory.mktemp("ranks")
     context = multiprocessing.get_context("spawn")
@@ -36,15 +36,15 @@ def whole(setting):
 
 @pytest.mark.parametrize("name", ranks.OPERATORS)
 @pytest.mark.parametrize("setting", ranks.SETTINGS)
-def test_products_are_those_of_one_process(found, setting, name):
+def test_products_are_those_of_one_process(actual, setting, name):
     operator = ranks.OPERATORS[name](whole(setting))
     expected = operator @ ranks.VECTORS
-    for process in found:
+    for process in actual:
         matrix, vector = process[setting, name]
         torch.testing.assert_close(matrix, expected, rtol=1e-12, atol=1e-13)
         torch.testing.assert_close(vector, expected[:, 0], rtol=1e-12, atol=1e-13)
     # Bit for bit the same in both, so that their solvers take the same way.
-    assert torch.equal(found[0][setting, name][0], found[1][setting, name][0])
+    assert torch.equal(actual[0][setting, name][0], actual[1][setting, name][0])
 
 
 def test_the_mean_over_processes_would_be_wrong():
@@ -53,9 +53,9 @@ def test_the_mean_over_processes_would_be_wrong():
     assert (sum(means) / 2 - expected).norm() > 0.05 * expected.norm()
 
 
-def test_solvers_take_it(found):
+def test_solvers_take_it(actual):
     expected = cv.top_eigenpairs(cv.hessian(whole("mean")), k=2).eigenvalues
-    for process in found:
+    for process in actual:
         torch.testing.assert_close(process["top"], expected, rtol=1e-8, atol=0)
 
 
@@ -68,8 +68,8 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("case", MESSAGES)
-def test_what_would_be_wrong_is_refused_in_every_process(found, case):
-    for process in found:
+def test_what_would_be_wrong_is_refused_in_every_process(actual, case):
+    for process in actual:
         assert MESSAGES[case] in process["messages"][case]
 
 

@@ -46,9 +46,9 @@ def test_spectra_and_estimates():
         lambda at: cv.dense_matrix(cv.preconditioned(at, 1 + at[0].abs())),
     ):
         torch.testing.assert_close(function(there).cpu(), function(dense), rtol=1e-7, atol=1e-8)
-    found = cv.top_eigenpairs(cv.hessian(moved(network())), 4)
-    assert found.eigenvectors().device.type == "cuda"
-    assert bool(found.converged.all())
+    actual = cv.top_eigenpairs(cv.hessian(moved(network())), 4)
+    assert actual.eigenvectors().device.type == "cuda"
+    assert bool(actual.converged.all())
 
 
 @pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
@@ -86,8 +86,8 @@ def test_layers():
 
 def test_batches_and_the_noise_of_their_gradients():
     here, there = network(), moved(network())
-    found, expected = cv.batch_sharpness(there), cv.batch_sharpness(network())
-    torch.testing.assert_close(found.eigenvalues, expected.eigenvalues, rtol=1e-6, atol=1e-8)
+    actual, expected = cv.batch_sharpness(there), cv.batch_sharpness(network())
+    torch.testing.assert_close(actual.eigenvalues, expected.eigenvalues, rtol=1e-6, atol=1e-8)
     noise = cv.gradient_noise(there)
     assert noise.device.type == "cuda"
     assert noise.trace == pytest.approx(cv.gradient_noise(here).trace, rel=1e-8)

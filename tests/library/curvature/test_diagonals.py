@@ -24,12 +24,12 @@ def test_intervals_of_a_diagonal_cover_it(method):
     exact = cv.diagonal(matrix, "exact")
     torch.testing.assert_close(exact.value, matrix.diagonal())
     assert (exact.products, float(exact.standard_error.norm())) == (80, 0)
-    found = [cv.diagonal(matrix, method, probes=60, seed=seed) for seed in range(20)]
+    actual = [cv.diagonal(matrix, method, probes=60, seed=seed) for seed in range(20)]
     # Student's t with the four degrees of freedom of five repeats.
-    covered = [(one.value - exact.value).abs() <= 2.776 * one.standard_error for one in found]
+    covered = [(one.value - exact.value).abs() <= 2.776 * one.standard_error for one in actual]
     assert 0.9 < float(torch.stack(covered).double().mean()) < 0.99
-    assert {(one.method, one.products) for one in found} == {(method, 60)}
-    spread = float(found[0].standard_error.norm() / exact.value.norm())
+    assert {(one.method, one.products) for one in actual} == {(method, 60)}
+    spread = float(actual[0].standard_error.norm() / exact.value.norm())
     assert spread < 0.15 if method == "xdiag" else spread > 0.3
 
 
@@ -41,15 +41,15 @@ def test_intervals_of_a_diagonal_cover_it(method):
 def test_estimates_are_those_of_curvlinops_from_the_same_signs(monkeypatch, method, module, name):
     half = normal(90, 90)
     matrix = cv.as_operator(half + half.T)
-    draws, found = generator(3, "probes"), []
+    draws, actual = generator(3, "probes"), []
     needed = 20 if method == "hutchinson" else 10
     for _ in range(3):
         signs = iter(torch.cat([*rademacher(matrix, needed, draws)]))
         their = pytest.importorskip(f"curvlinops.diagonal.{module}")
         monkeypatch.setattr(their, "random_vector", lambda *_, signs=signs, **__: next(signs))
-        found.append(getattr(their, name)(matrix.to_curvlinops(), 20))
+        actual.append(getattr(their, name)(matrix.to_curvlinops(), 20))
     ours = cv.diagonal(matrix, method, probes=60, repeats=3, seed=3)
-    theirs = torch.stack(found)
+    theirs = torch.stack(actual)
     torch.testing.assert_close(ours.value, theirs.mean(dim=0), rtol=1e-10, atol=1e-10)
     torch.testing.assert_close(ours.standard_error, theirs.std(dim=0) / 3**0.5)
 
@@ -69,9 +69,9 @@ def test_a_diagonal_has_a_seed_and_leaves_the_random_state_alone():
 
 @pytest.mark.parametrize("method", ["xdiag", "hutchinson"])
 def test_the_diagonal_of_zeros(method):
-    found = cv.diagonal(torch.zeros(100, 100), method)
-    assert not found.value.any()
-    assert not found.standard_error.any()
+    actual = cv.diagonal(torch.zeros(100, 100), method)
+    assert not actual.value.any()
+    assert not actual.standard_error.any()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -79,18 +79,18 @@ def test_a_matrix_of_low_rank_has_its_diagonal(dtype):
     """Six vectors find its range of four dimensions."""
     half = normal(100, 4)
     matrix = (half @ half.T).to(dtype)
-    found = cv.diagonal(matrix)
+    actual = cv.diagonal(matrix)
     scale = float(matrix.diagonal().max())
     rounding = 100 * torch.finfo(dtype).eps
-    torch.testing.assert_close(found.value, matrix.diagonal(), rtol=0, atol=rounding * scale)
+    torch.testing.assert_close(actual.value, matrix.diagonal(), rtol=0, atol=rounding * scale)
 
 
 def test_what_dependent_vectors_leave_out_is_estimated():
     """Signs on three coordinates often span but two dimensions: that is no error of none."""
     matrix = torch.zeros(100, 100, dtype=torch.float64)
     matrix[:3, :3] = torch.tensor([[2.0, 1.0, 0.5], [1.0, 3.0, 0.3], [0.5, 0.3, 4.0]])
-    found = [cv.diagonal(matrix, probes=12, repeats=2, seed=seed) for seed in range(2000)]
-    values = torch.stack([one.value for one in found])
+    actual = [cv.diagonal(matrix, probes=12, repeats=2, seed=seed) for seed in range(2000)]
+    values = torch.stack([one.value for one in actual])
     error = values.std(dim=0) / len(values) ** 0.5
     assert (error[:3] > 0).all()
     assert ((values.mean(dim=0) - matrix.diagonal()).abs() <= 4 * error).all()

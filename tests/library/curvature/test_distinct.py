@@ -39,12 +39,12 @@ class Counted:
     ],
 )
 def test_finds_each_value_once_and_knows_which_repeat(values, expected, repeated):
-    found = distinct_eigenvalues(matrix(values))
+    actual = distinct_eigenvalues(matrix(values))
     torch.testing.assert_close(
-        found.values, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-12
+        actual.values, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-12
     )
-    assert found.repeated.tolist() == repeated
-    assert found.residual < 1e-12
+    assert actual.repeated.tolist() == repeated
+    assert actual.residual < 1e-12
 
 
 def test_takes_a_few_products_whatever_the_size():

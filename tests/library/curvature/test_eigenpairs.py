@@ -51,18 +51,18 @@ def expected(values: torch.Tensor, k: int, which: str = "largest algebraic") -> 
     return values[torch.argsort(KEYS[which](values))[:k]].sort().values
 
 
-def assert_right(found, dense, k, which="largest algebraic", tol=1e-8):
+def assert_right(actual, dense, k, which="largest algebraic", tol=1e-8):
     """Eigenvalues, residuals as reported, and orthonormal eigenvectors."""
     exact = torch.linalg.eigvalsh(dense.double())
     scale = float(exact.abs().max()) or 1.0
     # A residual r moves an eigenvalue by at most r.
     torch.testing.assert_close(
-        found.eigenvalues.double(), expected(exact, k, which), rtol=0, atol=2 * tol * scale
+        actual.eigenvalues.double(), expected(exact, k, which), rtol=0, atol=2 * tol * scale
     )
-    vectors = found.eigenvectors()
+    vectors = actual.eigenvectors()
     assert vectors.shape == (len(dense), k)
-    residuals = (dense @ vectors - vectors * found.eigenvalues).norm(dim=0) / scale
-    assert bool(found.converged.all())
+    residuals = (dense @ vectors - vectors * actual.eigenvalues).norm(dim=0) / scale
+    assert bool(actual.converged.all())
     assert float(residuals.max()) <= 1.01 * tol
     gram = vectors.T @ vectors
     # Rounding accumulates over some hundred steps; float32 has 1e-7.
@@ -85,16 +85,16 @@ def test_scipys_words_say_which(short, long):
 @pytest.mark.parametrize("k", [1, 2, 5, 20])
 def test_top_eigenpairs_with_multiple_outliers(which, k):
     dense = matrix(OUTLIERS + BULK)
-    found = cv.top_eigenpairs(dense, k, 1e-8, which)
-    assert_right(found, dense, k, which)
-    assert found.method.startswith("Lanczos")
+    actual = cv.top_eigenpairs(dense, k, 1e-8, which)
+    assert_right(actual, dense, k, which)
+    assert actual.method.startswith("Lanczos")
 
 
 def test_float32_reaches_the_default_tolerance():
     dense = matrix(OUTLIERS + BULK).float()
-    found = cv.top_eigenpairs(dense, 10)
-    assert found.eigenvalues.dtype == found.residuals.dtype == torch.float32
-    assert_right(found, dense, 10, tol=1e-5)
+    actual = cv.top_eigenpairs(dense, 10)
+    assert actual.eigenvalues.dtype == actual.residuals.dtype == torch.float32
+    assert_right(actual, dense, 10, tol=1e-5)
 
 
 @settings(max_examples=60)
@@ -108,12 +108,12 @@ def test_a_few_eigenvalues_of_any_multiplicity(distinct, multiplicities, k, whic
     """The spectra of the papers: bulks of many equal eigenvalues, where Krylov spaces end early."""
     values = [float(v) for v, m in zip(distinct, multiplicities, strict=False) for _ in range(m)]
     values += [0.25] * max(0, 150 - len(values))
-    found = cv.top_eigenpairs(matrix(values), k, 1e-9, which, seed=k)
+    actual = cv.top_eigenpairs(matrix(values), k, 1e-9, which, seed=k)
     exact = expected(torch.tensor(values, dtype=torch.float64), k, which)
     # Of v and −v either may count as the k-th in magnitude.
     compared = torch.abs if which == "largest magnitude" else torch.Tensor.clone
     torch.testing.assert_close(
-        compared(found.eigenvalues).sort().values, compared(exact).sort().values, rtol=0, atol=1e-7
+        compared(actual.eigenvalues).sort().values, compared(exact).sort().values, rtol=0, atol=1e-7
     )
 
 
@@ -124,18 +124,18 @@ def test_a_few_eigenvalues_of_any_multiplicity(distinct, multiplicities, k, whic
 )
 def test_degenerate_matrices(values, k):
     dense = matrix(values)
-    found = cv.top_eigenpairs(dense, k)
+    actual = cv.top_eigenpairs(dense, k)
     torch.testing.assert_close(
-        found.eigenvalues, torch.tensor(sorted(values)[-k:], dtype=torch.float64)
+        actual.eigenvalues, torch.tensor(sorted(values)[-k:], dtype=torch.float64)
     )
-    assert bool(found.converged.all())
+    assert bool(actual.converged.all())
 
 
 def test_small_matrices_and_many_pairs_are_decomposed_densely():
     for dense, k in ((normal(1, 1), 1), (matrix(BULK[:90]), 3), (matrix(BULK), 150)):
-        found = cv.top_eigenpairs(dense, k)
-        assert found.method == "dense eigendecomposition"
-        assert_right(found, dense, k)
+        actual = cv.top_eigenpairs(dense, k)
+        assert actual.method == "dense eigendecomposition"
+        assert_right(actual, dense, k)
     assert cv.top_eigenpairs(matrix(BULK[:90]), 90).eigenvalues.shape == (90,)
 
 
@@ -143,16 +143,16 @@ def test_many_pairs_without_a_dense_matrix(monkeypatch):
     monkeypatch.setattr(eigenpairs, "DENSE_LIMIT", 0)
     dense = matrix(BULK[:40])
     assert_right(cv.top_eigenpairs(dense, 40), dense, 40)
-    found = cv.top_eigenpairs(normal(1, 1), 1)
-    assert found.method == "Lanczos, 2 products"
-    torch.testing.assert_close(found.eigenvalues, normal(1))
+    actual = cv.top_eigenpairs(normal(1, 1), 1)
+    assert actual.method == "Lanczos, 2 products"
+    torch.testing.assert_close(actual.eigenvalues, normal(1))
 
 
 @pytest.mark.parametrize("size", [30, 60])
 def test_a_small_basis_is_restarted(size):
     counted = Counted(matrix(OUTLIERS + BULK))
-    found = cv.top_eigenpairs(counted, 20, 1e-8, basis_size=size, max_iterations=5000)
-    assert_right(found, counted.dense, 20)
+    actual = cv.top_eigenpairs(counted, 20, 1e-8, basis_size=size, max_iterations=5000)
+    assert_right(actual, counted.dense, 20)
     free = Counted(counted.dense)
     cv.top_eigenpairs(free, 20, 1e-8)
     assert free.products < counted.products
@@ -160,8 +160,8 @@ def test_a_small_basis_is_restarted(size):
 
 def test_products_are_counted():
     counted = Counted(matrix(OUTLIERS + BULK))
-    found = cv.top_eigenpairs(counted, 4)
-    assert found.method == f"Lanczos, {counted.products} products"
+    actual = cv.top_eigenpairs(counted, 4)
+    assert actual.method == f"Lanczos, {counted.products} products"
     assert counted.products < 60
 
 
@@ -169,25 +169,25 @@ def test_too_few_iterations_are_admitted():
     dense = matrix(OUTLIERS + BULK)
     message = r"0 of 5 eigenpairs converged; the largest residual is \d.\de-\d\d, tol is 1.0e-10; "
     with pytest.warns(cv.ConvergenceWarning, match=message + "raise max_iterations above 12, or"):
-        found = cv.top_eigenpairs(dense, 5, 1e-10, max_iterations=12)
-    assert not bool(found.converged.any())
-    vectors = found.eigenvectors()
-    residuals = (dense @ vectors - vectors * found.eigenvalues).norm(dim=0)
+        actual = cv.top_eigenpairs(dense, 5, 1e-10, max_iterations=12)
+    assert not bool(actual.converged.any())
+    vectors = actual.eigenvectors()
+    residuals = (dense @ vectors - vectors * actual.eigenvalues).norm(dim=0)
     # What is reported is not smaller than what is true (relative to the largest Ritz value).
-    assert float(found.residuals.max()) * 9 >= float(residuals.max()) * (1 - 1e-9)
+    assert float(actual.residuals.max()) * 9 >= float(residuals.max()) * (1 - 1e-9)
 
 
 def test_residuals_are_measured_on_an_operator_that_is_not_symmetric():
     dense = matrix(OUTLIERS + BULK)
     skew = normal(400, 400, seed=3)
     with pytest.warns(cv.ConvergenceWarning, match="of 3 eigenpairs converged; .* raise"):
-        found = cv.top_eigenpairs(dense + 1e-3 * (skew - skew.T), 3, max_iterations=60)
-    assert not bool(found.converged.all())
+        actual = cv.top_eigenpairs(dense + 1e-3 * (skew - skew.T), 3, max_iterations=60)
+    assert not bool(actual.converged.all())
 
 
 def test_a_tolerance_below_rounding_is_not_promised():
-    found = pytest.warns(cv.ConvergenceWarning, match="raise tol: rounding or an asymmetry of the")
-    with found:
+    actual = pytest.warns(cv.ConvergenceWarning, match="raise tol: rounding or an asymmetry of the")
+    with actual:
         cv.top_eigenpairs(matrix(BULK[:90]).float(), 2, 1e-12)
 
 
@@ -205,9 +205,9 @@ def test_a_tight_cluster_is_found_whole_when_verified():
     values = torch.cat([cluster, torch.linspace(0.5, -0.5, 2995).double()])
     operator = Diagonal(torch.diag(values))
     for seed in range(20):
-        found = cv.top_eigenpairs(operator, 3, verify=True, seed=seed)
-        assert float(found.eigenvalues.min()) > 1 - 1e-8
-        assert bool(found.converged.all())
+        actual = cv.top_eigenpairs(operator, 3, verify=True, seed=seed)
+        assert float(actual.eigenvalues.min()) > 1 - 1e-8
+        assert bool(actual.converged.all())
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -224,12 +224,12 @@ def test_a_start_saves_products_and_changes_nothing_else():
     change = 1e-4 * normal(400, 400, seed=5)
     before = cv.top_eigenpairs(dense, 5, 1e-8)
     warm, cold = Counted(dense + change + change.T), Counted(dense + change + change.T)
-    found = cv.top_eigenpairs(warm, 5, 1e-6, start=before.eigenvectors())
-    assert_right(found, warm.dense, 5, tol=1e-6)
+    actual = cv.top_eigenpairs(warm, 5, 1e-6, start=before.eigenvectors())
+    assert_right(actual, warm.dense, 5, tol=1e-6)
     assert_right(cv.top_eigenpairs(cold, 5, 1e-6), cold.dense, 5, tol=1e-6)
     assert warm.products < 0.6 * cold.products
     single = Counted(warm.dense)
-    cv.top_eigenpairs(single, 1, 1e-6, start=found.eigenvectors()[:, -1])
+    cv.top_eigenpairs(single, 1, 1e-6, start=actual.eigenvectors()[:, -1])
     assert single.products == 2
 
 
@@ -241,10 +241,10 @@ def test_a_start_does_not_sink_into_subnormal_numbers(dtype):
     start = normal(400).to(dtype)
     start[200:] = 1e3 * torch.finfo(dtype).tiny
     watched = Counted(dense)
-    found = cv.top_eigenpairs(watched, 1, 1e-6, start=start)
-    assert_right(found, dense, 1, tol=1e-6)
+    actual = cv.top_eigenpairs(watched, 1, 1e-6, start=start)
+    assert_right(actual, dense, 1, tol=1e-6)
     assert watched.products > 3
-    assert not found.eigenvectors()[200:].any()
+    assert not actual.eigenvectors()[200:].any()
 
 
 def test_a_basis_that_is_tightened_too_late_is_built_anew():
@@ -260,16 +260,16 @@ def test_a_basis_that_is_tightened_too_late_is_built_anew():
         with warnings.catch_warnings():
             # What the rounding of float32 allows is less in some of them.
             warnings.simplefilter("ignore", cv.ConvergenceWarning)
-            found = cv.top_eigenpairs(dense, 1, 1e-7, start=start)
-        assert float(found.eigenvalues[0]) == pytest.approx(float(exact[-1]), rel=1e-5), seed
-        assert 0 < float(found.residuals[0]) < 1e-5
+            actual = cv.top_eigenpairs(dense, 1, 1e-7, start=start)
+        assert float(actual.eigenvalues[0]) == pytest.approx(float(exact[-1]), rel=1e-5), seed
+        assert 0 < float(actual.residuals[0]) < 1e-5
 
 
 @pytest.mark.parametrize("columns", [1, 3])
 def test_a_start_of_zeros_is_random(columns):
     dense = matrix(OUTLIERS + BULK)
-    found = cv.top_eigenpairs(dense, 1, 1e-8, start=torch.zeros(400, columns).double())
-    assert_right(found, dense, 1)
+    actual = cv.top_eigenpairs(dense, 1, 1e-8, start=torch.zeros(400, columns).double())
+    assert_right(actual, dense, 1)
 
 
 @pytest.mark.parametrize("which", KEYS)
@@ -282,15 +282,15 @@ def test_one_pair_without_reorthogonalisation(which, dtype, monkeypatch):
         Krylov, "tighten", lambda space, inner=Krylov.tighten: tightened.append(inner(space))
     )
     tol = 1e-10 if dtype == torch.float64 else 1e-6
-    found = cv.top_eigenpairs(dense, 1, tol, which)
+    actual = cv.top_eigenpairs(dense, 1, tol, which)
     exact = torch.linalg.eigvalsh(dense.double())
     key = KEYS[which]
     wanted = float(key(exact).min())
-    assert float(key(found.eigenvalues.double())) == pytest.approx(wanted, abs=4e3 * tol)
-    assert float(found.residuals) <= tol
+    assert float(key(actual.eigenvalues.double())) == pytest.approx(wanted, abs=4e3 * tol)
+    assert float(actual.residuals) <= tol
     hard = [0.0, 50.0, *torch.linspace(-1, 1, 397).tolist(), -1.5]
-    found = cv.top_eigenpairs(matrix(hard).to(dtype), 1, tol, "smallest algebraic")
-    assert float(found.eigenvalues) == pytest.approx(-1.5, abs=1e2 * tol)
+    actual = cv.top_eigenpairs(matrix(hard).to(dtype), 1, tol, "smallest algebraic")
+    assert float(actual.eigenvalues) == pytest.approx(-1.5, abs=1e2 * tol)
     # The positive outlier converges first; from then on the basis is kept orthogonal.
     assert tightened
 
@@ -307,17 +307,17 @@ def test_a_pair_that_was_spoiled_is_found_again(monkeypatch):
 
     monkeypatch.setattr(eigenpairs._Search, "_verified", measured)
     dense = matrix([0.0, 50.0, *torch.linspace(-1, 1, 397).tolist(), -1.5])
-    found = cv.top_eigenpairs(dense, 1, 1e-10, "smallest algebraic")
-    assert float(found.eigenvalues) == pytest.approx(-1.5, abs=1e-12)
+    actual = cv.top_eigenpairs(dense, 1, 1e-10, "smallest algebraic")
+    assert float(actual.eigenvalues) == pytest.approx(-1.5, abs=1e-12)
     assert [bool(residual <= 50 * 1e-10) for (residual,) in verified] == [False, True]
-    assert bool(found.converged)
+    assert bool(actual.converged)
 
 
 def test_a_basis_of_three_vectors_will_do():
     """What is left within 2 GiB of vectors of GPT-2's size."""
     dense = matrix([3.0, 1.5, *torch.linspace(-1, 1, 398).tolist()])
-    found = cv.top_eigenpairs(dense, 1, 1e-6, basis_size=3)
-    assert_right(found, dense, 1, tol=1e-6)
+    actual = cv.top_eigenpairs(dense, 1, 1e-6, basis_size=3)
+    assert_right(actual, dense, 1, tol=1e-6)
 
 
 @pytest.mark.parametrize(("k", "size", "expected"), [(1, 124_000_000, 3), (10, 3_000_000, 177)])
@@ -409,9 +409,9 @@ def test_sums_keep_the_digits_of_float32():
 def test_many_pairs_are_found_in_blocks(dtype):
     dense = matrix(OUTLIERS + BULK).to(dtype)
     counted = Counted(dense)
-    found = cv.top_eigenpairs(counted, 60, 1e-5)
-    assert_right(found, dense, 60, tol=1e-5)
-    assert found.method == f"Lanczos, {counted.products} products"
+    actual = cv.top_eigenpairs(counted, 60, 1e-5)
+    assert_right(actual, dense, 60, tol=1e-5)
+    assert actual.method == f"Lanczos, {counted.products} products"
     restarted = cv.top_eigenpairs(dense, 60, 1e-5, basis_size=140, max_iterations=5000)
     assert_right(restarted, dense, 60, tol=1e-5)
 
@@ -421,8 +421,8 @@ def test_blocks_of_degenerate_matrices_span_the_whole_space(values):
     space = Krylov(matrix(values), torch.empty(0, len(values)).double(), 100, draws(), block=4)
     while not space.full:
         space.step()
-    found, coordinates, residuals = space.ritz(lambda ritz: ritz)
-    torch.testing.assert_close(found, torch.tensor(sorted(values, reverse=True)).double())
+    actual, coordinates, residuals = space.ritz(lambda ritz: ritz)
+    torch.testing.assert_close(actual, torch.tensor(sorted(values, reverse=True)).double())
     assert float(residuals.max()) == 0
     vectors = space.vectors(coordinates)
     torch.testing.assert_close(vectors @ vectors.T, torch.eye(len(values)).double())
@@ -453,8 +453,8 @@ def test_of_a_network_as_scipy_on_curvlinops_finds_them(which):
         v0=normal(at.size).numpy(),
         return_eigenvectors=False,
     )
-    found = cv.top_eigenpairs(cv.hessian(at), 6, 1e-9, which)
-    torch.testing.assert_close(found.eigenvalues, torch.tensor(sorted(other)), rtol=0, atol=1e-8)
+    actual = cv.top_eigenpairs(cv.hessian(at), 6, 1e-9, which)
+    torch.testing.assert_close(actual.eigenvalues, torch.tensor(sorted(other)), rtol=0, atol=1e-8)
 
 
 def test_top_pairs_of_a_network_are_those_of_its_dense_spectrum():
@@ -467,14 +467,14 @@ def test_top_pairs_of_a_network_are_those_of_its_dense_spectrum():
 
 def test_dense_spectrum_is_complete():
     dense = matrix(OUTLIERS + BULK[:50])
-    found = cv.dense_spectrum(dense)
+    actual = cv.dense_spectrum(dense)
     torch.testing.assert_close(
-        found.eigenvalues, torch.tensor(sorted(OUTLIERS + BULK[:50]), dtype=torch.float64)
+        actual.eigenvalues, torch.tensor(sorted(OUTLIERS + BULK[:50]), dtype=torch.float64)
     )
-    vectors = found.eigenvectors()
-    torch.testing.assert_close((vectors * found.eigenvalues) @ vectors.T, dense)
-    assert bool(found.converged.all())
-    assert found.labels == ["numeric"] * 55
+    vectors = actual.eigenvectors()
+    torch.testing.assert_close((vectors * actual.eigenvalues) @ vectors.T, dense)
+    assert bool(actual.converged.all())
+    assert actual.labels == ["numeric"] * 55
     zero = cv.dense_spectrum(torch.zeros(3, 3))
     assert not zero.residuals.any()
     assert bool(zero.converged.all())

@@ -28,10 +28,10 @@ def test_the_vectors_fit_into_the_memory_and_the_pairs_are_right(k, vectors, mon
             super().__init__(like, limit)
 
     monkeypatch.setattr(lanczos, "Rows", Watched)
-    found = cv.top_eigenpairs(DENSE, k, 1e-8, memory=vectors * VECTOR)
+    actual = cv.top_eigenpairs(DENSE, k, 1e-8, memory=vectors * VECTOR)
     assert max(limits) <= max(vectors, k + 3)
-    torch.testing.assert_close(found.eigenvalues, VALUES.sort().values[-k:], rtol=0, atol=1e-10)
-    assert bool(found.converged.all())
+    torch.testing.assert_close(actual.eigenvalues, VALUES.sort().values[-k:], rtol=0, atol=1e-10)
+    assert bool(actual.converged.all())
 
 
 def test_less_memory_takes_more_products_and_enough_of_it_changes_nothing():

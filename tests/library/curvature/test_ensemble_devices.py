@@ -33,13 +33,13 @@ def test_curvature(sizes, activation):
         (hessians(networks, samples) @ vectors, hessians(there, samples_there) @ vectors.cuda()),
         (ensemble_trace(networks, samples), ensemble_trace(there, samples_there)),
     ]
-    expected, found = (
+    expected, actual = (
         ensemble_sharpness(networks, samples),
         ensemble_sharpness(there, samples_there),
     )
-    pairs += [(expected.values, found.values)]
-    assert expected.converged.tolist() == found.converged.tolist()
-    assert found.values.device.type == "cuda"
+    pairs += [(expected.values, actual.values)]
+    assert expected.converged.tolist() == actual.converged.tolist()
+    assert actual.values.device.type == "cuda"
     for here, moved_result in pairs:
         scale = float(here.nan_to_num().abs().max())
         torch.testing.assert_close(

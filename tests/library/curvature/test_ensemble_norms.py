@@ -64,11 +64,11 @@ def test_the_trace_from_moments_in_batches_and_in_float32(monkeypatch):
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
 def test_blocks_of_linear_networks(sizes):
     networks, (x, y) = ensemble(sizes, "linear"), data(sizes)
-    found = ensemble_block_bounds(networks, x.mT @ x / len(x))
+    actual = ensemble_block_bounds(networks, x.mT @ x / len(x))
     exact = block_tops(networks, dense(networks, x, y))
-    torch.testing.assert_close(found.blocks, exact, rtol=1e-11, atol=0)
-    assert torch.equal(found.largest, found.blocks.max(dim=1).values)
-    torch.testing.assert_close(found.total, exact.sum(dim=1), rtol=1e-11, atol=0)
+    torch.testing.assert_close(actual.blocks, exact, rtol=1e-11, atol=0)
+    assert torch.equal(actual.largest, actual.blocks.max(dim=1).values)
+    torch.testing.assert_close(actual.total, exact.sum(dim=1), rtol=1e-11, atol=0)
 
 
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
@@ -93,11 +93,11 @@ def test_two_layers_are_bounded_by_their_spectral_norms():
 def test_the_sharpness_is_between_the_bounds_at_zero_residual():
     networks = ensemble((4, 6, 3), "linear", count=1)
     x = torch.linalg.qr(normal(20, 4)).Q * 20**0.5
-    found = ensemble_sharpness(networks, (x, networks.outputs(x)[0])).values
+    actual = ensemble_sharpness(networks, (x, networks.outputs(x)[0])).values
     bounds = ensemble_block_bounds(networks)
-    assert bool((bounds.largest < found).all())
+    assert bool((bounds.largest < actual).all())
     # Equation (10): the sum is the largest eigenvalue of the Gauss-Newton matrix.
-    torch.testing.assert_close(found, bounds.total, rtol=1e-9, atol=0)
+    torch.testing.assert_close(actual, bounds.total, rtol=1e-9, atol=0)
 
 
 def three_norms(matrix):
@@ -108,29 +108,29 @@ def three_norms(matrix):
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
 def test_norms_of_matrices_and_of_the_products_without_one(sizes):
     networks = ensemble(sizes, "linear")
-    found = ensemble_weight_statistics(networks)
+    actual = ensemble_weight_statistics(networks)
     for index in range(networks.count):
         weights = [weight[index] for weight in networks.weights]
         for layer, weight in enumerate(weights):
-            torch.testing.assert_close(found.norms[index, layer], three_norms(weight))
+            torch.testing.assert_close(actual.norms[index, layer], three_norms(weight))
             others = [*weights[:layer], *weights[layer + 1 :]]
             inner = 0 < layer < len(weights) - 1
             if others and (not inner or weight.shape[0] == weight.shape[1]):
                 # W_1 stands on the right.
                 product = functools.reduce(lambda right, left: left @ right, others)
-                torch.testing.assert_close(found.products[index, layer], three_norms(product))
+                torch.testing.assert_close(actual.products[index, layer], three_norms(product))
             elif others or weight.shape[0] != weight.shape[1]:
-                assert found.products[index, layer].isnan().all()
+                assert actual.products[index, layer].isnan().all()
 
 
 def test_alignments_of_two_layers():
     networks = ensemble((4, 6, 4), "linear")
-    found = ensemble_weight_statistics(networks).alignments
+    actual = ensemble_weight_statistics(networks).alignments
     for index in range(networks.count):
         first, second = (weight[index] for weight in networks.weights)
         spectral, _, nuclear = three_norms(first.mT @ second.mT)
         expected = torch.stack([spectral, (first * second.mT).sum().abs(), nuclear])
-        torch.testing.assert_close(found[index], expected)
+        torch.testing.assert_close(actual[index], expected)
 
 
 @pytest.mark.parametrize("sizes", [(4, 6, 3), (4, 4), (4, 5, 5, 4)])
@@ -143,12 +143,12 @@ def test_numbers_that_two_orthogonal_layers_give():
     networks = Ensemble(
         weights=(2 * basis, -3 * basis.mT), multipliers=(1.0, 1.0), activation="relu"
     )
-    found = ensemble_weight_statistics(networks)
+    actual = ensemble_weight_statistics(networks)
     expected = torch.tensor([2.0, 2 * 3**0.5, 6.0]).double()
-    torch.testing.assert_close(found.norms[:, 0], expected.expand(2, 3))
-    torch.testing.assert_close(found.products[:, 1], expected.expand(2, 3))
+    torch.testing.assert_close(actual.norms[:, 0], expected.expand(2, 3))
+    torch.testing.assert_close(actual.products[:, 1], expected.expand(2, 3))
     torch.testing.assert_close(
-        found.alignments, torch.tensor([6.0, 18.0, 18.0]).double().expand(2, 3)
+        actual.alignments, torch.tensor([6.0, 18.0, 18.0]).double().expand(2, 3)
     )
     torch.testing.assert_close(
         ensemble_block_bounds(networks).blocks, torch.tensor([9.0, 4.0]).double().expand(2, 2)
@@ -169,9 +169,9 @@ def test_networks_that_diverged_are_nan_and_leave_the_others_alone(activation):
         lambda at: ensemble_weight_statistics(at).products,
         lambda at: ensemble_weight_statistics(at).alignments,
     ):
-        found = measure(networks)
-        assert found[[1, 2]].isnan().all()
-        torch.testing.assert_close(found[[0, 3]], measure(whole), rtol=1e-14, atol=0)
+        actual = measure(networks)
+        assert actual[[1, 2]].isnan().all()
+        torch.testing.assert_close(actual[[0, 3]], measure(whole), rtol=1e-14, atol=0)
 
 
 def test_moments_of_another_size_are_refused():

@@ -16,10 +16,10 @@ def matrices(operator):
     return torch.stack([operator @ unit.expand(operator.count, -1) for unit in units], dim=-1)
 
 
-def assert_close(found, expected, tolerance=1e-13):
+def assert_close(actual, expected, tolerance=1e-13):
     """Entries agree relative to the largest of each matrix, which is 0 for a dead network."""
     scale = expected.abs().amax(dim=(-2, -1), keepdim=True)
-    assert bool(((found - expected).abs() <= tolerance * scale).all())
+    assert bool(((actual - expected).abs() <= tolerance * scale).all())
     assert float(scale.max()) > 0
 
 
@@ -35,9 +35,9 @@ def test_products_are_those_of_the_hessian(sizes, activation):
 def test_products_for_any_shape(drawn):
     networks, x, y = problem(*drawn)
     exact = dense(networks, x, y)
-    found = matrices(hessians(networks, (x, y)))
+    actual = matrices(hessians(networks, (x, y)))
     # Networks may be dead, so that the Hessian vanishes.
-    assert float((found - exact).abs().max()) <= 1e-13 * max(1.0, float(exact.abs().max()))
+    assert float((actual - exact).abs().max()) <= 1e-13 * max(1.0, float(exact.abs().max()))
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -103,8 +103,8 @@ def test_float32(activation):
     converted = exact.to(torch.float32) @ vectors.float()
     assert there.dtype == converted.dtype == torch.float32
     expected = exact @ vectors
-    for found in (there, converted):
-        assert (found - expected).norm() < 1e-6 * expected.norm()
+    for actual in (there, converted):
+        assert (actual - expected).norm() < 1e-6 * expected.norm()
 
 
 X, Y = data((3, 4, 2))

@@ -16,13 +16,13 @@ from .ensembles import ACTIVATIONS, SHAPES, data, dense, ensemble, normal, probl
 MODULE = "hessian_spectra.curvature.ensemble.largest_eigenvalue"
 
 
-def assert_right(found, exact, tol=1e-5):
+def assert_right(actual, exact, tol=1e-5):
     """Largest eigenvalues as in ``exact`` ``(N, p, p)``, residuals small, all converged."""
     expected = torch.linalg.eigvalsh(exact)[:, -1]
     # A residual of tol / 100 leaves an error of about its square over the gap.
-    torch.testing.assert_close(found.values, expected, rtol=tol / 100, atol=1e-300)
-    assert bool((found.residuals <= tol / 100).all())
-    assert bool(found.converged.all())
+    torch.testing.assert_close(actual.values, expected, rtol=tol / 100, atol=1e-300)
+    assert bool((actual.residuals <= tol / 100).all())
+    assert bool(actual.converged.all())
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -55,9 +55,9 @@ def test_vanishing_weights(activation, size):
     networks.weights[2][0] = 0
     for weight in networks.weights:
         weight[1] = 0
-    found = ensemble_sharpness(networks, (x, y))
-    assert_right(found, dense(networks, x, y))
-    assert float(found.values[1]) == float(found.residuals[1]) == 0
+    actual = ensemble_sharpness(networks, (x, y))
+    assert_right(actual, dense(networks, x, y))
+    assert float(actual.values[1]) == float(actual.residuals[1]) == 0
 
 
 def test_zero_residual_and_equal_eigenvalues():
@@ -68,9 +68,9 @@ def test_zero_residual_and_equal_eigenvalues():
     )
     eye = torch.eye(4, dtype=torch.float64)
     moments = SecondMoments(eye, eye, torch.tensor(4.0).double(), 8)
-    found = ensemble_sharpness(networks, moments)
+    actual = ensemble_sharpness(networks, moments)
     # W_2 dW_1 + dW_2 W_1 of unit length: at most two, where the two layers add up.
-    torch.testing.assert_close(found.values, torch.full((2,), 2.0).double())
+    torch.testing.assert_close(actual.values, torch.full((2,), 2.0).double())
 
 
 @pytest.mark.parametrize("gap", [3e-5, 1e-4, 1e-3])
@@ -95,12 +95,12 @@ def test_small_last_layers(activation, scale):
     networks = ensemble((4, 30, 4), activation, count=20)
     networks.weights[1].mul_(scale)
     samples = normal(40, 4), normal(40, 4, seed=1)
-    found, exact = (
+    actual, exact = (
         ensemble_sharpness(networks, samples),
         torch.linalg.eigvalsh(dense(networks, *samples)),
     )
-    torch.testing.assert_close(found.values, exact[:, -1], rtol=1e-7, atol=0)
-    assert bool(found.converged.all())
+    torch.testing.assert_close(actual.values, exact[:, -1], rtol=1e-7, atol=0)
+    assert bool(actual.converged.all())
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -114,36 +114,36 @@ def test_networks_that_diverged_are_marked_and_leave_the_others_alone(activation
     for weight in networks.weights:
         weight[3] *= 1e15
         weight[4] *= 1e200
-    found = ensemble_sharpness(networks, samples)
+    actual = ensemble_sharpness(networks, samples)
     whole = [0, 3, 5]
     assert_right(
         ensemble_sharpness(networks.select(whole), samples), dense(networks.select(whole), *samples)
     )
-    assert found.converged.tolist() == [index in whole for index in range(6)]
-    assert found.values.isnan().tolist() == found.residuals.isnan().tolist()
-    assert found.values.isnan().tolist() == [index not in whole for index in range(6)]
+    assert actual.converged.tolist() == [index in whole for index in range(6)]
+    assert actual.values.isnan().tolist() == actual.residuals.isnan().tolist()
+    assert actual.values.isnan().tolist() == [index not in whole for index in range(6)]
     alone = ensemble_sharpness(networks.select(whole), samples)
-    torch.testing.assert_close(found.values[whole], alone.values, rtol=1e-12, atol=0)
+    torch.testing.assert_close(actual.values[whole], alone.values, rtol=1e-12, atol=0)
 
 
 def test_all_networks_diverged():
     networks, samples = ensemble((3, 5, 3), "relu"), data((3, 5, 3))
     networks.weights[0].fill_(torch.nan)
-    found = ensemble_sharpness(networks, samples)
-    assert found.values.isnan().all()
-    assert not found.converged.any()
+    actual = ensemble_sharpness(networks, samples)
+    assert actual.values.isnan().all()
+    assert not actual.converged.any()
 
 
 def test_too_few_steps_are_owned_up_to(monkeypatch):
     monkeypatch.setattr(f"{MODULE}._STEPS", 3)
     monkeypatch.setattr(f"{MODULE}._RUNS", 2)
     networks, samples = ensemble((5, 20, 5), "linear"), data((5, 20, 5))
-    found = ensemble_sharpness(networks, samples)
-    assert not found.converged.any()
+    actual = ensemble_sharpness(networks, samples)
+    assert not actual.converged.any()
     # What is reported is the residual of the vector found, not an estimate of it.
     exact = torch.linalg.eigvalsh(dense(networks, *samples))[:, -1]
-    assert bool((found.values < exact * (1 - 1e-6)).all())
-    assert bool((found.residuals > 1e-4).all())
+    assert bool((actual.values < exact * (1 - 1e-6)).all())
+    assert bool((actual.residuals > 1e-4).all())
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -164,7 +164,7 @@ def test_against_curvlinops_and_eigsh(activation):
     size, count = 32, 2
     networks = ensemble((size, 40, size), activation, count)
     x, y = normal(64, size), normal(64, size, seed=1)
-    found = ensemble_sharpness(networks, (x, y))
+    actual = ensemble_sharpness(networks, (x, y))
     for index in range(count):
         lone = cv.Problem(networks.network(index), HalfSquaredError("sample"), [(x, y)])
         operator = cv.hessian(lone, backend="curvlinops")
@@ -172,16 +172,16 @@ def test_against_curvlinops_and_eigsh(activation):
             operator.shape, lambda v, at=operator: (at @ torch.from_numpy(v)).numpy(), dtype=float
         )
         value = eigsh(product, k=1, which="LA", tol=1e-8)[0][0]
-        assert float(found.values[index]) == pytest.approx(value, rel=1e-7)
+        assert float(actual.values[index]) == pytest.approx(value, rel=1e-7)
 
 
 def test_networks_and_data_in_float32():
     sizes = (3, 6, 3)
     networks, (x, y) = ensemble(sizes, "relu").to(torch.float32), data(sizes)
-    found = ensemble_sharpness(networks, (x.float(), y.float()))
-    assert found.values.dtype == torch.float64
+    actual = ensemble_sharpness(networks, (x.float(), y.float()))
+    assert actual.values.dtype == torch.float64
     exact = dense(networks.to(torch.float64), x.float().double(), y.float().double())
-    assert_right(found, exact)
+    assert_right(actual, exact)
 
 
 @pytest.mark.parametrize("tol", [0.0, 1.0, -1e-5, float("nan")])

@@ -24,8 +24,8 @@ def test_estimates_of_the_trace_miss_by_their_standard_error(method):
     exact = float(VALUES.sum())
     scores = []
     for seed in range(60):
-        found = cv.trace(DENSE, method, probes=30, seed=seed)
-        scores.append((found.value - exact) / found.standard_error)
+        actual = cv.trace(DENSE, method, probes=30, seed=seed)
+        scores.append((actual.value - exact) / actual.standard_error)
     scores = torch.tensor(scores)
     # 60 scores: their mean has the standard error 0.13; t-distributed ones are a little wider.
     assert abs(float(scores.mean())) < 0.5
@@ -46,9 +46,9 @@ def test_the_better_methods_are_better():
 
 
 def test_the_exact_trace():
-    found = cv.trace(DENSE, "exact")
-    assert found.value == pytest.approx(float(VALUES.sum()), abs=1e-12)
-    assert (found.standard_error, found.products, found.method) == (0.0, 300, "exact")
+    actual = cv.trace(DENSE, "exact")
+    assert actual.value == pytest.approx(float(VALUES.sum()), abs=1e-12)
+    assert (actual.standard_error, actual.products, actual.method) == (0.0, 300, "exact")
 
 
 def test_the_exact_trace_in_small_chunks(monkeypatch):
@@ -71,8 +71,8 @@ def test_diagonal_and_low_rank_matrices(method):
     assert diagonal.value == pytest.approx(float(VALUES.sum()), abs=1e-12)
     assert diagonal.standard_error == pytest.approx(0, abs=1e-12)
     low = matrix([3.0, 1.0] + [0.0] * 198)
-    found = cv.trace(low, method, probes=30)
-    assert found.value == pytest.approx(4, abs=1e-9 if method != "hutchinson" else 3)
+    actual = cv.trace(low, method, probes=30)
+    assert actual.value == pytest.approx(4, abs=1e-9 if method != "hutchinson" else 3)
     assert cv.trace(torch.zeros(200, 200), method).value == 0.0
 
 
@@ -95,8 +95,8 @@ def test_the_trace_of_a_linear_layer():
     # One half of the mean over elements for each of the two outputs: tr = 2 · mean ‖x‖² · 2 / 2.
     exact = 2 * float(x.square().sum()) / 9
     assert cv.trace(operator, "exact").value == pytest.approx(exact, rel=1e-12)
-    found = cv.trace(operator, "xtrace", probes=40)
-    assert found.value == pytest.approx(exact, rel=1e-9)  # rank 18 of 80: found by 20 vectors
+    actual = cv.trace(operator, "xtrace", probes=40)
+    assert actual.value == pytest.approx(exact, rel=1e-9)  # rank 18 of 80: found by 20 vectors
 
 
 @pytest.mark.parametrize(
@@ -114,45 +114,45 @@ def test_bad_trace_arguments_are_refused(arguments, message):
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_weights_sum_to_one_and_moments_are_traces(dtype):
-    found = cv.spectral_density(DENSE.to(dtype), probes=200, steps=10)
+    actual = cv.spectral_density(DENSE.to(dtype), probes=200, steps=10)
     torch.testing.assert_close(
-        found.weights.sum(dim=1), torch.ones(200, dtype=torch.float64), rtol=0, atol=1e-12
+        actual.weights.sum(dim=1), torch.ones(200, dtype=torch.float64), rtol=0, atol=1e-12
     )
-    assert bool((found.weights >= 0).all())
+    assert bool((actual.weights >= 0).all())
     for order in (1, 2, 3, 4):
-        moment, error = found.moment(order)
+        moment, error = actual.moment(order)
         assert abs(moment - float((VALUES**order).mean())) < 4 * error
 
 
 def test_each_quadrature_is_exact_for_its_probe():
-    found = cv.spectral_density(DENSE, probes=5, steps=6, seed=3)
+    actual = cv.spectral_density(DENSE, probes=5, steps=6, seed=3)
     signs = torch.cat(list(probes.rademacher(DENSE, 5, cv.traces.generator(3, "probes")))).T
     power = DENSE @ DENSE @ DENSE
     for order, image in ((3, power @ signs), (6, power @ power @ signs)):
         expected = (signs * image).sum(dim=0) / 300
-        torch.testing.assert_close((found.weights * found.nodes**order).sum(dim=1), expected)
+        torch.testing.assert_close((actual.weights * actual.nodes**order).sum(dim=1), expected)
 
 
 def test_the_density_is_the_smoothed_spectrum_within_its_errors():
-    found = cv.spectral_density(DENSE, probes=40, steps=60, width=0.02)
-    distances = (found.grid[:, None] - VALUES) / found.width
-    kernel = (-distances.square() / 2).exp() / (found.width * math.sqrt(2 * math.pi))
+    actual = cv.spectral_density(DENSE, probes=40, steps=60, width=0.02)
+    distances = (actual.grid[:, None] - VALUES) / actual.width
+    kernel = (-distances.square() / 2).exp() / (actual.width * math.sqrt(2 * math.pi))
     exact = kernel.mean(dim=1)
-    assert float(torch.trapezoid(found.density, found.grid)) == pytest.approx(1, abs=1e-3)
+    assert float(torch.trapezoid(actual.density, actual.grid)) == pytest.approx(1, abs=1e-3)
     visible = exact > 1e-3 * exact.max()
-    scores = (found.density - exact)[visible] / found.standard_error[visible]
+    scores = (actual.density - exact)[visible] / actual.standard_error[visible]
     # Neighbouring points share their error, so the scores are few; none is far off.
     assert float(scores.abs().max()) < 5
-    assert float((found.density - exact).abs().sum() / exact.sum()) < 0.05
-    assert found.grid[0] < -4 < 20 < found.grid[-1]
+    assert float((actual.density - exact).abs().sum() / exact.sum()) < 0.05
+    assert actual.grid[0] < -4 < 20 < actual.grid[-1]
 
 
 def test_densities_of_degenerate_matrices():
     for dense, value in ((torch.zeros(4, 4), 0.0), (2 * torch.eye(4), 2.0), (normal(1, 1), None)):
-        found = cv.spectral_density(dense, probes=2, points=2001)
-        assert float(torch.trapezoid(found.density, found.grid)) == pytest.approx(1, abs=2e-3)
+        actual = cv.spectral_density(dense, probes=2, points=2001)
+        assert float(torch.trapezoid(actual.density, actual.grid)) == pytest.approx(1, abs=2e-3)
         if value is not None:
-            assert found.moment(1) == (value, 0.0)
+            assert actual.moment(1) == (value, 0.0)
     two = cv.spectral_density(matrix([1.0] * 50 + [-1.0] * 50), probes=3, steps=30)
     assert two.moment(2)[0] == pytest.approx(1, abs=1e-9)
 
@@ -212,10 +212,10 @@ def test_overlaps_are_those_of_each_number_of_vectors(seed, size, more):
     p, k = size + more, size
     matrices = torch.randn(2, p, k, generator=draws(seed), dtype=torch.float64)
     U, V = torch.linalg.qr(matrices).Q
-    found = cv.subspace_overlaps(U, V)
+    actual = cv.subspace_overlaps(U, V)
     for count in range(1, k + 1):
         expected = cv.subspace_overlap(U[:, :count], V[:, :count])
-        assert float(found[count - 1]) == pytest.approx(expected, abs=1e-12)
+        assert float(actual[count - 1]) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(

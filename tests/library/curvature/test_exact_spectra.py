@@ -45,14 +45,14 @@ def hessian(networks, index, x, y):
 
 def check(networks, x, y):
     """Each network's whole spectrum, to round-off."""
-    found = exact_spectra(networks, x, y)
+    actual = exact_spectra(networks, x, y)
     for index in range(networks.count):
         expected = torch.linalg.eigvalsh(hessian(networks, index, x, y))
-        whole = found.eigenvalues[index].repeat_interleave(found.multiplicities).sort().values
+        whole = actual.eigenvalues[index].repeat_interleave(actual.multiplicities).sort().values
         assert len(whole) == len(expected)
         scale = float(expected.abs().max())
         torch.testing.assert_close(whole, expected, rtol=0, atol=1e-13 * scale)
-    return found
+    return actual
 
 
 CASES = [
@@ -75,18 +75,20 @@ CASES = [
 @pytest.mark.parametrize(("activation", "sizes", "values"), CASES)
 def test_all_eigenvalues_are_those_of_the_whole_matrix(activation, sizes, values):
     x, y = normal(11, sizes[0], seed=8), normal(11, seed=9)
-    found = check(ensemble(sizes, activation), x, y)
-    assert found.eigenvalues.shape == (2, values)
-    assert int(found.multiplicities.min()) >= 0
+    actual = check(ensemble(sizes, activation), x, y)
+    assert actual.eigenvalues.shape == (2, values)
+    assert int(actual.multiplicities.min()) >= 0
 
 
 @pytest.mark.parametrize(("activation", "sizes"), [(case[0], case[1]) for case in CASES])
 def test_dense_hessians_are_those_of_double_differentiation(activation, sizes):
     networks = ensemble(sizes, activation)
     x, y = normal(11, sizes[0], seed=8), normal(11, seed=9)
-    found = dense_hessians(networks, x, y)
+    actual = dense_hessians(networks, x, y)
     for index in range(networks.count):
-        torch.testing.assert_close(found[index], hessian(networks, index, x, y), rtol=0, atol=1e-13)
+        torch.testing.assert_close(
+            actual[index], hessian(networks, index, x, y), rtol=0, atol=1e-13
+        )
 
 
 @pytest.mark.parametrize(
@@ -98,9 +100,9 @@ def test_networks_are_treated_in_batches(activation, sizes, monkeypatch):
     x, y = normal(11, sizes[0], seed=8), normal(11, seed=9)
     together = exact_spectra(networks, x, y)
     monkeypatch.setattr(spectra, "_BATCH_BYTES", 8 * 2 * 1600)
-    found = exact_spectra(networks, x, y)
-    torch.testing.assert_close(found.eigenvalues, together.eigenvalues, rtol=0, atol=1e-13)
-    assert torch.equal(found.multiplicities, together.multiplicities)
+    actual = exact_spectra(networks, x, y)
+    torch.testing.assert_close(actual.eigenvalues, together.eigenvalues, rtol=0, atol=1e-13)
+    assert torch.equal(actual.multiplicities, together.multiplicities)
 
 
 def test_without_residual_every_direction_does():

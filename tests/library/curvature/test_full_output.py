@@ -19,10 +19,10 @@ def test_it_is_that_of_dense_jacobians():
     shifts = [torch.zeros(len(x), m, dtype=torch.float64) for m in (5, 4, 3)]
 
     def outputs(*added: Tensor) -> Tensor:
-        found = x
+        actual = x
         for place, layer in enumerate(model[::2]):
-            found = layer(torch.relu(found) if place else found) + added[place]
-        return found
+            actual = layer(torch.relu(actual) if place else actual) + added[place]
+        return actual
 
     jacobians = torch.autograd.functional.jacobian(outputs, tuple(shifts))
     p = torch.softmax(model(x), dim=1).detach()
@@ -30,10 +30,10 @@ def test_it_is_that_of_dense_jacobians():
     for n in range(len(x)):
         G = torch.cat([jacobian[n, :, n] for jacobian in jacobians], dim=1)
         expected = expected + G.T @ (torch.diag(p[n]) - torch.outer(p[n], p[n])) @ G / len(x)
-    found = cv.full_output_hessian(problem_of(network, model))
-    close(found.matrix, expected)
-    assert [len(mean) for mean in found.means] == [5, 5, 5]  # the second has no bias
-    close(found.means[0], torch.cat([x.mean(dim=0), torch.ones(1, dtype=torch.float64)]))
+    actual = cv.full_output_hessian(problem_of(network, model))
+    close(actual.matrix, expected)
+    assert [len(mean) for mean in actual.means] == [5, 5, 5]  # the second has no bias
+    close(actual.means[0], torch.cat([x.mean(dim=0), torch.ones(1, dtype=torch.float64)]))
 
 
 def test_the_corrected_form_is_exact_for_constant_inputs():
@@ -42,8 +42,8 @@ def test_the_corrected_form_is_exact_for_constant_inputs():
     x, y = network.data()
     problem = cv.Problem(network.model(), network.loss, [(3 * x[:1], y[:1])])
     exact = cv.dense_spectrum(cv.ggn(problem))
-    found = cv.full_output_hessian(problem)
-    corrected, printed = (found.approximation(2, form) for form in ("corrected", "printed"))
+    actual = cv.full_output_hessian(problem)
+    corrected, printed = (actual.approximation(2, form) for form in ("corrected", "printed"))
     close(corrected.eigenvalues, exact.eigenvalues[-2:])
     vectors = corrected.eigenvectors()
     matrix = cv.dense_matrix(cv.ggn(problem))
@@ -58,15 +58,15 @@ def test_the_corrected_form_is_exact_for_constant_inputs():
 def test_the_printed_form_is_the_paper_s():
     network = NETWORKS["linear"]
     model = network.model()
-    found = cv.full_output_hessian(problem_of(network, model))
-    values, vectors = torch.linalg.eigh(found.matrix)
+    actual = cv.full_output_hessian(problem_of(network, model))
+    values, vectors = torch.linalg.eigh(actual.matrix)
     u = vectors[:, -1]
     pieces, parts = u.split([5, 4, 3]), []
-    for piece, mean, bias in zip(pieces, found.means, (True, False, True), strict=True):
+    for piece, mean, bias in zip(pieces, actual.means, (True, False, True), strict=True):
         inputs = mean[:-1] if bias else mean
         parts += [torch.kron(piece, inputs), *([piece] if bias else [])]
     w = torch.cat(parts)
-    printed = found.approximation(3, "printed")
+    printed = actual.approximation(3, "printed")
     assert float(printed.values[0]) == pytest.approx(float(values[-1] * w.square().sum()))
     first = printed.eigenbasis()[:, 0]
     assert float((first @ w / w.norm()).abs()) == pytest.approx(1.0)
@@ -74,11 +74,11 @@ def test_the_printed_form_is_the_paper_s():
 
 def test_bad_arguments_are_named():
     network = NETWORKS["linear"]
-    found = cv.full_output_hessian(problem_of(network, network.model()))
+    actual = cv.full_output_hessian(problem_of(network, network.model()))
     with pytest.raises(ValueError, match="form: expected 'corrected' or 'printed', got 'old'"):
-        inspect.unwrap(type(found).approximation)(found, 2, "old")
+        inspect.unwrap(type(actual).approximation)(actual, 2, "old")
     with pytest.raises(ValueError, match="k: expected 1 to 12, got 13"):
-        found.approximation(13)
+        actual.approximation(13)
     other = NETWORKS["convolutions"]
     with pytest.raises(ValueError, match="used at one position, '0' is used at 6"):
         cv.full_output_hessian(problem_of(other, other.model()))

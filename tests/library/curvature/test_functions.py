@@ -35,12 +35,12 @@ def test_a_product_is_that_of_the_dense_function(known, name):
     matrix, values, vectors = known
     function, v = FUNCTIONS[name], normal(P, seed=3)
     exact = vectors @ (function(values) * (vectors.T @ v))
-    found = cv.function_product(matrix, function, v, tol=1e-11)
-    assert found.converged
-    assert float((found.value - exact).norm() / exact.norm()) < 1e-10
-    assert found.products < 120
+    actual = cv.function_product(matrix, function, v, tol=1e-11)
+    assert actual.converged
+    assert float((actual.value - exact).norm() / exact.norm()) < 1e-10
+    assert actual.products < 120
     rough = cv.function_product(matrix, function, v, tol=1e-4)
-    assert rough.products < found.products or name == "square"
+    assert rough.products < actual.products or name == "square"
     assert float((rough.value - exact).norm() / exact.norm()) <= 1e-4
 
 
@@ -49,15 +49,15 @@ def test_an_even_function_of_a_symmetric_spectrum_is_no_early_end():
     size = 40
     path = torch.diag(torch.ones(size - 1, dtype=torch.float64), 1)
     matrix, v = path + path.T, torch.eye(size, dtype=torch.float64)[0]
-    found = cv.function_product(matrix, torch.square, v)
-    torch.testing.assert_close(found.value, matrix @ matrix @ v, rtol=0, atol=1e-12)
+    actual = cv.function_product(matrix, torch.square, v)
+    torch.testing.assert_close(actual.value, matrix @ matrix @ v, rtol=0, atol=1e-12)
 
 
 def test_a_krylov_space_that_ends_gives_the_exact_product():
     matrix = torch.diag(torch.cat([torch.zeros(150), torch.full((50,), 4.0)])).double()
     v = normal(200)
-    found = cv.function_product(matrix, torch.exp, v, tol=1e-12)
-    torch.testing.assert_close(found.value, matrix.diag().exp() * v, rtol=1e-12, atol=1e-13)
+    actual = cv.function_product(matrix, torch.exp, v, tol=1e-12)
+    torch.testing.assert_close(actual.value, matrix.diag().exp() * v, rtol=1e-12, atol=1e-13)
     none = cv.function_product(matrix, torch.sqrt, torch.zeros_like(v))
     assert not none.value.any()
 
@@ -65,20 +65,20 @@ def test_a_krylov_space_that_ends_gives_the_exact_product():
 def test_too_few_steps_are_warned_of(known):
     matrix, *_ = known
     with pytest.warns(cv.ConvergenceWarning, match="raise max_steps above 5, or tol"):
-        found = cv.function_product(matrix, torch.sqrt, normal(P), max_steps=5, tol=1e-12)
-    assert not found.converged
-    assert found.error > 1e-12
+        actual = cv.function_product(matrix, torch.sqrt, normal(P), max_steps=5, tol=1e-12)
+    assert not actual.converged
+    assert actual.error > 1e-12
 
 
 @pytest.mark.parametrize("name", ["exponential", "root", "inverse root"])
 def test_intervals_of_a_trace_hold_that_of_the_dense_function(known, name):
     matrix, values, _ = known
     exact = float(FUNCTIONS[name](values).sum())
-    found = cv.trace_of_function(matrix, FUNCTIONS[name], probes=20, steps=25)
-    low, high = found.interval(0.999)
+    actual = cv.trace_of_function(matrix, FUNCTIONS[name], probes=20, steps=25)
+    low, high = actual.interval(0.999)
     assert low <= exact <= high
     assert high - low < 0.2 * exact
-    assert found.products == 500
+    assert actual.products == 500
 
 
 def test_the_truncation_covers_what_few_steps_leave_open(known):
@@ -104,10 +104,10 @@ def test_log_determinant_and_effective_dimension(known):
 
 def test_a_small_matrix_is_decomposed():
     matrix = torch.diag(torch.arange(1.0, 9.0).double())
-    found = cv.trace_of_function(matrix, torch.log)
-    assert found.products == 8
-    assert found.value == pytest.approx(math.lgamma(9), rel=1e-14)
-    assert found.interval() == (found.value, found.value)
+    actual = cv.trace_of_function(matrix, torch.log)
+    assert actual.products == 8
+    assert actual.value == pytest.approx(math.lgamma(9), rel=1e-14)
+    assert actual.interval() == (actual.value, actual.value)
 
 
 INDEFINITE = torch.diag(torch.cat([torch.tensor([-3.0]), torch.ones(1999)]))
@@ -144,8 +144,8 @@ def test_density_mean_mass_and_rank_against_the_eigenvalues():
         density.negative_mass(): float(magnitudes[values < 0].sum() / magnitudes.sum()),
         density.effective_rank(400): float((-torch.special.xlogy(q, q)).sum().exp()),
     }
-    for (found, error), exact in expected.items():
+    for (actual, error), exact in expected.items():
         assert 0 < error < 0.1 * abs(exact)
-        assert abs(found - exact) < 4 * error
+        assert abs(actual - exact) < 4 * error
     nothing = cv.spectral_density(torch.zeros(5, 5))
     assert nothing.negative_mass() == nothing.effective_rank(5) == (0.0, 0.0)

@@ -52,26 +52,26 @@ def test_losses_are_those_of_the_moved_network(name):
 
 def test_a_quadratic_loss_is_its_approximation():
     _, problem = problem_of(cases["linear regression"])
-    found = cv.loss_along(problem, normal(problem.size), torch.linspace(-5, 5, 7))
-    torch.testing.assert_close(found.quadratic, found.loss, rtol=1e-12, atol=1e-12)
+    actual = cv.loss_along(problem, normal(problem.size), torch.linspace(-5, 5, 7))
+    torch.testing.assert_close(actual.quadratic, actual.loss, rtol=1e-12, atol=1e-12)
 
 
 def test_slope_and_curvature_are_those_of_the_curve():
     _, problem = problem_of(cases["tanh"])
     step = 1e-4
-    found = cv.loss_along(problem, normal(problem.size), [-step, 0.0, step])
-    low, middle, high = found.loss.tolist()
-    assert found.slope == pytest.approx((high - low) / (2 * step), rel=1e-6)
-    assert found.curvature == pytest.approx((high - 2 * middle + low) / step**2, rel=1e-5)
-    assert found.quadratic.tolist() == pytest.approx([low, middle, high], rel=1e-10)
+    actual = cv.loss_along(problem, normal(problem.size), [-step, 0.0, step])
+    low, middle, high = actual.loss.tolist()
+    assert actual.slope == pytest.approx((high - low) / (2 * step), rel=1e-6)
+    assert actual.curvature == pytest.approx((high - 2 * middle + low) / step**2, rel=1e-5)
+    assert actual.quadratic.tolist() == pytest.approx([low, middle, high], rel=1e-10)
 
 
 def test_the_curvature_along_an_eigenvector_is_its_eigenvalue():
     _, problem = problem_of(cases["tanh"])
     pairs = cv.top_eigenpairs(cv.hessian(problem), 2)
     for value, vector in zip(pairs.eigenvalues, pairs.eigenvectors().T, strict=True):
-        found = cv.loss_along(problem, -3 * vector, [0.0])
-        assert found.curvature == pytest.approx(float(value), rel=1e-6)
+        actual = cv.loss_along(problem, -3 * vector, [0.0])
+        assert actual.curvature == pytest.approx(float(value), rel=1e-6)
 
 
 def test_a_network_and_its_mirror_image_have_one_loss():
@@ -107,15 +107,15 @@ def test_axes_of_a_plane_are_curves_along_orthonormal_directions():
 def test_a_float32_network_is_evaluated_as_it_is():
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
     data = [(normal(7, 3).float(), normal(7, 2).float())]
-    found, exact = (
+    actual, exact = (
         cv.loss_along(cv.Problem(at, nn.MSELoss(), batches), normal(26), DISTANCES)
         for at, batches in (
             (model, data),
             (copy.deepcopy(model).double(), [tuple(part.double() for part in data[0])]),
         )
     )
-    torch.testing.assert_close(found.loss, exact.loss, rtol=1e-5, atol=0)
-    torch.testing.assert_close(found.quadratic, exact.quadratic, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(actual.loss, exact.loss, rtol=1e-5, atol=0)
+    torch.testing.assert_close(actual.quadratic, exact.quadratic, rtol=1e-4, atol=1e-5)
 
 
 def test_chance_is_the_same_at_each_point_and_the_users_is_left_alone():
@@ -125,8 +125,8 @@ def test_chance_is_the_same_at_each_point_and_the_users_is_left_alone():
     u, v = normal(problem.size), normal(problem.size, seed=1)
     state = torch.get_rng_state()
     bits = [parameter.detach().clone() for parameter in model.parameters()]
-    found = cv.loss_plane(problem, u, v, [-1e-9, 0.0, 1e-9])
-    assert float(found.loss.std() / found.loss.mean()) < 1e-7
+    actual = cv.loss_plane(problem, u, v, [-1e-9, 0.0, 1e-9])
+    assert float(actual.loss.std() / actual.loss.mean()) < 1e-7
     assert torch.equal(torch.get_rng_state(), state)
     assert all(torch.equal(a, b) for a, b in zip(bits, model.parameters(), strict=True))
     assert all(parameter.grad is None for parameter in model.parameters())
@@ -137,8 +137,8 @@ def test_losses_that_are_not_finite_are_given_as_they_are():
     problem = cv.Problem(
         model, loss_fn=lambda model, x: model(x).exp().mean(), data=[torch.ones(1, 1).double()]
     )
-    found = cv.loss_along(problem, torch.ones(1), [0.0, 1e4])
-    assert found.loss.isinf().tolist() == [False, True]
+    actual = cv.loss_along(problem, torch.ones(1), [0.0, 1e4])
+    assert actual.loss.isinf().tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,8 @@ def test_nearest_is_the_first_singular_product():
     left, values, right = torch.linalg.svd(rearranged)
     best = values[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
     torch.testing.assert_close(torch.kron(*layer.factors("nearest")), best, rtol=0, atol=1e-6)
-    found = layer.kronecker(4, factors="nearest").eigenvalues
-    torch.testing.assert_close(found, torch.linalg.eigvalsh(best)[-4:], rtol=1e-4, atol=0)
+    actual = layer.kronecker(4, factors="nearest").eigenvalues
+    torch.testing.assert_close(actual, torch.linalg.eigvalsh(best)[-4:], rtol=1e-4, atol=0)
 
 
 @pytest.mark.parametrize("kind", ["expand", "reduce"])
@@ -152,8 +152,8 @@ def test_batches_have_lengths_of_their_own():
     single = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), apart), "each")
     close(cv.dense_matrix(layer.hessian), cv.dense_matrix(single.hessian))
     close(cv.dense_matrix(layer.approximation), cv.dense_matrix(single.approximation))
-    for found, expected in zip(layer.factors(), single.factors(), strict=True):
-        close(found, expected)
+    for actual, expected in zip(layer.factors(), single.factors(), strict=True):
+        close(actual, expected)
     with pytest.raises(ValueError, match="input_mean: expected 'each' to be used at as many"):
         _ = layer.input_mean
 

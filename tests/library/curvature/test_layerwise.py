@@ -54,9 +54,9 @@ def test_all_layers_at_once_are_as_each_by_itself(key):
 def test_the_hessians_of_layers_are_blocks_of_one():
     """Checked once, with one copy of the network."""
     network = NETWORKS["linear"]
-    found = cv.layerwise(problem_of(network, network.model()))
-    assert found["0"].hessian.whole is found["4"].hessian.whole
-    assert len(found["0"].hessian.whole.problem.checked) == 1
+    actual = cv.layerwise(problem_of(network, network.model()))
+    assert actual["0"].hessian.whole is actual["4"].hessian.whole
+    assert len(actual["0"].hessian.whole.problem.checked) == 1
 
 
 def test_the_mean_of_the_inputs_is_that_at_each_position():
@@ -91,9 +91,9 @@ def test_correspondences_are_shares_of_each_vector(side):
             for mat in vectors.T.reshape(4, *layer.shape)
         ]
     )
-    found = layer.correspondence(vectors, side)
-    close(found, expected)
-    close(found.sum(dim=1), torch.ones(4, dtype=torch.float64))
+    actual = layer.correspondence(vectors, side)
+    close(actual, expected)
+    close(actual.sum(dim=1), torch.ones(4, dtype=torch.float64))
     with pytest.raises(ValueError, match="side: expected 'output' or 'input', got 'both'"):
         inspect.unwrap(type(layer).correspondence)(layer, vectors, "both")
 

@@ -31,10 +31,10 @@ def test_kronecker_eigenpairs_are_those_of_the_product(key, name):
     product = torch.kron(layer.output_hessian, layer.input_autocorrelation)
     close(cv.dense_matrix(layer.approximation), product)
     expected = torch.linalg.eigvalsh(product)
-    found = layer.kronecker(6)
-    close(found.eigenvalues, expected[-6:])
-    vectors = found.eigenvectors()
-    close(product @ vectors, vectors * found.eigenvalues)
+    actual = layer.kronecker(6)
+    close(actual.eigenvalues, expected[-6:])
+    vectors = actual.eigenvectors()
+    close(product @ vectors, vectors * actual.eigenvalues)
     close(vectors.T @ vectors, torch.eye(6, dtype=torch.float64))
     assert len(layer.kronecker(len(product)).eigenvalues) == len(product)
     with pytest.raises(ValueError, match=f"k: expected 1 to {len(product)}, got 0"):
@@ -77,9 +77,11 @@ def test_the_best_product_is_the_first_singular_one(key, name):
     rearranged = matrix.view(m, d, m, d).transpose(1, 2).reshape(m * m, d * d)
     left, values, right = torch.linalg.svd(rearranged, full_matrices=False)
     best = values[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
-    found = layer.best_kronecker(tolerance=1e-13, steps=500)
-    torch.testing.assert_close(torch.kron(found.output, found.inputs), best, rtol=1e-9, atol=1e-12)
-    assert found.change <= 1e-13
+    actual = layer.best_kronecker(tolerance=1e-13, steps=500)
+    torch.testing.assert_close(
+        torch.kron(actual.output, actual.inputs), best, rtol=1e-9, atol=1e-12
+    )
+    assert actual.change <= 1e-13
     stopped = layer.best_kronecker(tolerance=1e-13, steps=1)
     assert stopped.change > 1e-4
     farther = (cv.dense_matrix(layer.approximation) - matrix).norm()
@@ -98,9 +100,9 @@ def test_corrected_eigenvalues_are_the_diagonal_in_the_basis_of_the_factors(key,
     basis = torch.kron(*(torch.linalg.eigh(factor).eigenvectors for factor in factors))
     matrix = cv.dense_matrix(cv.ggn(problem.fixed_at([f"{name}.weight"])))
     expected = (basis * (matrix @ basis)).sum(dim=0).sort().values
-    found = layer.eigenvalue_corrected(len(matrix))
-    close(found.eigenvalues, expected)
-    vectors = found.eigenvectors()
+    actual = layer.eigenvalue_corrected(len(matrix))
+    close(actual.eigenvalues, expected)
+    vectors = actual.eigenvectors()
     close((vectors * (matrix @ vectors)).sum(dim=0), expected)
     whole = vectors * expected @ vectors.T
     assert (matrix - whole).norm() < (matrix - cv.dense_matrix(layer.approximation)).norm()
@@ -137,5 +139,7 @@ def test_squares_count_with_their_signs_where_the_loss_bends_down(key):
     rearranged = matrix.view(m, d, m, d).transpose(1, 2).reshape(m * m, d * d)
     left, singular, right = torch.linalg.svd(rearranged, full_matrices=False)
     best = singular[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
-    found = layer.best_kronecker(tolerance=1e-13, steps=2000)
-    torch.testing.assert_close(torch.kron(found.output, found.inputs), best, rtol=1e-9, atol=1e-12)
+    actual = layer.best_kronecker(tolerance=1e-13, steps=2000)
+    torch.testing.assert_close(
+        torch.kron(actual.output, actual.inputs), best, rtol=1e-9, atol=1e-12
+    )

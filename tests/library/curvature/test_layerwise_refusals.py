@@ -62,11 +62,11 @@ def test_a_loss_that_is_linear_in_the_outputs_bends_in_the_network_alone():
     """Between its kinks; the last layer has no second derivative then."""
     network = Network(lambda: plain(nn.Tanh()), (4,), nn.L1Loss())
     model = network.model()
-    found = cv.layerwise(problem_of(network, model), check=False)
-    close(found["2"].output_hessian, dense_factors(network, model, "2")[0])
-    assert not found["4"].output_hessian.any()
+    actual = cv.layerwise(problem_of(network, model), check=False)
+    close(actual["2"].output_hessian, dense_factors(network, model, "2")[0])
+    assert not actual["4"].output_hessian.any()
     with pytest.raises(cv.OperatorError, match="best_kronecker: the Gauss-Newton matrix is zero"):
-        found["2"].best_kronecker()
+        actual["2"].best_kronecker()
 
 
 def test_a_layer_on_which_no_output_depends_has_no_nearest_product():

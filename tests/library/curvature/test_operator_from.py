@@ -22,8 +22,8 @@ def test_a_function_is_an_operator_that_every_solver_takes():
     matrix = symmetric()
     operator = cv.operator_from(lambda v: matrix @ v, 200)
     torch.testing.assert_close(operator @ torch.eye(200, dtype=torch.float64), matrix)
-    found = cv.top_eigenpairs(operator, 3, 1e-10).eigenvalues
-    torch.testing.assert_close(found, torch.linalg.eigvalsh(matrix)[-3:], rtol=1e-10, atol=0)
+    actual = cv.top_eigenpairs(operator, 3, 1e-10).eigenvalues
+    torch.testing.assert_close(actual, torch.linalg.eigvalsh(matrix)[-3:], rtol=1e-10, atol=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -33,8 +33,8 @@ def test_scipys_operators_and_sparse_matrices_are_taken(dtype):
                    cv.as_operator(matrix).to_scipy()):  # fmt: skip
         ours = cv.operator_from(theirs, dtype=dtype)
         assert ours.dtype == dtype
-        found = ours @ torch.eye(30, dtype=dtype)
-        torch.testing.assert_close(found, matrix.to(dtype), rtol=1e-5, atol=1e-5)
+        actual = ours @ torch.eye(30, dtype=dtype)
+        torch.testing.assert_close(actual, matrix.to(dtype), rtol=1e-5, atol=1e-5)
     sparse = cv.operator_from(diags_array(np.arange(4.0)))
     assert (sparse @ torch.ones(4, dtype=torch.float64)).tolist() == [0, 1, 2, 3]
 

@@ -71,8 +71,8 @@ def test_the_hessian_is_that_of_double_backward(name, check, sizes):
         at = cv.Problem(
             built(make), loss_fn=loss_fn, data=data, weights=lambda batch: len(batch[0])
         )
-        found = cv.dense_matrix(cv.hessian(at, check=check))
-    assert float((found - expected).norm()) <= 1e-12 * float(expected.norm())
+        actual = cv.dense_matrix(cv.hessian(at, check=check))
+    assert float((actual - expected).norm()) <= 1e-12 * float(expected.norm())
     messages = [str(entry.message) for entry in caught]
     # Once, in one line, however many products there were.
     assert len(messages) == bool(said)

@@ -138,17 +138,17 @@ def test_a_log_gets_the_numbers_of_further_measurements():
 def test_layers_are_the_diagonal_blocks():
     problem = cv.Problem(network(), LOSS, DATA)
     dense = cv.dense_matrix(cv.hessian(problem))
-    found = cv.layer_sharpness(problem, tol=1e-9)
+    actual = cv.layer_sharpness(problem, tol=1e-9)
     for name, part in (("0", slice(0, 25)), ("2", slice(25, 43))):
         exact = float(torch.linalg.eigvalsh(dense[part, part])[-1])
-        assert found[name].value == pytest.approx(exact, rel=1e-9)
+        assert actual[name].value == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.parametrize("summed", [False, True])
 def test_batches_one_by_one_against_double_backward(summed):
     model, loss = network(), nn.CrossEntropyLoss(reduction="sum" if summed else "mean")
     problem = cv.Problem(model, loss, DATA)
-    found = cv.batch_sharpness(problem, tol=1e-9)
+    actual = cv.batch_sharpness(problem, tol=1e-9)
     noise = cv.gradient_noise(problem)
     values, along, gradients = [], [], []
     parameters = list(model.parameters())
@@ -163,9 +163,9 @@ def test_batches_one_by_one_against_double_backward(summed):
         values.append(float(torch.linalg.eigvalsh(hessian)[-1]))
         along.append(float(g @ hessian @ g / (g @ g)))
         gradients.append(g)
-    assert found.eigenvalues.tolist() == pytest.approx(values, rel=1e-9)
-    assert found.along_gradient.tolist() == pytest.approx(along, rel=1e-9)
-    assert found.value == pytest.approx(sum(values) / 3)
+    assert actual.eigenvalues.tolist() == pytest.approx(values, rel=1e-9)
+    assert actual.along_gradient.tolist() == pytest.approx(along, rel=1e-9)
+    assert actual.value == pytest.approx(sum(values) / 3)
     counts = torch.tensor([1, 1, 1] if summed else [5, 8, 11], dtype=torch.float64)
     shares = counts / counts.sum()
     rows = torch.stack(gradients)
@@ -181,8 +181,10 @@ def test_batches_one_by_one_against_double_backward(summed):
 def test_batches_of_a_loss_of_model_and_batch():
     model = network()
     own = cv.Problem(model, data=DATA, loss_fn=lambda net, batch: LOSS(net(batch[0]), batch[1]))
-    found = cv.batch_sharpness(own).eigenvalues
-    torch.testing.assert_close(found, cv.batch_sharpness(cv.Problem(model, LOSS, DATA)).eigenvalues)
+    actual = cv.batch_sharpness(own).eigenvalues
+    torch.testing.assert_close(
+        actual, cv.batch_sharpness(cv.Problem(model, LOSS, DATA)).eigenvalues
+    )
 
 
 def refusals():

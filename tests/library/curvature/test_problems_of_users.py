@@ -22,8 +22,8 @@ def dense(*arguments, **settings) -> Tensor:
     return cv.dense_matrix(cv.hessian(cv.Problem(*arguments, **settings)))
 
 
-def close(found: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(found, expected, rtol=1e-11, atol=1e-13)
+def close(actual: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(actual, expected, rtol=1e-11, atol=1e-13)
 
 
 class Pair(NamedTuple):
@@ -68,9 +68,9 @@ def test_the_gauss_newton_matrix_takes_the_outputs_that_the_loss_function_gives(
 
     model = built(mlp)
     data = [{"x": x, "labels": y} for x, y in cut(X, LABELS, *sizes)]
-    found = cv.dense_matrix(cv.ggn(cv.Problem(model, loss_fn=with_outputs, data=data)))
+    actual = cv.dense_matrix(cv.ggn(cv.Problem(model, loss_fn=with_outputs, data=data)))
     expected = cv.ggn(cv.Problem(model, nn.CrossEntropyLoss(), [(X, LABELS)]))
-    close(found, cv.dense_matrix(expected))
+    close(actual, cv.dense_matrix(expected))
     at = cv.Problem(model, loss_fn=lambda model, batch: with_outputs(model, batch)[0], data=data)
     with pytest.raises(cv.OperatorError, match=r"let loss_fn return the pair \(loss, outputs\)"):
         cv.ggn(at)
@@ -161,9 +161,9 @@ class Decayed(nn.Module):
 @pytest.mark.parametrize("wanted", [None, "*.weight"])
 def test_a_loss_that_holds_the_parameters_is_differentiated_with_them(as_list, sizes, wanted):
     model = built(mlp)
-    found = dense(model, Decayed(model, as_list), cut(X, Y, *sizes), wanted)
+    actual = dense(model, Decayed(model, as_list), cut(X, Y, *sizes), wanted)
     plain = dense(model, nn.MSELoss(), [(X, Y)], wanted)
-    close(found, plain + 0.2 * torch.eye(len(plain)).double())
+    close(actual, plain + 0.2 * torch.eye(len(plain)).double())
     with pytest.raises(cv.OperatorError, match=r"beside through the outputs \(weight decay"):
         cv.ggn(cv.Problem(model, Decayed(model, as_list), [(X, Y)], wanted))
 
@@ -208,11 +208,11 @@ def test_autocast_in_the_forward_pass(operator):
         torch.manual_seed(0)
         body = nn.Sequential(nn.Linear(3, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 3))
     data = [(X.float(), Y.float())]
-    found = operator(cv.Problem(Lowered(body), nn.MSELoss(), data))
+    actual = operator(cv.Problem(Lowered(body), nn.MSELoss(), data))
     exact = operator(cv.Problem(body, nn.MSELoss(), data))
     vector = normal(exact.shape[0]).float()
     # Three digits of bfloat16 in each operation.
-    assert (found @ vector - exact @ vector).norm() < 3e-2 * (exact @ vector).norm()
+    assert (actual @ vector - exact @ vector).norm() < 3e-2 * (exact @ vector).norm()
 
 
 def test_parameters_by_pattern_module_and_function():

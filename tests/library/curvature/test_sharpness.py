@@ -52,15 +52,15 @@ def train(model: nn.Module, steps: int, tracker=None, rate: float = 0.05) -> lis
 
 def test_the_sharpness_is_the_largest_eigenvalue():
     model = network().eval()
-    found = cv.sharpness(model, LOSS, DATA, tol=1e-8)
-    assert found.value == pytest.approx(float(exact(model)[-1]), rel=1e-10)
-    assert found.converged
-    assert found.residual <= 1e-8
-    image = cv.hessian(cv.Problem(model, LOSS, DATA)) @ found.eigenvector
-    assert float((image - found.value * found.eigenvector).norm()) <= 2e-8 * found.value
-    assert float(found.eigenvector.norm()) == pytest.approx(1)
+    actual = cv.sharpness(model, LOSS, DATA, tol=1e-8)
+    assert actual.value == pytest.approx(float(exact(model)[-1]), rel=1e-10)
+    assert actual.converged
+    assert actual.residual <= 1e-8
+    image = cv.hessian(cv.Problem(model, LOSS, DATA)) @ actual.eigenvector
+    assert float((image - actual.value * actual.eigenvector).norm()) <= 2e-8 * actual.value
+    assert float(actual.eigenvector.norm()) == pytest.approx(1)
     again = cv.sharpness(cv.Problem(model, LOSS, DATA), tol=1e-8)
-    assert (again.value, again.products) == (found.value, found.products)
+    assert (again.value, again.products) == (actual.value, actual.products)
 
 
 def test_the_sharpness_of_chosen_parameters_and_of_a_loss_of_model_and_batch():
@@ -105,8 +105,8 @@ def test_what_is_tracked_is_the_spectrum_in_eval_mode():
     train(model, 5, Both())
     assert [record.step for record in tracker.history] == [0, 2, 4]
     for record, values in zip(tracker.history, expected[::2], strict=True):
-        found = torch.tensor(record.eigenvalues).double()
-        torch.testing.assert_close(found, values, rtol=0, atol=1e-5 * float(values[-1]))
+        actual = torch.tensor(record.eigenvalues).double()
+        torch.testing.assert_close(actual, values, rtol=0, atol=1e-5 * float(values[-1]))
         assert record.sharpness == record.eigenvalues[-1]
         assert record.converged
         assert max(record.residuals) <= 1e-6
@@ -128,9 +128,9 @@ def test_as_many_eigenvalues_as_are_above_the_threshold_and_one_more():
     values = exact(model, ONE).flip(0)
     between = [float(values[at : at + 2].mean()) for at in range(8)]
     tracker = cv.SharpnessTracker(model, LOSS, ONE, threshold=between[4], k_max=7)
-    found = tracker.step(0)
+    actual = tracker.step(0)
     # 1, 2, 4, then 7 at most; five are above, so six are enough.
-    assert len(found.eigenvalues) == 7
+    assert len(actual.eigenvalues) == 7
     assert len(tracker.step(1).eigenvalues) == 6
     tracker._threshold = between[0]
     assert [len(tracker.step(step).eigenvalues) for step in (2, 3)] == [6, 2]
@@ -142,9 +142,9 @@ def test_as_many_eigenvalues_as_are_above_the_threshold_and_one_more():
 
 def test_a_step_is_measured_once():
     tracker = cv.SharpnessTracker(network(), LOSS, ONE, every=3)
-    found = [tracker.step(step) for step in (0, 0, 1, 3, 3, 4)]
-    assert [record is not None for record in found] == [True, False, False, True, False, False]
-    assert tracker.history == [found[0], found[3]]
+    actual = [tracker.step(step) for step in (0, 0, 1, 3, 3, 4)]
+    assert [record is not None for record in actual] == [True, False, False, True, False, False]
+    assert tracker.history == [actual[0], actual[3]]
 
 
 def test_only_the_copy_and_the_eigenvectors_are_held():

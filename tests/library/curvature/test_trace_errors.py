@@ -85,11 +85,11 @@ def test_the_estimate_is_that_of_the_small_matrices():
     forms = (signs * (dense @ signs)).sum(dim=0)
     sketch = Sketch(triangle, basis.T @ dense @ basis, basis.T @ signs, forms)
     squared, degrees = variance(sketch, sketch.estimates())
-    found = cv.trace(dense, "xtrace", probes=30, seed=3)
-    assert found.value == pytest.approx(float(sketch.estimates().mean()), rel=1e-12)
-    assert found.standard_error == pytest.approx(float(squared) ** 0.5, rel=1e-10)
-    assert found.degrees_of_freedom == pytest.approx(float(degrees), rel=1e-10)
-    low, high = found.interval(0.9)
+    actual = cv.trace(dense, "xtrace", probes=30, seed=3)
+    assert actual.value == pytest.approx(float(sketch.estimates().mean()), rel=1e-12)
+    assert actual.standard_error == pytest.approx(float(squared) ** 0.5, rel=1e-10)
+    assert actual.degrees_of_freedom == pytest.approx(float(degrees), rel=1e-10)
+    low, high = actual.interval(0.9)
     margin = scipy.stats.t.ppf(0.95, float(degrees)) * float(squared) ** 0.5
     assert (high - low) / 2 == pytest.approx(margin, rel=1e-10)
 
@@ -98,9 +98,9 @@ def test_two_standard_errors_of_skewed_samples_are_too_little():
     """One large eigenvalue: the samples are a chi-square with one degree of freedom."""
     values = torch.cat([torch.tensor([50.0]).double(), 0.05 * normal(P - 1)])
 
-    def plain(found):
-        margin = 1.96 * found.standard_error
-        return found.value - margin, found.value + margin
+    def plain(actual):
+        margin = 1.96 * actual.standard_error
+        return actual.value - margin, actual.value + margin
 
     assert held(values, "hutchinson", 8, plain) < fewest(SEEDS)
     assert held(values, "hutchinson", 8, cv.TraceEstimate.interval) >= fewest(SEEDS)
@@ -108,12 +108,12 @@ def test_two_standard_errors_of_skewed_samples_are_too_little():
 
 def test_the_small_matrices_give_each_vectors_estimate():
     dense, signs, sketch = sketches(SPECTRA["exponential"][:40], 9, count=3)
-    for draw, found in zip(signs, sketch.estimates(), strict=True):
+    for draw, actual in zip(signs, sketch.estimates(), strict=True):
         for index in range(9):
             rest = torch.linalg.qr((dense @ draw)[:, [i for i in range(9) if i != index]]).Q
             probe = draw[:, index] - rest @ (rest.T @ draw[:, index])
             expected = float((rest.T @ dense @ rest).trace() + probe @ dense @ probe)
-            assert float(found[index]) == pytest.approx(expected, rel=1e-10)
+            assert float(actual[index]) == pytest.approx(expected, rel=1e-10)
 
 
 def test_leaving_vectors_out_is_not_having_drawn_them():
@@ -122,8 +122,8 @@ def test_leaving_vectors_out_is_not_having_drawn_them():
     basis, triangle = torch.linalg.qr(dense @ signs)
     forms = (signs * (dense @ signs)).sum(dim=1)
     fewer = Sketch(triangle, basis.mT @ dense @ basis, basis.mT @ signs, forms)
-    found = sketch.of([0, 4, 8]).estimates()
-    torch.testing.assert_close(found, fewer.estimates(), rtol=1e-10, atol=1e-12)
+    actual = sketch.of([0, 4, 8]).estimates()
+    torch.testing.assert_close(actual, fewer.estimates(), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [2, 3, 6])
@@ -135,20 +135,20 @@ def test_degrees_of_freedom_stay_in_their_range(n):
 
 
 def test_exact_traces_have_no_width():
-    found = cv.trace(matrix(SPECTRA["spiked"]), "exact")
-    assert found.interval() == (found.value, found.value)
-    assert found.degrees_of_freedom == math.inf
+    actual = cv.trace(matrix(SPECTRA["spiked"]), "exact")
+    assert actual.interval() == (actual.value, actual.value)
+    assert actual.degrees_of_freedom == math.inf
 
 
 def test_intervals_widen_with_their_level_and_with_fewer_degrees():
-    found = cv.trace(matrix(SPECTRA["flat"]), probes=20)
-    widths = [high - low for low, high in map(found.interval, (0.5, 0.9, 0.99))]
+    actual = cv.trace(matrix(SPECTRA["flat"]), probes=20)
+    widths = [high - low for low, high in map(actual.interval, (0.5, 0.9, 0.99))]
     assert widths == sorted(widths)
     assert widths[0] > 0
-    fewer = replace(found, degrees_of_freedom=found.degrees_of_freedom / 2).interval()
-    assert fewer[1] - fewer[0] > found.interval()[1] - found.interval()[0]
+    fewer = replace(actual, degrees_of_freedom=actual.degrees_of_freedom / 2).interval()
+    assert fewer[1] - fewer[0] > actual.interval()[1] - actual.interval()[0]
     with pytest.raises(ValueError, match=r"level: expected a share in \(0, 1\), .*, got 95"):
-        found.interval(95.0)
+        actual.interval(95.0)
 
 
 class Watched:
@@ -162,7 +162,7 @@ class Watched:
 
     def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
         self.together = max(self.together, x.shape[1])
-        tensors = [found for found in gc.get_objects() if type(found) is torch.Tensor]
+        tensors = [actual for actual in gc.get_objects() if type(actual) is torch.Tensor]
         sizes = {
             one.untyped_storage().data_ptr(): one.untyped_storage().nbytes()
             for one in tensors
@@ -188,11 +188,11 @@ def test_a_basis_above_the_memory_is_split_into_repetitions():
     before = Watched(operator.values[:, 0])
     before @ torch.zeros(30_000, 0).double()
     vector = 8 * 30_000
-    found = cv.trace(operator, "xtrace", probes=60, memory=10 * vector)
-    assert (found.method, found.products) == ("xtrace, 3 repetitions", 60)
+    actual = cv.trace(operator, "xtrace", probes=60, memory=10 * vector)
+    assert (actual.method, actual.products) == ("xtrace, 3 repetitions", 60)
     assert operator.alive - before.alive <= 10 + 2 * 8 + 2
-    assert found.degrees_of_freedom > 9
-    low, high = found.interval(0.999)
+    assert actual.degrees_of_freedom > 9
+    low, high = actual.interval(0.999)
     assert low < float(operator.values.sum()) < high
     few = cv.trace(operator, "hutch++", probes=60, memory=5 * vector)
     assert few.products == 60
@@ -221,9 +221,9 @@ def test_how_many_go_together_changes_nothing(monkeypatch, together):
     density = cv.spectral_density(dense, probes=7, steps=8)
     monkeypatch.setattr(probing, "_TOGETHER", together)
     for one in expected:
-        found = cv.trace(dense, one.method, probes=24)
-        assert found.value == pytest.approx(one.value, rel=1e-11)
-        assert found.standard_error == pytest.approx(one.standard_error, rel=1e-8)
+        actual = cv.trace(dense, one.method, probes=24)
+        assert actual.value == pytest.approx(one.value, rel=1e-11)
+        assert actual.standard_error == pytest.approx(one.standard_error, rel=1e-8)
     other = cv.spectral_density(dense, probes=7, steps=8)
     torch.testing.assert_close(other.nodes, density.nodes, rtol=1e-9, atol=1e-12)
 
@@ -252,10 +252,10 @@ def test_probes_that_agree_by_chance_do_not_close_the_case():
     operator[:2, :2] = torch.tensor([[1.0, 3.0], [3.0, 1.0]])
     counted = 0
     for seed in range(60):
-        found = cv.trace(operator, probes=20, seed=seed)
-        low, high = found.interval()
+        actual = cv.trace(operator, probes=20, seed=seed)
+        low, high = actual.interval()
         if high - low < 1e-9:
-            assert found.value == pytest.approx(2, abs=1e-12)
+            assert actual.value == pytest.approx(2, abs=1e-12)
         counted += low - 1e-12 <= 2 <= high + 1e-12
     assert counted >= fewest(60)
 
@@ -263,10 +263,10 @@ def test_probes_that_agree_by_chance_do_not_close_the_case():
 def test_an_exhausted_range_is_exact_to_rounding():
     low = matrix([3.0, 1.0, -2.0] + [0.0] * 197)
     for method in ("hutch++", "xtrace"):
-        found = cv.trace(low, method, probes=30)
-        assert found.value == pytest.approx(2, abs=1e-12)
-        assert found.standard_error < 1e-13
-        assert found.products == 30
+        actual = cv.trace(low, method, probes=30)
+        assert actual.value == pytest.approx(2, abs=1e-12)
+        assert actual.standard_error < 1e-13
+        assert actual.products == 30
 
 
 def test_a_range_that_rounding_hides_is_not_called_exact():
@@ -282,10 +282,10 @@ def test_a_range_that_rounding_hides_is_not_called_exact():
             large = basis * torch.tensor([1e4, 5e3]).double()
             return (large @ (basis.T @ x.double()) + 1e-2 * x.double()).float()
 
-    found = cv.trace(LowRankPlusIdentity(), probes=30)
-    low, high = found.interval()
+    actual = cv.trace(LowRankPlusIdentity(), probes=30)
+    low, high = actual.interval()
     assert low <= 15030 <= high
-    assert found.value == pytest.approx(15030, abs=1.0)
+    assert actual.value == pytest.approx(15030, abs=1.0)
 
 
 def test_density_intervals_hold_the_density_as_often_as_they_say():
@@ -294,23 +294,25 @@ def test_density_intervals_hold_the_density_as_often_as_they_say():
     dense = matrix(values)
     counts, plain = torch.zeros(5), torch.zeros(5)
     for seed in range(SEEDS):
-        found = cv.spectral_density(dense, probes=6, steps=40, width=0.02, points=400, seed=seed)
-        low, high = found.interval()
-        distances = (found.grid[:, None] - values) / found.width
-        exact = (-distances.square() / 2).exp().mean(dim=1) / (found.width * math.sqrt(2 * math.pi))
-        places = [int((found.grid - at).abs().argmin()) for at in (-4.0, 0.0, 0.4, 10.0, 20.0)]
+        actual = cv.spectral_density(dense, probes=6, steps=40, width=0.02, points=400, seed=seed)
+        low, high = actual.interval()
+        distances = (actual.grid[:, None] - values) / actual.width
+        exact = (-distances.square() / 2).exp().mean(dim=1) / (
+            actual.width * math.sqrt(2 * math.pi)
+        )
+        places = [int((actual.grid - at).abs().argmin()) for at in (-4.0, 0.0, 0.4, 10.0, 20.0)]
         counts += ((low <= exact) & (exact <= high))[places]
-        plain += ((found.density - exact).abs() < 1.96 * found.standard_error)[places]
+        plain += ((actual.density - exact).abs() < 1.96 * actual.standard_error)[places]
     assert float(counts.min()) >= fewest(SEEDS)
     # Two standard errors would not have done.
     assert float(plain.min()) < fewest(SEEDS)
 
 
 def test_a_density_interval_contains_the_density_and_is_not_negative():
-    found = cv.spectral_density(matrix(SPECTRA["spiked"]), probes=3, steps=20)
-    low, high = found.interval(0.9)
+    actual = cv.spectral_density(matrix(SPECTRA["spiked"]), probes=3, steps=20)
+    low, high = actual.interval(0.9)
     assert bool((low >= 0).all())
-    assert bool((low <= found.density).all() & (found.density <= high).all())
+    assert bool((low <= actual.density).all() & (actual.density <= high).all())
 
 
 def test_xtrace_of_a_network_holds_its_trace():
@@ -320,8 +322,8 @@ def test_xtrace_of_a_network_holds_its_trace():
     problem = cv.Problem(model, nn.MSELoss(), [(x[:25], x[:25, :3]), (x[25:], x[25:, :3])])
     operator = cv.hessian(problem)
     exact = cv.trace(operator, "exact").value
-    found = cv.trace(operator, probes=40)
-    low, high = found.interval(0.999)
+    actual = cv.trace(operator, probes=40)
+    low, high = actual.interval(0.999)
     assert low < exact < high
 
 

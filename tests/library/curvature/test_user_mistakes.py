@@ -95,9 +95,9 @@ def test_what_is_compiled_inside_runs_as_the_function_that_it_is():
     expected = cv.dense_matrix(cv.hessian(problem(built(lambda: plain))))
     plain.pack = torch.compile(twice_sine, backend="aot_eager")
     before = torch._dynamo.eval_frame._stance
-    found = cv.dense_matrix(cv.hessian(problem(plain)))
+    actual = cv.dense_matrix(cv.hessian(problem(plain)))
     assert torch._dynamo.eval_frame._stance == before
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-14)
 
 
 noticed: list[Tensor] = []

@@ -33,8 +33,8 @@ def quietly(function: Callable[[], Any]) -> Any:
         return function()
 
 
-def require_right(found: Tensor, expected: Tensor) -> None:
-    assert float((found - expected).norm()) <= 1e-12 * float(expected.norm())
+def require_right(actual: Tensor, expected: Tensor) -> None:
+    assert float((actual - expected).norm()) <= 1e-12 * float(expected.norm())
 
 
 def test_there_are_as_many_as_we_say():
@@ -51,8 +51,8 @@ def test_there_are_as_many_as_we_say():
 def test_the_hessian_is_that_of_brute_force(trial):
     expected = hessian(trial)
     at = trial.problem(trial.specimen.model(), trial.data())
-    found = quietly(lambda: cv.dense_matrix(cv.hessian(at)))
-    require_right(found, expected)
+    actual = quietly(lambda: cv.dense_matrix(cv.hessian(at)))
+    require_right(actual, expected)
 
 
 @pytest.mark.parametrize("trial", OF_OUTPUTS, ids=str)
@@ -60,8 +60,8 @@ def test_the_gauss_newton_matrix_is_that_of_the_jacobian(trial):
     at = trial.problem(trial.specimen.model(), trial.data())
     vectors = normal(at.size, 2)
     expected = gauss_newton(trial, vectors)
-    found = quietly(lambda: cv.ggn(at) @ vectors)
-    require_right(found, expected)
+    actual = quietly(lambda: cv.ggn(at) @ vectors)
+    require_right(actual, expected)
 
 
 @pytest.mark.parametrize("trial", REFUSED, ids=str)

@@ -83,21 +83,21 @@ def test_several_checkpoints_are_in_one_figure_and_one_table(folder, capsys):
     for name, problem in problems.items():
         dense = cv.dense_matrix(cv.hessian(problem))
         values = torch.linalg.eigvalsh(dense)
-        found = {(row["quantity"], row["layer"]): row for row in rows if row["checkpoint"] == name}
+        actual = {(row["quantity"], row["layer"]): row for row in rows if row["checkpoint"] == name}
         for quantity, exact in (
             ("sharpness, Hessian", values[-1]),
             ("eigenvalue 2", values[-2]),
             ("smallest eigenvalue", values[0]),
         ):
-            row = found[quantity, ""]
+            row = actual[quantity, ""]
             assert float(row["value"]) == pytest.approx(float(exact), rel=1e-4)
             assert float(row["residual"]) <= 1e-5
             assert row["low"] == ""
-        assert float(found["loss", ""]["value"]) == pytest.approx(problem.value())
-        trace = found["trace", ""]
+        assert float(actual["loss", ""]["value"]) == pytest.approx(problem.value())
+        trace = actual["trace", ""]
         assert float(trace["low"]) <= float(dense.trace()) <= float(trace["high"])
         first = torch.linalg.eigvalsh(dense[:96, :96])[-1]
-        assert float(found["sharpness", "0"]["value"]) == pytest.approx(float(first), rel=1e-4)
+        assert float(actual["sharpness", "0"]["value"]) == pytest.approx(float(first), rel=1e-4)
 
 
 def test_tables_of_latex_and_the_methods(folder):
@@ -144,11 +144,11 @@ def test_a_model_with_a_loss_of_its_own(folder):
     assert main(["inspect", "appendix_factories:language_model", "--k", "2"]) == 0
     record = json.loads((folder / "inspection" / "inspection.json").read_text())
     model, _, data = appendix_factories.language_model()
-    found = record["findings"]["loss"]["values"]["loss"]
+    actual = record["findings"]["loss"]["values"]["loss"]
     tokens = data[0]["input_ids"]
     with torch.no_grad():
         expected = float(model(tokens, labels=tokens).loss)
-    assert found == pytest.approx(expected, rel=1e-5)
+    assert actual == pytest.approx(expected, rel=1e-5)
     assert record["findings"]["sharpness_hessian"]["status"] == "done"
 
 

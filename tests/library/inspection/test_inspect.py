@@ -112,7 +112,7 @@ def test_a_run_of_the_command(folder):
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    found = {key: one["values"] for key, one in record(folder / "out")["findings"].items()}
+    actual = {key: one["values"] for key, one in record(folder / "out")["findings"].items()}
     assert [path.name for path in sorted((folder / "out").iterdir())] == [
         f"inspection.{suffix}" for suffix in ("csv", "json", "pdf", "png", "tex", "txt")
     ]
@@ -121,29 +121,29 @@ def test_a_run_of_the_command(folder):
     values, vectors = torch.linalg.eigh(dense)
     gradient = at.gradient()
     shares = (vectors.T @ (gradient / gradient.norm())).square().flip(0)[:4]
-    assert found["loss"]["loss"] == pytest.approx(at.value())
-    assert found["sharpness_hessian"]["sharpness"] == pytest.approx(float(values[-1]), rel=1e-6)
+    assert actual["loss"]["loss"] == pytest.approx(at.value())
+    assert actual["sharpness_hessian"]["sharpness"] == pytest.approx(float(values[-1]), rel=1e-6)
     top = cv.top_eigenpairs(cv.ggn(at), k=1).eigenvalues
-    assert found["sharpness_ggn"]["sharpness"] == pytest.approx(float(top), rel=1e-6)
-    assert found["top"]["eigenvalues"] == pytest.approx(values.flip(0)[:4].tolist(), rel=1e-5)
-    assert max(found["top"]["residuals"]) <= 1e-5
-    assert found["gradient"]["shares"] == pytest.approx(shares.tolist(), rel=1e-2, abs=1e-4)
-    low, high = found["trace"]["interval"]
+    assert actual["sharpness_ggn"]["sharpness"] == pytest.approx(float(top), rel=1e-6)
+    assert actual["top"]["eigenvalues"] == pytest.approx(values.flip(0)[:4].tolist(), rel=1e-5)
+    assert max(actual["top"]["residuals"]) <= 1e-5
+    assert actual["gradient"]["shares"] == pytest.approx(shares.tolist(), rel=1e-2, abs=1e-4)
+    low, high = actual["trace"]["interval"]
     assert low <= float(dense.trace()) <= high
-    assert found["smallest"]["eigenvalue"] == pytest.approx(float(values[0]), rel=1e-4)
+    assert actual["smallest"]["eigenvalue"] == pytest.approx(float(values[0]), rel=1e-4)
     q = values.abs() / values.abs().sum()
     for name, exact in (
         ("negative_mass", float(q[values < 0].sum())),
         ("effective_rank", float((-torch.special.xlogy(q, q)).sum().exp())),
     ):
-        low, high = found["density"][f"{name}_interval"]
+        low, high = actual["density"][f"{name}_interval"]
         assert low <= exact <= high
-        assert low <= found["density"][name] <= high
-    assert sum(found["density"]["density"]) > 0
-    for row, part in zip(found["layers"]["layers"], (48, 104, 18), strict=True):
+        assert low <= actual["density"][name] <= high
+    assert sum(actual["density"]["density"]) > 0
+    for row, part in zip(actual["layers"]["layers"], (48, 104, 18), strict=True):
         assert row["parameters"] == part
         assert row["sharpness"] <= float(values[-1]) + 1e-6
-    trace = sum(row["trace"] for row in found["layers"]["layers"])
+    trace = sum(row["trace"] for row in actual["layers"]["layers"])
     assert trace == pytest.approx(float(dense.trace()), rel=0.2)
     for line in (
         "Sequential, 170 parameters of float64 on cpu, CrossEntropyLoss, 1 batch",
@@ -217,9 +217,9 @@ def test_the_closed_form_that_applies_is_shown_with_its_value(capsys):
 
 def test_a_quantity_that_cannot_be_computed_is_a_line(capsys):
     assert main(["inspect", "factories:kinked", "--k", "2"]) == 0
-    found = record()["findings"]
-    assert found["sharpness_ggn"]["status"] == "failed"
-    assert {one["status"] for key, one in found.items() if key != "sharpness_ggn"} == {"done"}
+    actual = record()["findings"]
+    assert actual["sharpness_ggn"]["status"] == "failed"
+    assert {one["status"] for key, one in actual.items() if key != "sharpness_ggn"} == {"done"}
     text = capsys.readouterr().out
     assert "sharpness, Gauss-Newton    -              failed, see below" in text
     assert "the loss is linear in the outputs" in " ".join(text.split())
@@ -238,8 +238,8 @@ def test_what_did_not_converge_is_noted(monkeypatch, capsys):
 
 def test_a_factory_may_return_a_problem_with_a_loss_function_of_its_own(capsys):
     assert main(["inspect", "factories:problem"]) == 0
-    found = record()["findings"]
-    failed = [key for key, one in found.items() if one["status"] != "done"]
+    actual = record()["findings"]
+    failed = [key for key, one in actual.items() if one["status"] != "done"]
     # The loss function keeps the outputs for itself.
     assert failed == ["sharpness_ggn"]
     text = capsys.readouterr().out
@@ -251,13 +251,13 @@ def test_a_factory_may_return_a_problem_with_a_loss_function_of_its_own(capsys):
 
 def test_the_seed_is_that_of_all_probes():
     at = problem()
-    found = []
+    actual = []
     for seed in (0, 0, 1):
         finding = Finding("trace", "trace")
         Quantities(at, Clock(1e6), 1, [], seed).all()["trace"](finding)
-        found.append(finding.values["trace"])
-    assert found[0] == found[1]
-    assert found[0] != found[2]
+        actual.append(finding.values["trace"])
+    assert actual[0] == actual[1]
+    assert actual[0] != actual[2]
 
 
 def test_the_layers_traces_add_up_to_the_whole_and_shares_are_of_a_known_sign():
@@ -282,9 +282,9 @@ def interrupting(*args, **options):
 def test_interrupted_it_gives_what_it_has(monkeypatch, capsys):
     monkeypatch.setattr(cv, "trace", interrupting)
     assert main(["inspect", "factories:network", "--k", "2", "--out", "out"]) == 130
-    found = record(Path("out"))
-    assert found["stopped"] == "interrupted"
-    status = {key: one["status"] for key, one in found["findings"].items()}
+    actual = record(Path("out"))
+    assert actual["stopped"] == "interrupted"
+    status = {key: one["status"] for key, one in actual["findings"].items()}
     assert status["gradient"] == "done"
     assert {status[key] for key in ("trace", "density", "layers")} == {"missing"}
     assert Path("out/inspection.png").read_bytes().startswith(b"\x89PNG")
@@ -319,9 +319,9 @@ def test_out_of_budget_it_gives_what_it_has(monkeypatch, capsys):
     # A second a look: sixty are over within the first searches.
     monkeypatch.setattr(findings, "monotonic", lambda: float(next(time)))
     assert main(["inspect", "factories:network", "--budget", "1"]) == 3
-    found = record()
-    assert found["stopped"] == "out of budget"
-    status = [one["status"] for one in found["findings"].values()]
+    actual = record()
+    assert actual["stopped"] == "out of budget"
+    status = [one["status"] for one in actual["findings"].values()]
     assert "done" in status
     assert "missing" in status
     assert "out of budget" in capsys.readouterr().out
@@ -455,5 +455,5 @@ def test_a_network_of_many_kinds_of_modules_has_a_layer_for_each():
             return self.scale * self.inner(x)
 
     at = cv.Problem(Own(), nn.MSELoss(), [(torch.ones(3, 1), torch.zeros(3, 1))])
-    found = Quantities(at, Clock(1e6), 1, [], 0)
-    assert found.layers == ["", "inner"]
+    actual = Quantities(at, Clock(1e6), 1, [], 0)
+    assert actual.layers == ["", "inner"]

@@ -91,10 +91,10 @@ def test_nearly_one_hot_attention_keeps_the_digits_of_its_derivatives():
     x = torch.tensor([[-1.85, -3.32]], dtype=torch.float64)
     assert 1 - layer.attention(x).detach().max() < 1e-10
     problem = cv.Problem(layer, HalfSquaredError("element"), [(x, x.flip(1))])
-    found = cv.dense_spectrum(cv.hessian(problem, check=False)).eigenvalues
+    actual = cv.dense_spectrum(cv.hessian(problem, check=False)).eigenvalues
     # By differences of the loss with 60 digits.
     true = [-0.1273030850810253, -0.0001385227967551164, 11.022399999987321]
-    torch.testing.assert_close(found, torch.tensor(true, dtype=torch.float64), rtol=0, atol=1e-12)
+    torch.testing.assert_close(actual, torch.tensor(true, dtype=torch.float64), rtol=0, atol=1e-12)
 
 
 # Forward mode loads torch's own scripted derivatives, which warn of their age.

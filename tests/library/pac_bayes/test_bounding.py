@@ -56,9 +56,9 @@ def test_held_out_samples_keep_within_the_bound(seed):
     x, y = samples(seed, 500)
     before = network(seed)
     model = trained(before, x, y)
-    found = pac_bayes.bound(model, (x, y), prior=before, prior_saw="nothing", seed=seed, **QUICK)
-    held_out = error_of_draws(found.posterior, *samples(-1 - seed, 5000), draws=5000, seed=seed)
-    assert held_out < found.bound < 0.5
+    actual = pac_bayes.bound(model, (x, y), prior=before, prior_saw="nothing", seed=seed, **QUICK)
+    held_out = error_of_draws(actual.posterior, *samples(-1 - seed, 5000), draws=5000, seed=seed)
+    assert held_out < actual.bound < 0.5
 
 
 def test_a_lie_about_the_prior_gives_a_bound_that_fails():
@@ -77,16 +77,16 @@ def test_a_prior_of_one_half_is_bounded_on_the_other(case):
     before, model, (x, y) = case
     prior = trained(before, x[:200], y[:200], steps=50)
     half = torch.arange(200)
-    found = pac_bayes.bound(model, (x, y), prior=prior, prior_saw=half, **QUICK)
-    assert (found.given, found.samples) == (400, 200)
-    assert found.prior_saw == "200 of the 400 samples"
+    actual = pac_bayes.bound(model, (x, y), prior=prior, prior_saw=half, **QUICK)
+    assert (actual.given, actual.samples) == (400, 200)
+    assert actual.prior_saw == "200 of the 400 samples"
     # The seen half has no part in it, whatever it holds.
     other = torch.cat([torch.full((200, FEATURES), 7.0), x[200:]])
     again = pac_bayes.bound(model, (other, y), prior=prior, prior_saw=half, **QUICK)
-    assert again == found
+    assert again == actual
     from_before = pac_bayes.bound(model, (x, y), prior=before, prior_saw="nothing", **QUICK)
-    assert found.prior.kl < from_before.prior.kl
-    assert len(pac_bayes.alternatives(from_before, found)) == 4
+    assert actual.prior.kl < from_before.prior.kl
+    assert len(pac_bayes.alternatives(from_before, actual)) == 4
 
 
 def test_the_same_call_gives_the_same_certificate_and_leaves_the_model(case):

@@ -84,13 +84,13 @@ def test_the_prior_is_the_best_of_all_at_either_side_of_the_variance_that_fits(
 
 
 def test_the_alternative_has_the_best_prior_of_its_grid(certificate):
-    found = certificate.of_grid()
+    actual = certificate.of_grid()
     kls = [
         float(cf.gaussian_kl(*sums(certificate), 0.1 * math.exp(-j / 100)))
         for j in range(1, GRID + 1)
     ]
-    assert found.kl == min(kls)
-    assert kls[found.index - 1] == found.kl
+    assert actual.kl == min(kls)
+    assert kls[actual.index - 1] == actual.kl
 
 
 def test_alone_each_has_all_of_delta_and_together_its_share(certificate):
@@ -121,15 +121,15 @@ def test_each_alternative_has_the_best_prior_of_its_own(certificate):
 
 def test_the_draws_of_several_share_their_delta_too(certificate):
     other = replace(certificate, prior_saw="1000 of the 2000 samples", samples=1000)
-    found = pac_bayes.alternatives(certificate, other)
-    assert [one.samples for one in found] == [2000, 2000, 1000, 1000]
+    actual = pac_bayes.alternatives(certificate, other)
+    assert [one.samples for one in actual] == [2000, 2000, 1000, 1000]
     error = cf.monte_carlo_error(0.1, 10_000, 0.01 / 2)
     prior = other.prior
     quarter = cf.pac_bayes_bound(error, prior.kl, 1000, prior.index, 0.025 / 4)
-    assert found[2].at_once == float(quarter)
+    assert actual[2].at_once == float(quarter)
     single = pac_bayes.alternatives(certificate)
-    assert found[0].alone == single[0].alone
-    assert found[0].at_once > single[0].at_once
+    assert actual[0].alone == single[0].alone
+    assert actual[0].at_once > single[0].at_once
 
 
 def test_what_is_spent_differently_is_not_compared(certificate):

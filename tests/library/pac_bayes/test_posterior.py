@@ -46,9 +46,9 @@ def data(samples=40, seed=1):
 def posterior_with(kind, bias=True):
     """In double precision, with bases of a kind and a prior elsewhere."""
     model, (x, y) = network(bias=bias).double(), data()
-    found = GaussianPosterior(model, network(seed=5, bias=bias).state_dict(), -1.2).double()
-    found.bases = dict(layer_bases(model, x.double(), y, kind))
-    return model, found, x.double(), y
+    actual = GaussianPosterior(model, network(seed=5, bias=bias).state_dict(), -1.2).double()
+    actual.bases = dict(layer_bases(model, x.double(), y, kind))
+    return model, actual, x.double(), y
 
 
 def naive(model, posterior, noise, scale):
@@ -112,16 +112,16 @@ def test_what_is_drawn_without_weights_is_distributed_as_with_them(kind):
     draws, count = torch.Generator().manual_seed(7), 40000
     one = x[:1].expand(count, -1)
     with torch.no_grad():
-        found = posterior(one, OwnNetworks(posterior, draws))
+        actual = posterior(one, OwnNetworks(posterior, draws))
         noise = torch.randn(4000, posterior.mean.numel(), generator=draws).double()
         expected = torch.stack(
             [posterior(x[:1], OneNetwork(row * posterior.log_deviation.exp()))[0] for row in noise]
         )
     # Five standard errors of either.
     error = 5 * expected.std(dim=0) / math.sqrt(len(noise))
-    assert ((found.mean(dim=0) - expected.mean(dim=0)).abs() < error).all()
+    assert ((actual.mean(dim=0) - expected.mean(dim=0)).abs() < error).all()
     spread = torch.cov(expected.T)
-    assert float((torch.cov(found.T) - spread).norm() / spread.norm()) < 0.12
+    assert float((torch.cov(actual.T) - spread).norm() / spread.norm()) < 0.12
 
 
 def settings(**changes):
@@ -208,10 +208,10 @@ def test_bases_are_found_where_divide_and_conquer_fails(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(torch.linalg, "eigh", fails)
-        found = layer_bases(model, x, y, "kronecker")
+        actual = layer_bases(model, x, y, "kronecker")
     for name, basis in expected.items():
         for part, columns in basis.arrays().items():
-            aligned = (getattr(found[name], part) * columns).sum(dim=0).abs()
+            aligned = (getattr(actual[name], part) * columns).sum(dim=0).abs()
             # Of the largest eigenvalue, which no other is near.
             assert float(aligned[0]) == pytest.approx(1.0, abs=1e-9)
 
@@ -239,16 +239,16 @@ def test_the_printed_output_hessian_is_that_of_halved_weights():
 def run(kind="kronecker", checkpoint=None, **changes):
     model, (x, y) = network(), data()
     posterior = GaussianPosterior(model, network(seed=5).state_dict(), -2.0)
-    found = minimise_bound(
+    actual = minimise_bound(
         posterior, model, x, y, settings(basis=kind, **changes), seed=3, checkpoint=checkpoint
     )
-    return posterior, found
+    return posterior, actual
 
 
 def test_a_bound_is_minimised():
-    posterior, found = run(epochs=60, decay_every=30)
-    assert found["surrogate"][-1] < found["surrogate"][0]
-    assert found["complexity"][-1] < found["complexity"][0]
+    posterior, actual = run(epochs=60, decay_every=30)
+    assert actual["surrogate"][-1] < actual["surrogate"][0]
+    assert actual["complexity"][-1] < actual["complexity"][0]
     x, y = data()
     assert error_of_draws(posterior, x, y, draws=2000, seed=0) < 0.4
 
@@ -268,12 +268,12 @@ def test_an_update_in_parts_is_that_of_the_whole(monkeypatch, fitting):
 
 @pytest.mark.parametrize("kind", ["standard", "kronecker"])
 def test_what_diverges_has_no_terms_from_there_on(kind):
-    _, found = run(kind, epochs=6, learning_rate=1e9)
-    assert not np.isfinite(found["surrogate"][-1])
-    assert found["epoch"].tolist() == list(range(7))
+    _, actual = run(kind, epochs=6, learning_rate=1e9)
+    assert not np.isfinite(actual["surrogate"][-1])
+    assert actual["epoch"].tolist() == list(range(7))
     for name in minimisation.TERMS:
-        assert np.isfinite(found[name][0])
-        assert np.isnan(found[name][1:]).all()
+        assert np.isfinite(actual[name][0])
+        assert np.isnan(actual[name][1:]).all()
 
 
 class BrokenError(Exception):
@@ -297,10 +297,10 @@ def test_an_interrupted_descent_goes_on_to_the_same_bits(tmp_path, monkeypatch, 
         patch.setattr(minimisation._Bases, "__call__", breaks)
         with pytest.raises(BrokenError):
             run(kind, tmp_path)
-    posterior, found = run(kind, tmp_path)
+    posterior, actual = run(kind, tmp_path)
     assert seen[-1] == 15
     for name in whole:
-        np.testing.assert_array_equal(found[name], whole[name])
+        np.testing.assert_array_equal(actual[name], whole[name])
     for own, other in zip(posterior.parameters(), expected.parameters(), strict=True):
         assert torch.equal(own, other)
     for name, basis in expected.bases.items():

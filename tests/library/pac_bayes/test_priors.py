@@ -17,8 +17,8 @@ def network(seed, width=30, classes=2):
 
 @pytest.fixture(scope="module")
 def digits():
-    found = load_digits()
-    return torch.tensor(found.data / 16).float(), torch.tensor(found.target > 4).long()
+    actual = load_digits()
+    return torch.tensor(actual.data / 16).float(), torch.tensor(actual.target > 4).long()
 
 
 def trained(model, inputs, labels, steps=60):

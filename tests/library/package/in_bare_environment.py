@@ -26,13 +26,13 @@ def at_import():
 def library_modules():
     """All modules but the command, which runs when it is imported."""
     prefix = f"{hessian_spectra.__name__}."
-    for found in pkgutil.iter_modules(hessian_spectra.__path__, prefix):
-        if found.name.endswith("__main__"):
+    for actual in pkgutil.iter_modules(hessian_spectra.__path__, prefix):
+        if actual.name.endswith("__main__"):
             continue
-        yield found.name
-        if found.ispkg:
-            inside = found.module_finder.find_spec(found.name).submodule_search_locations
-            yield from (one.name for one in pkgutil.walk_packages(inside, f"{found.name}."))
+        yield actual.name
+        if actual.ispkg:
+            inside = actual.module_finder.find_spec(actual.name).submodule_search_locations
+            yield from (one.name for one in pkgutil.walk_packages(inside, f"{actual.name}."))
 
 
 def imported():
@@ -78,6 +78,6 @@ def spectra():
 
 
 if __name__ == "__main__":
-    found = at_import()
-    found |= {"spectra": spectra(), "imported": imported()}
-    print(json.dumps(found))
+    actual = at_import()
+    actual |= {"spectra": spectra(), "imported": imported()}
+    print(json.dumps(actual))

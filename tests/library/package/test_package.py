@@ -74,9 +74,9 @@ def wheel(built):
 def test_the_wheel_has_every_file_of_the_library_and_no_other(wheel):
     tracked = run("git", "ls-files", "--cached", "--others", "--exclude-standard", folder=SOURCE)
     named = {f"hessian_spectra/{name}" for name in tracked.splitlines()}
-    found = {name for name in content(wheel) if ".dist-info/" not in name}
-    assert found == {name for name in named if (ROOT / "src" / name).is_file()}
-    assert {Path(name).suffix for name in found} >= {
+    actual = {name for name in content(wheel) if ".dist-info/" not in name}
+    assert actual == {name for name in named if (ROOT / "src" / name).is_file()}
+    assert {Path(name).suffix for name in actual} >= {
         ".py",
         ".pyi",
         ".typed",
@@ -126,14 +126,14 @@ def required(requirements, extras):
 
 def closure(requirements):
     """The installed distributions behind some requirements, by name."""
-    found, waiting, known = {}, [*required(requirements, {""})], set()
+    actual, waiting, known = {}, [*required(requirements, {""})], set()
     while waiting:
         name, extras = waiting.pop()
         if (name, extras) not in known:
             known.add((name, extras))
-            found[name] = metadata.distribution(name)
-            waiting += required(found[name].requires or (), {"", *extras})
-    return found
+            actual[name] = metadata.distribution(name)
+            waiting += required(actual[name].requires or (), {"", *extras})
+    return actual
 
 
 @pytest.fixture(scope="module")
@@ -161,16 +161,16 @@ def bare(wheel, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(bare):
+def actual(bare):
     """What :mod:`tests.package.in_bare_environment` finds there."""
     script = Path(__file__).with_name("in_bare_environment.py")
     return json.loads(run(bare / "bin" / "python", "-I", script, folder=bare))
 
 
-def test_the_environment_is_bare(found, bare, wheel):
-    assert Path(found["file"]).is_relative_to(bare)
+def test_the_environment_is_bare(actual, bare, wheel):
+    assert Path(actual["file"]).is_relative_to(bare)
     behind = closure(described(wheel).get_all("Requires-Dist"))
-    installed = {canonicalize_name(name) for name in found["distributions"]}
+    installed = {canonicalize_name(name) for name in actual["distributions"]}
     assert installed == {"hessian-spectra", *behind}
 
 
@@ -192,20 +192,20 @@ def test_what_an_extra_brings_the_library_does_without(wheel):
         assert not brought & set(base), extra
 
 
-def test_the_version_is_the_same_wherever_it_is_asked_for(found, bare):
-    assert found["version"] == found["metadata"] == hessian_spectra.__version__
+def test_the_version_is_the_same_wherever_it_is_asked_for(actual, bare):
+    assert actual["version"] == actual["metadata"] == hessian_spectra.__version__
     for command in ([bare / "bin" / "hessian-spectra"], [bare / "bin" / "python", "-m", PACKAGE]):
         said = run(*command, "--version", folder=bare)
         assert said == f"hessian-spectra {hessian_spectra.__version__}\n"
 
 
-def test_torch_is_loaded_when_it_is_needed(found):
-    assert not found["loads torch"]
+def test_torch_is_loaded_when_it_is_needed(actual):
+    assert not actual["loads torch"]
 
 
-def test_no_module_of_the_library_imports_what_an_extra_brings(found):
+def test_no_module_of_the_library_imports_what_an_extra_brings(actual):
     """But a picture, or a callback for another library, says what it needs."""
-    errors = {name: error for name, error in found["imported"].items() if error}
+    errors = {name: error for name, error in actual["imported"].items() if error}
     pictures = {name for name in errors if name.split(".")[1] == "pictures"}
     integrations = {name for name in errors if name.startswith(f"{PACKAGE}.integrations.")}
     assert errors.keys() == pictures | integrations
@@ -213,12 +213,12 @@ def test_no_module_of_the_library_imports_what_an_extra_brings(found):
     for name in errors:
         extra = "figures" if name in pictures else name.rpartition(".")[2]
         assert errors[name].endswith(f'pip install "hessian-spectra[{extra}]"'), errors[name]
-    rooms = {name.split(".")[1] for name in found["imported"]}
+    rooms = {name.split(".")[1] for name in actual["imported"]}
     assert rooms >= {"closed_form", "curvature", "models", "pac_bayes", "training"}
 
 
-def test_closed_form_and_eigen_solver_agree_in_the_bare_environment(found):
-    spectra = found["spectra"]
+def test_closed_form_and_eigen_solver_agree_in_the_bare_environment(actual):
+    spectra = actual["spectra"]
     assert spectra["top"] == pytest.approx(spectra["closed form"][-3:], rel=1e-8)
 
 
@@ -229,8 +229,8 @@ def test_the_code_of_readme_runs_in_the_bare_environment(bare, tmp_path):
     assert "outlier" in run(bare / "bin" / "python", "-I", script, folder=tmp_path)
 
 
-def test_what_needs_an_extra_names_it_in_one_line(found):
-    said = found["spectra"]["curvlinops"]
+def test_what_needs_an_extra_names_it_in_one_line(actual):
+    said = actual["spectra"]["curvlinops"]
     assert said == 'this needs curvlinops: pip install "hessian-spectra[curvlinops]"'
 
 

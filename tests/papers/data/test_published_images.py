@@ -84,14 +84,14 @@ def test_both_splits_are_one_after_the_other(monkeypatch, root):
         kind="images", seed=0, sources=["mnist"], split="both", classes=[], random_labels=False,
         per_class=0, magnification=1,
     )  # fmt: skip
-    found = images.make(config, Storage(root, False))
+    actual = images.make(config, Storage(root, False))
     parts = list(SPLITS.values())
     expected = [
         np.concatenate([of(part) for part in parts])
         for of in (published.images_of, published.labels_of)
     ]
-    np.testing.assert_array_equal(found["mnist/images"][..., 0], expected[0])
-    np.testing.assert_array_equal(found["mnist/labels"], expected[1])
+    np.testing.assert_array_equal(actual["mnist/images"][..., 0], expected[0])
+    np.testing.assert_array_equal(actual["mnist/labels"], expected[1])
     assert config.form.shape == (70000,)
 
 

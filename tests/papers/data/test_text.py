@@ -83,12 +83,12 @@ def test_the_encoding_is_that_of_its_definition(root, published):
     encoding, (names, merges) = tokenizer.read(root / "gpt2"), published
     words = ["lowest", "wooordwo", "thelowwords", "wlowerlw", "x"]
     for word in words:
-        found = [names[token] for token in tokenizer.encoded(encoding, word)]
-        assert found == merged(word, merges)
+        actual = [names[token] for token in tokenizer.encoded(encoding, word)]
+        assert actual == merged(word, merges)
     # A word takes the one space before it along, of several the last.
-    found = [names[token] for token in tokenizer.encoded(encoding, "of  low42,")]
+    actual = [names[token] for token in tokenizer.encoded(encoding, "of  low42,")]
     expected = [merged(part, merges) for part in ("of", "Ġ", "Ġlow", "42", ",")]
-    assert found == [*itertools.chain(*expected)]
+    assert actual == [*itertools.chain(*expected)]
 
 
 def test_transformers_finds_the_same_tokens(root):
@@ -96,9 +96,9 @@ def test_transformers_finds_the_same_tokens(root):
 
     theirs = GPT2TokenizerFast.from_pretrained(root / "gpt2")
     sample = f"{SAMPLE}{SEPARATOR}\n{SAMPLE}"
-    found = tokenizer.encoded(tokenizer.read(root / "gpt2"), sample)
-    assert found.tolist() == theirs(sample, verbose=False)["input_ids"]
-    assert (found == theirs.eos_token_id).sum() == 1
+    actual = tokenizer.encoded(tokenizer.read(root / "gpt2"), sample)
+    assert actual.tolist() == theirs(sample, verbose=False)["input_ids"]
+    assert (actual == theirs.eos_token_id).sum() == 1
 
 
 def test_a_second_training_gives_the_same_tokens(trained):
@@ -129,9 +129,9 @@ def test_tokens_give_any_text_back_and_pieces_change_none(trained, sample):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(tokenizer, "PIECE", 1)
         patched.setattr(tokenizer, "PIECES", 2)
-        found = tokenizer.encoded(trained, sample)
-    assert found.tolist() == whole
-    assert text_of(trained, found) == sample
+        actual = tokenizer.encoded(trained, sample)
+    assert actual.tolist() == whole
+    assert text_of(trained, actual) == sample
 
 
 def test_the_demo_is_the_topics_in_two_splits():
@@ -171,8 +171,8 @@ def test_a_vocabulary_without_a_separator_has_an_empty_line_instead(root, publis
     save(root / "plain", tokens[:-1], merges)
     settings = config(sources=["second.txt", "first.txt"], tokenizer="plain")
     arrays = text.make(settings, Storage(root, False))
-    found = text_of(tokenizer.read(root / "plain"), arrays["train"], arrays["validation"])
-    assert found == f"Another text of some words.\n\n\n{SAMPLE}"
+    actual = text_of(tokenizer.read(root / "plain"), arrays["train"], arrays["validation"])
+    assert actual == f"Another text of some words.\n\n\n{SAMPLE}"
 
 
 def test_a_large_vocabulary_has_larger_numbers(root, published):
@@ -181,9 +181,9 @@ def test_a_large_vocabulary_has_larger_numbers(root, published):
     for number, kind in ((-1, np.uint16), (None, np.uint32)):
         save(root / "large", [*extra[:number], *tokens], merges)
         encoding = tokenizer.read(root / "large")
-        found = tokenizer.encoded(encoding, "low")
-        assert found.dtype == kind
-        assert text_of(encoding, found) == "low"
+        actual = tokenizer.encoded(encoding, "low")
+        assert actual.dtype == kind
+        assert text_of(encoding, actual) == "low"
 
 
 @pytest.mark.parametrize(
@@ -266,20 +266,20 @@ def test_merges_that_are_no_text_are_refused(root):
 def test_a_batch_is_of_its_seed_and_step_alone():
     tokens = np.arange(1000, dtype=np.uint16)[::-1]
     settings = {"size": 5, "length": 7, "seed": 3}
-    found = batch(tokens, step=12, **settings)
+    actual = batch(tokens, step=12, **settings)
     batch(tokens, step=13, **settings)
-    assert batch(tokens, step=12, **settings).equal(found)
-    assert batch(tokens.astype(np.uint32), step=12, **settings).equal(found)
+    assert batch(tokens, step=12, **settings).equal(actual)
+    assert batch(tokens.astype(np.uint32), step=12, **settings).equal(actual)
     # Each row is a place of the text, in its order.
-    np.testing.assert_array_equal(np.diff(found.numpy(), axis=1), -np.ones((5, 7)))
+    np.testing.assert_array_equal(np.diff(actual.numpy(), axis=1), -np.ones((5, 7)))
     others = (settings | {"step": 13}, settings | {"step": 12, "seed": 4})
-    assert not any(batch(tokens, **other).equal(found) for other in others)
+    assert not any(batch(tokens, **other).equal(actual) for other in others)
 
 
 def test_batches_begin_at_any_place_with_equal_probability():
     places, draws = 8, 20000
-    found = batch(np.arange(places + 4), step=0, size=draws, length=4, seed=0)[:, 0]
-    counts = np.bincount(found.numpy(), minlength=places)
+    actual = batch(np.arange(places + 4), step=0, size=draws, length=4, seed=0)[:, 0]
+    counts = np.bincount(actual.numpy(), minlength=places)
     assert len(counts) == places
     # Five standard errors of a binomial count.
     spread = 5 * np.sqrt(draws / places * (1 - 1 / places))
@@ -336,8 +336,8 @@ def test_openwebtext_is_kept_in_files_that_are_mapped(root, openwebtext):
         tokens = opened(arrays[split])
         assert isinstance(tokens, np.memmap)
         assert text_of(encoding, tokens) == "".join(f"{one}{SEPARATOR}" for one in some)
-        found = batch(tokens, step=0, size=3, length=4, seed=0)
-        assert found.equal(batch(np.array(tokens), step=0, size=3, length=4, seed=0))
+        actual = batch(tokens, step=0, size=3, length=4, seed=0)
+        assert actual.equal(batch(np.array(tokens), step=0, size=3, length=4, seed=0))
     assert arrays["vocabulary"] == 300
     # It is there now: neither the network nor the package is needed.
     again = openwebtext(None, download=False)

@@ -43,26 +43,26 @@ def identity_error(inputs, input_scale):
 @given(INSTANCES)
 def test_the_components_are_the_thin_svd(instance):
     x, rank = inputs_of_rank(*instance)
-    found = principal_components(x)
-    assert found.scores.shape == (len(x), rank)
+    actual = principal_components(x)
+    assert actual.scores.shape == (len(x), rank)
     eye = torch.eye(rank, dtype=x.dtype)
-    for factor in (found.scores, found.directions):
+    for factor in (actual.scores, actual.directions):
         assert float((factor.mT @ factor - eye).abs().max()) < 1e-12
     torch.testing.assert_close(
-        found.singular_values, torch.linalg.svdvals(x)[:rank], rtol=1e-12, atol=0
+        actual.singular_values, torch.linalg.svdvals(x)[:rank], rtol=1e-12, atol=0
     )
-    again = found.scores * found.singular_values @ found.directions.mT
+    again = actual.scores * actual.singular_values @ actual.directions.mT
     torch.testing.assert_close(again, x, rtol=0, atol=1e-12 * float(x.abs().max()) * len(x))
-    assert (found.directions.amax(dim=0) == found.directions.abs().amax(dim=0)).all()
+    assert (actual.directions.amax(dim=0) == actual.directions.abs().amax(dim=0)).all()
 
 
 @MOST
 @given(INSTANCES, st.sampled_from([0.01, 1.0, 3.0]))
 def test_whitened_inputs_have_scaled_unit_moments_at_any_rank(instance, input_scale):
     x, rank = inputs_of_rank(*instance)
-    inputs, found = whiten(x, input_scale)
+    inputs, actual = whiten(x, input_scale)
     assert inputs.shape == (len(x), rank)
-    assert found == rank
+    assert actual == rank
     assert identity_error(inputs, input_scale) < 1e-10 * input_scale**2
 
 

@@ -24,15 +24,15 @@ def two_panels():
 
 def test_the_main_panel_has_the_most_names_unless_one_is_marked():
     figure = two_panels()
-    found = curves.chart(figure)
-    assert found["title"] == "(b)"
-    assert [curve["name"] for curve in found["curves"]] == ["squares", "cubes"]
+    actual = curves.chart(figure)
+    assert actual["title"] == "(b)"
+    assert [curve["name"] for curve in actual["curves"]] == ["squares", "cubes"]
     curves.main(figure.axes[0])
-    found = curves.chart(figure)
-    assert {name: found[name] for name in "xy"} | {"title": found["title"]} == {
+    actual = curves.chart(figure)
+    assert {name: actual[name] for name in "xy"} | {"title": actual["title"]} == {
         "title": "(a)", "x": "x", "y": "y",
     }  # fmt: skip
-    assert found["curves"] == [{"name": "identity", "x": X.tolist(), "y": X.tolist()}]
+    assert actual["curves"] == [{"name": "identity", "x": X.tolist(), "y": X.tolist()}]
 
 
 @pytest.mark.parametrize("of_figure", [True, False])
@@ -51,9 +51,9 @@ def test_one_name_of_several_lines_is_numbered_and_there_are_not_too_many():
     figure, axes = style.panels()
     for number in range(curves.CURVES + 3):
         axes.plot(X, X + number, label="seed" if number else "mean")
-    found = curves.chart(figure)["curves"]
-    assert [curve["name"] for curve in found[:3]] == ["mean", "seed, 1", "seed, 2"]
-    assert len(found) == curves.CURVES
+    actual = curves.chart(figure)["curves"]
+    assert [curve["name"] for curve in actual[:3]] == ["mean", "seed, 1", "seed, 2"]
+    assert len(actual) == curves.CURVES
 
 
 def test_long_curves_are_thinned_evenly_from_end_to_end():

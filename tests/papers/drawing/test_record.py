@@ -45,15 +45,15 @@ def test_the_recorded_run_stands_beside_todays(both: Path) -> None:
     assert (recorded.scale, recorded.facts, recorded.departs) == ("paper", {"commit": "abc"}, {})
     assert (figure.caption, recorded.caption) == ("At demo.", "At paper.")
     assert recorded.recorded is None
-    for found in (figure, recorded):
-        assert found.png == found.image.read_bytes()
-        assert found.pdf.is_file()
+    for actual in (figure, recorded):
+        assert actual.png == actual.image.read_bytes()
+        assert actual.pdf.is_file()
     assert figure.sha256 != recorded.sha256
 
 
 def test_figures_come_by_paper_and_in_natural_order(sample_root: Path) -> None:
-    found = [figure.study for figure in read_figures(sample_root / "reports")]
-    assert found == list(sample_reports.STUDIES)
+    actual = [figure.study for figure in read_figures(sample_root / "reports")]
+    assert actual == list(sample_reports.STUDIES)
 
 
 @pytest.mark.parametrize("recorded", [False, True])

@@ -59,7 +59,7 @@ class Found:
     digest: str
 
 
-@pytest.mark.parametrize("wrap", [lambda found: found, lambda found: [{"inner": (found,)}]])
+@pytest.mark.parametrize("wrap", [lambda actual: actual, lambda actual: [{"inner": (actual,)}]])
 def test_where_something_is_found_does_not_count(wrap):
     here, there = (Found(folder=folder, digest="1f") for folder in ("here", "there"))
     other = Found(folder="here", digest="2e")

@@ -42,35 +42,35 @@ def measured(folder, values, launcher, **changes):
 
 
 def test_an_even_rate_gives_the_exact_time(tmp_path):
-    found = measured(tmp_path, [1, 2, 3, 10, 2], Launcher(cluster="debug"))
-    assert (found.items, found.done) == (4, 0)
-    assert (found.seconds, found.wall) == pytest.approx((16, 16))
+    actual = measured(tmp_path, [1, 2, 3, 10, 2], Launcher(cluster="debug"))
+    assert (actual.items, actual.done) == (4, 0)
+    assert (actual.seconds, actual.wall) == pytest.approx((16, 16))
 
 
 def test_rates_are_taken_between_those_that_were_timed(tmp_path):
     values = [1, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
-    found = measured(tmp_path, values, Launcher(cluster="debug"))
-    assert found.seconds == pytest.approx(sum(map(seconds, values)), rel=0.1)
+    actual = measured(tmp_path, values, Launcher(cluster="debug"))
+    assert actual.seconds == pytest.approx(sum(map(seconds, values)), rel=0.1)
 
 
 def test_a_miniature_tells_the_time_of_the_item(tmp_path):
     NOW[0] = 0
-    found = measured(
+    actual = measured(
         tmp_path, [1000, 2000], Launcher(cluster="debug"), probe=lambda item: {"value": 2}
     )
-    assert found.seconds == pytest.approx(3000)
+    assert actual.seconds == pytest.approx(3000)
     assert NOW[0] < 10, "the items themselves were computed"
 
 
 def test_what_is_done_takes_no_more_time(tmp_path):
     networks = {"values": np.array([3, 4])}
     run("slow", work(), {}, networks, folder=tmp_path, launcher=Launcher(cluster="debug"))
-    found = measured(tmp_path, [3, 4, 10], Launcher(cluster="debug"))
-    assert (found.items, found.done, found.spent) == (3, 2, 7)
+    actual = measured(tmp_path, [3, 4, 10], Launcher(cluster="debug"))
+    assert (actual.items, actual.done, actual.spent) == (3, 2, 7)
     assert total("slow", work(), {}, networks, folder=tmp_path) == 7
     networks["values"] = np.array([4, 10])
     assert total("slow", work(), {}, networks, folder=tmp_path) == 4
-    assert found.seconds == pytest.approx(10)
+    assert actual.seconds == pytest.approx(10)
     done = measured(tmp_path, [3, 4], Launcher(cluster="debug"))
     assert (done.done, done.seconds, done.wall) == (2, 0, 0)
     assert str(done) == "slow: 2 items, 2 done already (they took 7.0 s of one worker)"
@@ -81,9 +81,9 @@ def test_what_is_done_takes_no_more_time(tmp_path):
 def test_workers_share_the_work_as_far_as_its_items_allow(tmp_path):
     launcher = Launcher(cluster="slurm", workers=2)
     assert measured(tmp_path, [10, 10, 10, 10], launcher).wall == pytest.approx(10)
-    found = measured(tmp_path, [11, 12, 13, 14], launcher)
-    assert found.wall == pytest.approx(25)
-    assert str(found).splitlines() == [
+    actual = measured(tmp_path, [11, 12, 13, 14], launcher)
+    assert actual.wall == pytest.approx(25)
+    assert str(actual).splitlines() == [
         "slow: 4 items, 0 done already",
         "  one worker: 50 s",
         "  slurm, 2 workers: 25 s, and the start of their jobs",

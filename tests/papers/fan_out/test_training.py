@@ -32,9 +32,9 @@ def test_it_runs_here_or_as_a_job_of_slurm(tmp_path, request, kind):
         request.getfixturevalue("cluster")
     made = train(tmp_path, {"cluster": kind, "workers": 1})
     assert made["sum"].tolist() == [2, 3, 4]
-    found = read(tmp_path / "networks" / "one")
-    assert found["sum"].tobytes() == made["sum"].tobytes()
-    here = int((found.folder / "process").read_text()) == os.getpid()
+    actual = read(tmp_path / "networks" / "one")
+    assert actual["sum"].tobytes() == made["sum"].tobytes()
+    here = int((actual.folder / "process").read_text()) == os.getpid()
     assert here == (kind != "slurm")
 
 

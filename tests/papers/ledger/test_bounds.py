@@ -37,9 +37,9 @@ def test_at_its_ends_the_share_is_just_so_many_deviations_away(part, number, dev
     ],
 )
 def test_shares_in_print(holds, number, low, high):
-    found = share_of([True] * holds + [False] * (number - holds))
-    assert found.value == holds / number
-    assert (round(found.low, 4), round(found.high, 4)) == (low, high)
+    actual = share_of([True] * holds + [False] * (number - holds))
+    assert actual.value == holds / number
+    assert (round(actual.low, 4), round(actual.high, 4)) == (low, high)
 
 
 def test_the_quantile_is_that_of_95_percent():

@@ -30,7 +30,7 @@ def functions(path: str) -> set[str]:
         if isinstance(node, ast.FunctionDef):
             named.add(node.name)
         elif isinstance(node, ast.Assign):
-            named |= {found.id for found in ast.walk(node) if isinstance(found, ast.Name)}
+            named |= {actual.id for actual in ast.walk(node) if isinstance(actual, ast.Name)}
     return named
 
 

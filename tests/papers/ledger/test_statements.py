@@ -25,8 +25,8 @@ def statements():
 
 def entries(statements, *, paper=PAPER, artifact="Figure 1", names=None, **arrays):
     config = {"paper": paper, "artifact": artifact}
-    found = {"numerics": {name: np.array(values) for name, values in arrays.items()}}
-    return list(statements.entries(Study("mine", config, names or {}), StudyArrays(found)))
+    actual = {"numerics": {name: np.array(values) for name, values in arrays.items()}}
+    return list(statements.entries(Study("mine", config, names or {}), StudyArrays(actual)))
 
 
 def test_a_function_is_a_claim(statements):
@@ -85,15 +85,15 @@ def test_a_claim_is_made_of_each_case_in_the_arrays(statements):
         """It rises."""
         return 10.0 * depth + len(name)
 
-    found = entries(statements, name=["sp", "mup"], depth=[2, 3])
-    assert [entry.id for entry in found] == [
+    actual = entries(statements, name=["sp", "mup"], depth=[2, 3])
+    assert [entry.id for entry in actual] == [
         "mine/rises-sp-2", "mine/rises-sp-3", "mine/rises-mup-2", "mine/rises-mup-3",
     ]  # fmt: skip
-    assert [entry.labels for entry in found][1:3] == [
+    assert [entry.labels for entry in actual][1:3] == [
         {"name": "SP", "depth": "3"},
         {"name": "μP", "depth": "2"},
     ]
-    assert [entry.measure() for entry in found] == [22.0, 32.0, 23.0, 33.0]
+    assert [entry.measure() for entry in actual] == [22.0, 32.0, 23.0, 33.0]
     assert [entry.id for entry in entries(statements, name=["mup"], depth=[2])] == [
         "mine/rises-mup-2"
     ]
@@ -136,8 +136,8 @@ def test_claims_share_what_they_have_unless_they_say_others(statements):
     figure.statement("shared", everywhere, SMALL)(zero)
     figure.statement("own", everywhere, SMALL, otherwise="once")(zero)
     statements.statement("none", everywhere, SMALL)(zero)
-    found = [(*entry.heading.places, entry.explanation) for entry in entries(statements)]
-    assert found == [(OTHER, "often"), (OTHER, "once"), (PAPER, "")]
+    actual = [(*entry.heading.places, entry.explanation) for entry in entries(statements)]
+    assert actual == [(OTHER, "often"), (OTHER, "once"), (PAPER, "")]
     assert len(entries(statements, artifact="My figure")) == 1
 
 

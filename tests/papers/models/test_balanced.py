@@ -40,9 +40,11 @@ def test_layers_are_balanced_and_have_the_singular_values(instance, seed):
     ]
     for weight in drawn:
         assert weight.dtype == torch.float64
-        found = torch.linalg.svdvals(weight)
-        torch.testing.assert_close(found[: len(values)], expected, rtol=0, atol=TOLERANCE * largest)
-        assert found[len(values) :].sum() <= TOLERANCE * largest
+        actual = torch.linalg.svdvals(weight)
+        torch.testing.assert_close(
+            actual[: len(values)], expected, rtol=0, atol=TOLERANCE * largest
+        )
+        assert actual[len(values) :].sum() <= TOLERANCE * largest
     for before, after in itertools.pairwise(drawn):
         defect = torch.linalg.matrix_norm(before @ before.T - after.T @ after)
         assert defect <= TOLERANCE * largest**2
@@ -55,8 +57,8 @@ def test_the_product_has_powers_of_the_singular_values(instance, seed):
     drawn = weights(sizes, values, seed)
     product = torch.linalg.multi_dot(list(reversed(drawn))) if len(drawn) > 1 else drawn[0]
     powers = torch.tensor(sorted(values, reverse=True), dtype=torch.float64) ** len(drawn)
-    found = torch.linalg.svdvals(product)[: len(values)]
-    torch.testing.assert_close(found, powers, rtol=0, atol=TOLERANCE * max(values) ** len(drawn))
+    actual = torch.linalg.svdvals(product)[: len(values)]
+    torch.testing.assert_close(actual, powers, rtol=0, atol=TOLERANCE * max(values) ** len(drawn))
 
 
 def test_bases_are_uniform():

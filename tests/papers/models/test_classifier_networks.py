@@ -41,11 +41,11 @@ def layers(model: nn.Module) -> list[str]:
 @pytest.mark.parametrize(("name", "shape"), TABLES)
 def test_a_table_is_the_network(name, shape):
     model = classifier(name, shape, 10, seed=0).eval()
-    found, x = [], torch.zeros(2, *shape)
+    actual, x = [], torch.zeros(2, *shape)
     for key, module in model.named_children():
         x = module(x)
-        found.append((key, tuple(x.shape[1:])))
-    assert found == TABLES[name, shape]
+        actual.append((key, tuple(x.shape[1:])))
+    assert actual == TABLES[name, shape]
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_each_layer_has_a_layerwise_hessian(name):
     model = classifier(name, shape, 3, seed=0).eval()
     x = torch.randn(2, *shape, generator=torch.Generator().manual_seed(0))
     problem = cv.Problem(model, nn.CrossEntropyLoss(), [(x, torch.tensor([0, 2]))])
-    found = cv.layerwise(problem)
-    assert list(found) == layers(model)
-    for layer in found.values():
+    actual = cv.layerwise(problem)
+    assert list(actual) == layers(model)
+    for layer in actual.values():
         assert torch.linalg.eigvalsh(layer.output_hessian.double()).min() > -1e-5
         assert layer.output_hessian.shape == (layer.shape[0],) * 2
 

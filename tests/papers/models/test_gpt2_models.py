@@ -284,21 +284,21 @@ def test_a_file_gives_the_same_model_again(variant, tmp_path):
     shape = replace(TINY, variant=variant, dropout=0.25)
     model = language.gpt2(shape, seed=5).eval()
     language.save(model, tmp_path / "weights", "10")
-    found = language.load(tmp_path / "weights", "10")
-    assert language.shape_of(found) == shape
-    assert not found.training
-    assert torch.equal(found(TOKENS).logits, model(TOKENS).logits)
+    actual = language.load(tmp_path / "weights", "10")
+    assert language.shape_of(actual) == shape
+    assert not actual.training
+    assert torch.equal(actual(TOKENS).logits, model(TOKENS).logits)
     assert [path.name for path in (tmp_path / "weights").iterdir()] == ["10.safetensors"]
 
 
 def test_a_folder_of_transformers_is_read(tmp_path):
     model = language.gpt2(replace(TINY, dropout=0.1), seed=5).eval()
     eager(model).save_pretrained(tmp_path / "gpt2")
-    found = language.load(tmp_path, "gpt2")
-    assert language.shape_of(found) == language.shape_of(model)
-    assert torch.equal(found(TOKENS).logits, model(TOKENS).logits)
-    language.set_sink(found, 1.0)
-    assert not torch.equal(found(TOKENS).logits, model(TOKENS).logits)
+    actual = language.load(tmp_path, "gpt2")
+    assert language.shape_of(actual) == language.shape_of(model)
+    assert torch.equal(actual(TOKENS).logits, model(TOKENS).logits)
+    language.set_sink(actual, 1.0)
+    assert not torch.equal(actual(TOKENS).logits, model(TOKENS).logits)
 
 
 def test_a_file_that_is_not_there_cut_off_or_foreign_is_named(tmp_path):

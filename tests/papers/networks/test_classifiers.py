@@ -131,9 +131,9 @@ def test_the_arrays_are_those_of_all_networks(trained):
 
 
 def test_what_diverged_is_known(tmp_path):
-    found = train(config(variations=[{"learning_rate": 1e30}]), tmp_path)
-    assert np.isnan(found["loss"][:, 2:, -1]).all()
-    assert found["diverged"].tolist() == [[False, False, True, True]] * len(NAMES)
+    actual = train(config(variations=[{"learning_rate": 1e30}]), tmp_path)
+    assert np.isnan(actual["loss"][:, 2:, -1]).all()
+    assert actual["diverged"].tolist() == [[False, False, True, True]] * len(NAMES)
 
 
 def test_without_a_folder_the_last_epoch_says_whether_it_diverged():
@@ -157,14 +157,14 @@ def test_a_loss_far_above_that_of_a_guess_has_diverged_without_an_overflow(scale
 
 def test_variations_are_trained_as_networks_of_their_own(tmp_path):
     variations = [{"learning_rate": 0.01}, {"momentum": 0.0, "weight_decay": 0.1}]
-    found = train(config(networks=["F-4"], variations=variations), tmp_path)
-    assert found["seed"].tolist() == [3, 4, 5, 6, 7, 8]
-    assert found["variation"].tolist() == [0, 0, 1, 1, 2, 2]
+    actual = train(config(networks=["F-4"], variations=variations), tmp_path)
+    assert actual["seed"].tolist() == [3, 4, 5, 6, 7, 8]
+    assert actual["variation"].tolist() == [0, 0, 1, 1, 2, 2]
     for place, changed in enumerate([{}, *variations]):
         for number in range(2):
             at = 2 * place + number
             _, losses = plain("F-4", 3 + at, config(**changed))
-            np.testing.assert_allclose(found["epoch_loss"][0, at], losses, rtol=1e-5)
+            np.testing.assert_allclose(actual["epoch_loss"][0, at], losses, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kept", [[], [0], [1]])
@@ -172,8 +172,8 @@ def test_any_epochs_may_be_kept(tmp_path, kept):
     (item, *_) = classifiers.train.items(config(epochs=2, kept=kept), images())
     told = []
     run = Run(folder=tmp_path, log=lambda step, metrics: told.append({**metrics}))
-    found = classifiers.train.compute(**item, run=run)
-    assert [len(found["loss"]), len(list(tmp_path.glob("*.npz")))] == [len(kept)] * 2
+    actual = classifiers.train.compute(**item, run=run)
+    assert [len(actual["loss"]), len(list(tmp_path.glob("*.npz")))] == [len(kept)] * 2
     assert "loss_of_all" not in told[-1]
 
 
@@ -204,10 +204,10 @@ def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, monkeypatch,
             parts, x, y, plan, seed=5, observer=Breaks(), observed=[4], checkpoint=tmp_path
         )
     again = classifier("F-5-BN", (1, 4, 4), 3, seed=0)
-    found = train_classifier(
+    actual = train_classifier(
         again, x, y, plan, seed=5, observer=Observer(), observed=[4], checkpoint=tmp_path
     )
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(actual, expected)
     for own, other in zip(again.state_dict().values(), whole.state_dict().values(), strict=True):
         assert torch.equal(own, other)
 
@@ -219,9 +219,9 @@ def samples_of(images, labels, **changes):
 
 
 def colours():
-    found = (np.random.default_rng(0).random((20, 5, 5, 3)) * [10, 100, 250]).astype(np.uint8)
-    found[..., 1] = 7
-    return found
+    actual = (np.random.default_rng(0).random((20, 5, 5, 3)) * [10, 100, 250]).astype(np.uint8)
+    actual[..., 1] = 7
+    return actual
 
 
 @pytest.mark.parametrize("held_out", [0, 5])

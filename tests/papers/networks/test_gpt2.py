@@ -62,13 +62,13 @@ def test_twins_see_the_same_batches_and_are_measured_on_the_same_sequences(monke
     draw = networks.batch
 
     def noted(text, **call):
-        found = draw(text, **call)
-        seen.append((call["step"], call["seed"], found))
-        return found
+        actual = draw(text, **call)
+        seen.append((call["step"], call["seed"], actual))
+        return actual
 
     monkeypatch.setattr(networks, "batch", noted)
     monkeypatch.setattr("hessian_papers.training.language_model.batch", noted)
-    found = networks.train(config(steps=2, decay_steps=3, kept=[]), small_gpt2.TEXT)
+    actual = networks.train(config(steps=2, decay_steps=3, kept=[]), small_gpt2.TEXT)
     batches = {}
     for step, seed, sequences in seen:
         batches.setdefault((step, seed), []).append(sequences)
@@ -79,13 +79,13 @@ def test_twins_see_the_same_batches_and_are_measured_on_the_same_sequences(monke
     assert not torch.equal(batches[0, 3][0], batches[0, 4][0])
     assert not torch.equal(batches[0, 3][0], batches[1, 3][0])
     for place, seed in enumerate((3, 4)):
-        assert found["measured_tokens"][place].tolist() == batches[-1, seed][0].tolist()
+        assert actual["measured_tokens"][place].tolist() == batches[-1, seed][0].tolist()
 
 
 def test_a_training_tells_of_its_loss_speed_and_measurements():
     said = []
     (item, *_) = networks.items(config(steps=3, measured=[[2, 2]], kept=[1]), small_gpt2.TEXT)
-    found = networks.compute(
+    actual = networks.compute(
         **item, run=Run(log=lambda step, metrics: said.append((step, metrics)))
     )
     assert [step for step, _ in said] == [0, 1, 2, 3]
@@ -93,8 +93,8 @@ def test_a_training_tells_of_its_loss_speed_and_measurements():
     trained = {"loss", "learning_rate", "tokens_per_second"}
     names = [trained | measured, trained, trained | measured, measured]
     assert [{*metrics} for _, metrics in said] == names
-    assert [metrics["loss"] for _, metrics in said[:3]] == found["train_loss"].tolist()
-    assert said[2][1]["measured/hessian"] == found["hessian"][1]
+    assert [metrics["loss"] for _, metrics in said[:3]] == actual["train_loss"].tolist()
+    assert said[2][1]["measured/hessian"] == actual["hessian"][1]
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ def test_what_is_measured_is_what_dense_matrices_say(trained, place, step, matri
     model = load(trained.folder / str(place), str(step)).double()
     variant, seed = divmod(place, 2)
     at = trained["step"].tolist().index(step)
-    found = {name: trained[name][variant, seed, at] for name in ("loss", "residual")}
+    actual = {name: trained[name][variant, seed, at] for name in ("loss", "residual")}
     sequences = torch.from_numpy(trained["measured_tokens"][seed])
     loss, logits = language_loss(model, sequences)
-    assert found["loss"] == pytest.approx(loss.item(), rel=1e-5)
-    assert found["residual"] == pytest.approx(residual_norm(logits, sequences), rel=1e-5)
+    assert actual["loss"] == pytest.approx(loss.item(), rel=1e-5)
+    assert actual["residual"] == pytest.approx(residual_norm(logits, sequences), rel=1e-5)
     problem = cv.Problem(model, loss_fn=language_loss, data=[sequences])
     for name, matrix in matrices.items():
         values = cv.dense_spectrum(matrix(problem)).eigenvalues
@@ -134,9 +134,9 @@ def test_a_measurement_starts_from_the_one_before(monkeypatch):
     search = cv.top_eigenpairs
 
     def counted(*arguments, **named):
-        found = search(*arguments, **named)
-        products.append(int(re.search(r"(\d+) products", found.method)[1]))
-        return found
+        actual = search(*arguments, **named)
+        products.append(int(re.search(r"(\d+) products", actual.method)[1]))
+        return actual
 
     monkeypatch.setattr(language_model.cv, "top_eigenpairs", counted)
     model, watch = measurements([0, 1, 2])

@@ -171,9 +171,9 @@ def test_a_result_is_replaced_as_a_whole(tmp_path):
     written = write(result, {"b": np.zeros(3)})
     assert set(content(result)) == {"arrays.npz", "manifest.json"}
     assert content(made) == {"deep/weights": b"weights"}
-    found = read(result)
-    assert isinstance(found, Networks)
-    assert (found.folder, found["b"].tolist()) == (result, [0, 0, 0])
+    actual = read(result)
+    assert isinstance(actual, Networks)
+    assert (actual.folder, actual["b"].tolist()) == (result, [0, 0, 0])
     assert written.folder == result
     assert [path.name for path in result.parent.iterdir()] == ["one"]
 

@@ -26,11 +26,11 @@ FLAGS = (
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found is None:
+    actual = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if actual is None:
         pytest.skip(f"no browser: expected one of {', '.join(NAMES)} on the path")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        running = playwright.chromium.launch(executable_path=actual, args=list(FLAGS))
         yield running
         running.close()
 
@@ -62,8 +62,8 @@ class Visit:
     def figures(self) -> list[str]:
         """The studies whose figures it leaves."""
         ids = "all => all.filter((one) => one.checkVisibility()).map((one) => one.id)"
-        found = self.page.locator("details.entry[id^='figure-']").evaluate_all(ids)
-        return [str(name).removeprefix("figure-") for name in found]
+        actual = self.page.locator("details.entry[id^='figure-']").evaluate_all(ids)
+        return [str(name).removeprefix("figure-") for name in actual]
 
     def count(self) -> str:
         return self.page.locator("#filter-count").inner_text()

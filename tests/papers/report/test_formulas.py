@@ -34,13 +34,13 @@ def test_anchors_are_valid_and_keep_names_apart() -> None:
     names = ["thm-linear/eq. 1", "thm-linear/eq.1", "thm-linear eq.1", "λ", "μ", "a--b", "a/b c"]
     anchors = [anchor("claim", name) for name in names]
     assert len(set(anchors)) == len(names)
-    assert all(re.fullmatch(r"claim-[A-Za-z0-9_-]+", found) for found in anchors)
+    assert all(re.fullmatch(r"claim-[A-Za-z0-9_-]+", actual) for actual in anchors)
 
 
 def marked(text: str) -> list[str]:
     """The formulas that are found in a sentence: what they say, without marks and spaces."""
-    found = re.findall(r"<math>(.*?)</math>", prose(text))
-    return [html.unescape(re.sub("<[^>]+>", "", one)) for one in found]
+    actual = re.findall(r"<math>(.*?)</math>", prose(text))
+    return [html.unescape(re.sub("<[^>]+>", "", one)) for one in actual]
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def statements() -> list[str]:
     """What all claims state."""
     package = Path(str(resources.files("hessian_papers.studies")))
     trees = [ast.parse(path.read_text("utf-8")) for path in package.rglob("claims.py")]
-    found = [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return sorted({ast.get_docstring(node) or "" for node in found})
+    actual = [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return sorted({ast.get_docstring(node) or "" for node in actual})
 
 
 def letters(text: str) -> str:
@@ -122,10 +122,10 @@ def test_nothing_of_a_claim_is_lost_and_every_formula_is_well_formed() -> None:
     formulas = 0
     for text in texts:
         made = prose(text)
-        found = re.findall(r"<math>.*?</math>", made)
-        for one in found:
+        actual = re.findall(r"<math>.*?</math>", made)
+        for one in actual:
             ElementTree.fromstring(one)
-        formulas += len(found)
+        formulas += len(actual)
         assert letters(html.unescape(re.sub("<[^>]+>", "", made))) == letters(text), text
     assert formulas > len(texts) / 2
 

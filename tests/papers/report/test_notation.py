@@ -69,8 +69,8 @@ def test_each_table_has_the_columns_of_the_papers_that_use_it() -> None:
 def test_symbols_stand_in_the_column_of_their_paper(
     title: str, meaning: str, cells: tuple[str, ...]
 ) -> None:
-    found = [symbol for symbol in SYMBOLS[title] if symbol.meaning == meaning]
-    assert [astuple(symbol)[2:] for symbol in found] == [cells]
+    actual = [symbol for symbol in SYMBOLS[title] if symbol.meaning == meaning]
+    assert [astuple(symbol)[2:] for symbol in actual] == [cells]
 
 
 LOSS = "symbols: {Loss: [{meaning: loss, ours: L}]}"

@@ -359,13 +359,13 @@ def test_a_page_without_recorded_runs_says_so(reports: Path) -> None:
 def test_the_overview_has_a_cell_for_each_artifact_that_leads_to_it(text: str) -> None:
     table = text.partition('class="cards overview"')[2].partition("</table>")[0]
     rows = [row.partition("</tr>")[0] for row in table.split('scope="row"><a href="#paper-')[1:]]
-    found = {row.partition('">')[2].partition("<")[0]: row for row in rows}
-    assert [*found] == ["singh2024closed", "singh2024poster", "singh2026cracking"]
+    actual = {row.partition('">')[2].partition("<")[0]: row for row in rows}
+    assert [*actual] == ["singh2024closed", "singh2024poster", "singh2026cracking"]
     for study, (paper, artifact) in sample_reports.STUDIES.items():
-        cells = re.findall(rf'<a class="cell" href="#figure-{study}".*?</a>', found[paper], re.S)
+        cells = re.findall(rf'<a class="cell" href="#figure-{study}".*?</a>', actual[paper], re.S)
         assert len(cells) == 1
         assert f'">{artifact.removeprefix("Figure ")}<' in cells[0]
-    assert found["singh2026cracking"].count('href="#others-singh2026cracking"') == 1
+    assert actual["singh2026cracking"].count('href="#others-singh2026cracking"') == 1
 
 
 def test_a_cell_of_the_overview_is_coloured_by_the_fractions_of_verdicts(text: str) -> None:
@@ -392,11 +392,11 @@ def test_findings_open_the_page_and_lead_to_their_statements(sample_root: Path) 
     reports = sample_root / "reports"
     stated = Finding("one", "λ_1 < 2 holds", True, read_ledger(reports)[:2])
     text = build(reports, [stated, Finding("two", "x is not run", False, [])])
-    found = section(text, "findings", "section")
+    actual = section(text, "findings", "section")
     assert text.index('id="findings"') < text.index('id="verdicts"')
-    assert "<mi>λ</mi>" in found
-    assert "<em>Not stated by this run:</em> x is not run." in found
-    assert re.findall('href="#claim-(.*?)"', found) == [
+    assert "<mi>λ</mi>" in actual
+    assert "<em>Not stated by this run:</em> x is not run." in actual
+    assert re.findall('href="#claim-(.*?)"', actual) == [
         "closed2024-fig1--sample-0",
         "closed2024-fig2--sample-1",
     ]

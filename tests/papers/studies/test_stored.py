@@ -26,8 +26,8 @@ def reading():
 
 
 def test_values_are_plain_python(reading):
-    found = reading.names, reading.sizes, reading.width
-    assert found == (["a", "b"], [3, 5], 7)
+    actual = reading.names, reading.sizes, reading.width
+    assert actual == (["a", "b"], [3, 5], 7)
     kinds = {type(value) for value in (*reading.names, *reading.sizes, reading.width)}
     assert kinds == {str, int}
 

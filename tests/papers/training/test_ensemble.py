@@ -41,21 +41,21 @@ def both(sizes, samples, activation, dtype=torch.float64, name="mup", **changes)
     """The ensemble's training, and that of each network alone."""
     ensemble, x, y, factors = problem(sizes, samples, activation, name, dtype)
     settings = SETTINGS | {"factors": factors} | changes
-    found = train_ensemble(ensemble, x, y, networks=NETWORKS, **settings)
+    actual = train_ensemble(ensemble, x, y, networks=NETWORKS, **settings)
     alone = [
         train(ensemble.network(place), x, y, number, **settings)
         for place, number in enumerate(NETWORKS)
     ]
-    return found, alone
+    return actual, alone
 
 
-def assert_equal(found, alone, tolerance):
-    assert found.epochs.tolist() == [one.epochs for one in alone]
-    assert found.status.tolist() == [one.status for one in alone]
-    assert found.rate.tolist() == pytest.approx([one.rate for one in alone], rel=1e-12)
-    assert found.loss.tolist() == pytest.approx([one.loss for one in alone], rel=tolerance)
+def assert_equal(actual, alone, tolerance):
+    assert actual.epochs.tolist() == [one.epochs for one in alone]
+    assert actual.status.tolist() == [one.status for one in alone]
+    assert actual.rate.tolist() == pytest.approx([one.rate for one in alone], rel=1e-12)
+    assert actual.loss.tolist() == pytest.approx([one.loss for one in alone], rel=tolerance)
     for place, one in enumerate(alone):
-        for weight, expected in zip(found.ensemble.weights, one.weights, strict=True):
+        for weight, expected in zip(actual.ensemble.weights, one.weights, strict=True):
             error = (weight[place] - expected).norm() / expected.norm()
             assert error < tolerance
 
@@ -88,34 +88,34 @@ def test_float32_equals_a_plain_loop_up_to_rounding(sizes, samples, batch_size, 
 
 
 def test_networks_end_on_their_own_plateaus():
-    found, alone = both((2, 7, 3), 33, "linear", batch_size=8, epochs=1000)
-    assert found.status.tolist() == [CONVERGED] * 3
-    assert len(set(found.epochs.tolist())) > 1
-    assert found.rate.tolist() == [SETTINGS["smallest_rate"]] * 3
-    assert_equal(found, alone, tolerance=1e-10)
+    actual, alone = both((2, 7, 3), 33, "linear", batch_size=8, epochs=1000)
+    assert actual.status.tolist() == [CONVERGED] * 3
+    assert len(set(actual.epochs.tolist())) > 1
+    assert actual.rate.tolist() == [SETTINGS["smallest_rate"]] * 3
+    assert_equal(actual, alone, tolerance=1e-10)
 
 
 def test_linear_networks_end_near_the_least_squares_loss():
     ensemble, x, y, factors = problem((3, 10, 2), 60, "linear")
     residuals = y - x @ torch.linalg.lstsq(x, y).solution
-    found = train_ensemble(
+    actual = train_ensemble(
         ensemble, x, y, factors=factors, networks=NETWORKS, learning_rate=0.1, seed=0, epochs=2000,
         batch_size=20,
     )  # fmt: skip
-    assert found.status.tolist() == [CONVERGED] * 3
+    assert actual.status.tolist() == [CONVERGED] * 3
     best = (residuals.square().sum() / (2 * 60)).item()
     # Within a few times the threshold of 1e-4 below which an improvement does not count.
-    assert found.loss.tolist() == pytest.approx([best] * 3, rel=1e-3)
+    assert actual.loss.tolist() == pytest.approx([best] * 3, rel=1e-3)
 
 
 @activations
 def test_the_loss_is_that_of_the_networks_returned(activation):
     ensemble, x, y, factors = problem((4, 9, 3), 20, activation)
-    found = train_ensemble(
+    actual = train_ensemble(
         ensemble, x, y, factors=factors, networks=NETWORKS, batch_size=7, **SETTINGS
     )
-    loss = (found.ensemble.outputs(x) - y).square().sum((1, 2)) / 40
-    torch.testing.assert_close(found.loss, loss, rtol=1e-12, atol=0)
+    loss = (actual.ensemble.outputs(x) - y).square().sum((1, 2)) / 40
+    torch.testing.assert_close(actual.loss, loss, rtol=1e-12, atol=0)
 
 
 @activations
@@ -141,10 +141,10 @@ def test_divergence_is_counted_and_does_not_touch_the_others(activation):
 
 
 def test_the_limit_of_epochs_ends_what_has_not_converged():
-    found, alone = both((2, 7, 3), 33, "linear", batch_size=8, epochs=3)
-    assert found.status.tolist() == [EPOCH_LIMIT] * 3
-    assert found.epochs.tolist() == [3] * 3
-    assert_equal(found, alone, tolerance=1e-10)
+    actual, alone = both((2, 7, 3), 33, "linear", batch_size=8, epochs=3)
+    assert actual.status.tolist() == [EPOCH_LIMIT] * 3
+    assert actual.epochs.tolist() == [3] * 3
+    assert_equal(actual, alone, tolerance=1e-10)
 
 
 def test_what_is_logged_are_mean_losses_at_rising_steps(monkeypatch):

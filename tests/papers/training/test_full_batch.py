@@ -85,8 +85,8 @@ def test_it_is_the_plain_loop(activation):
     assert len(ended.halvings) >= 2
     assert (ended.recorded, ended.finished, ended.diverged_at) == (tuple(epochs), 60, None)
     for epoch, weights in zip(epochs, ended.weights, strict=True):
-        for found, expected in zip(weights, states[epoch], strict=True):
-            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+        for actual, expected in zip(weights, states[epoch], strict=True):
+            torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_the_weights_given_are_left_alone():
@@ -331,8 +331,8 @@ def test_an_early_stop_leaves_the_weights_where_running_on_would():
     assert (stopped.losses[at:] == stopped.losses[at]).all()
     assert stopped.recorded == on.recorded
     _, slopes = objective.loss_and_slopes(stopped.weights[1])
-    for found, expected, slope in zip(stopped.weights[1], on.weights[1], slopes, strict=True):
-        distance = torch.linalg.matrix_norm(found - expected)
+    for actual, expected, slope in zip(stopped.weights[1], on.weights[1], slopes, strict=True):
+        distance = torch.linalg.matrix_norm(actual - expected)
         # Slopes fall as the loss does.
         assert 0 < distance <= 1e-4 * (3000 - at) * torch.linalg.matrix_norm(slope)
 

@@ -252,7 +252,7 @@ def test_settings_that_make_no_sense_are_refused(changes, message):
 
 def test_mixed_precision_rounds_the_products_alone():
     exact, mixed = Model(dtype=torch.float32), Model(dtype=torch.float32)
-    expected, found = trained(exact, plan()), trained(mixed, plan(precision="bf16"))
-    assert found.tobytes() != expected.tobytes()
-    assert found == pytest.approx(expected, rel=0.02)
+    expected, actual = trained(exact, plan()), trained(mixed, plan(precision="bf16"))
+    assert actual.tobytes() != expected.tobytes()
+    assert actual == pytest.approx(expected, rel=0.02)
     assert mixed.linear.weight.dtype == torch.float32

@@ -99,10 +99,10 @@ def test_evaluations_follow_weights_that_change():
         evaluate()
         for weight in weights:
             weight.mul_(1.5)
-        found = evaluate(), [left @ right for left, right in factors]
+        actual = evaluate(), [left @ right for left, right in factors]
         loss, slopes = objective.loss_and_slopes(weights)
-        assert found[0] == loss
-        assert all(map(torch.equal, found[1], slopes))
+        assert actual[0] == loss
+        assert all(map(torch.equal, actual[1], slopes))
         assert evaluate() == loss
 
 

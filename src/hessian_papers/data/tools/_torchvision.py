@@ -93,16 +93,16 @@ def _link(published: Any, name: str, storage: Storage, scratch: Path) -> list[st
     for file, md5 in _archives(published).items():
         path = (root / file).absolute()
         (scratch / file).parent.mkdir(parents=True, exist_ok=True)
-        found = calculate_md5(path) if path.is_file() else None
-        if found == md5:
+        checksum = calculate_md5(path) if path.is_file() else None
+        if checksum == md5:
             os.symlink(path, scratch / file)
         elif storage.download:
             fetched.append(file)
-        elif found is None:
+        elif checksum is None:
             raise FileNotFoundError(f"{name}: {path} is missing: {_command(name, root)}")
         else:
             raise ValueError(
-                f"{name}: {path} is damaged: expected the MD5 sum {md5}, got {found}: "
+                f"{name}: {path} is damaged: expected the MD5 sum {md5}, got {checksum}: "
                 f"{_command(name, root)} anew"
             )
     return fetched

@@ -41,8 +41,8 @@ class ReducedRegression:
             A scalar.
 
         Example:
-            >>> one = ReducedRegression(torch.ones(1), torch.tensor([[3.0]]), floor=0.5)
-            >>> float(one.loss(torch.tensor([[1.0]])))
+            >>> ones = ReducedRegression(torch.ones(1), torch.tensor([[3.0]]), floor=0.5)
+            >>> float(ones.loss(torch.tensor([[1.0]])))
             2.5
         """
         return (product * self.root - self.target).square().sum() / 2 + self.floor

@@ -107,12 +107,12 @@ def encoded(tokenizer: Any, text: str) -> np.ndarray:
         ``(N,)``, uint16 as long as that holds the numbers of the vocabulary, else uint32.
     """
     kind = np.uint16 if tokenizer.get_vocab_size() <= 2**16 else np.uint32
-    pieces, found = list(_pieces(text)), [np.empty(0, kind)]
+    pieces, values = list(_pieces(text)), [np.empty(0, kind)]
     for start in range(0, len(pieces), PIECES):
         some = pieces[start : start + PIECES]
         encodings = tokenizer.encode_batch_fast(some, add_special_tokens=False)
-        found += [np.array(encoding.ids, kind) for encoding in encodings]
-    return np.concatenate(found)
+        values += [np.array(encoding.ids, kind) for encoding in encodings]
+    return np.concatenate(values)
 
 
 def boundary(text: str, place: int) -> int:
@@ -122,8 +122,8 @@ def boundary(text: str, place: int) -> int:
         >>> boundary("two words", 1), boundary("two words", 4)
         (3, 9)
     """
-    found = _END.search(text, place)
-    return found.start() if found else len(text)
+    match = _END.search(text, place)
+    return match.start() if match else len(text)
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -154,14 +154,14 @@ def _damaged(folder: Path, what: str) -> ValueError:
 
 def _vocabulary(path: Path) -> dict[str, int]:
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except ValueError as error:  # it is no JSON, or no text
         raise ValueError(f"{path} cannot be read as JSON: {error}") from None
-    numbers = [*found.values()] if isinstance(found, dict) else []
+    numbers = [*content.values()] if isinstance(content, dict) else []
     whole = bool(numbers) and all(type(number) is int for number in numbers)
     if not whole or sorted(numbers) != list(range(len(numbers))):
         raise ValueError(f"{path}: expected tokens with the numbers 0 to V - 1, each of them once")
-    return found
+    return content
 
 
 def _merges(path: Path) -> list[tuple[str, str]]:
@@ -169,12 +169,12 @@ def _merges(path: Path) -> list[tuple[str, str]]:
         lines = path.read_text("utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} cannot be read as UTF-8: {error.reason}") from None
-    found = []
+    merges = []
     for number, line in enumerate(lines, 1):
         if not line or (number == 1 and line.startswith("#version")):
             continue
         first, *second = line.split(" ")
         if len(second) != 1 or not first or not second[0]:
             raise ValueError(f"{path}, line {number}: expected two tokens, got {line[:80]!r}")
-        found.append((first, second[0]))
-    return found
+        merges.append((first, second[0]))
+    return merges

@@ -58,8 +58,8 @@ def batch(tokens: np.ndarray, *, step: int, size: int, length: int, seed: int) -
         ValueError: the text is shorter than one sequence with its targets.
 
     Example:
-        >>> found = batch(np.arange(9), step=0, size=2, length=3, seed=0)
-        >>> found.shape, (found - found[:, :1]).tolist()
+        >>> result = batch(np.arange(9), step=0, size=2, length=3, seed=0)
+        >>> result.shape, (result - result[:, :1]).tolist()
         (torch.Size([2, 4]), [[0, 1, 2, 3], [0, 1, 2, 3]])
     """
     places = len(tokens) - length

@@ -55,10 +55,10 @@ def _attentions(model: Any) -> list[Any]:
     Raises:
         ValueError: the model has none.
     """
-    found = [block.attn for block in model.transformer.h if hasattr(block, "attn")]
-    if not found:
+    attentions = [block.attn for block in model.transformer.h if hasattr(block, "attn")]
+    if not attentions:
         raise ValueError("model: expected one with attention, got the variant 'no attention'")
-    return found
+    return attentions
 
 
 def set_sink(model: nn.Module, bias: float, token: int = 0, head: int = 0) -> None:

@@ -75,10 +75,10 @@ def _fill(model: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
         ValueError: one is missing, not known, or of another shape.
     """
     expected = {name: parameter.shape for name, parameter in model.named_parameters()}
-    found = {name: weight.shape for name, weight in weights.items()}
-    for name in sorted(expected.keys() | found.keys()):
-        if expected.get(name) != found.get(name):
-            sizes = [tuple(one[name]) if name in one else "none" for one in (expected, found)]
+    entries = {name: weight.shape for name, weight in weights.items()}
+    for name in sorted(expected.keys() | entries.keys()):
+        if expected.get(name) != entries.get(name):
+            sizes = [tuple(item[name]) if name in item else "none" for item in (expected, entries)]
             raise ValueError(f"{path}: expected {name} of shape {sizes[0]}, got {sizes[1]}")
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -101,7 +101,7 @@ def _load_pretrained(folder: Path) -> nn.Module:
         raise ValueError(f"{folder}: expected config.json with model_type 'gpt2', got {kind!r}")
     try:
         with _quiet(transformers):
-            model, found = transformers.GPT2LMHeadModel.from_pretrained(
+            model, result = transformers.GPT2LMHeadModel.from_pretrained(
                 folder,
                 local_files_only=True,
                 attn_implementation=ATTENTION,
@@ -112,9 +112,11 @@ def _load_pretrained(folder: Path) -> nn.Module:
         # Of whatever kind the error of a reader of weights is.
         reason = str(error).splitlines()[0]
         raise ValueError(f"{folder}: no weights of a GPT2LMHeadModel ({reason})") from error
-    if found["missing_keys"]:
+    if result["missing_keys"]:
         # Transformers would draw them.
-        raise ValueError(f"{folder}: expected weights {min(found['missing_keys'])}, there are none")
+        raise ValueError(
+            f"{folder}: expected weights {min(result['missing_keys'])}, there are none"
+        )
     config = model.config
     config.use_cache = False
     config.shape = asdict(

@@ -52,7 +52,7 @@ def noted(arrays: Arrays, networks: Arrays) -> Arrays:
         arrays: of the study; ``diverged``, of what it trains itself, is kept.
         networks: the arrays that the study started from.
     """
-    known = [one[DIVERGED].ravel() for one in (networks, arrays) if DIVERGED in one]
+    known = [item[DIVERGED].ravel() for item in (networks, arrays) if DIVERGED in item]
     if DIVERGED not in networks or not networks[DIVERGED].any():
         return arrays
     return {**arrays, DIVERGED: np.concatenate(known)}

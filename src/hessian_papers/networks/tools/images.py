@@ -322,8 +322,8 @@ def training(items: Callable[[Any, Arrays], Iterable[Item]]) -> FanOut:
 
 def split(networks: Arrays) -> list[Arrays]:
     """The inverse of :func:`joined`."""
-    found: dict[int, Arrays] = {}
+    entries: dict[int, Arrays] = {}
     for key, array in networks.items():
         number, _, name = key.partition("/")
-        found.setdefault(int(number), {})[name] = array
-    return [found[number] for number in sorted(found)]
+        entries.setdefault(int(number), {})[name] = array
+    return [entries[number] for number in sorted(entries)]

@@ -115,9 +115,9 @@ class Measurements(Observer):
             residual += share * residual_norm(logits, sequences)
             if self._attends:
                 mass += share * attention_mass(self._twin, sequences).cpu()
-        found = {"loss": loss, "residual": residual, "mass": mass}
-        add_up(found.values(), self._problem.device)
-        for name, value in found.items():
+        entries = {"loss": loss, "residual": residual, "mass": mass}
+        add_up(entries.values(), self._problem.device)
+        for name, value in entries.items():
             self.arrays[name][place] = value.numpy()
         if not self._attends:
             self.arrays["mass"][place] = np.nan

@@ -37,8 +37,8 @@ def distinct_values(
         The distinct values, each the mean of what it joins.
 
     Example:
-        >>> found = distinct_values(torch.tensor([2.0, 0.0, 2.0 + 1e-14]), torch.tensor([1, 3, 1]))
-        >>> found.values.tolist(), found.multiplicities.tolist()
+        >>> result = distinct_values(torch.tensor([2.0, 0.0, 2.0 + 1e-14]), torch.tensor([1, 3, 1]))
+        >>> result.values.tolist(), result.multiplicities.tolist()
         ([0.0, 2.0], [3, 2])
     """
     present = multiplicities > 0

@@ -36,9 +36,9 @@ class PointsConfig(EnsembleStudyConfig):
     def require_networks(self, networks: Any) -> None:
         """Refuse an ensemble that lacks one of the points."""
         for field in ("parametrisations", "depths", "sizes"):
-            asked, there = list(getattr(self, field)), list(getattr(networks, field, ()))
-            expected = f"some of {self.ensemble}'s, {', '.join(map(str, there))}"
-            require(set(asked) <= set(there), field, expected, asked)
+            asked, known = list(getattr(self, field)), list(getattr(networks, field, ()))
+            expected = f"some of {self.ensemble}'s, {', '.join(map(str, known))}"
+            require(set(asked) <= set(known), field, expected, asked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +76,10 @@ def select(config: PointsConfig, ensembles: Arrays) -> np.ndarray:
         ("depths", "depth"),
         ("sizes", "size"),
     ):
-        there, asked = np.unique(ensembles[axis]).tolist(), getattr(config, field)
-        expected = f"some of the ensemble's, {', '.join(map(str, there))}"
-        require(set(asked) <= set(there), field, expected, asked)
-        chosen[axis] = asked or there
+        known, asked = np.unique(ensembles[axis]).tolist(), getattr(config, field)
+        expected = f"some of the ensemble's, {', '.join(map(str, known))}"
+        require(set(asked) <= set(known), field, expected, asked)
+        chosen[axis] = asked or known
     keys = list(zip(*(ensembles[axis].tolist() for axis in chosen), strict=True))
     rows = [
         [

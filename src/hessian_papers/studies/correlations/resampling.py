@@ -98,16 +98,16 @@ def without_round_off(values: np.ndarray) -> None:
     values[:, np.abs(values[0]) < ROUND_OFF] = np.nan
 
 
-def with_intervals(found: Arrays, resamples: int, confidence: float) -> Arrays:
+def with_intervals(quantities: Arrays, resamples: int, confidence: float) -> Arrays:
     """Each statistic of the sample and, as ``<name>_low`` and ``<name>_high``, its interval.
 
     Args:
-        found: statistics ``(1 + R + J, ...)``, of means as :func:`over_teachers` gives them.
+        quantities: statistics ``(1 + R + J, ...)``, of means as :func:`over_teachers` gives them.
         resamples: R.
         confidence: level of the intervals.
     """
     intervals = {}
-    for name, values in found.items():
+    for name, values in quantities.items():
         (sample,), replicates, jackknife = np.split(values, [1, 1 + resamples])
         interval = statistics.bootstrap_interval(sample, replicates, jackknife, confidence)
         for suffix, numbers in zip(("", "_low", "_high"), (sample, *interval), strict=True):

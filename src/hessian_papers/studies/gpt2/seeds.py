@@ -40,22 +40,22 @@ class Samples(NamedTuple):
     high: np.ndarray
 
 
-def compare(one: Errors, other: Errors, compared: str) -> Samples:
+def compare(first: Errors, other: Errors, compared: str) -> Samples:
     """What the first errors are more than the second, pair by pair.
 
     Args:
-        one: the first.
+        first: the first.
         other: the second, of the same seeds.
         compared: one of :data:`COMPARED`; of a ratio its natural logarithm is returned.
 
     Example:
-        >>> one, other = (Errors(np.array([x]), np.array([0.1])) for x in (0.4, 0.1))
-        >>> [round(float(x[0]), 6) for x in compare(one, other, "difference")]
+        >>> first, other = (Errors(np.array([x]), np.array([0.1])) for x in (0.4, 0.1))
+        >>> [round(float(x[0]), 6) for x in compare(first, other, "difference")]
         [0.3, 0.1, 0.5]
-        >>> [round(float(x[0]), 6) for x in compare(one, other, "ratio")]
+        >>> [round(float(x[0]), 6) for x in compare(first, other, "ratio")]
         [1.386294, 0.405465, inf]
     """
-    (a, s), (b, t) = one, other
+    (a, s), (b, t) = first, other
     if compared == "difference":
         return Samples(a - b, a - b - s - t, a - b + s + t)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -74,7 +74,7 @@ def points(config: ClassSubsetsConfig, data: Arrays) -> list[Point]:
     Raises:
         ValueError: the data set has no images, or an image set has too few for every share.
     """
-    found = []
+    entries = []
     for source in sources(data):
         available = np.bincount(data[f"{source}/labels"]).tolist()
         chosen = [
@@ -88,14 +88,14 @@ def points(config: ClassSubsetsConfig, data: Arrays) -> list[Point]:
                 f"shares: expected one of {config.samples} samples for which {source}, with "
                 f"{available} images of its classes, has enough, got {list(config.shares)}"
             )
-        found += [
+        entries += [
             Point(source, case, samples, share, replicate)
             for case in config.cases
             for samples, share in chosen
             if samples == config.samples or case == config.cases[0]
             for replicate in range(config.replicates)
         ]
-    return found
+    return entries
 
 
 def _enough(available: Sequence[int], size: int, share: float) -> bool:

@@ -76,8 +76,8 @@ def measure_top(network: Arrays, epoch: int, top: int, tolerance: float) -> Arra
     """
     parameters = sum(array[0].size for n, array in network.items() if n.startswith("weights "))
     values, residuals = _top(network, "linear", min(top, parameters), tolerance)
-    found = {f"{name}_residual": array for name, array in residuals.items()}
-    return {"epoch": np.array(epoch)} | values | found
+    result = {f"{name}_residual": array for name, array in residuals.items()}
+    return {"epoch": np.array(epoch)} | values | result
 
 
 def _top(
@@ -102,9 +102,9 @@ def measure_trace(network: Arrays, epoch: int, probes: int, seed: int) -> Arrays
     """
     operator = cv.hessian(problem(network, "linear"), backend="curvlinops")
     # Other probes at each epoch, so that the errors are independent.
-    found = cv.trace(operator, "hutchinson", blocks=None, probes=probes, seed=seed + epoch)
+    estimate = cv.trace(operator, "hutchinson", blocks=None, probes=probes, seed=seed + epoch)
     return {
         "epoch": np.array(epoch),
-        "trace": np.array(found.value),
-        "standard_error": np.array(found.standard_error),
+        "trace": np.array(estimate.value),
+        "standard_error": np.array(estimate.standard_error),
     }

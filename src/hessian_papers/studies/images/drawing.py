@@ -48,7 +48,7 @@ def plain_logarithm(axes: Axes) -> None:
 def by_columns(*columns: Sequence[Line2D]) -> list[Line2D]:
     """The entries of a legend whose columns have different lengths."""
     length, empty = max(map(len, columns)), style.entry(" ", linestyle="none")
-    return [handle for one in columns for handle in [*one, *[empty] * (length - len(one))]]
+    return [handle for column in columns for handle in [*column, *[empty] * (length - len(column))]]
 
 
 def titles(sets: Iterable[str]) -> list[str]:

@@ -77,11 +77,11 @@ class ThroughTraining(StudyArrays, Generic[Network]):
                 f"expected the same networks on both sides, got {len(exact)} and {len(numeric)}: "
                 "run both stages of the study"
             )
-        for number, one in exact.items():
-            if not np.array_equal(one["epoch"], numeric[number]["epoch"]):
+        for number, item in exact.items():
+            if not np.array_equal(item["epoch"], numeric[number]["epoch"]):
                 raise ValueError(
                     f"network {number}: expected the same epochs on both sides, got "
-                    f"{one['epoch'].tolist()} and {numeric[number]['epoch'].tolist()}"
+                    f"{item['epoch'].tolist()} and {numeric[number]['epoch'].tolist()}"
                 )
         return [
             self.network({"closed_form": exact[i], "numerics": numeric[i]}, self._folder)
@@ -91,18 +91,18 @@ class ThroughTraining(StudyArrays, Generic[Network]):
     @property
     def image_sets(self) -> dict[str, list[Network]]:
         """The networks by image set, in their order."""
-        found: dict[str, list[Network]] = {}
+        sets: dict[str, list[Network]] = {}
         for network in self.networks:
-            found.setdefault(network.source, []).append(network)
-        return found
+            sets.setdefault(network.source, []).append(network)
+        return sets
 
 
 def _by_number(arrays: Arrays) -> dict[int, Arrays]:
-    found: dict[int, Arrays] = {}
+    entries: dict[int, Arrays] = {}
     for name, array in arrays.items():
         number, _, field = name.partition("/")
-        found.setdefault(int(number), {})[field] = array
-    return found
+        entries.setdefault(int(number), {})[field] = array
+    return entries
 
 
 def mean_at_each(places: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -113,9 +113,9 @@ def mean_at_each(places: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np
         >>> places.tolist(), means.tolist()
         ([2], [4.0])
     """
-    found = {at: values[(places == at) & np.isfinite(values)] for at in np.unique(places)}
-    found = {at: chosen for at, chosen in found.items() if chosen.size}
-    return np.array(list(found)), np.array([chosen.mean() for chosen in found.values()])
+    groups = {at: values[(places == at) & np.isfinite(values)] for at in np.unique(places)}
+    groups = {at: chosen for at, chosen in groups.items() if chosen.size}
+    return np.array(list(groups)), np.array([chosen.mean() for chosen in groups.values()])
 
 
 def quotient(over: np.ndarray | float, under: np.ndarray | float) -> np.ndarray:
@@ -148,7 +148,7 @@ def least(values: Iterable[float | np.ndarray]) -> float:
 
 
 def _finite(values: Iterable[float | np.ndarray]) -> list[float]:
-    found = [float(value) for value in values if np.isfinite(value)]
-    if not found:
+    finite = [float(value) for value in values if np.isfinite(value)]
+    if not finite:
         raise NothingToMeasure("this configuration has no networks of which that can be said")
-    return found
+    return finite

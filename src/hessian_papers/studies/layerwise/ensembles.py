@@ -31,8 +31,8 @@ class ClassifierStudyConfig(EnsembleStudyConfig):
 
     def require_networks(self, networks: Any) -> None:
         """Refuse networks that are no classifiers, or of which no weights are kept."""
-        there = hasattr(networks, "networks") and bool(getattr(networks, "kept", ()))
-        require(there, "ensemble", "classifiers of which weights are kept", self.ensemble)
+        suited = hasattr(networks, "networks") and bool(getattr(networks, "kept", ()))
+        require(suited, "ensemble", "classifiers of which weights are kept", self.ensemble)
 
 
 def chosen_networks(config: Any, networks: Any) -> list[str]:
@@ -118,10 +118,10 @@ def top_of(matrix: cv.SymmetricOperator, k: int, **how: Any) -> Top:
     with warnings.catch_warnings():
         # Its residual stands beside each eigenvalue.
         warnings.simplefilter("ignore", cv.ConvergenceWarning)
-        found = cv.top_eigenpairs(matrix, k, **how)
-    assert found.residuals is not None
+        pairs = cv.top_eigenpairs(matrix, k, **how)
+    assert pairs.residuals is not None
     return Top(
-        values=found.eigenvalues.flip(0),
-        residuals=found.residuals[found.values.argsort(descending=True)],
-        vectors=found.eigenvectors().flip(1),
+        values=pairs.eigenvalues.flip(0),
+        residuals=pairs.residuals[pairs.values.argsort(descending=True)],
+        vectors=pairs.eigenvectors().flip(1),
     )

@@ -26,22 +26,22 @@ def gathered(parts: Sequence[Arrays], axes: Sequence[str]) -> Arrays:
 
     Example:
         >>> rows = [{"seed": np.array(s), "value": np.arange(s)} for s in (2, 1)]
-        >>> found = gathered(rows, ["seed"])
-        >>> found["seed"].tolist(), found["value"].tolist()
+        >>> result = gathered(rows, ["seed"])
+        >>> result["seed"].tolist(), result["value"].tolist()
         ([2, 1], [[0, 1], [0, 0]])
     """
     labels = {axis: list(dict.fromkeys(part[axis].item() for part in parts)) for axis in axes}
     counts = tuple(map(len, labels.values()))
-    found = {axis: np.array(values) for axis, values in labels.items()}
+    result = {axis: np.array(values) for axis, values in labels.items()}
     for name in dict.fromkeys(name for part in parts for name in part if name not in labels):
         arrays = [part[name] for part in parts if name in part]
         lengths = np.max([array.shape for array in arrays], axis=0)
         empty = EMPTY.get(arrays[0].dtype.kind, np.nan)
-        found[name] = np.full((*counts, *lengths), empty, dtype=np.result_type(*arrays))
+        result[name] = np.full((*counts, *lengths), empty, dtype=np.result_type(*arrays))
         for part in parts:
             if name in part:
                 place = [values.index(part[axis].item()) for axis, values in labels.items()]
                 own = tuple(slice(length) for length in part[name].shape)
-                whole: Any = found[name]
+                whole: Any = result[name]
                 whole[(*place, ...)][own] = part[name]
-    return found
+    return result

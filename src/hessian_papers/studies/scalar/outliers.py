@@ -30,8 +30,8 @@ def outliers(weights: np.ndarray, second_moment: float, moment: np.ndarray | flo
     Source: singh2024closed, Theorem 1; λ₂ by the product λ₁ λ₂ below it.
 
     Example:
-        >>> found = outliers(np.array([[[1.0, 0.0], [2.0, 0.0]]]), 1.0, 1.0)
-        >>> (found.large + found.small).round(12), (found.large * found.small).round(12)
+        >>> values = outliers(np.array([[[1.0, 0.0], [2.0, 0.0]]]), 1.0, 1.0)
+        >>> (values.large + values.small).round(12), (values.large * values.small).round(12)
         (array([5.]), array([-5.]))
     """
     v, w = weights[..., 0, :], weights[..., 1, :]

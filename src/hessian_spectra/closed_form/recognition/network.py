@@ -90,11 +90,11 @@ def of(
         objective, form = _read(model, data, loss)
     except UnknownStructureError as error:
         raise NoClosedFormError([], str(error)) from None
-    found = [_verdict(theorem, form, objective.tolerance) for theorem in THEOREMS]
-    for theorem, candidate in zip(THEOREMS, found, strict=True):
+    candidates = [_verdict(theorem, form, objective.tolerance) for theorem in THEOREMS]
+    for theorem, candidate in zip(THEOREMS, candidates, strict=True):
         if candidate.applies:
             return _spectrum(theorem, form, objective)
-    pairs = list(zip(THEOREMS, found, strict=True))
+    pairs = list(zip(THEOREMS, candidates, strict=True))
     fitting = [(theorem, candidate) for theorem, candidate in pairs if candidate.fits]
     if not fitting:
         near = [candidate for theorem, candidate in pairs if theorem.shape.concerns(form)]
@@ -122,16 +122,16 @@ def candidates(model: nn.Module, data: Data, loss: nn.Module | None = None) -> l
     Example:
         >>> model = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1, bias=False))
         >>> x = torch.tensor([[2.0], [0.0]])
-        >>> found = {one.function: one for one in candidates(model, (x, x))}
-        >>> found["linear_with_bias"].assumption, found["linear_with_bias"].violation
+        >>> candidates = {item.function: item for item in candidates(model, (x, x))}
+        >>> candidates["linear_with_bias"].assumption, candidates["linear_with_bias"].violation
         ('mean(x) = 0', 1.0)
-        >>> found["two_layer_relu"].reason
+        >>> candidates["two_layer_relu"].reason
         'it has a ReLU between its layers, and the network has none'
     """
     try:
         objective, form = _read(model, data, loss)
     except (UnknownStructureError, NotCoveredError) as error:
-        return [verdict(one.function, one.title, one.paper, str(error)) for one in THEOREMS]
+        return [verdict(item.function, item.title, item.paper, str(error)) for item in THEOREMS]
     return [_verdict(theorem, form, objective.tolerance) for theorem in THEOREMS]
 
 
@@ -147,8 +147,8 @@ def _read(model: nn.Module, data: Data, loss: nn.Module | None) -> tuple[Objecti
 
 
 def _verdict(theorem: Theorem, form: Form, tolerance: float) -> Candidate:
-    found = theorem.shape.misfit(form) or theorem.assumptions(form, tolerance)
-    return verdict(theorem.function, theorem.title, theorem.paper, found)
+    problem = theorem.shape.misfit(form) or theorem.assumptions(form, tolerance)
+    return verdict(theorem.function, theorem.title, theorem.paper, problem)
 
 
 def _spectrum(theorem: Theorem, form: Form, objective: Objective) -> Spectrum:
@@ -182,7 +182,7 @@ def _nearest(
             f"approximate: expected at most {_MOST_PARAMETERS} parameters, whose eigenvectors are "
             f"held at once, got {size}"
         )
-    found = []
+    distances = []
     for theorem, candidate in fitting:
         spectrum = _spectrum(theorem, form, objective)
         residuals = _residuals(spectrum, objective)
@@ -193,8 +193,8 @@ def _nearest(
         measured = replace(
             spectrum, method=method, residuals=residuals, converged=residuals <= _EXACT
         )
-        found.append((largest, measured))
-    return min(found, key=lambda one: one[0])[1]
+        distances.append((largest, measured))
+    return min(distances, key=lambda one: one[0])[1]
 
 
 def _residuals(spectrum: Spectrum, objective: Objective) -> Tensor:

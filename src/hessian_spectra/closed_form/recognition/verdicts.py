@@ -48,31 +48,31 @@ class Candidate:
 
 
 def verdict(
-    function: str, theorem: str, paper: str, found: str | Sequence[Assumption]
+    function: str, theorem: str, paper: str, finding: str | Sequence[Assumption]
 ) -> Candidate:
     """The record of a theorem, by what of the layers does not fit or by its assumptions."""
     base = Candidate(
         function=function,
         theorem=theorem,
         paper=paper,
-        fits=not isinstance(found, str),
+        fits=not isinstance(finding, str),
         applies=False,
         reason="",
     )
-    if isinstance(found, str):
-        return replace(base, reason=found, violation=math.inf)
-    broken = [one for one in found if not one.holds]
+    if isinstance(finding, str):
+        return replace(base, reason=finding, violation=math.inf)
+    broken = [item for item in finding if not item.holds]
     if not broken:
         return replace(base, applies=True, reason="all assumptions hold")
-    worst = max(broken, key=lambda one: one.violation / one.tolerance)
+    worst = max(broken, key=lambda item: item.violation / item.tolerance)
     violations = [
-        f"{one.formula} is violated by {one.violation:.3g} (tolerance {one.tolerance:g})"
-        for one in broken
+        f"{item.formula} is violated by {item.violation:.3g} (tolerance {item.tolerance:g})"
+        for item in broken
     ]
     return replace(
         base,
         reason="; ".join(violations),
-        advice="; ".join(dict.fromkeys(one.advice for one in broken)),
+        advice="; ".join(dict.fromkeys(item.advice for item in broken)),
         assumption=worst.formula,
         violation=worst.violation,
         tolerance=worst.tolerance,

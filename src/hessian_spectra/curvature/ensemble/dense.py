@@ -24,9 +24,9 @@ def dense_hessians(ensemble: Ensemble, x: Tensor, y: Tensor) -> Float[Tensor, "N
         The parameters stand in the order ``W_1, ..., W_L``, each row by row.
 
     Example:
-        >>> one = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
+        >>> item = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> dense_hessians(one, torch.ones(1, 1), torch.ones(1)).tolist()
+        >>> dense_hessians(item, torch.ones(1, 1), torch.ones(1)).tolist()
         [[[1.0, 3.0], [3.0, 4.0]]]
     """
     weights = effective_weights(ensemble)

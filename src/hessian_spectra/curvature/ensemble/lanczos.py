@@ -141,8 +141,8 @@ class _Run:
                 vectors = vectors[torch.searchsorted(present, rows).to(rest.device)]
             rest.addcmul_(vectors, weight[:, None].to(rest.dtype))
         index = rows.to(rest.device)
-        found = rest.double().addcmul_(self.start[index], weights[0][:, None])
-        self.vectors[index] = found / found.norm(dim=1, keepdim=True)
+        result = rest.double().addcmul_(self.start[index], weights[0][:, None])
+        self.vectors[index] = result / result.norm(dim=1, keepdim=True)
 
     def _keep(self, kept: Bool[Tensor, " n"]) -> None:
         """Go on with some of the networks only."""

@@ -68,10 +68,10 @@ def ensemble_sharpness(
     Source: singh2026cracking, section 4.2 and D.1.3.
 
     Example:
-        >>> one = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
+        >>> item = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> found = ensemble_sharpness(one, (torch.ones(1, 1), torch.full((1, 1), 2.0)))
-        >>> round(found.values.item(), 9), bool(found.converged)
+        >>> sharpness = ensemble_sharpness(item, (torch.ones(1, 1), torch.full((1, 1), 2.0)))
+        >>> round(sharpness.values.item(), 9), bool(sharpness.converged)
         (5.0, True)
     """
     if not 0 < tol < 1:
@@ -129,13 +129,13 @@ def _batch(exact: Hessians, start: Tensor, tol: float) -> EnsembleSharpness:
         if number == len(_AIMS):
             operator = exact
         aim = max([goal, *_AIMS[number : number + 1]])
-        found = largest(_only(operator, still), vectors[still], images[still], aim, steps)
+        sharpness = largest(_only(operator, still), vectors[still], images[still], aim, steps)
         # What overflows in float32 starts again.
-        finite = torch.isfinite(found.vectors).all(dim=1, keepdim=True)
-        vectors[still] = torch.where(finite, found.vectors, start)
+        finite = torch.isfinite(sharpness.vectors).all(dim=1, keepdim=True)
+        vectors[still] = torch.where(finite, sharpness.vectors, start)
         images[still] = _only(exact, still) @ vectors[still]
         values, residuals = _rayleigh(vectors, images)
-        count += found.products + len(still)
+        count += sharpness.products + len(still)
     return EnsembleSharpness(values, residuals, residuals <= tol, count)
 
 

@@ -60,12 +60,12 @@ def ensemble_weight_statistics(ensemble: Ensemble) -> EnsembleWeightStatistics:
     (products).
 
     Example:
-        >>> one = Ensemble(weights=(torch.tensor([[[3.0], [4.0]]]), torch.tensor([[[0.0, 2.0]]])),
+        >>> item = Ensemble(weights=(torch.tensor([[[3.0], [4.0]]]), torch.tensor([[[0.0, 2.0]]])),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> found = ensemble_weight_statistics(one)
-        >>> found.norms[0, :, 0].tolist(), found.products[0, :, 0].tolist()
+        >>> statistics = ensemble_weight_statistics(item)
+        >>> statistics.norms[0, :, 0].tolist(), statistics.products[0, :, 0].tolist()
         ([5.0, 2.0], [2.0, 5.0])
-        >>> found.alignments[0].tolist()
+        >>> statistics.alignments[0].tolist()
         [8.0, 8.0, 8.0]
     """
     weights, finite = _finite(ensemble.weights)
@@ -116,9 +116,9 @@ def ensemble_block_bounds(ensemble: Ensemble, sxx: Tensor | None = None) -> Ense
     sum).
 
     Example:
-        >>> one = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
+        >>> item = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> bounds = ensemble_block_bounds(one)
+        >>> bounds = ensemble_block_bounds(item)
         >>> bounds.blocks.tolist(), bounds.largest.item(), bounds.total.item()
         ([[1.0, 4.0]], 4.0, 5.0)
     """

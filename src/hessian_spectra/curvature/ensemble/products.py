@@ -192,9 +192,9 @@ def hessians(ensemble: Ensemble, data: Data) -> Hessians:
             differ from the ensemble's.
 
     Example:
-        >>> one = Ensemble(weights=(torch.ones(1, 1, 1), torch.ones(1, 1, 1)),
+        >>> item = Ensemble(weights=(torch.ones(1, 1, 1), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> matrices = hessians(one, (torch.ones(1, 1), torch.ones(1, 1)))
+        >>> matrices = hessians(item, (torch.ones(1, 1), torch.ones(1, 1)))
         >>> matrices @ torch.tensor([[1.0, 0.0]])
         tensor([[1., 1.]])
     """

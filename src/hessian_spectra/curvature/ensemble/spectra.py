@@ -54,9 +54,9 @@ def exact_spectra(ensemble: Ensemble, x: Tensor, y: Tensor) -> Spectra:
 
     Example:
         >>> weights = torch.ones(1, 2, 1).double(), torch.ones(1, 1, 2).double()
-        >>> one = Ensemble(weights=weights, multipliers=(1.0, 1.0), activation="linear")
+        >>> item = Ensemble(weights=weights, multipliers=(1.0, 1.0), activation="linear")
         >>> x, y = torch.ones(1, 1).double(), torch.zeros(1).double()
-        >>> values, multiplicities = exact_spectra(one, x, y)
+        >>> values, multiplicities = exact_spectra(item, x, y)
         >>> values[0].repeat_interleave(multiplicities).sort().values.round().tolist()
         [-2.0, -2.0, 2.0, 6.0]
     """
@@ -120,10 +120,10 @@ def _linear(ensemble: Ensemble, data: SecondMoments) -> Spectra:
     basis = torch.linalg.qr(torch.cat([first, second.mT], dim=2)).Q
     inner = replace(ensemble, weights=(basis.mT @ first, second @ basis))
     rho = ensemble.multipliers[0] * ensemble.multipliers[1] * _residual(ensemble, data).norm(dim=1)
-    found = _with_zeros(_restricted(inner, data), parameters - 2 * (hidden - spanned))
+    spectra = _with_zeros(_restricted(inner, data), parameters - 2 * (hidden - spanned))
     return Spectra(
-        torch.cat([found.eigenvalues, rho[:, None], -rho[:, None]], dim=1),
-        torch.cat([found.multiplicities, torch.tensor([hidden - spanned] * 2)]),
+        torch.cat([spectra.eigenvalues, rho[:, None], -rho[:, None]], dim=1),
+        torch.cat([spectra.multiplicities, torch.tensor([hidden - spanned] * 2)]),
     )
 
 

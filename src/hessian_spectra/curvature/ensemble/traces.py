@@ -27,9 +27,9 @@ def ensemble_trace(ensemble: Ensemble, data: Data) -> Tensor:
     any depth and any residuals.
 
     Example:
-        >>> one = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
+        >>> item = Ensemble(weights=(torch.full((1, 1, 1), 2.0), torch.ones(1, 1, 1)),
         ...                multipliers=(1.0, 1.0), activation="linear")
-        >>> ensemble_trace(one, (torch.ones(1, 1), torch.ones(1, 1))).item()
+        >>> ensemble_trace(item, (torch.ones(1, 1), torch.ones(1, 1))).item()
         5.0
     """
     data = in_float64(fitted(ensemble, data))

@@ -118,8 +118,8 @@ def full_output_hessian(problem: Problem, names: Sequence[str] | None = None) ->
         >>> from torch import nn
         >>> model = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1)).double()
         >>> x = torch.ones(1, 1, dtype=torch.float64)
-        >>> found = full_output_hessian(Problem(model, nn.MSELoss(), [(x, x)]))
-        >>> found.matrix.shape, found.means[0]
+        >>> blocks = full_output_hessian(Problem(model, nn.MSELoss(), [(x, x)]))
+        >>> blocks.matrix.shape, blocks.means[0]
         (torch.Size([2, 2]), tensor([1., 1.], dtype=torch.float64))
     """
     layers = layers_of(problem.model, names)
@@ -137,7 +137,7 @@ def full_output_hessian(problem: Problem, names: Sequence[str] | None = None) ->
                 )
         for pairs in batch.squares():
             rows, signed = (
-                torch.cat([one[:, 0] for one in part], dim=1) for part in zip(*pairs, strict=True)
+                torch.cat([item[:, 0] for item in part], dim=1) for part in zip(*pairs, strict=True)
             )
             total.add(signed, rows)
         weights = batch.counts.sum(dim=1)
@@ -145,7 +145,7 @@ def full_output_hessian(problem: Problem, names: Sequence[str] | None = None) ->
         for place, inputs in enumerate(batch.inputs):
             sums[place] = sums[place] + (inputs[:, 0, 0] * weights[:, None]).sum(dim=0)
     means = tuple(
-        torch.cat([one / samples, one.new_ones(int(layer.has_bias))])
-        for one, layer in zip(sums, layers, strict=True)
+        torch.cat([item / samples, item.new_ones(int(layer.has_bias))])
+        for item, layer in zip(sums, layers, strict=True)
     )
     return FullOutputHessian(matrix=total.matrix, means=means, layers=tuple(layers))

@@ -234,9 +234,9 @@ def _at_several(inputs: Tensor, squares: Iterable[Pair], factor: Tensor, side: s
     return total
 
 
-def _distance(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> float:
+def _distance(item: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> float:
     """``‖B ⊗ C − B' ⊗ C'‖_F / ‖B ⊗ C‖_F``, of ``(B − B') ⊗ C + B' ⊗ (C − C')`` without products."""
-    (b, c), (p, q) = one, other
+    (b, c), (p, q) = item, other
     db, dc = b - p, c - q
     squares = db.square().sum() * c.square().sum() + p.square().sum() * dc.square().sum()
     square = squares + 2 * (db * p).sum() * (c * dc).sum()

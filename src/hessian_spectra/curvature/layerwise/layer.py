@@ -83,8 +83,8 @@ def layerwise(
         layers = without_fault(problem, layers)
     held = problem.fixed_at([layer.weight for layer in layers])
     shared = Shared(held, layers, check, verified=name is None)
-    found = {layer.name: Layerwise(shared, layer) for layer in layers}
-    return found[name] if isinstance(name, str) else found
+    entries = {layer.name: Layerwise(shared, layer) for layer in layers}
+    return entries[name] if isinstance(name, str) else entries
 
 
 class Layerwise:

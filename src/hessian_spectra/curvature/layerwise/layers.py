@@ -72,7 +72,7 @@ def layer_of(model: nn.Module, name: str) -> Layer:
     module: Any = modules[name]
     if "weight" not in module._parameters:
         raise ValueError(f"layerwise: the weight of {name!r} is computed from others; it is none")
-    uses = Counter(id(found) for _, found in model.named_parameters(remove_duplicate=False))
+    uses = Counter(id(named) for _, named in model.named_parameters(remove_duplicate=False))
     if uses[id(module.weight)] > 1:
         raise ValueError(
             f"layerwise: the weight of {name!r} is shared with another layer, so that its Hessian "
@@ -110,7 +110,7 @@ def layers_of(model: nn.Module, names: Sequence[str] | None) -> list[Layer]:
     if names is not None:
         layers = [layer_of(model, name) for name in names]
     else:
-        layers = _all_layers(model, [name for name, found in modules.items() if is_layer(found)])
+        layers = _all_layers(model, [name for name, result in modules.items() if is_layer(result)])
     if not layers:
         raise ValueError("layerwise: expected a linear or convolutional layer, got none")
     return layers
@@ -231,5 +231,5 @@ def patches(module: Any, inputs: Tensor) -> Tensor:
     size = kernel.numel()
     units = torch.eye(size, dtype=inputs.dtype, device=inputs.device).view(size, *kernel)
     repeated = units.repeat(module.groups, *(1 for _ in kernel))
-    found = convolve(module, inputs, repeated, None).flatten(2)
-    return found.view(len(inputs), module.groups, size, -1).transpose(2, 3)
+    outputs = convolve(module, inputs, repeated, None).flatten(2)
+    return outputs.view(len(inputs), module.groups, size, -1).transpose(2, 3)

@@ -76,13 +76,13 @@ def square_roots(matrices: Tensor) -> Roots:
     values, basis = values.gather(1, order), basis.gather(2, order[:, None].expand_as(basis))
     rank = int((values.abs() > floor[~good, None]).any(dim=0).sum())
     count = max(rank, size - 1) if bool(good.any()) else rank
-    found = matrices.new_zeros(samples, size, count)
+    result = matrices.new_zeros(samples, size, count)
     signs = matrices.new_ones(samples, count)
     if bool(good.any()):
-        found[good, :, : size - 1] = vectors[good]
-    found[~good, :, :rank] = (basis * values.abs().sqrt()[:, None])[:, :, :rank]
+        result[good, :, : size - 1] = vectors[good]
+    result[~good, :, :rank] = (basis * values.abs().sqrt()[:, None])[:, :, :rank]
     signs[~good, :rank] = torch.where(values[:, :rank] < 0, -1.0, 1.0).to(signs)
-    return Roots(vectors=found, signs=signs)
+    return Roots(vectors=result, signs=signs)
 
 
 def _without_one(matrices: Tensor) -> tuple[Tensor, Tensor]:
@@ -155,7 +155,7 @@ class LayersBatch:
                 materialize_grads=True,
             )  # fmt: skip
             positive = bool((signs == 1).all())
-            yield [(one, one if positive else one * signs) for one in rows]
+            yield [(row, row if positive else row * signs) for row in rows]
 
 
 def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[LayersBatch]:
@@ -316,8 +316,8 @@ def position_curvature(problem: Problem, layer: Layer, *, reduced: bool = False)
                     loss, _ = network.forward(batch)
                 (variable,) = captured.outputs
                 (gradient,) = torch.autograd.grad(loss, variable, create_graph=True)
-                found = _diagonal_blocks(gradient, variable, reduced=reduced)
-            total = found * weight if total is None else total + found * weight
+                result = _diagonal_blocks(gradient, variable, reduced=reduced)
+            total = result * weight if total is None else total + result * weight
     assert total is not None
     return total
 

@@ -63,14 +63,14 @@ class Shared:
         piecewise = [at for at, bent in enumerate(bends) if not bent]
         sums = [_Sums(layer, self.problem) for layer in self.layers]
         for batch in layer_batches(self.problem, self.layers):
-            for at, (one, inputs) in enumerate(zip(sums, batch.inputs, strict=True)):
-                one.add(inputs, batch.weights(at))
+            for at, (item, inputs) in enumerate(zip(sums, batch.inputs, strict=True)):
+                item.add(inputs, batch.weights(at))
             for pairs in batch.squares(piecewise):
                 for at, (rows, signed) in zip(piecewise, pairs, strict=True):
                     sums[at].squares.add(signed.flatten(0, 1), rows.flatten(0, 1))
         return {
-            layer.name: one.factors(position_curvature(self.problem, layer) if bent else None)
-            for layer, one, bent in zip(self.layers, sums, bends, strict=True)
+            layer.name: item.factors(position_curvature(self.problem, layer) if bent else None)
+            for layer, item, bent in zip(self.layers, sums, bends, strict=True)
         }
 
 

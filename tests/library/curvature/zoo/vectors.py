@@ -153,9 +153,9 @@ def capsules() -> nn.Module:
         votes = torch.einsum("ni,ijd->nijd", x, self.weight)
         logits = torch.zeros(votes.shape[:3], dtype=x.dtype)
         for _ in range(2):
-            found = squashed((logits.softmax(2)[..., None] * votes).sum(1))
-            logits = logits + (votes * found[:, None]).sum(-1)
-        return found.sum(-1)
+            actual = squashed((logits.softmax(2)[..., None] * votes).sum(1))
+            logits = logits + (votes * actual[:, None]).sum(-1)
+        return actual.sum(-1)
 
     return Lambda(forward, weight=free(3, 3, 2))
 

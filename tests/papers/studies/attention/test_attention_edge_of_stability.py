@@ -121,8 +121,8 @@ def test_derivatives_of_many_sequences_are_those_of_automatic_differentiation(
         inputs = torch.from_numpy(tokens.copy())[None]
         loss, targets = HalfSquaredError("element"), inputs.flip(1)
         parts = torch.autograd.grad(loss(layer(inputs), targets), list(layer.parameters()))
-        found = torch.cat([part.reshape(-1) for part in parts]).numpy()
-        np.testing.assert_allclose(gradient, found, atol=1e-12)
+        actual = torch.cat([part.reshape(-1) for part in parts]).numpy()
+        np.testing.assert_allclose(gradient, actual, atol=1e-12)
         problem = cv.Problem(layer, loss, [(inputs, targets)])
         np.testing.assert_allclose(hessian, cv.dense_matrix(cv.hessian(problem)), atol=1e-12)
 
@@ -134,18 +134,20 @@ def test_a_draw_ends_as_its_training_does():
     exact = study.closed_form(config, networks)
     relative = exact["sharpness"] * config.learning_rate / 2
     start = np.concatenate([np.ravel(networks[name][0]) for name in study.WEIGHTS])
-    found = study.at_the_edge(
+    actual = study.at_the_edge(
         np.stack([start, 1e5 * start]), np.array([[0.98, -0.98]] * 2), 2.3, config.steps
     )
-    assert found["peak"][0] == pytest.approx(relative.max(), rel=1e-9)
+    assert actual["peak"][0] == pytest.approx(relative.max(), rel=1e-9)
     edge = int(np.argmax(relative >= 1))
-    assert found["mean"][0] == pytest.approx(relative[edge:].mean(), rel=1e-9)
-    assert found["reversals"][0] > 0.9
+    assert actual["mean"][0] == pytest.approx(relative[edge:].mean(), rel=1e-9)
+    assert actual["reversals"][0] > 0.9
     reading = Reading({"closed_form": exact})
-    assert found["trace"][0] == pytest.approx(reading.changes_together("trace"), rel=1e-6)
-    assert found["half_width"][0] == pytest.approx(reading.changes_together("half_width"), rel=1e-6)
-    assert found["terms"][0].sum() == pytest.approx(1)
-    assert all(np.isnan(array[1]).all() for array in found.values())
+    assert actual["trace"][0] == pytest.approx(reading.changes_together("trace"), rel=1e-6)
+    assert actual["half_width"][0] == pytest.approx(
+        reading.changes_together("half_width"), rel=1e-6
+    )
+    assert actual["terms"][0].sum() == pytest.approx(1)
+    assert all(np.isnan(array[1]).all() for array in actual.values())
 
 
 def test_the_terms_of_xi_sum_to_it():
@@ -153,15 +155,15 @@ def test_the_terms_of_xi_sum_to_it():
     weights, x = draw.normal(size=(5, 7)), draw.normal(size=(5, 2))
     for solved in (False, True):
         terms = study.coefficients(weights, x, solved=solved).terms(weights)
-        for row, tokens, found in zip(weights, x, terms, strict=True):
+        for row, tokens, actual in zip(weights, x, terms, strict=True):
             value, query, key = torch.from_numpy(row).split([1, 3, 3])
             inputs = torch.from_numpy(tokens.copy())[None]
             outputs = value * cf.attention_moments(query, key, inputs).m_1
             targets = outputs if solved else inputs.flip(1)
             exact = cf.attention_coefficients(value.squeeze(0), query, key, inputs, targets)
             half_width = cf.attention_cubic(exact, query, key).half_width()
-            assert 4 * found.sum() / 9 == pytest.approx(half_width.item() ** 2)
-            assert found[3] ** 0.5 == pytest.approx(
+            assert 4 * actual.sum() / 9 == pytest.approx(half_width.item() ** 2)
+            assert actual[3] ** 0.5 == pytest.approx(
                 abs(exact.alpha + exact.zeta * (query @ query + key @ key)).item()
             )
 

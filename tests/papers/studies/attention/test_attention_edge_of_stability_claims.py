@@ -80,9 +80,9 @@ def test_the_shares_of_a_change_sum_to_one():
 def test_only_draws_at_the_edge_are_looked_at(edge):
     arrays = oscillations(stay=2, of=5)
     arrays["draws/trace"][0, 1] = -0.5
-    found = Reading(changed(edge, "closed_form", **arrays)).oscillations(0)
-    assert found["in-opposite-phase"].tolist() == [True, False]
-    assert found["driven-by-norms"].tolist() == [True, True]
+    actual = Reading(changed(edge, "closed_form", **arrays)).oscillations(0)
+    assert actual["in-opposite-phase"].tolist() == [True, False]
+    assert actual["driven-by-norms"].tolist() == [True, True]
     with pytest.raises(NothingToMeasure, match="no draw stays"):
         Reading(changed(edge, "closed_form", **oscillations(stay=0))).oscillations(0)
 
@@ -95,9 +95,9 @@ def test_without_an_edge_the_claims_about_it_fail(calm):
     entries = statements.entries(
         Study("s", FIGURE), Reading(changed(calm, "closed_form", **oscillations()))
     )
-    found = {entry.id: (entry.bound, entry.measure()) for entry in entries}
+    actual = {entry.id: (entry.bound, entry.measure()) for entry in entries}
     failing = {
-        name for name, (bound, one) in found.items() if not bound.holds(getattr(one, "value", one))
+        name for name, (bound, one) in actual.items() if not bound.holds(getattr(one, "value", one))
     }
     assert failing >= {"s/reaches-the-edge", "s/hovers", "s/oscillates", "s/opposite-phase",
                        "s/driven-by-xi", "s/amplitude-follows-residual", "s/loss-decreases",

@@ -140,14 +140,14 @@ def test_what_is_kept_of_a_draw_is_of_its_dense_hessian(name):
         networks = study.sweep(scale_config(), name, other, varied, purpose)
         for point, network in enumerate(networks):
             values = numeric_spectrum(network.layer(), network.x, network.y, "element")
-            found = {key: arrays[f"draws/{name}/{key}"][draw, point] for key in Draw._fields[1:]}
-            assert found["largest"] == pytest.approx(values.max(), rel=1e-10)
+            actual = {key: arrays[f"draws/{name}/{key}"][draw, point] for key in Draw._fields[1:]}
+            assert actual["largest"] == pytest.approx(values.max(), rel=1e-10)
             sizes = np.abs(values)
             number = sizes.max() / sizes.min()
-            assert found["condition_number"] == pytest.approx(number, rel=1e-13 * number + 1e-10)
-            assert found["condition_bound"] <= number * (1 + 1e-8)
+            assert actual["condition_number"] == pytest.approx(number, rel=1e-13 * number + 1e-10)
+            assert actual["condition_bound"] <= number * (1 + 1e-8)
             # The bulk occurs d_K − 1 times on either side.
-            at_bulk = np.abs(sizes - found["bulk"]) < 1e-10 * sizes.max()
+            at_bulk = np.abs(sizes - actual["bulk"]) < 1e-10 * sizes.max()
             assert np.count_nonzero(at_bulk) >= 2 * 11
 
 

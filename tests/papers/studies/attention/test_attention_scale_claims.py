@@ -160,10 +160,10 @@ def test_the_share_of_the_draws_is_counted_in_both_ranges():
     entries = statements.entries(
         Study("s", {"paper": "singh2026cracking", "artifact": "Figure 2"}), reading
     )
-    found = {entry.id: entry.measure() for entry in entries if "a-bulk-constant" in entry.id}
-    assert found["s/a-bulk-constant"].value == 0.75
-    assert found["s/a-bulk-constant-small"].value == 0.9
-    assert found["s/a-bulk-constant-small"].low < 0.9 < found["s/a-bulk-constant-small"].high
+    actual = {entry.id: entry.measure() for entry in entries if "a-bulk-constant" in entry.id}
+    assert actual["s/a-bulk-constant"].value == 0.75
+    assert actual["s/a-bulk-constant-small"].value == 0.9
+    assert actual["s/a-bulk-constant-small"].low < 0.9 < actual["s/a-bulk-constant-small"].high
 
 
 def test_draws_that_float64_does_not_resolve_are_left_out():

@@ -46,8 +46,8 @@ def test_what_is_kept_of_draws_is_of_their_dense_hessians():
     assert largest.shape == residual.shape == bulk.shape == (2, 3, 2)
     for place, draws in enumerate(study.draws_of(config, vector_tokens()["x"].shape)):
         for number, network in enumerate(draws):
-            found = network.W_value.norm().item(), network.W_key.norm().item()
-            np.testing.assert_allclose(found, norms[place])
+            actual = network.W_value.norm().item(), network.W_key.norm().item()
+            np.testing.assert_allclose(actual, norms[place])
             for end, bias in enumerate((0.0, 6.0)):
                 values = numeric_spectrum(network.layer(bias), network.x, network.y, "element")
                 here = place, number, end

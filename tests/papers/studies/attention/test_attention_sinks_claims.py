@@ -102,7 +102,7 @@ def test_what_residuals_leave_open_widens_the_interval(planted):
     largest = np.tile([1.0, 2.0], (2, 20, 1))
     largest[0, :8, 1], largest[0, :5, 1], largest[0, 8:13, 1] = 0.5, 0.999, 1.001
     sides = changed(planted[0].holds, "numerics", draw_largest=largest)
-    found = measured(sides, "largest-grows-1")
-    assert found.value == 0.6
-    assert found.low == pytest.approx(wilson(7 / 20, 20, 1.959964).low)
-    assert found.high == pytest.approx(wilson(17 / 20, 20, 1.959964).high)
+    actual = measured(sides, "largest-grows-1")
+    assert actual.value == 0.6
+    assert actual.low == pytest.approx(wilson(7 / 20, 20, 1.959964).low)
+    assert actual.high == pytest.approx(wilson(17 / 20, 20, 1.959964).high)

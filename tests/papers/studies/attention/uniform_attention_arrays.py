@@ -34,18 +34,18 @@ def powers(
     exponent: float, *, of_bulk: float = -0.5, largest_range: float = 0.05
 ) -> dict[str, dict[str, np.ndarray]]:
     """Sides in which all distances go with a power of d_K, and so does the bulk."""
-    found = dict(sides()["closed_form"])
-    dimensions = found["key_dimension"][:, None].astype(float)
-    spread = np.linspace(0.5, 2.0, found["distance"].shape[-1])
-    shape = (len(found["initialisation"]), 1, 1)
+    actual = dict(sides()["closed_form"])
+    dimensions = actual["key_dimension"][:, None].astype(float)
+    spread = np.linspace(0.5, 2.0, actual["distance"].shape[-1])
+    shape = (len(actual["initialisation"]), 1, 1)
     for name in ("distance", "second_moment", "bulk_error"):
-        found[name] = np.tile(dimensions**exponent * spread, shape)
-    factors = np.linspace(1, 1 + largest_range, len(found["factor"]))
-    found["scaled_bulk"] = np.ones_like(found["scaled_bulk"]) * factors[:, None]
+        actual[name] = np.tile(dimensions**exponent * spread, shape)
+    factors = np.linspace(1, 1 + largest_range, len(actual["factor"]))
+    actual["scaled_bulk"] = np.ones_like(actual["scaled_bulk"]) * factors[:, None]
     bulk = np.tile(dimensions**of_bulk * spread, shape)
     numeric = dict(sides()["numerics"])
     numeric["bulk"] = bulk[:, : numeric["bulk"].shape[1], : numeric["bulk"].shape[2]]
-    numeric["distance"] = found["distance"][
+    numeric["distance"] = actual["distance"][
         :, : numeric["distance"].shape[1], : numeric["distance"].shape[2]
     ]
-    return {"closed_form": found | {"bulk": bulk}, "numerics": numeric}
+    return {"closed_form": actual | {"bulk": bulk}, "numerics": numeric}

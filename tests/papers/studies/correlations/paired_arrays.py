@@ -41,9 +41,9 @@ def sides(**changes):
     }
 
 
-def flattened(found, networks):
+def flattened(actual, networks):
     """With some networks whose ReLUs are all off: their Hessian is zero, and all that is of it."""
-    sides = {side: dict(arrays) for side, arrays in found.items()}
+    sides = {side: dict(arrays) for side, arrays in actual.items()}
     for arrays in sides.values():
         for name in {"trace", "target", "mean", "distance", "chance", "largest", "single"} & {
             *arrays

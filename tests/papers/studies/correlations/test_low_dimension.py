@@ -8,7 +8,7 @@ from hessian_papers.studies.correlations.low_dimension.reading import Reading
 
 
 def test_a_lead_is_the_correlation_less_the_best_other_of_each_teacher():
-    found = sides(deep())["correlation"]
+    actual = sides(deep())["correlation"]
     (point,) = np.flatnonzero(
         (deep()["parametrisation"] == "mup") & (deep()["depth"] == 3) & (deep()["size"] == 3)
     )
@@ -22,16 +22,16 @@ def test_a_lead_is_the_correlation_less_the_best_other_of_each_teacher():
         ]
         each.append(r)
     mean = np.mean(each, axis=0)
-    assert found["lead"][1, 1, 1, 0] == pytest.approx(mean[2] - max(mean[:2]), abs=1e-11)
+    assert actual["lead"][1, 1, 1, 0] == pytest.approx(mean[2] - max(mean[:2]), abs=1e-11)
 
 
 def test_the_difference_is_the_mean_lead_at_the_smaller_size_less_that_at_the_larger():
-    found = sides(deep())["correlation"]
-    lead = found["lead"].mean(axis=1)
-    np.testing.assert_allclose(found["mean_lead"], lead, atol=1e-11)
-    np.testing.assert_allclose(found["mean_difference"], lead[:, 0] - lead[:, 1], atol=1e-11)
-    assert (found["mean_difference_low"] <= found["mean_difference"]).all()
-    assert (found["mean_difference"] <= found["mean_difference_high"]).all()
+    actual = sides(deep())["correlation"]
+    lead = actual["lead"].mean(axis=1)
+    np.testing.assert_allclose(actual["mean_lead"], lead, atol=1e-11)
+    np.testing.assert_allclose(actual["mean_difference"], lead[:, 0] - lead[:, 1], atol=1e-11)
+    assert (actual["mean_difference_low"] <= actual["mean_difference"]).all()
+    assert (actual["mean_difference"] <= actual["mean_difference_high"]).all()
 
 
 def test_the_worse_of_two_sizes_counts_as_unfinished():

@@ -61,19 +61,19 @@ def test_correlations_are_those_of_the_squared_norms(wide, wide_networks):
         target = wide_networks["sharpness"][point, time, :last]
         squares = wide_networks["norms"][point, time, :last, layer, norm] ** 2
         expected = np.corrcoef(target, squares)[0, 1]
-        found = wide["correlation"][row, column, time, layer, norm]
-        assert found == pytest.approx(expected, abs=1e-11)
+        actual = wide["correlation"][row, column, time, layer, norm]
+        assert actual == pytest.approx(expected, abs=1e-11)
 
 
 def test_alignments_come_first_and_are_absolute(wide_networks):
     both = config(quantities=["alignments", "matrices"])
     signed = wide_networks | {"alignments": -wide_networks["alignments"]}
-    found = norm_correlation.correlation(both, signed)
-    assert found["group"].tolist() == ["alignments", "matrices", "matrices"]
-    assert found["layer"].tolist() == [0, 1, 2]
+    actual = norm_correlation.correlation(both, signed)
+    assert actual["group"].tolist() == ["alignments", "matrices", "matrices"]
+    assert actual["layer"].tolist() == [0, 1, 2]
     target, aligned = (wide_networks[name][4, 0] for name in ("sharpness", "alignments"))
     expected = np.corrcoef(target, aligned[:, 1])[0, 1]
-    assert found["correlation"][1, 1, 0, 0, 1] == pytest.approx(expected, abs=1e-11)
+    assert actual["correlation"][1, 1, 0, 0, 1] == pytest.approx(expected, abs=1e-11)
 
 
 def test_intervals_hold_their_estimate(wide):
@@ -120,11 +120,11 @@ def test_norms_of_a_vector_do_not_lead_each_other(wide):
 
 
 def test_growth_is_the_lead_less_that_at_initialisation(wide, deep_networks):
-    for found, name in (
+    for actual, name in (
         (wide, "best_norm"),
         (norm_correlation.correlation(deep(), deep_networks), "last"),
     ):
-        lead, growth = found[f"{name}_lead"], found[f"{name}_growth"]
+        lead, growth = actual[f"{name}_lead"], actual[f"{name}_growth"]
         np.testing.assert_allclose(growth[:, :, 1], lead[:, :, 1] - lead[:, :, 0], atol=2e-12)
         defined = np.isfinite(growth[:, :, 0])
         assert defined.any()
@@ -132,22 +132,22 @@ def test_growth_is_the_lead_less_that_at_initialisation(wide, deep_networks):
 
 
 def test_layers_that_are_not_there_are_undefined(deep_networks):
-    found = norm_correlation.correlation(deep(), deep_networks)
-    present = np.isfinite(found["correlation"][0, :, 0, :, 0])
+    actual = norm_correlation.correlation(deep(), deep_networks)
+    present = np.isfinite(actual["correlation"][0, :, 0, :, 0])
     assert present.tolist() == [[b < depth for b in range(4)] for depth in (2, 3, 4)]
-    r = found["correlation"][..., 0]
+    r = actual["correlation"][..., 0]
     for position, depth in enumerate((2, 3, 4)):
         expected = r[:, position, :, depth - 1] - r[:, position, :, : depth - 1].max(axis=-1)
-        np.testing.assert_allclose(found["last_lead"][:, position, :, 0], expected, atol=2e-12)
+        np.testing.assert_allclose(actual["last_lead"][:, position, :, 0], expected, atol=2e-12)
 
 
 def test_two_layers_are_the_same_as_products_and_do_not_lead(deep_networks):
-    found = norm_correlation.correlation(deep(quantities=["matrices", "products"]), deep_networks)
-    assert np.isnan(found["group_lead"][:, 0]).all()
-    assert np.isfinite(found["group_lead"][:, 1:]).all()
-    r = found["correlation"][..., 0]
+    actual = norm_correlation.correlation(deep(quantities=["matrices", "products"]), deep_networks)
+    assert np.isnan(actual["group_lead"][:, 0]).all()
+    assert np.isfinite(actual["group_lead"][:, 1:]).all()
+    r = actual["correlation"][..., 0]
     expected = np.nanmax(r[..., :4], axis=-1) - np.nanmax(r[..., 4:], axis=-1)
-    np.testing.assert_allclose(found["group_lead"][:, 1:], expected[:, 1:], atol=2e-12)
+    np.testing.assert_allclose(actual["group_lead"][:, 1:], expected[:, 1:], atol=2e-12)
     np.testing.assert_allclose(r[:, 0, :, 0], r[:, 0, :, 5], atol=1e-9)
 
 
@@ -161,46 +161,46 @@ def test_networks_are_counted(wide):
 def test_a_constant_norm_has_no_correlation(wide_networks):
     norms = wide_networks["norms"].copy()
     norms[1, 0, :, 0] = 2.5
-    found = norm_correlation.correlation(config(), wide_networks | {"norms": norms})
-    assert np.isnan(found["correlation"][0, 1, 0, 0]).all()
-    assert np.isfinite(found["correlation"][0, 1, 0, 1]).all()
-    assert np.isnan(found["factor_lead"][0, 1, 0]).all()
-    assert np.isfinite(found["mean_correlation"]).all()
+    actual = norm_correlation.correlation(config(), wide_networks | {"norms": norms})
+    assert np.isnan(actual["correlation"][0, 1, 0, 0]).all()
+    assert np.isfinite(actual["correlation"][0, 1, 0, 1]).all()
+    assert np.isnan(actual["factor_lead"][0, 1, 0]).all()
+    assert np.isfinite(actual["mean_correlation"]).all()
 
 
 def test_a_point_where_all_diverged_is_undefined(wide_networks):
     sharpness = wide_networks["sharpness"].copy()
     sharpness[2, 1] = np.nan
-    found = norm_correlation.correlation(config(), wide_networks | {"sharpness": sharpness})
-    assert found["used"][0, 2].tolist() == [12, 0]
-    assert np.isnan(found["correlation"][0, 2, 1]).all()
-    everywhere = found["mean_correlation"][0, 0, 1]
+    actual = norm_correlation.correlation(config(), wide_networks | {"sharpness": sharpness})
+    assert actual["used"][0, 2].tolist() == [12, 0]
+    assert np.isnan(actual["correlation"][0, 2, 1]).all()
+    everywhere = actual["mean_correlation"][0, 0, 1]
     # D = 1 and 3 stand for 1 to 4, half and half where the middle is.
-    rest = np.average(found["correlation"][0, :2, 1], weights=[1.5, 2], axis=0)
+    rest = np.average(actual["correlation"][0, :2, 1], weights=[1.5, 2], axis=0)
     np.testing.assert_allclose(everywhere, rest, atol=2e-12)
 
 
 def test_regions_follow_the_magnitude_of_the_entries(wide_networks):
-    found = norm_correlation.correlation(config(), wide_networks)
+    actual = norm_correlation.correlation(config(), wide_networks)
     # Variances 1/fan-in: the ratio is √(m/D) under sp, 1 under ntp; m = 6.
-    np.testing.assert_allclose(found["magnitude_ratio"][0], np.sqrt([6, 2, 1.2]), rtol=0.35)
-    np.testing.assert_allclose(found["magnitude_ratio"][1], 1, rtol=0.35)
-    r = found["correlation"]
-    larger = found["magnitude_ratio"][0] > 1.5
+    np.testing.assert_allclose(actual["magnitude_ratio"][0], np.sqrt([6, 2, 1.2]), rtol=0.35)
+    np.testing.assert_allclose(actual["magnitude_ratio"][1], 1, rtol=0.35)
+    r = actual["correlation"]
+    larger = actual["magnitude_ratio"][0] > 1.5
     assert larger.any()
     assert not larger.all()
     stands_for = np.array([1.5, 2.0, 1.5])  # how many of D = 1 to 5 each of 1, 3 and 5
     for region, chosen in ((1, larger), (2, ~larger)):
         expected = np.average(r[0, chosen], weights=stands_for[chosen], axis=0)
-        np.testing.assert_allclose(found["mean_correlation"][0, region], expected, atol=2e-12)
+        np.testing.assert_allclose(actual["mean_correlation"][0, region], expected, atol=2e-12)
     np.testing.assert_allclose(
-        found["mean_correlation"][:, 3],
-        found["mean_correlation"][:, 1] - found["mean_correlation"][:, 2],
+        actual["mean_correlation"][:, 3],
+        actual["mean_correlation"][:, 1] - actual["mean_correlation"][:, 2],
         atol=2e-12,
     )
     # No ratio of ntp is above 1.5: the largest stands for them.
-    widest = int(found["magnitude_ratio"][1].argmax())
-    np.testing.assert_allclose(found["mean_correlation"][1, 1], r[1, widest], atol=2e-12)
+    widest = int(actual["magnitude_ratio"][1].argmax())
+    np.testing.assert_allclose(actual["mean_correlation"][1, 1], r[1, widest], atol=2e-12)
 
 
 def test_points_are_found_in_any_order(wide, wide_networks):
@@ -209,14 +209,14 @@ def test_points_are_found_in_any_order(wide, wide_networks):
         name: array[order] if array.ndim and len(array) == 6 else array
         for name, array in wide_networks.items()
     }
-    found = norm_correlation.correlation(config(), shuffled)
-    assert found.keys() == wide.keys()
+    actual = norm_correlation.correlation(config(), shuffled)
+    assert actual.keys() == wide.keys()
     for name, array in wide.items():
         if array.dtype.kind == "f":
             # Rounded to twelve digits, which at another place in memory may be the next ones.
-            np.testing.assert_allclose(found[name], array, rtol=0, atol=2e-12, err_msg=name)
+            np.testing.assert_allclose(actual[name], array, rtol=0, atol=2e-12, err_msg=name)
         else:
-            np.testing.assert_array_equal(found[name], array)
+            np.testing.assert_array_equal(actual[name], array)
 
 
 def test_equal_configurations_give_equal_bytes(wide, wide_networks, tmp_path):
@@ -277,9 +277,9 @@ def test_bad_settings_are_refused_in_one_line(change):
 
 
 def test_every_configuration_of_this_kind_is_valid():
-    found = [norm_correlation.Config(**f) for f in configurations("norm_correlation").values()]
-    assert len(found) == 11
-    assert {config.paper for config in found} == {"singh2026cracking"}
+    actual = [norm_correlation.Config(**f) for f in configurations("norm_correlation").values()]
+    assert len(actual) == 11
+    assert {config.paper for config in actual} == {"singh2026cracking"}
 
 
 def test_torch_is_not_loaded():

@@ -280,17 +280,17 @@ def test_the_norm_with_the_smallest_or_largest_correlation_decides():
 
 def test_the_weaker_matrix_decides():
     reading = read(driven(wide(), "norms", 1, "spectral"))
-    found = functions.both_matrices_trained_ntp(reading)
+    actual = functions.both_matrices_trained_ntp(reading)
     row = PARAMETRISATIONS.index("ntp")
-    assert found.value == reading["mean_correlation"][row, 0, 1, 0, 0]
-    assert found.low < found.value < found.high
+    assert actual.value == reading["mean_correlation"][row, 0, 1, 0, 0]
+    assert actual.low < actual.value < actual.high
 
 
 def test_the_furthest_correlation_decides():
     reading = read(of_relu(driven(wide(), "norms", 0, "spectral", noise=0.1)))
-    found = functions.spectral_between(reading, "trained")
-    assert found.value == np.nanmax(np.abs(reading["correlation"][:, :, 1, 0, 0] - 0.5))
-    assert found.low <= found.value <= found.high
+    actual = functions.spectral_between(reading, "trained")
+    assert actual.value == np.nanmax(np.abs(reading["correlation"][:, :, 1, 0, 0] - 0.5))
+    assert actual.low <= actual.value <= actual.high
 
 
 def test_the_last_product_is_followed_through_the_depths():
@@ -306,8 +306,8 @@ def test_of_several_inputs_the_text_names_mup_alone():
     for size, expected in ((1, list(PARAMETRISATIONS)), (3, ["mup"])):
         sides = along_depth(deep(), sizes=[size], quantities=["products"])
         one = about(18, sides, [])
-        found = [entry.id for entry in one.entries(statements, "last_most", sides)]
-        assert found == [
+        actual = [entry.id for entry in one.entries(statements, "last_most", sides)]
+        assert actual == [
             f"planted/last-most-{name}-{time}"
             for name in expected
             for time in ("initialisation", "trained")
@@ -412,7 +412,7 @@ def test_networks_that_were_stopped_say_nothing_about_the_end_of_training():
 
 
 def test_the_distance_from_a_value_is_zero_within_its_interval():
-    found = distance_from(0.5, Estimate(0.2, 0.1, 0.9))
-    np.testing.assert_allclose(found, (0.3, 0.0, 0.4))
-    found = distance_from(0.9, Estimate(0.4, 0.3, 0.5))
-    np.testing.assert_allclose(found, (0.5, 0.4, 0.6))
+    actual = distance_from(0.5, Estimate(0.2, 0.1, 0.9))
+    np.testing.assert_allclose(actual, (0.3, 0.0, 0.4))
+    actual = distance_from(0.9, Estimate(0.4, 0.3, 0.5))
+    np.testing.assert_allclose(actual, (0.5, 0.4, 0.6))

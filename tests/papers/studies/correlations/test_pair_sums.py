@@ -38,9 +38,9 @@ def test_the_search_by_bisection_finds_what_a_search_of_all_pairs_finds(size, co
         repeated = torch.rand(size, generator=draws) < 0.3
         # Near one pair's sum, near twice a value, anywhere.
         for target in (float(values[0] + values[-1]), float(2 * values[size // 2]) + 1e-3, 0.37):
-            found = closest_pair_sums(values[None], repeated[None], target, count)
+            actual = closest_pair_sums(values[None], repeated[None], target, count)
             expected = double([search(values, repeated, target, count)])
-            torch.testing.assert_close(found, expected, rtol=0, atol=1e-14)
+            torch.testing.assert_close(actual, expected, rtol=0, atol=1e-14)
 
 
 def test_rows_are_searched_on_their_own():
@@ -57,9 +57,9 @@ def test_copies_of_a_pair_are_one_pair():
     values, counts = distinct_values(eigenvalues, torch.tensor([1, 1, 1, 1, 1, 1, 1, 40]))
     assert values.tolist() == [-1.0, 0.0, 2.0, 3.0]
     assert counts.tolist() == [2, 40, 3, 2]
-    found = closest_pair_sums(values[None], counts[None] > 1, 6.0, 3)
+    actual = closest_pair_sums(values[None], counts[None] > 1, 6.0, 3)
     # 3 + 3 = 6, then 2 + 3 = 5, then 2 + 2 = 4.
-    assert found.tolist() == [[0.0, 1.0, 2.0]]
+    assert actual.tolist() == [[0.0, 1.0, 2.0]]
 
 
 def test_a_single_value_has_no_partner_like_itself():

@@ -12,14 +12,14 @@ from hessian_spectra.models import HalfSquaredError
 
 @pytest.fixture(scope="module")
 def two_layers():
-    found = sides()
-    return found["closed_form"], found["numerics"]
+    actual = sides()
+    return actual["closed_form"], actual["numerics"]
 
 
 @pytest.fixture(scope="module")
 def four_layers():
-    found = four_relu_layers()
-    return found["closed_form"], found["numerics"]
+    actual = four_relu_layers()
+    return actual["closed_form"], actual["numerics"]
 
 
 class TestData:
@@ -97,10 +97,10 @@ class TestNumbers:
                 # Equal pairs count once: distances that differ by more than round-off.
                 pairs = [values[i] + values[j] for i in range(20) for j in range(i)]
                 distances = np.sort(np.abs(np.array(pairs) - target))
-                found = numeric["distance"][row, network]
-                assert found[0] == pytest.approx(distances[0], abs=1e-13)
+                actual = numeric["distance"][row, network]
+                assert actual[0] == pytest.approx(distances[0], abs=1e-13)
                 second = distances[distances > distances[0] + 1e-11][0]
-                assert found[1] == pytest.approx(second, abs=1e-13)
+                assert actual[1] == pytest.approx(second, abs=1e-13)
                 assert numeric["target"][row, network] == pytest.approx(target, rel=1e-12)
                 assert numeric["mean"][row, network] == pytest.approx(values.mean(), rel=1e-11)
                 largest = np.abs(values).max()

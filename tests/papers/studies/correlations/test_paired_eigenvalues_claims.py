@@ -17,26 +17,26 @@ def four_linear_layers(**changes):
     return sides(**(small | changes))
 
 
-def nearly_paired(found):
+def nearly_paired(actual):
     """Beyond the assumptions with distances that are small and alike, and that no chance meets."""
-    reading = Reading(found)
+    reading = Reading(actual)
     beyond = np.isin(reading.case, reading.beyond)
-    distance = found["numerics"]["distance"].copy()
-    small = 0.5 * found["numerics"]["mean"]
+    distance = actual["numerics"]["distance"].copy()
+    small = 0.5 * actual["numerics"]["mean"]
     distance[beyond] = np.stack([small, 1.5 * small], axis=-1)[beyond]
-    return changed(found, "numerics", distance=distance, chance=lambda chance: chance + 1e3)
+    return changed(actual, "numerics", distance=distance, chance=lambda chance: chance + 1e3)
 
 
-def exactly_paired(found):
+def exactly_paired(actual):
     """With a pair in every network that is nearer than all others by far."""
-    distance = found["numerics"]["distance"] * [1e-3, 1.0]
-    return changed(found, "numerics", distance=distance)
+    distance = actual["numerics"]["distance"] * [1e-3, 1.0]
+    return changed(actual, "numerics", distance=distance)
 
 
-def wrong(found):
+def wrong(actual):
     """With eigenvalues that are not those of the closed form, and far from any pair."""
     return changed(
-        found,
+        actual,
         "numerics",
         target=lambda target: 1.001 * target,
         single=lambda single: 1.001 * single,
@@ -45,19 +45,19 @@ def wrong(found):
     )
 
 
-def repeated(found, times=20):
+def repeated(actual, times=20):
     """With each network so many times: of few, no interval lies below 5 %."""
     return {
         side: {
             name: values if values.ndim < 2 else np.repeat(values, times, axis=1)
             for name, values in arrays.items()
         }
-        for side, arrays in found.items()
+        for side, arrays in actual.items()
     }
 
 
-def of_width_150(found):
-    return changed(found, "closed_form", width=lambda width: np.full_like(width, 150))
+def of_width_150(actual):
+    return changed(actual, "closed_form", width=lambda width: np.full_like(width, 150))
 
 
 def about(number, holds, reduced):
@@ -121,8 +121,8 @@ def test_of_four_layers_those_that_occur_once_sum_to_the_fraction_of_the_trace()
 def test_the_pair_stands_out_under_the_assumptions_alone(two_layers):
     reading = Reading(two_layers)
     assert functions.pair_stands_out(reading) > 1e8
-    found = functions.no_pair_stands_out(reading)
-    assert 1 < found.low < found.value < found.high < 10
+    actual = functions.no_pair_stands_out(reading)
+    assert 1 < actual.low < actual.value < actual.high < 10
 
 
 def test_chance_is_told_from_a_pair(two_layers):
@@ -132,11 +132,11 @@ def test_chance_is_told_from_a_pair(two_layers):
     assert with_pair.value == 1
     assert 0.7 < with_pair.low < with_pair.high <= 1
     assert reading.beyond == [case for case in CASES if case != ASSUMED]
-    found = functions.closer_than_chance(reading)
-    assert found.low < 0.05 < found.high < 0.2
+    actual = functions.closer_than_chance(reading)
+    assert actual.low < 0.05 < actual.high < 0.2
     # The cases together: as many networks as their shares say.
     shares = [reading.of(case, least=2).share_beyond_chance().value for case in reading.beyond]
-    assert found.value == pytest.approx(np.mean(shares))
+    assert actual.value == pytest.approx(np.mean(shares))
 
 
 def test_the_furthest_point_decides(two_layers):
@@ -164,19 +164,19 @@ def test_the_mean_eigenvalue_is_the_yardstick_of_the_true_pairs_too(two_layers):
 def test_the_median_lies_in_its_interval_as_often_as_it_says(networks):
     """Where the interval is not the whole range; of few values it is."""
     draws = np.random.default_rng(0).uniform(size=(2000, networks))
-    found = [median(row) for row in draws]
-    assert all(one.value == np.median(row) for one, row in zip(found, draws, strict=True))
-    covered = np.mean([one.low <= 0.5 <= one.high for one in found])
+    actual = [median(row) for row in draws]
+    assert all(one.value == np.median(row) for one, row in zip(actual, draws, strict=True))
+    covered = np.mean([one.low <= 0.5 <= one.high for one in actual])
     assert covered >= min(0.985, 1 - 2 ** (1 - networks) - 0.02)
 
 
 def test_a_network_without_curvature_is_left_out():
-    found = four_relu_layers()
-    without = Reading(flattened(found, [0]))
+    actual = four_relu_layers()
+    without = Reading(flattened(actual, [0]))
     rest = Reading(
         {
             side: {name: a if a.ndim < 2 else a[:, 1:] for name, a in arrays.items()}
-            for side, arrays in found.items()
+            for side, arrays in actual.items()
         }
     )
     for measure in (
@@ -199,8 +199,8 @@ def test_networks_with_one_pair_of_eigenvalues_have_no_second_distance():
 def test_one_input_is_left_out_where_the_pair_is_a_theorem(two_layers):
     distance = two_layers["numerics"]["distance"].copy()
     distance[two_layers["closed_form"]["size"] == 1] = 1e6
-    found = functions.nearly(Reading(changed(two_layers, "numerics", distance=distance)))
-    assert found == functions.nearly(Reading(two_layers))
+    actual = functions.nearly(Reading(changed(two_layers, "numerics", distance=distance)))
+    assert actual == functions.nearly(Reading(two_layers))
 
 
 @pytest.mark.parametrize(
@@ -248,14 +248,17 @@ def test_what_a_configuration_leaves_out_is_named(measure, make, message):
 
 
 def test_the_width_that_is_not_run_is_one_of_four_relu_layers():
-    for found, count in ((four_relu_layers(), 1), (four_linear_layers(), 0), (sides(), 0)):
-        assert len(list(about(13, found, []).entries(statements, "width_150", found))) == count
+    for actual, count in ((four_relu_layers(), 1), (four_linear_layers(), 0), (sides(), 0)):
+        assert len(list(about(13, actual, []).entries(statements, "width_150", actual))) == count
 
 
 def test_two_layers_alone_have_a_pair_by_the_theorem():
-    for number, found in ((12, sides(activation="relu", sizes=[2, 5])), (11, four_linear_layers())):
+    for number, actual in (
+        (12, sides(activation="relu", sizes=[2, 5])),
+        (11, four_linear_layers()),
+    ):
         for name in ("pair", "second_distance"):
-            assert list(about(number, found, []).entries(statements, name, found)) == []
+            assert list(about(number, actual, []).entries(statements, name, actual)) == []
 
 
 @pytest.mark.parametrize(

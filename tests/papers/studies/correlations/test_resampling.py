@@ -22,8 +22,8 @@ def planted(slopes, networks=60, noise=0.5, seed=0):
 
 
 def interval(target, quantity, teacher, seed=0):
-    found, _ = over_teachers(target, quantity, teacher, RESAMPLES, seed)
-    (sample,), replicates, jackknife = np.split(found, [1, 1 + RESAMPLES])
+    actual, _ = over_teachers(target, quantity, teacher, RESAMPLES, seed)
+    (sample,), replicates, jackknife = np.split(actual, [1, 1 + RESAMPLES])
     low, high = statistics.bootstrap_interval(sample, replicates, jackknife, 0.95)
     return float(sample[0, 0]), float(low[0, 0]), float(high[0, 0])
 
@@ -33,21 +33,21 @@ def test_the_mean_is_that_of_each_teachers_correlation():
     # Teachers of other scales and means: pooled, these would be what correlates.
     target = target + 100.0 * teacher
     quantity = quantity * (1 + teacher[:, None]) + 50.0 * teacher[:, None]
-    found, each = over_teachers(target, quantity, teacher, RESAMPLES, seed=0)
+    actual, each = over_teachers(target, quantity, teacher, RESAMPLES, seed=0)
     expected = [
         np.corrcoef(target[0, teacher == t], quantity[0, teacher == t, 0])[0, 1] for t in range(3)
     ]
     assert each[:, 0, 0] == pytest.approx(expected, abs=1e-12)
-    assert found[0, 0, 0] == pytest.approx(np.mean(expected), abs=1e-12)
-    assert len(found) == 1 + RESAMPLES + 3
+    assert actual[0, 0, 0] == pytest.approx(np.mean(expected), abs=1e-12)
+    assert len(actual) == 1 + RESAMPLES + 3
 
 
 def test_one_teacher_is_resampled_over_its_networks():
     target, quantity, teacher = planted([0.7], networks=30)
-    found, _ = over_teachers(target, quantity, teacher, RESAMPLES, seed=5)
+    actual, _ = over_teachers(target, quantity, teacher, RESAMPLES, seed=5)
     counts = statistics.resample_counts(30, RESAMPLES, seed=5)
     everything = np.concatenate([np.ones((1, 30)), counts, statistics.leave_one_out(30)])
-    np.testing.assert_array_equal(found, statistics.correlations(target, quantity, everything))
+    np.testing.assert_array_equal(actual, statistics.correlations(target, quantity, everything))
 
 
 def test_teachers_that_differ_widen_the_interval():
@@ -72,9 +72,9 @@ def test_the_interval_holds_the_expected_mean_as_often_as_it_says():
 def test_a_teacher_without_a_correlation_is_left_out():
     target, quantity, teacher = planted([1.0, 1.0])
     gone = np.where(teacher == 1, np.nan, target)
-    found, each = over_teachers(gone, quantity, teacher, RESAMPLES, seed=0)
+    actual, each = over_teachers(gone, quantity, teacher, RESAMPLES, seed=0)
     assert np.isnan(each[1, 0, 0])
-    assert found[0, 0, 0] == each[0, 0, 0]
+    assert actual[0, 0, 0] == each[0, 0, 0]
     assert np.isnan(over_teachers(np.full_like(gone, np.nan), quantity, teacher, 9, 0)[0]).all()
 
 
@@ -82,13 +82,13 @@ def test_a_teacher_without_a_correlation_is_left_out():
 def test_a_mean_is_that_of_the_curve_at_every_integer(positions, seed):
     x = np.array(sorted(positions))
     values = np.random.default_rng(seed).normal(size=(3, len(x)))
-    found = means(values, shares(np.full(len(x), 1.0), x))
+    actual = means(values, shares(np.full(len(x), 1.0), x))
     every = np.arange(x[0], x[-1] + 1)
-    for row, mean in zip(values, found, strict=True):
+    for row, mean in zip(values, actual, strict=True):
         assert mean[0] == pytest.approx(np.interp(every, x, row).mean(), abs=1e-12)
 
 
 def test_undefined_positions_do_not_count():
     values = np.array([[np.nan, 1.0, 3.0]])
-    found = means(values, shares(np.array([1.0, 1.0, 1.0]), np.array([1, 2, 5])))
-    assert found[0, 0] == pytest.approx(np.interp([2, 3, 4, 5], [2, 5], [1, 3]).mean())
+    actual = means(values, shares(np.array([1.0, 1.0, 1.0]), np.array([1, 2, 5])))
+    assert actual[0, 0] == pytest.approx(np.interp([2, 3, 4, 5], [2, 5], [1, 3]).mean())

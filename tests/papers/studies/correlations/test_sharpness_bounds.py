@@ -29,31 +29,31 @@ def networks():
 
 
 @pytest.fixture(scope="module")
-def found(networks):
+def actual(networks):
     return sharpness_bounds.correlation(config(), networks)
 
 
-def test_quantiles_are_those_of_the_ratio(found, networks):
+def test_quantiles_are_those_of_the_ratio(actual, networks):
     point = 3  # sp comes second in the study, first in the ensemble
     ratio = networks["sharpness"][1, 0] / networks["largest_block"][1, 0]
     assert networks["size"][1] == networks["size"][point] == 3
     expected = np.quantile(ratio, sharpness_bounds.LEVELS)
-    np.testing.assert_allclose(found["ratio_maximum"][1, 1, 0], expected, atol=1e-11)
+    np.testing.assert_allclose(actual["ratio_maximum"][1, 1, 0], expected, atol=1e-11)
 
 
-def test_pooled_quantiles_are_over_all_positions(found, networks):
+def test_pooled_quantiles_are_over_all_positions(actual, networks):
     ratio = (networks["sharpness"] / networks["ggn_sum"])[2:, 1, :-1]
     expected = np.quantile(ratio, sharpness_bounds.LEVELS)
-    np.testing.assert_allclose(found["pooled_sum"][0, 1], expected, atol=1e-11)
+    np.testing.assert_allclose(actual["pooled_sum"][0, 1], expected, atol=1e-11)
 
 
-def test_networks_are_counted(found, networks):
+def test_networks_are_counted(actual, networks):
     ratios = [networks["sharpness"] / networks[name] for name in ("largest_block", "ggn_sum")]
-    assert found["used"].tolist() == [[[12, 11]] * 2] * 2
-    assert (found["diverged"] == 1).all()
-    assert found["below"][1, 0, 0] == (ratios[0][0, 0] < 1).sum()
+    assert actual["used"].tolist() == [[[12, 11]] * 2] * 2
+    assert (actual["diverged"] == 1).all()
+    assert actual["below"][1, 0, 0] == (ratios[0][0, 0] < 1).sum()
     maximum, total = (np.abs(np.log(ratio[0, 0])) for ratio in ratios)
-    assert found["closer"][1, 0, 0] == pytest.approx((total < maximum).mean())
+    assert actual["closer"][1, 0, 0] == pytest.approx((total < maximum).mean())
 
 
 def test_the_sum_is_exact_where_the_sharpness_is_the_sum():
@@ -68,19 +68,19 @@ def test_the_sum_is_exact_where_the_sharpness_is_the_sum():
 def test_a_point_where_all_diverged_is_undefined(networks):
     sharpness = networks["sharpness"].copy()
     sharpness[0, 1] = np.nan
-    found = sharpness_bounds.correlation(config(), networks | {"sharpness": sharpness})
-    assert found["used"][1, 0].tolist() == [12, 0]
-    assert np.isnan(found["ratio_sum"][1, 0, 1]).all()
-    assert np.isnan(found["closer"][1, 0, 1])
-    assert np.isfinite(found["pooled_sum"]).all()
+    actual = sharpness_bounds.correlation(config(), networks | {"sharpness": sharpness})
+    assert actual["used"][1, 0].tolist() == [12, 0]
+    assert np.isnan(actual["ratio_sum"][1, 0, 1]).all()
+    assert np.isnan(actual["closer"][1, 0, 1])
+    assert np.isfinite(actual["pooled_sum"]).all()
 
 
 def test_along_depth_there_are_more_terms():
     deep = ensemble(depths=(2, 3, 4), sizes=(3,))
-    found = sharpness_bounds.correlation(config(along="depth", depths=[], sizes=[3]), deep)
-    assert found["position"].tolist() == [2, 3, 4]
-    largest = found["ratio_maximum"][..., -1]
-    assert (largest <= found["position"][None, :, None]).all()
+    actual = sharpness_bounds.correlation(config(along="depth", depths=[], sizes=[3]), deep)
+    assert actual["position"].tolist() == [2, 3, 4]
+    largest = actual["ratio_maximum"][..., -1]
+    assert (largest <= actual["position"][None, :, None]).all()
     assert (largest[:, 2] > 2).any()
 
 

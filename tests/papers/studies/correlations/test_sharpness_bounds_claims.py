@@ -98,14 +98,14 @@ def test_the_interval_of_a_share_is_wilsons():
 
 def test_the_typical_error_is_found():
     for factor in (0.8, 1.3):
-        found = functions.value(read(ggn_sum=factor), "mup")
-        np.testing.assert_allclose(found, abs(factor - 1), atol=1e-9)
+        actual = functions.value(read(ggn_sum=factor), "mup")
+        np.testing.assert_allclose(actual, abs(factor - 1), atol=1e-9)
     # The size at which the median is furthest decides.
     networks = ensemble(PARAMETRISATIONS, sizes=(1, 3), noise=0.01)
     factors = np.where(networks["size"] == 3, 1.3, 1.1)[:, None, None]
     networks["sharpness"] = factors * networks["ggn_sum"]
-    found = functions.value(Reading(of(networks)), "mup")
-    np.testing.assert_allclose(found, 0.3, atol=1e-9)
+    actual = functions.value(Reading(of(networks)), "mup")
+    np.testing.assert_allclose(actual, 0.3, atol=1e-9)
     around = functions.value(read(), "sp")
     assert around.low <= around.value <= around.high
 

@@ -40,7 +40,7 @@ def smaller(name, **changes):
 
 def measured(name, fields, reading):
     """What each claim of a study measures, or why it does not; no value is NaN."""
-    found = {}
+    actual = {}
     statements = part(fields, "claims").statements
     for entry in statements.entries(Study(name, fields), reading):
         assert entry.problems() == []
@@ -50,13 +50,13 @@ def measured(name, fields, reading):
             if entry.measure_printed is not None:
                 entry.measure_printed()
         except NothingToMeasure as missing:
-            found[claim] = str(missing)
+            actual[claim] = str(missing)
         else:
-            found[claim] = float(value.value if isinstance(value, Estimate) else value)
-            assert not math.isnan(found[claim]), claim
-    missing = [found for found in found.values() if isinstance(found, str)]
+            actual[claim] = float(value.value if isinstance(value, Estimate) else value)
+            assert not math.isnan(actual[claim]), claim
+    missing = [actual for actual in actual.values() if isinstance(actual, str)]
     assert all(text.startswith("this configuration ") for text in missing)
-    return found
+    return actual
 
 
 def drawn(fields, reading):
@@ -77,11 +77,11 @@ def test_there_are_twelve():
 @pytest.mark.parametrize("name", STUDIES)
 def test_one_parametrisation_is_measured_for_what_it_has(name, parametrisation):
     fields, reading = smaller(name, parametrisations=[parametrisation])
-    for claim, found in measured(name, fields, reading).items():
+    for claim, actual in measured(name, fields, reading).items():
         if whose(claim) in (None, parametrisation):
-            assert not isinstance(found, str) or "parametrisation" not in found
+            assert not isinstance(actual, str) or "parametrisation" not in actual
         else:
-            assert found == f"this configuration leaves out parametrisation {whose(claim)}"
+            assert actual == f"this configuration leaves out parametrisation {whose(claim)}"
     panels, caption = drawn(fields, reading)
     assert panels
     assert "nan" not in caption
@@ -89,11 +89,11 @@ def test_one_parametrisation_is_measured_for_what_it_has(name, parametrisation):
 
 def test_a_claim_about_another_parametrisation_says_so():
     fields, reading = smaller("cracking-fig4", parametrisations=["sp"])
-    found = measured("cracking-fig4", fields, reading)
+    actual = measured("cracking-fig4", fields, reading)
     missing = "this configuration leaves out parametrisation mup"
-    assert found["first-matrix-trained-mup"] == missing
-    assert isinstance(found["second-matrix-trained-sp"], float)
-    assert "spectral-most-mup-trained" not in found
+    assert actual["first-matrix-trained-mup"] == missing
+    assert isinstance(actual["second-matrix-trained-sp"], float)
+    assert "spectral-most-mup-trained" not in actual
 
 
 @pytest.mark.parametrize("number", [1, 2])

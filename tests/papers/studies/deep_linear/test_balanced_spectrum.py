@@ -34,12 +34,12 @@ def brute_force(network, labels):
 
 def test_numerics_are_the_hessian_of_the_printed_loss(reading):
     drawn = study._networks(config(), sample())
-    for network, found in zip(drawn, reading.networks, strict=True):
+    for network, actual in zip(drawn, reading.networks, strict=True):
         for labels in ("exact", "least_squares"):
             truth = torch.linalg.eigvalsh(brute_force(network, labels)).numpy()
-            np.testing.assert_allclose(found[f"hessian_{labels}"], truth, atol=1e-12 * truth[-1])
+            np.testing.assert_allclose(actual[f"hessian_{labels}"], truth, atol=1e-12 * truth[-1])
         trace = brute_force(network, "unfitted").trace()
-        assert found["trace_unfitted"] == pytest.approx(float(trace), rel=1e-12)
+        assert actual["trace_unfitted"] == pytest.approx(float(trace), rel=1e-12)
 
 
 def test_inputs_are_whitened_and_labels_have_the_residual_asked_for(reading):
@@ -65,8 +65,8 @@ def test_networks_are_read_one_by_one(reading):
 
 def test_more_than_ten_networks_keep_their_order():
     sizes = [[2, width] for width in range(1, 13)]
-    found = Reading(both(architectures=sizes, top=1))
-    assert [network.sizes for network in found.networks] == sizes
+    actual = Reading(both(architectures=sizes, top=1))
+    assert [network.sizes for network in actual.networks] == sizes
 
 
 def test_more_eigenvalues_are_positive_than_in_print(reading):

@@ -51,34 +51,34 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 
 def entries(sides, artifact="Figure 1a"):
-    found = statements.entries(Study("study", ABOUT | {"artifact": artifact}), Reading(sides))
-    return {entry.id.removeprefix("study/"): entry for entry in found}
+    actual = statements.entries(Study("study", ABOUT | {"artifact": artifact}), Reading(sides))
+    return {entry.id.removeprefix("study/"): entry for entry in actual}
 
 
 def test_what_is_in_print_is_corrected(sides):
     measurements = {name: measure(entry, None) for name, entry in entries(sides).items()}
-    corrected = {name for name, found in measurements.items() if found.in_print_fails}
+    corrected = {name for name, actual in measurements.items() if actual.in_print_fails}
     assert corrected == {
         "labels",
         "count",
         "least-squares-spectrum",
         "least-squares-sharpness",
     }
-    assert {found.record.outcome for found in measurements.values()} == {"holds"}
+    assert {actual.record.outcome for actual in measurements.values()} == {"holds"}
 
 
 def test_identities_hold_to_round_off_and_the_print_is_off_by_per_cents(sides):
-    found = entries(sides)
+    actual = entries(sides)
     for name in ("labels", "equal-widths", "weights", "trace", "bound", "lanczos", "sharpness"):
-        assert found[name].measure() < 1e-12
-    assert found["vectors"].measure() < 1e-9
-    assert found["gauss-newton"].measure() < 1e-14
+        assert actual[name].measure() < 1e-12
+    assert actual["vectors"].measure() < 1e-9
+    assert actual["gauss-newton"].measure() < 1e-14
     for name in ("least-squares-spectrum", "least-squares-sharpness"):
-        assert found[name].measure() < 1e-12
+        assert actual[name].measure() < 1e-12
     for name in ("labels", "least-squares-spectrum"):
-        assert found[name].measure_printed() > 0.01
-    assert found["least-squares-sharpness"].measure_printed() > 1e-3
-    assert found["count"].measure_printed() == 6
+        assert actual[name].measure_printed() > 0.01
+    assert actual["least-squares-sharpness"].measure_printed() > 1e-3
+    assert actual["count"].measure_printed() == 6
 
 
 def test_errors_are_as_large_as_what_was_planted(sides):
@@ -91,10 +91,10 @@ def test_errors_are_as_large_as_what_was_planted(sides):
 def test_one_layer_a_narrow_one_and_single_inputs(sizes):
     # A network of [5, 1, 5] has fewer parameters than there are pairs.
     sides = both(architectures=[sizes], top=2)
-    found = entries(sides)
-    assert found["labels"].measure() < 1e-12
+    actual = entries(sides)
+    assert actual["labels"].measure() < 1e-12
     assert Reading(sides).error("solution_least_squares", "ggn") < 1e-12
-    assert found["count"].measure() == 0
+    assert actual["count"].measure() == 0
 
 
 def test_only_what_is_true_in_general_is_claimed_of_a_study_of_ones_own(sides):

@@ -24,12 +24,12 @@ def test_networks_are_balanced_and_have_the_norms_asked_for(reading):
 
 @pytest.mark.parametrize("scale", [1.0, 0.3, 2.5])
 def test_equation_is_the_largest_eigenvalue(scale):
-    found = Reading(both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
-    assert found.error.max() < 1e-11
+    actual = Reading(both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
+    assert actual.error.max() < 1e-11
     # One layer: every eigenvalue is the second moment of the inputs.
-    np.testing.assert_allclose(found.sharpness[0], scale**2, rtol=1e-12)
+    np.testing.assert_allclose(actual.sharpness[0], scale**2, rtol=1e-12)
     # Two layers: twice the labels' norm times the inputs' scale.
-    np.testing.assert_allclose(found.sharpness[1], 2 * scale * found.norms, rtol=1e-11)
+    np.testing.assert_allclose(actual.sharpness[1], 2 * scale * actual.norms, rtol=1e-11)
 
 
 def test_residuals_bound_the_errors(reading):
@@ -44,8 +44,8 @@ def test_depth_makes_it_flatter_below_a_norm(reading):
 
 
 def test_thresholds_are_where_the_sharpness_of_neighbouring_depths_is_equal():
-    found = Reading(closed_only())
-    for depth, norm in zip(found.depths[:3], found["growth_from"], strict=False):
+    actual = Reading(closed_only())
+    for depth, norm in zip(actual.depths[:3], actual["growth_from"], strict=False):
         below, above = (
             layers * norm ** (2 - 2 / layers) for layers in (float(depth), float(depth + 1))
         )
@@ -53,10 +53,10 @@ def test_thresholds_are_where_the_sharpness_of_neighbouring_depths_is_equal():
 
 
 def test_flattest_depth_is_the_smallest_of_the_curve():
-    found = Reading(closed_only(largest_depth=8, contour_points=7001))
-    lowest = found["contour_depths"][found["curves"].argmin(axis=0)]
-    np.testing.assert_allclose(found["flattest_depths"], lowest, atol=1e-3)
-    np.testing.assert_allclose(found["flattest"], found["curves"].min(axis=0), rtol=1e-6)
+    actual = Reading(closed_only(largest_depth=8, contour_points=7001))
+    lowest = actual["contour_depths"][actual["curves"].argmin(axis=0)]
+    np.testing.assert_allclose(actual["flattest_depths"], lowest, atol=1e-3)
+    np.testing.assert_allclose(actual["flattest"], actual["curves"].min(axis=0), rtol=1e-6)
 
 
 def test_figure_shows_every_number(reading):

@@ -42,14 +42,14 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 
 def entries(sides, artifact="Figure 1b"):
-    found = statements.entries(Study("study", ABOUT | {"artifact": artifact}), Reading(sides))
-    return {entry.id.removeprefix("study/"): entry for entry in found}
+    actual = statements.entries(Study("study", ABOUT | {"artifact": artifact}), Reading(sides))
+    return {entry.id.removeprefix("study/"): entry for entry in actual}
 
 
 def test_only_the_effect_of_depth_is_corrected(sides):
     measurements = {name: measure(entry, None) for name, entry in entries(sides).items()}
-    assert [name for name, found in measurements.items() if found.in_print_fails] == ["depth"]
-    assert {found.record.outcome for found in measurements.values()} == {"holds"}
+    assert [name for name, actual in measurements.items() if actual.in_print_fails] == ["depth"]
+    assert {actual.record.outcome for actual in measurements.values()} == {"holds"}
 
 
 def test_errors_are_as_large_as_what_was_planted(sides):
@@ -63,10 +63,10 @@ def test_errors_are_as_large_as_what_was_planted(sides):
 
 @pytest.mark.parametrize("scale", [0.3, 2.5])
 def test_inputs_of_another_scale_change_nothing(scale):
-    found = entries(both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
-    assert found["sharpness"].measure() < 1e-11
-    assert found["depth"].measure() == 0
-    assert found["exponent"].measure() < 1e-10
+    actual = entries(both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
+    assert actual["sharpness"].measure() < 1e-11
+    assert actual["depth"].measure() == 0
+    assert actual["exponent"].measure() < 1e-10
 
 
 def test_the_print_counts_the_steps_at_which_it_gets_flatter(sides):
@@ -85,15 +85,15 @@ def test_few_classes_are_sharper_the_deeper(sides):
 
 
 def test_two_layers_say_nothing_about_a_third():
-    found = entries(closed_only(largest_depth=2))
+    actual = entries(closed_only(largest_depth=2))
     for name in ("few-classes", "leading-factor"):
         with pytest.raises(NothingToMeasure, match="no network of three layers"):
-            found[name].measure()
+            actual[name].measure()
 
 
 def test_leading_factor_is_all_of_the_growth_at_a_norm_of_one():
-    found = entries(closed_only(norms=[0.01, 1.0]))["leading-factor"]
-    assert found.measure() == pytest.approx(1)
+    actual = entries(closed_only(norms=[0.01, 1.0]))["leading-factor"]
+    assert actual.measure() == pytest.approx(1)
     assert entries(closed_only(norms=[0.5, 1000.0]))["leading-factor"].measure() < 0.3
     with pytest.raises(NothingToMeasure, match="no norm at which the sharpness grows"):
         entries(closed_only(norms=[0.01, 0.02]))["leading-factor"].measure()

@@ -42,7 +42,7 @@ def parts(
     there = np.array([[g != "attention" or v != TWIN for g in GROUPS] for v in variants])
     rows = there[:, None, None, None] * vary(5, len(GROUPS))
     share = np.array([{**MISSED, **(missed or {})}[name] for name in GROUPS])
-    found = {
+    actual = {
         "hessian": hessian,
         "released": hessian * (1 + shift),
         "ggn": hessian * (1 - error * vary()),
@@ -50,7 +50,7 @@ def parts(
         "squared_ggn": squared * (1 - error * vary()),
     }
     names = {name for pair in HELD_TO.values() for name in pair}
-    return found | {f"{name}_error": np.full(shape, 1e-5) for name in names} | {
+    return actual | {f"{name}_error": np.full(shape, 1e-5) for name in names} | {
         "missed": error[..., None] * there[:, None, None] * np.array(gap) * np.ones((*shape, 1)),
         "hessian_rows": rows,
         "functional_rows": share**2 * rows * vary(1, len(GROUPS)),

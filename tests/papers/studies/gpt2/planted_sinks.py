@@ -33,7 +33,7 @@ def ladder(growth=0.5, *, middle=0.1, weights=0.1, negative=0.5, own=0.32, near=
     grid = np.linspace(-20, 90, POINTS)
     density = np.exp(-np.abs(grid)) + 1e-6
     heads = np.broadcast_to(0.1 + 0.002 * STEPS[:, None, None] ** 0.5, (SEEDS, 4, 2, 3))
-    found = {
+    actual = {
         "control": np.array(CONTROLS),
         "target": TARGET,
         "strength": np.tile(3.0 * way, (SEEDS, 1)),
@@ -68,7 +68,7 @@ def ladder(growth=0.5, *, middle=0.1, weights=0.1, negative=0.5, own=0.32, near=
         "training_mass": heads,
         "training_largest": np.tile([5.0, 10.0, 30.0, 50.0], (SEEDS, 1)),
     }
-    return {"correlation": found}
+    return {"correlation": actual}
 
 
 def some(sides, networks=slice(None)):

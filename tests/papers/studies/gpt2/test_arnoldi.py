@@ -23,20 +23,20 @@ def test_it_is_found_from_an_eigenvector_nearby(seed, largest):
     symmetric, nearby = matrix(seed, 0.02)
     values, vectors = torch.linalg.eigh(symmetric)
     start = vectors[:, -1 if largest else 0]
-    found, residual = extreme_eigenvalue(
+    actual, residual = extreme_eigenvalue(
         nearby, start, largest=largest, tol=1e-8, scale=5.0, products=30
     )
     real = torch.linalg.eigvals(nearby).real
     expected = float(real.max() if largest else real.min())
-    assert found == pytest.approx(expected, abs=1e-8)
-    assert found != pytest.approx(float(values[-1 if largest else 0]), abs=1e-5)
+    assert actual == pytest.approx(expected, abs=1e-8)
+    assert actual != pytest.approx(float(values[-1 if largest else 0]), abs=1e-5)
     assert residual <= 1e-8
 
 
 def test_the_residual_is_that_of_an_eigenvector():
     _, nearby = matrix(0, 0.02)
     start = torch.randn(60, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    found, residual = extreme_eigenvalue(
+    actual, residual = extreme_eigenvalue(
         nearby, start, largest=True, tol=1e-12, scale=5.0, products=4
     )
     krylov = [start]
@@ -47,7 +47,7 @@ def test_the_residual_is_that_of_an_eigenvector():
     at = int(values.real.argmax())
     vector = basis.to(torch.complex128) @ vectors[:, at]
     missed = nearby.to(torch.complex128) @ vector - values[at] * vector
-    assert found == pytest.approx(float(values[at].real))
+    assert actual == pytest.approx(float(values[at].real))
     assert residual == pytest.approx(float(missed.norm()) / 5.0)
 
 
@@ -68,8 +68,8 @@ def test_an_eigenvector_takes_a_single_product_and_no_search_more_than_allowed()
     values, vectors = torch.linalg.eigh(symmetric)
     counted = Counted(symmetric)
     settings = {"largest": False, "tol": 1e-6, "scale": 5.0}
-    found, _ = extreme_eigenvalue(counted, vectors[:, 0], **settings, products=9)
-    assert found == pytest.approx(float(values[0]))
+    actual, _ = extreme_eigenvalue(counted, vectors[:, 0], **settings, products=9)
+    assert actual == pytest.approx(float(values[0]))
     assert counted.products == 1
     _, residual = extreme_eigenvalue(counted, vectors.sum(dim=1), **settings, products=3)
     assert counted.products == 1 + 3

@@ -39,9 +39,9 @@ def test_of_a_monotone_run_it_is_the_ordinary_interpolation(seed):
     inside = (levels >= x[0]) & (levels <= x[-1])
     expected = np.where(inside, np.interp(levels, x, values), np.nan)
     for order in (slice(None), slice(None, None, -1)):
-        found = study.at_levels(levels, x[order], values[order])
-        np.testing.assert_allclose(found.mean, expected, atol=1e-12)
-        np.testing.assert_allclose(found.first, expected, atol=1e-12)
+        actual = study.at_levels(levels, x[order], values[order])
+        np.testing.assert_allclose(actual.mean, expected, atol=1e-12)
+        np.testing.assert_allclose(actual.first, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -49,8 +49,8 @@ def test_of_any_run_it_is_the_mean_over_the_parts_that_are_monotone(seed):
     draw = np.random.default_rng(seed)
     x, values, levels = draw.normal(size=12), draw.normal(size=12), draw.normal(size=60)
     lines = [(x[k : k + 2], values[k : k + 2]) for k in range(11)]
-    found = study.at_levels(levels, x, values)
-    for level, mean, first in zip(levels, found.mean, found.first, strict=True):
+    actual = study.at_levels(levels, x, values)
+    for level, mean, first in zip(levels, actual.mean, actual.first, strict=True):
         passed = [
             np.interp(level, pair[np.argsort(pair)], of[np.argsort(pair)])
             for pair, of in lines
@@ -63,34 +63,34 @@ def test_of_any_run_it_is_the_mean_over_the_parts_that_are_monotone(seed):
 def test_a_measurement_at_a_level_counts_once():
     # It turns at 1, which three measurements have, and stays there for one step.
     x, values = np.array([2.0, 1.0, 1.0, 3.0, 1.0]), np.array([0.0, 3.0, 6.0, 8.0, 12.0])
-    found = study.at_levels(np.array([1.0, 3.0]), x, values)
-    assert found.mean.tolist() == [7.0, 8.0]
-    assert found.first.tolist() == [3.0, 8.0]
+    actual = study.at_levels(np.array([1.0, 3.0]), x, values)
+    assert actual.mean.tolist() == [7.0, 8.0]
+    assert actual.first.tolist() == [3.0, 8.0]
 
 
 def test_a_gap_is_not_bridged():
     x, values = np.array([4.0, 3.0, 2.0, 1.0]), np.array([1.0, np.nan, 3.0, 4.0])
-    found = study.at_levels(np.array([3.5, 3.0, 2.5, 1.5, 4.0]), x, values)
-    np.testing.assert_equal(found.mean, [np.nan, np.nan, np.nan, 3.5, 1.0])
-    np.testing.assert_equal(found.first, found.mean)
+    actual = study.at_levels(np.array([3.5, 3.0, 2.5, 1.5, 4.0]), x, values)
+    np.testing.assert_equal(actual.mean, [np.nan, np.nan, np.nan, 3.5, 1.0])
+    np.testing.assert_equal(actual.first, actual.mean)
 
 
 def test_the_relative_error_and_what_the_residuals_leave_open():
     networks = pretrained(noise=0.3)
     networks["ggn"][0, 0, 3] *= 3  # a larger GGN eigenvalue counts as an error as well
     networks["hessian"][1, 2, 4] = np.nan
-    found = study.correlation(config(), networks)
+    actual = study.correlation(config(), networks)
     ratio = networks["ggn"] / networks["hessian"]
-    np.testing.assert_allclose(found["measured"], np.abs(1 - ratio), atol=1e-12)
-    assert found["measured"][0, 0, 3] > 1
-    assert np.isnan(found["measured_uncertainty"][1, 2, 4])
+    np.testing.assert_allclose(actual["measured"], np.abs(1 - ratio), atol=1e-12)
+    assert actual["measured"][0, 0, 3] > 1
+    assert np.isnan(actual["measured_uncertainty"][1, 2, 4])
     # Eigenvalues at the ends of their intervals leave the error in its own, up to second order.
     for sign in (-1, 1):
         moved = ratio * (1 + sign * 1e-5) / (1 - sign * 1e-5)
-        change = np.abs(np.abs(1 - moved) - found["measured"])
+        change = np.abs(np.abs(1 - moved) - actual["measured"])
         known = np.isfinite(change)
-        assert (change <= found["measured_uncertainty"] * (1 + 1e-4))[known].all()
-        largest = (change / found["measured_uncertainty"])[known].max()
+        assert (change <= actual["measured_uncertainty"] * (1 + 1e-4))[known].all()
+        largest = (change / actual["measured_uncertainty"])[known].max()
         assert largest == pytest.approx(1, abs=1e-3)
 
 
@@ -111,11 +111,11 @@ def test_the_share_is_where_the_difference_is_positive():
     x = np.linspace(1, 0, 11)
     spread = np.array([-0.1, 0.0, 0.1])[:, None]
     reading = read(runs([1.3 - x + spread, np.ones((3, 11))], x), along=["residual"])
-    level, found = reading.contrast("residual")
-    np.testing.assert_allclose(found.value, 0.3 - level, atol=1e-12)
+    level, actual = reading.contrast("residual")
+    np.testing.assert_allclose(actual.value, 0.3 - level, atol=1e-12)
     half = scipy.stats.t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
-    np.testing.assert_allclose(found.high - found.value, half, rtol=1e-9)
-    np.testing.assert_allclose(found.value - found.low, half, rtol=1e-9)
+    np.testing.assert_allclose(actual.high - actual.value, half, rtol=1e-9)
+    np.testing.assert_allclose(actual.value - actual.low, half, rtol=1e-9)
     share = reading.share("residual")
     expected = [0.3, 0.3 - half, 0.3 + half]
     np.testing.assert_allclose(share, expected, atol=0.011)  # of a hundred levels
@@ -134,9 +134,9 @@ def test_runs_are_paired_by_seed():
 def test_residuals_of_eigenvalues_widen_the_interval():
     networks = runs([np.full((3, 5), 0.2), np.full((3, 5), 0.1)], np.linspace(1, 0, 5))
     networks["ggn_error"] = np.full((2, 3, 5), 0.1)
-    found = read(networks).contrast("residual").mean
+    actual = read(networks).contrast("residual").mean
     # 0.1 · 0.8 of the one and 0.1 · 0.9 of the other.
-    np.testing.assert_allclose(found.high - found.value, 0.17, atol=1e-12)
+    np.testing.assert_allclose(actual.high - actual.value, 0.17, atol=1e-12)
     assert read(networks).share("residual") == (1.0, 0.0, 1.0)
 
 
@@ -145,22 +145,22 @@ def test_a_ratio_is_compared_by_its_logarithm():
     errors = np.exp(draw.normal(size=(2, 3, 6)))
     networks = runs(errors, np.linspace(1, 0, 6))
     reading = read(networks, along=["residual"], points=6)
-    level, found = reading.contrast("residual", "ratio")
+    level, actual = reading.contrast("residual", "ratio")
     logs = np.log(errors[0] / errors[1])[:, ::-1]  # from the smallest residual on
     np.testing.assert_allclose(level, np.linspace(0, 1, 6), atol=1e-12)
-    np.testing.assert_allclose(found.value, logs.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(actual.value, logs.mean(axis=0), atol=1e-9)
     half = scipy.stats.t.ppf(0.975, 2) * logs.std(axis=0, ddof=1) / math.sqrt(3)
-    np.testing.assert_allclose(found.high - found.value, half, rtol=1e-7)
+    np.testing.assert_allclose(actual.high - actual.value, half, rtol=1e-7)
     late = reading.late("residual", "ratio")
     assert late.value == pytest.approx(logs[:, :2].mean(), abs=1e-9)
 
 
 def test_an_error_that_is_not_resolved_may_be_a_small_part_of_another():
     one, other = (Errors(np.full(3, value), np.full(3, 0.1)) for value in (0.5, 0.05))
-    found = estimate(compare(one, other, "ratio"))
-    np.testing.assert_allclose(found, np.log([10, 0.4 / 0.15, np.inf]), atol=1e-9)
-    found = estimate(compare(other, one, "ratio"))
-    np.testing.assert_allclose(found, [-math.log(10), -math.inf, math.log(0.15 / 0.4)], atol=1e-9)
+    actual = estimate(compare(one, other, "ratio"))
+    np.testing.assert_allclose(actual, np.log([10, 0.4 / 0.15, np.inf]), atol=1e-9)
+    actual = estimate(compare(other, one, "ratio"))
+    np.testing.assert_allclose(actual, [-math.log(10), -math.inf, math.log(0.15 / 0.4)], atol=1e-9)
 
 
 def test_late_is_the_lowest_third_of_the_common_residuals():
@@ -200,9 +200,9 @@ def test_a_run_that_diverged_leaves_what_all_others_have():
     networks = pretrained()
     networks["hessian"][0, 1, 8:] = np.nan
     reading = read(networks)
-    level, found = reading.contrast("residual")
+    level, actual = reading.contrast("residual")
     assert level.min() > networks["residual"].min()
-    assert np.isfinite(found).all()
+    assert np.isfinite(actual).all()
     networks["hessian"][1, 0] = np.nan
     with pytest.raises(NothingToMeasure, match=r"no residual is common"):
         read(networks).share("residual")

@@ -34,11 +34,11 @@ def test_means_and_their_difference_are_drawn_at_the_levels():
     for variant, mean in zip(reading.variants, means, strict=True):
         np.testing.assert_array_equal(mean, reading.mean("loss", variant)[0])
     for axes, compared in zip(contrasts, ("difference", "ratio"), strict=True):
-        levels, found = reading.contrast("loss", compared)
-        assert (tuple(levels), tuple(found.value)) in lines(axes)
+        levels, actual = reading.contrast("loss", compared)
+        assert (tuple(levels), tuple(actual.value)) in lines(axes)
         low, high = axes.get_ylim()
-        assert low < min(found.value.min(), 0)
-        assert high > found.value.max()
+        assert low < min(actual.value.min(), 0)
+        assert high > actual.value.max()
 
 
 @pytest.mark.parametrize("compared", ["difference", "ratio"])

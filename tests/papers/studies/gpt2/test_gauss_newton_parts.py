@@ -63,7 +63,7 @@ def networks(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(networks):
+def actual(networks):
     """Measured in float64."""
     load = gpt2.load
     with pytest.MonkeyPatch.context() as patch:
@@ -125,16 +125,16 @@ def dense(model, tokens, loss):
 
 
 @pytest.mark.parametrize("variant", [0, 1])
-def test_all_numbers_are_those_of_dense_matrices(found, networks, variant):
+def test_all_numbers_are_those_of_dense_matrices(actual, networks, variant):
     place = (variant, 0, 0)
     model = small(VARIANTS[variant], 5 + 7)
     tokens = torch.from_numpy(networks["measured_tokens"][0])
     hessian, ggn, groups = dense(model, tokens, gpt2.language_loss)
     values, vectors = torch.linalg.eigh(hessian)
     top = vectors[:, -1]
-    assert found["hessian"][place] == pytest.approx(float(values[-1]), rel=1e-9)
+    assert actual["hessian"][place] == pytest.approx(float(values[-1]), rel=1e-9)
     expected = float(torch.linalg.eigvalsh(ggn)[-1])
-    assert found["ggn"][place] == pytest.approx(expected, rel=1e-9)
+    assert actual["ggn"][place] == pytest.approx(expected, rel=1e-9)
     functional = hessian - ggn
     parts = (top * (functional @ top) / values[-1]).numpy()
     probes = torch.randint(0, 2, (3, len(top)), generator=generator(0, "probes"), dtype=torch.int8)
@@ -142,46 +142,47 @@ def test_all_numbers_are_those_of_dense_matrices(found, networks, variant):
         name: ((matrix @ (2.0 * probes.double() - 1).T) ** 2).numpy().T
         for name, matrix in (("hessian_rows", hessian), ("functional_rows", functional))
     }
-    for number, group in enumerate(found["group"]):
-        missed = found["missed"][place][number]
+    for number, group in enumerate(actual["group"]):
+        missed = actual["missed"][place][number]
         assert missed == pytest.approx(parts[groups == group].sum(), abs=1e-5)
         for name, squares in rows.items():
             expected = squares[:, groups == group].sum(axis=1)
-            np.testing.assert_allclose(found[name][place][:, number], expected, rtol=1e-8)
-    assert found["missed"][place].sum() == pytest.approx(float(parts.sum()), abs=1e-5)
+            np.testing.assert_allclose(actual[name][place][:, number], expected, rtol=1e-8)
+    assert actual["missed"][place].sum() == pytest.approx(float(parts.sum()), abs=1e-5)
 
 
 @pytest.mark.parametrize("variant", [0, 1])
-def test_the_squared_loss_has_eigenvalues_of_its_own(found, networks, variant):
+def test_the_squared_loss_has_eigenvalues_of_its_own(actual, networks, variant):
     model = small(VARIANTS[variant], 5 + 7)
     tokens = torch.from_numpy(networks["measured_tokens"][0])
     hessian, ggn, _ = dense(model, tokens, gpt2.squared_loss)
     for name, matrix in (("squared_hessian", hessian), ("squared_ggn", ggn)):
         expected = float(torch.linalg.eigvalsh(matrix)[-1])
-        assert found[name][variant, 0, 0] == pytest.approx(expected, rel=1e-9)
+        assert actual[name][variant, 0, 0] == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_released_product_is_wrong_for_norm_weights_alone(found):
-    norm = found["group"] == "norm"
-    relative = found["released_rows"].sum(axis=-2) / found["hessian_rows"].sum(axis=-2).clip(1e-300)
+def test_the_released_product_is_wrong_for_norm_weights_alone(actual):
+    norm = actual["group"] == "norm"
+    released, own = (actual[f"{name}_rows"].sum(axis=-2) for name in ("released", "hessian"))
+    relative = released / own.clip(1e-300)
     assert (relative[..., norm] > 1e-4).all()
     assert (relative[..., ~norm] < 1e-24).all()
 
 
-def test_its_largest_eigenvalue_is_found_all_the_same(found):
+def test_its_largest_eigenvalue_is_found_all_the_same(actual):
     """That of a symmetric matrix nearby differs by at most the error's norm."""
-    error = np.sqrt(found["released_rows"].sum(axis=-1).mean(axis=-1))
-    shift = np.abs(found["released"] - found["hessian"])
-    assert (found["released_error"] <= 1e-6).all()
+    error = np.sqrt(actual["released_rows"].sum(axis=-1).mean(axis=-1))
+    shift = np.abs(actual["released"] - actual["hessian"])
+    assert (actual["released_error"] <= 1e-6).all()
     assert (shift <= error).all()
-    assert (shift > 1e-9 * found["hessian"]).all()
+    assert (shift > 1e-9 * actual["hessian"]).all()
 
 
-def test_every_parameter_has_a_group_and_the_twin_no_attention(found):
-    attention = found["group"] == "attention"
-    assert (found["hessian_rows"][0][..., attention] > 0).all()
-    assert (found["hessian_rows"][1][..., attention] == 0).all()
-    assert (found["hessian_rows"][..., ~attention] > 0).all()
+def test_every_parameter_has_a_group_and_the_twin_no_attention(actual):
+    attention = actual["group"] == "attention"
+    assert (actual["hessian_rows"][0][..., attention] > 0).all()
+    assert (actual["hessian_rows"][1][..., attention] == 0).all()
+    assert (actual["hessian_rows"][..., ~attention] > 0).all()
 
 
 def test_networks_stand_in_their_order(tmp_path):
@@ -191,10 +192,10 @@ def test_networks_stand_in_their_order(tmp_path):
         {name: np.array(fact) for name, fact in item["facts"].items()} | {"a": np.full(2, number)}
         for number, item in enumerate(items)
     ]
-    found = study.correlation.gather(config(), parts)
-    assert found["variant"].tolist() == list(VARIANTS)
-    assert (found["seed"].tolist(), found["step"].tolist()) == ([5, 6], [0, 7])
-    np.testing.assert_array_equal(found["a"][..., 0], np.arange(8).reshape(2, 2, 2))
+    actual = study.correlation.gather(config(), parts)
+    assert actual["variant"].tolist() == list(VARIANTS)
+    assert (actual["seed"].tolist(), actual["step"].tolist()) == ([5, 6], [0, 7])
+    np.testing.assert_array_equal(actual["a"][..., 0], np.arange(8).reshape(2, 2, 2))
     for item in items:
         facts, number = item["facts"], int(Path(item["kept"].folder).name)
         assert facts["variant"] == VARIANTS[number // 2]

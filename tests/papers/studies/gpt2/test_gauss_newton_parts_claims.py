@@ -52,19 +52,21 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 @pytest.mark.parametrize("held", HELD_TO)
 def test_what_attention_adds_is_found(held):
-    found = read(noise=0.0).added(held)
+    actual = read(noise=0.0).added(held)
     added = 1.0001 if held == "released" else 1.0
     expected = (1 - 0.8 / added) - 0.05
-    assert found.value == pytest.approx(expected, rel=1e-9)
+    assert actual.value == pytest.approx(expected, rel=1e-9)
     # Of equal seeds only the eigenvalues' residuals are left: 1e-5 of either, of both networks.
     off = 2e-5 * (0.8 / added + 0.95)
-    np.testing.assert_allclose([found.high - found.value, found.value - found.low], off, rtol=1e-6)
+    np.testing.assert_allclose(
+        [actual.high - actual.value, actual.value - actual.low], off, rtol=1e-6
+    )
 
 
 def test_the_ratio_of_errors_is_found():
-    found = read(noise=0.0).added("squared", "ratio")
-    assert found.value == pytest.approx(np.log(0.2 / 0.05), rel=1e-9)
-    assert found.low < found.value < found.high
+    actual = read(noise=0.0).added("squared", "ratio")
+    assert actual.value == pytest.approx(np.log(0.2 / 0.05), rel=1e-9)
+    assert actual.low < actual.value < actual.high
 
 
 def test_the_released_product_is_compared_with_the_right_one():

@@ -14,12 +14,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated
 def model(variant):
     """A model whose weights are large enough that no layer is close to linear, in float64."""
     shape = gpt2.Shape(layers=1, width=4, heads=2, context=5, vocabulary=7, variant=variant)
-    found = gpt2.gpt2(shape, seed=0).double().eval()
+    actual = gpt2.gpt2(shape, seed=0).double().eval()
     draws = generator(0, "test")
     with torch.no_grad():
-        for parameter in found.parameters():
+        for parameter in actual.parameters():
             parameter.add_(0.3 * torch.randn(parameter.shape, generator=draws))
-    return found
+    return actual
 
 
 TOKENS = torch.randint(0, 7, (3, 6), generator=generator(1, "tokens"))

@@ -78,7 +78,7 @@ def networks(tmp_path_factory, tokens):
 
 
 @pytest.fixture(scope="module")
-def found(networks):
+def actual(networks):
     return study.correlation(config(), networks)
 
 
@@ -170,39 +170,39 @@ def close_to_dense(edited, tokens, values):
 
 
 @pytest.mark.parametrize(("number", "place"), [(0, 0), (1, 2)])
-def test_extreme_eigenvalues_are_those_of_the_edited_model(found, tokens, number, place):
+def test_extreme_eigenvalues_are_those_of_the_edited_model(actual, tokens, number, place):
     edited = model(number)
-    gpt2.set_sink(edited, found["strength"][number, place])
+    gpt2.set_sink(edited, actual["strength"][number, place])
     names = ("largest", "smallest", "loss")
-    close_to_dense(edited, tokens, [found[name][number, place] for name in names])
+    close_to_dense(edited, tokens, [actual[name][number, place] for name in names])
 
 
-def test_a_control_is_an_edit_of_its_own(found, tokens):
+def test_a_control_is_an_edit_of_its_own(actual, tokens):
     edited = model(1)
-    gpt2.set_sink(edited, found["control_strength"][1, 0], token=LENGTH // 2)
+    gpt2.set_sink(edited, actual["control_strength"][1, 0], token=LENGTH // 2)
     names = ("control_largest", "control_smallest", "control_loss")
-    close_to_dense(edited, tokens, [found[name][1, 0] for name in names])
+    close_to_dense(edited, tokens, [actual[name][1, 0] for name in names])
 
 
-def test_ladders_have_their_targets(found):
+def test_ladders_have_their_targets(actual):
     for name in ("strength", "mass", "loss", "largest", "smallest", "largest_residual"):
-        assert found[name].shape == (SEEDS, 3), name
-        assert np.isfinite(found[name]).all(), name
-        assert found[f"control_{name}"].shape == (SEEDS, 2), name
-    assert (found["strength"][:, 0] == 0).all()
-    np.testing.assert_allclose(found["mass"][:, 1:], [[0.5, 0.81]] * SEEDS, atol=1e-5)
-    np.testing.assert_allclose(found["control_mass"][:, 0], 0.81, atol=1e-5)
+        assert actual[name].shape == (SEEDS, 3), name
+        assert np.isfinite(actual[name]).all(), name
+        assert actual[f"control_{name}"].shape == (SEEDS, 2), name
+    assert (actual["strength"][:, 0] == 0).all()
+    np.testing.assert_allclose(actual["mass"][:, 1:], [[0.5, 0.81]] * SEEDS, atol=1e-5)
+    np.testing.assert_allclose(actual["control_mass"][:, 0], 0.81, atol=1e-5)
     # Random weights have the loss of the strongest sink, if that is a rise.
-    rises = np.maximum(found["loss"][:, -1], found["loss"][:, 0])
-    np.testing.assert_allclose(found["control_loss"][:, 1], rises, atol=1e-4)
-    assert found["control"].tolist() == [*edits.EDITS[1:]]
+    rises = np.maximum(actual["loss"][:, -1], actual["loss"][:, 0])
+    np.testing.assert_allclose(actual["control_loss"][:, 1], rises, atol=1e-4)
+    assert actual["control"].tolist() == [*edits.EDITS[1:]]
 
 
-def test_the_released_product_is_that_of_curvlinops(found, tokens):
+def test_the_released_product_is_that_of_curvlinops(actual, tokens):
     """Its eigenvalues are those of the dense matrix of its products, which is not symmetric."""
     for number, place in ((0, 0), (1, 1)):
         edited = model(number)
-        gpt2.set_sink(edited, found["strength"][number, [0, -1][place]])
+        gpt2.set_sink(edited, actual["strength"][number, [0, -1][place]])
         problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
         operator = ReleasedHessian(problem)
         matrix = (operator @ torch.eye(problem.size)).double()
@@ -210,12 +210,12 @@ def test_the_released_product_is_that_of_curvlinops(found, tokens):
         real = torch.linalg.eigvals(matrix).real
         for end, value in (("largest", real.max()), ("smallest", real.min())):
             expected = pytest.approx(float(value), abs=3e-3 * float(real.abs().max()))
-            assert found[f"released_{end}"][number, place] == expected
+            assert actual[f"released_{end}"][number, place] == expected
 
 
-def test_the_density_is_that_of_the_edited_model(found, tokens):
+def test_the_density_is_that_of_the_edited_model(actual, tokens):
     edited = model(1)
-    gpt2.set_sink(edited, found["strength"][1, 2])
+    gpt2.set_sink(edited, actual["strength"][1, 2])
     problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
     settings = study.Settings(
         seed=1,
@@ -229,25 +229,25 @@ def test_the_density_is_that_of_the_edited_model(found, tokens):
     )
     expected = study._density(cv.hessian(problem), settings)
     for name, array in expected.items():
-        np.testing.assert_allclose(found[name][1, 2], array, rtol=1e-3, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(actual[name][1, 2], array, rtol=1e-3, atol=1e-5, err_msg=name)
     released = ReleasedHessian(problem)
     other = study._density(released, settings)
     for name in ("nodes", "weights"):
-        array = found[f"released_{name}"][1]
+        array = actual[f"released_{name}"][1]
         np.testing.assert_allclose(array, other[name], rtol=1e-3, atol=1e-5, err_msg=name)
-        assert np.abs(array - found[name][1, 2]).max() > 1e-4
-    assert found["width"][1, 2] == pytest.approx(
-        study.kernel_width(3.0, 8) * (found["nodes"][1, 2].max() - found["nodes"][1, 2].min())
+        assert np.abs(array - actual[name][1, 2]).max() > 1e-4
+    assert actual["width"][1, 2] == pytest.approx(
+        study.kernel_width(3.0, 8) * (actual["nodes"][1, 2].max() - actual["nodes"][1, 2].min())
     )
 
 
-def test_the_training_comes_along(found, networks):
-    np.testing.assert_array_equal(found["training_mass"], networks["mass"][1])
-    np.testing.assert_array_equal(found["training_largest"], networks["hessian"][1])
-    assert found["training_step"].tolist() == [STEPS.tolist()] * SEEDS
-    assert found["sequences"].tolist() == [[4, LENGTH]] * SEEDS
+def test_the_training_comes_along(actual, networks):
+    np.testing.assert_array_equal(actual["training_mass"], networks["mass"][1])
+    np.testing.assert_array_equal(actual["training_largest"], networks["hessian"][1])
+    assert actual["training_step"].tolist() == [STEPS.tolist()] * SEEDS
+    assert actual["sequences"].tolist() == [[4, LENGTH]] * SEEDS
     expected = sum(p.numel() for p in model().parameters())
-    assert found["parameters"].tolist() == [expected] * SEEDS
+    assert actual["parameters"].tolist() == [expected] * SEEDS
 
 
 def test_items_know_their_weights_and_not_each_other(networks):

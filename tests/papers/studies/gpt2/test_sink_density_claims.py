@@ -52,9 +52,9 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 def test_a_growth_is_that_of_each_network_with_students_interval():
     growths = np.array([0.5, 0.51, 0.52])
-    found = functions.outliers_grow(Reading(ladder(growth=0.5)), "largest")
+    actual = functions.outliers_grow(Reading(ladder(growth=0.5)), "largest")
     expected = scipy.stats.t(SEEDS - 1, growths.mean(), scipy.stats.sem(growths)).interval(0.95)
-    np.testing.assert_allclose(found, (0.51, *expected), rtol=1e-12)
+    np.testing.assert_allclose(actual, (0.51, *expected), rtol=1e-12)
     # Networks differ from each other, and from their controls by the same.
     paired = functions.more_than_a_control(
         Reading(ladder(growth=0.5, middle=0.2)), "largest", "middle-token"
@@ -63,8 +63,8 @@ def test_a_growth_is_that_of_each_network_with_students_interval():
 
 
 def test_one_network_decides_nothing():
-    found = functions.outliers_grow(Reading(some(ladder(), slice(1))), "smallest")
-    assert found == pytest.approx((0.5, -np.inf, np.inf))
+    actual = functions.outliers_grow(Reading(some(ladder(), slice(1))), "smallest")
+    assert actual == pytest.approx((0.5, -np.inf, np.inf))
 
 
 def test_a_step_back_is_not_steady():
@@ -73,8 +73,8 @@ def test_a_step_back_is_not_steady():
         largest[:, 1] = 0.9 * largest[:, 0]
         return largest
 
-    found = functions.outliers_grow_steadily(Reading(off(largest=fall)), "largest")
-    assert found.value == pytest.approx(0.8)
+    actual = functions.outliers_grow_steadily(Reading(off(largest=fall)), "largest")
+    assert actual.value == pytest.approx(0.8)
     assert functions.outliers_grow(Reading(off(largest=fall)), "largest").value > 0.5
 
 
@@ -83,10 +83,10 @@ def test_the_share_near_zero_is_that_of_the_weights():
 
 
 def test_the_error_of_the_released_product_is_the_larger_one():
-    found = functions.released_edges(
+    actual = functions.released_edges(
         Reading(off(released_smallest=lambda smallest: smallest * [1.0, 1.02]))
     )
-    assert found.value == pytest.approx(1.02 * 0.999 - 1)
+    assert actual.value == pytest.approx(1.02 * 0.999 - 1)
 
 
 def test_the_share_that_the_released_product_moves():
@@ -97,8 +97,8 @@ def test_the_share_that_the_released_product_moves():
         nodes[1, :, 2] = 30.0  # each of the inner nodes has the weight 0.9 / 4
         return nodes
 
-    found = functions.released_density(Reading(off(released_nodes=move)))
-    assert found.value == pytest.approx(0.225 / 3, rel=1e-3)
+    actual = functions.released_density(Reading(off(released_nodes=move)))
+    assert actual.value == pytest.approx(0.225 / 3, rel=1e-3)
 
 
 def test_an_eigenvalue_of_another_sign_has_no_growth():

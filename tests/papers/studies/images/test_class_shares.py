@@ -111,21 +111,21 @@ def test_bad_settings_are_refused(changes, message):
 
 def test_every_point_is_there_once(data):
     settings = config(cases=[RAW, TANH], other_samples=[24], replicates=2)
-    found = class_subsets.points(settings, data)
-    assert len(set(found)) == len(found) == 12
+    actual = class_subsets.points(settings, data)
+    assert len(set(actual)) == len(actual) == 12
     # Other numbers of samples for the first case alone.
-    assert {(one.case, one.samples) for one in found} == {(RAW, 12), (RAW, 24), (TANH, 12)}
-    assert found[0] == class_subsets.Point("noise", RAW, 12, 0.5, 0)
+    assert {(one.case, one.samples) for one in actual} == {(RAW, 12), (RAW, 24), (TANH, 12)}
+    assert actual[0] == class_subsets.Point("noise", RAW, 12, 0.5, 0)
 
 
 def test_shares_that_cannot_be_had_are_left_out(data):
     # 60 of 80: class 0 has at least 20 and at most 40 of them.
     settings = config(shares=[1 / 3, 0.5, 0.66, 0.7, 1.0], samples=12, other_samples=[60, 70, 81])
-    found = [(one.samples, one.share) for one in class_subsets.points(settings, data)]
-    assert [share for samples, share in found if samples == 12] == settings.shares
-    assert [share for samples, share in found if samples == 60] == [1 / 3, 0.5, 0.66]
-    assert [share for samples, share in found if samples == 70] == [0.5]
-    assert [share for samples, share in found if samples == 81] == []
+    actual = [(one.samples, one.share) for one in class_subsets.points(settings, data)]
+    assert [share for samples, share in actual if samples == 12] == settings.shares
+    assert [share for samples, share in actual if samples == 60] == [1 / 3, 0.5, 0.66]
+    assert [share for samples, share in actual if samples == 70] == [0.5]
+    assert [share for samples, share in actual if samples == 81] == []
 
 
 def test_an_image_set_without_any_share_is_an_error(data):

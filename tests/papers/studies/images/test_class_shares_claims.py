@@ -35,12 +35,12 @@ def networks(cases, sizes=(50,), shares=SHARES, replicates=(0, 1)):
         for share in shares
         for replicate in replicates
     ]
-    found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    labels = DEPTH * found["share"] ** (1 - 1 / DEPTH)
-    found |= {"labels": labels, "fit": labels, "bound": labels, "first_layer": labels / DEPTH}
-    found |= {"floor": np.zeros(len(rows)), "loss": np.full(len(rows), 1e-3)}
-    found["defect"] = np.tile([0.1, 1e-4], (len(rows), 1))
-    return {"closed_form": found, "numerics": {"sharpness": labels, "ggn": labels}}
+    actual = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    labels = DEPTH * actual["share"] ** (1 - 1 / DEPTH)
+    actual |= {"labels": labels, "fit": labels, "bound": labels, "first_layer": labels / DEPTH}
+    actual |= {"floor": np.zeros(len(rows)), "loss": np.full(len(rows), 1e-3)}
+    actual["defect"] = np.tile([0.1, 1e-4], (len(rows), 1))
+    return {"closed_form": actual, "numerics": {"sharpness": labels, "ggn": labels}}
 
 
 def subsets(left):
@@ -169,8 +169,8 @@ def test_a_study_of_ones_own_inherits_no_claim_of_a_figure():
 
 def test_the_bound_on_the_gauss_newton_matrix_is_the_figures():
     both = [claim for claim in statements.all if claim.function_name == "gauss_newton"]
-    found = {claim.artifacts: claim.bound.tolerance for claim in both}
-    assert found == {
+    actual = {claim.artifacts: claim.bound.tolerance for claim in both}
+    assert actual == {
         (("anon2026data", "Figure 1c"),): 1e-3,
         (("anon2026data", "Figure 2"),): 0.02,
     }

@@ -23,19 +23,19 @@ def arrays(cases, sizes=(5000,), replicates=3):
         if not (source == SOURCES[2] and n == 5000 and share > 0.4)
         for replicate in range(replicates)
     ]
-    found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    whitened = np.char.startswith(found["case"], "whitened-") & (found["case"] != ABLATIONS[2])
+    actual = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    whitened = np.char.startswith(actual["case"], "whitened-") & (actual["case"] != ABLATIONS[2])
     rng = np.random.default_rng(0)
-    found["labels"] = 4 * found["share"] ** 0.75
-    found["fit"] = np.where(whitened, found["labels"] * 0.9, np.nan)
-    found["bound"] = found["fit"] * 1.2
-    found["first_layer"] = np.where(found["case"] == ABLATIONS[2], np.nan, found["labels"] / 2)
-    found["floor"] = np.where(found["samples"] > 500, 0.1, 1e-18)
-    found["defect"] = rng.uniform(1e-4, 0.1, size=(len(rows), 2))
-    found["diverged_at"] = np.full(len(rows), -1)
-    sharpness = found["labels"] * rng.uniform(0.85, 0.95, size=len(rows))
+    actual["labels"] = 4 * actual["share"] ** 0.75
+    actual["fit"] = np.where(whitened, actual["labels"] * 0.9, np.nan)
+    actual["bound"] = actual["fit"] * 1.2
+    actual["first_layer"] = np.where(actual["case"] == ABLATIONS[2], np.nan, actual["labels"] / 2)
+    actual["floor"] = np.where(actual["samples"] > 500, 0.1, 1e-18)
+    actual["defect"] = rng.uniform(1e-4, 0.1, size=(len(rows), 2))
+    actual["diverged_at"] = np.full(len(rows), -1)
+    sharpness = actual["labels"] * rng.uniform(0.85, 0.95, size=len(rows))
     measured = {"sharpness": sharpness, "ggn": sharpness * (1 + 1e-4)}
-    return found, measured | {"residual": np.full(len(rows), 1e-6)}
+    return actual, measured | {"residual": np.full(len(rows), 1e-6)}
 
 
 def draw(closed_form, numerics):
@@ -53,10 +53,10 @@ def points(axes):
 
 
 def assert_same_points(axes, x, y):
-    found = points(axes)
+    actual = points(axes)
     wanted = np.column_stack([x, y])
     np.testing.assert_allclose(
-        found[np.lexsort(found.T)], wanted[np.lexsort(wanted.T)], rtol=1e-12, atol=1e-15
+        actual[np.lexsort(actual.T)], wanted[np.lexsort(wanted.T)], rtol=1e-12, atol=1e-15
     )
 
 

@@ -179,9 +179,9 @@ def test_epochs_are_gathered_by_network():
     def parts(*epochs):
         return [{"epoch": np.array(e), "hessian": np.array([float(e)])} for e in epochs]
 
-    found = split(gather_epochs(config(), parts(0, 1, 5) + parts(0, 2) + parts(0) + parts(0, 3)))
-    assert [one["epoch"].tolist() for one in found] == [[0, 1, 5], [0, 2], [0], [0, 3]]
-    assert found[1]["hessian"].tolist() == [[0.0], [2.0]]
+    actual = split(gather_epochs(config(), parts(0, 1, 5) + parts(0, 2) + parts(0) + parts(0, 3)))
+    assert [one["epoch"].tolist() for one in actual] == [[0, 1, 5], [0, 2], [0], [0, 3]]
+    assert actual[1]["hessian"].tolist() == [[0.0], [2.0]]
 
 
 @pytest.mark.parametrize(

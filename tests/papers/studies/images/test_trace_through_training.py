@@ -113,14 +113,14 @@ def _aligned(network, inputs, targets):
 
 def test_hutchinson_is_within_its_error(sides):
     exact, numeric = (split(side) for side in sides)
-    found = np.concatenate(
+    actual = np.concatenate(
         [
             (other["trace"] - one["trace"]) / other["standard_error"]
             for one, other in zip(exact, numeric, strict=True)
         ]
     )
-    assert np.abs(found).max() < 5
-    assert 0.3 < np.sqrt(np.mean(found**2)) < 2
+    assert np.abs(actual).max() < 5
+    assert 0.3 < np.sqrt(np.mean(actual**2)) < 2
 
 
 def test_the_exact_trace_is_the_formula(trained, sides):

@@ -16,23 +16,23 @@ SIGNS = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
 
 def traces(count=2, fall=0.9):
     """Networks whose estimates are one standard error off, in turn above and below."""
-    found = []
+    actual = []
     for number in range(count):
         exact = np.array([1.0, 0.99, 0.97, 0.95, fall, 1.1, 1.4, 1.5]) * 100 * (number + 1)
         error = 0.01 * exact
         facts = {"epoch": EPOCHS, "loss": LOSS, "floor": np.array(FLOOR), "trace": exact}
         estimate = {"trace": exact + SIGNS * error, "standard_error": error}
-        found.append({"closed_form": facts, "numerics": {"epoch": EPOCHS} | estimate})
-    return found
+        actual.append({"closed_form": facts, "numerics": {"epoch": EPOCHS} | estimate})
+    return actual
 
 
 def biased(by):
     """Networks whose estimates are all off by so many standard errors."""
-    found = traces()
-    for number, one in enumerate(found):
+    actual = traces()
+    for number, one in enumerate(actual):
         off = by * one["numerics"]["standard_error"]
-        found = replaced(found, number, "numerics", trace=one["closed_form"]["trace"] + off)
-    return found
+        actual = replaced(actual, number, "numerics", trace=one["closed_form"]["trace"] + off)
+    return actual
 
 
 def off_by(factor):

@@ -35,10 +35,10 @@ def config(**changes):
 
 @pytest.fixture(scope="module")
 def data():
-    found = image_sets(digits=60)
+    actual = image_sets(digits=60)
     # The class that stands alone has a direction less than all classes have.
-    found["digits/images"][found["digits/labels"] == 0, 2, 2] = 0
-    return found
+    actual["digits/images"][actual["digits/labels"] == 0, 2, 2] = 0
+    return actual
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +72,15 @@ def test_all_runs_descend_as_each_alone(data):
     assert len(runs) == len(study.RUNS)
     # Subsets of one class have fewer directions than those of all: some are padded.
     assert len({len(run.problem.root) for run in runs}) > 1
-    found = study.descend(runs, 7, [0, 7])
+    actual = study.descend(runs, 7, [0, 7])
     for number, run in enumerate(runs):
         alone = descended(run, 7)
         for layer, weight in enumerate(alone):
-            own = found.weights[1][layer][number]
+            own = actual.weights[1][layer][number]
             own = own[:, : weight.shape[1]]
             torch.testing.assert_close(own, weight, rtol=1e-12, atol=1e-13)
         loss = run.problem.loss(alone[2] @ alone[1] @ alone[0]) - run.problem.floor
-        assert found.losses[7, number] == pytest.approx(float(loss), rel=1e-10)
+        assert actual.losses[7, number] == pytest.approx(float(loss), rel=1e-10)
 
 
 def test_sharpness_is_that_of_the_dense_hessian(data, sides):
@@ -90,8 +90,8 @@ def test_sharpness_is_that_of_the_dense_hessian(data, sides):
         model = Perceptron(run.weights, [1.0] * 3, "linear")
         problem = cv.Problem(model, HalfSquaredError("sample"), [run.problem.samples()])
         dense = cv.dense_matrix(cv.hessian(problem, backend="curvlinops"))
-        found = sides["numerics"]["sharpness"][place, 0, 0]
-        assert found == pytest.approx(float(torch.linalg.eigvalsh(dense)[-1]), rel=1e-6)
+        actual = sides["numerics"]["sharpness"][place, 0, 0]
+        assert actual == pytest.approx(float(torch.linalg.eigvalsh(dense)[-1]), rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["one-whitened", "uniform-raw"])
@@ -99,12 +99,12 @@ def test_moments_are_those_of_the_samples(data, name):
     """One-hot labels, whose mean square is 1; what no linear map removes included."""
     run = next(study.courses(config(), data))[study.RUNS.index(name)]
     assert run.problem.floor > 1e-4
-    found = study._moments(run.problem)
+    actual = study._moments(run.problem)
     inputs, targets = run.problem.samples()
     count = len(inputs)
-    torch.testing.assert_close(found.sxx, inputs.mT @ inputs / count)
-    torch.testing.assert_close(found.syx, targets.mT @ inputs / count)
-    assert float(found.syy) == pytest.approx(1.0, rel=1e-12)
+    torch.testing.assert_close(actual.sxx, inputs.mT @ inputs / count)
+    torch.testing.assert_close(actual.syx, targets.mT @ inputs / count)
+    assert float(actual.syy) == pytest.approx(1.0, rel=1e-12)
 
 
 def test_imbalance_follows_the_law_of_gradient_flow(data):
@@ -157,10 +157,10 @@ def test_epochs_until_the_loss_is_half_gone(data, sides):
 
 
 def test_networks_that_diverge_are_told(data):
-    found = study.numerics(config(beyond=200.0, replicates=1), data)
-    assert found["diverged"][study.RUNS.index("uniform-edge")].all()
-    assert not found["diverged"][study.RUNS.index("one-plain")].any()
-    assert np.isfinite(found["top"]).all()
+    actual = study.numerics(config(beyond=200.0, replicates=1), data)
+    assert actual["diverged"][study.RUNS.index("uniform-edge")].all()
+    assert not actual["diverged"][study.RUNS.index("one-plain")].any()
+    assert np.isfinite(actual["top"]).all()
 
 
 def test_the_figure_shows_all_replicates(sides):

@@ -105,13 +105,13 @@ def sides(
     draws = np.random.default_rng(0)
     numbers, rows = RIGHT | dict(changed or {}), TABLES | dict(tables or {})
     most = max(len(LAYERS[name]) for name in networks)
-    found: dict[str, np.ndarray] = {}
+    actual: dict[str, np.ndarray] = {}
 
     def put(name: str, place: int, at: int, value: np.ndarray) -> None:
         throughout = name in ("output", "input", "squares", "missed")
         shape = (seeds, epochs, most) if throughout else (seeds, most)
         own = value.shape[1:] if throughout else value.shape
-        array = found.setdefault(name, np.full((len(networks), *shape, *own), np.nan))
+        array = actual.setdefault(name, np.full((len(networks), *shape, *own), np.nan))
         value = value[-epochs:] if throughout else value
         for seed in range(seeds):
             array[(place, seed, *([slice(None)] if throughout else []), at)] = value * np.exp(
@@ -133,7 +133,7 @@ def sides(
         [LAYERS[n].get(layer, (0, 0)) for layer in row]
         for n, row in zip(networks, names, strict=True)
     ]
-    found |= {
+    actual |= {
         "network": np.array(networks),
         "seed": np.arange(seeds),
         "epoch": np.array(EPOCHS[-epochs:]),
@@ -144,4 +144,4 @@ def sides(
         "output_share": np.full((2, TOP, TOP), 0.04),
         "input_share": np.full((2, TOP, TOP), 0.04),
     }
-    return {"correlation": found}
+    return {"correlation": actual}

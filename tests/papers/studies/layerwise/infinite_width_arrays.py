@@ -76,7 +76,7 @@ def sides(
     shape = len(laws), len(widths), draws
     places = [("rectified", "gaussian").index(law) for law in laws]
     theory = closed_form(config(laws=list(laws), widths=list(widths)), {})
-    found = {
+    actual = {
         "law": np.array(laws),
         "width": np.array(widths),
         "inputs": np.array([round(width**1.5) for width in widths]),
@@ -92,5 +92,5 @@ def sides(
             means = means / np.array(widths)
         if name in (constant or {}):
             means = np.full_like(means, constant[name])
-        found[name] = means[..., None] * np.exp(noise * draw.normal(size=shape))
-    return {"closed_form": theory, "numerics": found}
+        actual[name] = means[..., None] * np.exp(noise * draw.normal(size=shape))
+    return {"closed_form": theory, "numerics": actual}

@@ -25,9 +25,9 @@ def rising(height, outputs):
 
 def early(height, outputs):
     """Linear growth with a dip from k = 4 to 6."""
-    found = rising(height, outputs)
-    found[3:6] *= 0.5
-    return found
+    actual = rising(height, outputs)
+    actual[3:6] *= 0.5
+    return actual
 
 
 def expected(network, layer):

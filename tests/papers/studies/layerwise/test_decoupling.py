@@ -42,7 +42,7 @@ def networks(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(networks):
+def actual(networks):
     return study.correlation(config(), networks)
 
 
@@ -83,21 +83,21 @@ def descending(matrix):
     return values[::-1], vectors[:, ::-1]
 
 
-def place(found, network, layer):
-    a = found["network"].tolist().index(network)
-    return a, found["layer"][a].tolist().index(layer)
+def place(actual, network, layer):
+    a = actual["network"].tolist().index(network)
+    return a, actual["layer"][a].tolist().index(layer)
 
 
 @pytest.mark.parametrize(("network", "seed", "layer"), CASES)
-def test_eigenpairs_are_those_of_dense_matrices(networks, found, network, seed, layer):
-    one, (a, at) = dense(networks, network, seed, layer), place(found, network, layer)
+def test_eigenpairs_are_those_of_dense_matrices(networks, actual, network, seed, layer):
+    one, (a, at) = dense(networks, network, seed, layer), place(actual, network, layer)
     values, vectors = descending(one.hessian)
     product = np.kron(one.output, one.input)
     others, basis = descending(product)
     first = descending(one.input)[1][:, 0]
 
     def mine(name, k=5):
-        return found[name][a, seed, at][:k]
+        return actual[name][a, seed, at][:k]
 
     scale = {"rtol": 0, "atol": 3e-5 * values[0]}
     np.testing.assert_allclose(mine("hessian"), values[:5], **scale)
@@ -115,25 +115,25 @@ def test_eigenpairs_are_those_of_dense_matrices(networks, found, network, seed, 
     along = [np.sum((matrix @ first) ** 2) for matrix in matrices]
     np.testing.assert_allclose(mine("along_first"), along, atol=1e-3)
     difference = np.linalg.norm(one.hessian - product, 2) / values[0]
-    assert found["spectral"][a, seed, at] == pytest.approx(difference, rel=0.02)
+    assert actual["spectral"][a, seed, at] == pytest.approx(difference, rel=0.02)
 
 
 @pytest.mark.parametrize("epoch", [0, small_classifiers.EPOCHS])
-def test_what_is_measured_throughout_is_that_of_each_epoch(networks, found, epoch):
+def test_what_is_measured_throughout_is_that_of_each_epoch(networks, actual, epoch):
     network, seed, layer = "F-6^2", 1, "fc2"
-    one, (a, at) = dense(networks, network, seed, layer, epoch), place(found, network, layer)
-    e = found["epoch"].tolist().index(epoch)
+    one, (a, at) = dense(networks, network, seed, layer, epoch), place(actual, network, layer)
+    e = actual["epoch"].tolist().index(epoch)
     for name in ("output", "input"):
         values = descending(getattr(one, name))[0]
-        mine = found[name][a, seed, e, at]
+        mine = actual[name][a, seed, e, at]
         np.testing.assert_allclose(mine[: len(values)], values, rtol=0, atol=1e-5 * values[0])
         assert np.isnan(mine[len(values) :]).all()
     product = np.kron(one.output, one.input)
     signs = [z.double().numpy() for z in _signs(len(product))]
     squares = [np.sum((one.hessian @ z) ** 2) for z in signs]
     missed = [np.sum(((one.hessian - product) @ z) ** 2) for z in signs]
-    np.testing.assert_allclose(found["squares"][a, seed, e, at], squares, rtol=1e-4)
-    np.testing.assert_allclose(found["missed"][a, seed, e, at], missed, rtol=1e-3)
+    np.testing.assert_allclose(actual["squares"][a, seed, e, at], squares, rtol=1e-4)
+    np.testing.assert_allclose(actual["missed"][a, seed, e, at], missed, rtol=1e-3)
 
 
 def _signs(size):
@@ -141,72 +141,73 @@ def _signs(size):
     return torch.randint(0, 2, (3, size), generator=draws, dtype=torch.int8) * 2 - 1
 
 
-def test_nothing_that_is_a_product_comes_closer_than_the_nearest(networks, found):
+def test_nothing_that_is_a_product_comes_closer_than_the_nearest(networks, actual):
     network, seed, layer = "F-6^2", 0, "fc2"
-    one, (a, at) = dense(networks, network, seed, layer), place(found, network, layer)
+    one, (a, at) = dense(networks, network, seed, layer), place(actual, network, layer)
     m, d = one.shape
     # Van Loan and Pitsianis: the nearest product is the first singular pair of the rearrangement.
     rearranged = one.hessian.reshape(m, d, m, d).transpose(0, 2, 1, 3).reshape(m * m, d * d)
     u, s, v = np.linalg.svd(rearranged)
     best = s[0] * np.kron(u[:, 0].reshape(m, m), v[0].reshape(d, d))
     missed = [np.sum(((one.hessian - best) @ z.numpy()) ** 2) for z in _signs(m * d)]
-    np.testing.assert_allclose(found["nearest_missed"][a, seed, at], missed, rtol=0.05)
+    np.testing.assert_allclose(actual["nearest_missed"][a, seed, at], missed, rtol=0.05)
     basis, vectors = descending(best)[1], descending(one.hessian)[1]
     overlap = np.sum((vectors[:, :2].T @ basis[:, :2]) ** 2) / 2
-    assert found["nearest_overlap"][a, seed, at][1] == pytest.approx(overlap, abs=0.05)
+    assert actual["nearest_overlap"][a, seed, at][1] == pytest.approx(overlap, abs=0.05)
 
 
 @pytest.mark.parametrize(("network", "seed", "layer"), CASES)
-def test_tables_are_about_all_images(networks, found, network, seed, layer):
+def test_tables_are_about_all_images(networks, actual, network, seed, layer):
     whole = len(networks["labels"])
     assert whole > FEW
-    one, (a, at) = dense(networks, network, seed, layer, images=whole), place(found, network, layer)
+    one = dense(networks, network, seed, layer, images=whole)
+    a, at = place(actual, network, layer)
     values, vectors = descending(one.input)
     aligned = (vectors[:, 0] @ one.mean) ** 2 / (one.mean @ one.mean)
-    assert found["mean_aligned"][a, seed, at] == pytest.approx(aligned, abs=1e-5)
-    assert found["spectral_ratio"][a, seed, at] == pytest.approx(values[0] / values[1], rel=1e-4)
+    assert actual["mean_aligned"][a, seed, at] == pytest.approx(aligned, abs=1e-5)
+    assert actual["spectral_ratio"][a, seed, at] == pytest.approx(values[0] / values[1], rel=1e-4)
 
 
 def test_of_a_convolution_the_mean_is_a_left_singular_vector(tmp_path):
     networks = small_classifiers.ensemble(
         tmp_path, shape=(16, 16), samples=6, networks=["LeNet5"], seeds=1, epochs=1, kept=[0, 1]
     )
-    found = study.correlation(config(shown=["conv1:LeNet5"], images=0, top=4), networks)
+    actual = study.correlation(config(shown=["conv1:LeNet5"], images=0, top=4), networks)
     kept = kept_classifier(networks, "LeNet5", 3, 1)
     x, _ = kept.samples.trained()
     patches = nn.functional.unfold(x.double(), 5).numpy()  # (n, d, P)
     values, vectors = descending(np.einsum("nip,njp->ij", patches, patches) / len(patches))
     first = np.linalg.svd(patches.mean(axis=0))[0][:, 0]
-    assert found["mean_aligned"][0, 0, 0] == pytest.approx((first @ vectors[:, 0]) ** 2, abs=1e-5)
-    assert found["spectral_ratio"][0, 0, 0] == pytest.approx(values[0] / values[1], rel=1e-4)
-    assert found["layer"][0].tolist() == ["conv1", "conv2", "fc1", "fc2", "fc3"]
-    assert np.isnan(found["output"][0, 0, 0, -1, 3:]).all()
+    assert actual["mean_aligned"][0, 0, 0] == pytest.approx((first @ vectors[:, 0]) ** 2, abs=1e-5)
+    assert actual["spectral_ratio"][0, 0, 0] == pytest.approx(values[0] / values[1], rel=1e-4)
+    assert actual["layer"][0].tolist() == ["conv1", "conv2", "fc1", "fc2", "fc3"]
+    assert np.isnan(actual["output"][0, 0, 0, -1, 3:]).all()
 
 
-def test_shares_are_those_of_the_shown_layers_of_the_first_seed(networks, found):
-    assert found["shown"].tolist() == ["fc2:F-6^2", "fc1:F-5-BN"]
+def test_shares_are_those_of_the_shown_layers_of_the_first_seed(networks, actual):
+    assert actual["shown"].tolist() == ["fc2:F-6^2", "fc1:F-5-BN"]
     one = dense(networks, "F-6^2", 0, "fc2")
     matrices = descending(one.hessian)[1].T.reshape(-1, *one.shape)[:4]
     for name, matrix in (("output", one.output), ("input", one.input)):
         basis = descending(matrix)[1]
         turned = matrices if name == "input" else matrices.transpose(0, 2, 1)
         shares = ((turned @ basis) ** 2).sum(axis=1)
-        assert found[f"{name}_share"].shape == (2, 20, 20)
-        np.testing.assert_allclose(found[f"{name}_share"][0, :4, :3], shares[:, :3], atol=2e-3)
-        assert np.isnan(found[f"{name}_share"][0, :, 6:]).all()
+        assert actual[f"{name}_share"].shape == (2, 20, 20)
+        np.testing.assert_allclose(actual[f"{name}_share"][0, :4, :3], shares[:, :3], atol=2e-3)
+        assert np.isnan(actual[f"{name}_share"][0, :, 6:]).all()
 
 
-def test_networks_with_fewer_layers_are_filled_up(found):
-    assert found["layer"].tolist() == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
-    assert found["outputs"].tolist() == [[6, 6, 3], [5, 3, 0]]
-    assert found["inputs"].tolist() == [[16, 6, 6], [16, 5, 0]]
-    assert found["seed"].tolist() == [3, 4]
-    assert found["epoch"].tolist() == [0, small_classifiers.EPOCHS]
-    assert np.isnan(found["spectral"][1, :, 2]).all()
-    assert np.isnan(found["missed"][1, :, :, 2]).all()
-    assert np.isfinite(found["missed"][:, :, :, :2]).all()
+def test_networks_with_fewer_layers_are_filled_up(actual):
+    assert actual["layer"].tolist() == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
+    assert actual["outputs"].tolist() == [[6, 6, 3], [5, 3, 0]]
+    assert actual["inputs"].tolist() == [[16, 6, 6], [16, 5, 0]]
+    assert actual["seed"].tolist() == [3, 4]
+    assert actual["epoch"].tolist() == [0, small_classifiers.EPOCHS]
+    assert np.isnan(actual["spectral"][1, :, 2]).all()
+    assert np.isnan(actual["missed"][1, :, :, 2]).all()
+    assert np.isfinite(actual["missed"][:, :, :, :2]).all()
     # The last layer of F-5-BN has 15 weights.
-    assert np.isnan(found["hessian"][1, :, 1]).sum(axis=-1).tolist() == [5, 5]
+    assert np.isnan(actual["hessian"][1, :, 1]).sum(axis=-1).tolist() == [5, 5]
 
 
 def test_items_say_what_they_cost_and_a_probe_costs_less(networks):

@@ -92,8 +92,8 @@ def test_the_tables_are_whole():
 
 
 def test_rows_are_those_of_the_networks_and_their_images():
-    found = [(row.table, row.dataset, row.network, row.kind) for row in rows_of(Reading(sides()))]
-    assert found == [
+    actual = [(row.table, row.dataset, row.network, row.kind) for row in rows_of(Reading(sides()))]
+    assert actual == [
         ("6", "MNIST", "F-200^2", "fc"),
         ("6", "CIFAR10", "LeNet5", "fc"),
         ("7", "CIFAR10", "LeNet5", "conv"),
@@ -134,11 +134,11 @@ def test_a_row_says_what_is_printed_and_measured(planted):
 
 def test_sizes_that_differ_in_width_or_depth_alone_are_compared():
     arrays = sides(["F-200^2", "F-600^2", "LeNet5", "F-200^2-BN"])
-    found = list(architectures.sizes(Reading(arrays)))
-    assert found == [{"larger": "F-600^2", "smaller": "F-200^2", "what": "wider"}]
+    actual = list(architectures.sizes(Reading(arrays)))
+    assert actual == [{"larger": "F-600^2", "smaller": "F-200^2", "what": "wider"}]
     arrays["correlation"]["network"] = np.array(["F-200", "F-600^4", "F-200^4", "F-200^4-BN"])
-    found = [tuple(case.values()) for case in architectures.sizes(Reading(arrays))]
-    assert found == [("F-600^4", "F-200^4", "wider"), ("F-200^4", "F-200", "deeper")]
+    actual = [tuple(case.values()) for case in architectures.sizes(Reading(arrays))]
+    assert actual == [("F-600^4", "F-200^4", "wider"), ("F-200^4", "F-200", "deeper")]
 
 
 def test_gaps_are_after_as_many_eigenvalues_in_wide_layers():
@@ -155,8 +155,8 @@ def test_errors_are_of_the_worst_layer_of_each_seed():
     missed = reading["missed"][0, :, -1, :3].mean(axis=-1)
     squares = reading["squares"][0, :, -1, :3].mean(axis=-1)
     np.testing.assert_allclose(reading.frobenius("F-200^2"), np.sqrt(missed / squares))
-    found = mean_of(reading.of("spectral", "F-200^2").max(axis=1))
-    assert found.value == pytest.approx(reading["spectral"][0, :, :3].max(axis=1).mean())
+    actual = mean_of(reading.of("spectral", "F-200^2").max(axis=1))
+    assert actual.value == pytest.approx(reading["spectral"][0, :, :3].max(axis=1).mean())
 
 
 def test_what_is_not_there_is_said():

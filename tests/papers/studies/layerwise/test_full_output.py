@@ -29,22 +29,22 @@ def config(**changes):
 def test_the_top_is_that_of_the_dense_hessian(networks):
     items = study.correlation.items(config(), networks)
     assert [item["labels"]["epoch"] for item in items] == [2] * 4
-    found = study.measure(**items[0])
+    actual = study.measure(**items[0])
     kept = items[0]["kept"]
     x, y = kept.samples.trained()
     model = kept.load().double()
     problem = cv.Problem(model, nn.CrossEntropyLoss(), [(x.double(), y)])
     matrix = cv.hessian(problem) @ torch.eye(problem.size, dtype=torch.float64)
     values, vectors = torch.linalg.eigh((matrix + matrix.T) / 2)
-    np.testing.assert_allclose(found["hessian"], values.flip(0)[:4], rtol=1e-6)
+    np.testing.assert_allclose(actual["hessian"], values.flip(0)[:4], rtol=1e-6)
     full = cv.full_output_hessian(problem)
     for place, form in enumerate(study.FORMS):
         top = full.approximation(4, form)
-        np.testing.assert_allclose(found["forms"][place], top.eigenvalues.flip(0), rtol=1e-9)
+        np.testing.assert_allclose(actual["forms"][place], top.eigenvalues.flip(0), rtol=1e-9)
         for k in (1, 3):
             one, other = vectors.flip(1)[:, :k], top.eigenvectors().flip(1)[:, :k]
             overlap = float((one.T @ other).square().sum()) / k
-            assert found["overlap"][place, k - 1] == pytest.approx(overlap, abs=1e-5)
+            assert actual["overlap"][place, k - 1] == pytest.approx(overlap, abs=1e-5)
 
 
 def test_the_arrays_of_an_ensemble(networks):

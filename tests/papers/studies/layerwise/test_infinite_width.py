@@ -27,51 +27,51 @@ def halves(net, count=40, kept=20):
 
 def test_expectations_are_the_means_of_what_autograd_finds():
     net = network()
-    found = Expectations.sampled(net, 30, 30, generator(1, "a"))
+    actual = Expectations.sampled(net, 30, 30, generator(1, "a"))
 
     def loss(u):
         logits = net.second @ torch.relu(u)
         return nn.functional.cross_entropy(logits[None], torch.tensor([1]))
 
-    assert bool((found.inputs >= 0).all())
-    output = torch.stack([hessian(loss, net.first @ x) for x in found.inputs])
-    torch.testing.assert_close(found.output, output.mean(dim=0), rtol=1e-11, atol=1e-13)
-    each = torch.einsum("sci,scj->sij", found.roots, found.roots)
+    assert bool((actual.inputs >= 0).all())
+    output = torch.stack([hessian(loss, net.first @ x) for x in actual.inputs])
+    torch.testing.assert_close(actual.output, output.mean(dim=0), rtol=1e-11, atol=1e-13)
+    each = torch.einsum("sci,scj->sij", actual.roots, actual.roots)
     torch.testing.assert_close(each, output, rtol=1e-11, atol=1e-13)
 
     def mean_loss(weights):
-        return torch.stack([loss(weights @ x) for x in found.inputs]).mean()
+        return torch.stack([loss(weights @ x) for x in actual.inputs]).mean()
 
     dense = hessian(mean_loss, net.first)
     expected = torch.linalg.eigvalsh(dense.reshape(9 * 27, 9 * 27))[-3:]
-    values, _ = quantities.dual_top(found, found, 3)
+    values, _ = quantities.dual_top(actual, actual, 3)
     torch.testing.assert_close(values / 30, expected, rtol=1e-10, atol=1e-13)
-    on = (found.inputs @ net.first.T > 0).double()
-    torch.testing.assert_close(found.both, on.T @ on / 30)
+    on = (actual.inputs @ net.first.T > 0).double()
+    torch.testing.assert_close(actual.both, on.T @ on / 30)
 
 
 def test_more_inputs_than_fit_at_once_are_all_counted():
     net = network(law="gaussian")
     count = 2 * CHUNK + 3
-    found = Expectations.sampled(net, count, CHUNK + 5, generator(1, "a"))
-    assert found.roots.shape == (CHUNK + 5, 3, 9)
-    assert found.inputs.shape == (CHUNK + 5, 9)
+    actual = Expectations.sampled(net, count, CHUNK + 5, generator(1, "a"))
+    assert actual.roots.shape == (CHUNK + 5, 3, 9)
+    assert actual.inputs.shape == (CHUNK + 5, 9)
     u = torch.cat([u for _, u in net.inputs(count, generator(1, "a"))])
-    torch.testing.assert_close(found.both.diagonal(), (u > 0).double().mean(dim=0))
+    torch.testing.assert_close(actual.both.diagonal(), (u > 0).double().mean(dim=0))
 
 
 def test_an_independent_copy_is_the_mean_over_all_pairs_of_inputs():
     net = network()
-    found = Expectations.sampled(net, 12, 12, generator(1, "a"))
-    on = (found.inputs @ net.first.T > 0).double()
-    y = torch.relu(found.inputs @ net.first.T)
+    actual = Expectations.sampled(net, 12, 12, generator(1, "a"))
+    on = (actual.inputs @ net.first.T > 0).double()
+    y = torch.relu(actual.inputs @ net.first.T)
     p = torch.softmax(y @ net.second.T, dim=1)
     total = torch.zeros(9, 9, dtype=torch.float64)
     for one in on:
         rows = net.second * one
         for q in p:
             total += rows.T @ (torch.diag(q) - torch.outer(q, q)) @ rows
-    torch.testing.assert_close(found.independent(net.second), total / 144, rtol=1e-12, atol=1e-15)
+    torch.testing.assert_close(actual.independent(net.second), total / 144, rtol=1e-12, atol=1e-15)
 
 
 def test_factors_have_the_law_of_the_weights_products():
@@ -111,22 +111,22 @@ def test_halves_leave_the_error_of_sampling_out():
     basis = torch.linalg.qr(torch.randn(30, 2, generator=draws).double()).Q
     turned = torch.linalg.qr(basis + 0.05 * torch.randn(30, 2, generator=draws).double()).Q
     matrix = basis @ basis.T
-    found, plain = [], []
+    actual, plain = [], []
     for _ in range(200):
         noise = 0.02 * torch.randn(2, 30, 30, generator=draws).double()
         tops = [quantities.top_space(matrix + one + one.T, 2) for one in noise]
-        found.append(quantities.spaces_apart(tops, [turned] * 2))
+        actual.append(quantities.spaces_apart(tops, [turned] * 2))
         plain.append(1 - subspace_overlap(tops[0], turned))
     expected = 1 - subspace_overlap(basis, turned)
-    error = np.std(found) / math.sqrt(200)
-    assert abs(np.mean(found) - expected) < 4 * error + 0.03 * expected
+    error = np.std(actual) / math.sqrt(200)
+    assert abs(np.mean(actual) - expected) < 4 * error + 0.03 * expected
     assert np.mean(plain) - expected > 20 * error
 
 
 def test_the_layer_is_that_of_dense_matrices():
     parts = halves(network(), count=20, kept=20)
     spaces = [quantities.top_space(part.output, 2) for part in parts]
-    found = quantities.layer_quantities(parts, spaces)
+    actual = quantities.layer_quantities(parts, spaces)
     mean, variance = network().entry
     second_moments = mean**2 * torch.ones(27, 27).double() + variance * torch.eye(27).double()
     tops, ratios, approximate = [], [], []
@@ -136,9 +136,9 @@ def test_the_layer_is_that_of_dense_matrices():
         tops.append(vectors[:, -2:])
         ratios.append(float(values[-3] / values[-2]))
         approximate.append(quantities.top_space(torch.kron(part.output, second_moments), 2))
-    assert found["layer"] == pytest.approx(quantities.spaces_apart(tops, approximate), rel=1e-6)
-    assert found["layer_ratio"] == pytest.approx(np.mean(ratios), rel=1e-9)
-    assert found["layer_noise"] == pytest.approx((1 - subspace_overlap(*tops)) / 4, rel=1e-6)
+    assert actual["layer"] == pytest.approx(quantities.spaces_apart(tops, approximate), rel=1e-6)
+    assert actual["layer_ratio"] == pytest.approx(np.mean(ratios), rel=1e-9)
+    assert actual["layer_noise"] == pytest.approx((1 - subspace_overlap(*tops)) / 4, rel=1e-6)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -146,7 +146,7 @@ def test_the_softmax_of_gaussian_logits_is_the_integral(classes):
     draws = generator(classes, "logits")
     mean = torch.randn(classes, generator=draws).double()
     root = torch.randn(classes, classes, generator=draws).double()
-    found = quantities._softmax_of_gaussian_logits(mean, root @ root.T)
+    actual = quantities._softmax_of_gaussian_logits(mean, root @ root.T)
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     points = torch.from_numpy(np.stack(np.meshgrid(*[nodes] * classes), -1).reshape(-1, classes))
     shares = np.prod(np.meshgrid(*[weights / weights.sum()] * classes), axis=0).ravel()
@@ -154,19 +154,19 @@ def test_the_softmax_of_gaussian_logits_is_the_integral(classes):
     expected = torch.diag(p.T @ torch.from_numpy(shares)) - p.T @ (
         torch.from_numpy(shares)[:, None] * p
     )
-    torch.testing.assert_close(found, expected, rtol=0, atol=3e-4)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=3e-4)
 
 
 def test_limits_are_the_integrals():
-    found = study.closed_form(config(), {})
+    actual = study.closed_form(config(), {})
 
     def square(g):
         return scipy.stats.norm.cdf(g / np.sqrt(np.pi - 1)) ** 2 * scipy.stats.norm.pdf(g)
 
     expected, _ = scipy.integrate.quad(square, -12, 12, epsabs=1e-13)
-    np.testing.assert_allclose(found["active_square"], [expected, 0.25], rtol=1e-11)
-    np.testing.assert_allclose(found["printed_space"], [0.25 / expected, 1], rtol=1e-11)
-    np.testing.assert_allclose(found["projected"][0], 0.6873, atol=1e-4)
+    np.testing.assert_allclose(actual["active_square"], [expected, 0.25], rtol=1e-11)
+    np.testing.assert_allclose(actual["printed_space"], [0.25 / expected, 1], rtol=1e-11)
+    np.testing.assert_allclose(actual["projected"][0], 0.6873, atol=1e-4)
 
 
 def test_the_limits_are_those_of_wide_matrices():
@@ -188,14 +188,14 @@ def test_the_limits_are_those_of_wide_matrices():
 
 def test_a_small_study_has_a_number_for_each_network():
     small = config(widths=[8, 12], classes=3, draws=2)
-    found = study.numerics(small, {})
-    names = {name for name, array in found.items() if array.shape == (2, 2, 2)}
+    actual = study.numerics(small, {})
+    names = {name for name, array in actual.items() if array.shape == (2, 2, 2)}
     assert {"space", "printed_space", "formula", "softmax", "layer", "row_sum"} <= names
-    assert all(np.isfinite(found[name][0]).all() for name in names)
-    assert np.isnan(found["layer"][1]).all()
-    assert found["inputs"].tolist() == [23, 42]
+    assert all(np.isfinite(actual[name][0]).all() for name in names)
+    assert np.isnan(actual["layer"][1]).all()
+    assert actual["inputs"].tolist() == [23, 42]
     again = study.measure(**study._items(small, {})[3])
-    assert float(again["space"]) == found["space"][0, 1, 1]
+    assert float(again["space"]) == actual["space"][0, 1, 1]
 
 
 def test_an_item_costs_more_where_there_is_more_to_draw():

@@ -68,12 +68,12 @@ def test_what_is_in_print_is_held_to_rectified_inputs_alone(name, planted):
 def test_means_are_those_of_the_largest_width():
     reading = Reading(sides(noise=0.3, widths=(256, 16, 64)))
     samples = reading.numerics["space"][0, 0]
-    found = reading.overlap("space", "rectified")
-    assert found.value == pytest.approx(1 - samples.mean())
+    actual = reading.overlap("space", "rectified")
+    assert actual.value == pytest.approx(1 - samples.mean())
     interval = scipy.stats.t(5, samples.mean(), scipy.stats.sem(samples)).interval(0.95)
     # Skewness stretches one side.
-    assert found.low <= 1 - interval[1] + 1e-12
-    assert found.high >= 1 - interval[0] - 1e-12
+    assert actual.low <= 1 - interval[1] + 1e-12
+    assert actual.high >= 1 - interval[0] - 1e-12
     assert reading.widths.tolist() == [16, 64, 256]
 
 
@@ -94,8 +94,8 @@ def test_what_is_left_is_a_ratio_of_means_with_an_interval_that_holds_it():
         arrays = sides(draws=12)
         means = 0.2 / np.array([16, 64, 256])
         arrays["numerics"]["space"][0] = means[:, None] * draws.gamma(4.0, 0.25, (3, 12))
-        found = Reading(arrays).left("space", "rectified")
-        held += found.low <= 1 / 16 <= found.high
+        actual = Reading(arrays).left("space", "rectified")
+        held += actual.low <= 1 / 16 <= actual.high
     assert held >= 48
 
 

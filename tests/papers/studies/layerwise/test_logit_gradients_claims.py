@@ -34,7 +34,7 @@ def networks(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(networks):
+def actual(networks):
     return study.correlation(config(), networks)
 
 
@@ -58,7 +58,7 @@ def looped(kept, layer):
 
 
 @pytest.mark.parametrize(("network", "layer", "place"), [("F-5^2", "fc2", 1), ("F-6-BN", "fc1", 0)])
-def test_they_are_those_of_a_loop_over_samples(networks, found, network, layer, place):
+def test_they_are_those_of_a_loop_over_samples(networks, actual, network, layer, place):
     kept = kept_classifier(networks, network, 4, 3)
     means, shares, moment = looped(kept, layer)
     x, y = kept.samples.trained()
@@ -68,14 +68,14 @@ def test_they_are_those_of_a_loop_over_samples(networks, found, network, layer, 
     torch.testing.assert_close(mine.shares, shares.double())
     torch.testing.assert_close(mine.moment, moment, rtol=1e-9, atol=1e-12)
     at = (NETWORKS.index(network), 1, LAST, place)
-    assert found["moment_error"][at] < 1e-9
+    assert actual["moment_error"][at] < 1e-9
     printed = torch.einsum("ijm,ijn->mn", means, means) / 9
-    assert found["printed_error"][at] == pytest.approx(
+    assert actual["printed_error"][at] == pytest.approx(
         float((printed - moment).norm() / moment.norm())
     )
     trace = sum(float(s) * float(g.square().sum()) for s, g in zip(shares, means, strict=True))
-    assert found["between"][at] == pytest.approx(trace / float(moment.trace()))
-    assert 0 < found["between"][at] <= 1
+    assert actual["between"][at] == pytest.approx(trace / float(moment.trace()))
+    assert 0 < actual["between"][at] <= 1
 
 
 def test_neighbours_are_counted_by_brute_force():
@@ -96,14 +96,14 @@ def test_labels_at_random_have_the_share_of_chance():
     assert abs(mean - Reading(sides(classes=5)).chance) < 4 * error
 
 
-def test_the_arrays_of_an_ensemble(found):
-    assert found["epoch"].tolist() == [0, 3]
-    assert found["layer"].tolist() == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
-    assert found["by_score"].shape == (2, 2, 2, 3)
-    assert np.isnan(found["by_class"][1, :, :, 2]).all()
-    assert found["classes"] == 3
-    assert found["embedding"].shape == (2, 9, 2)
-    assert np.isfinite(found["embedding"]).all()
+def test_the_arrays_of_an_ensemble(actual):
+    assert actual["epoch"].tolist() == [0, 3]
+    assert actual["layer"].tolist() == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
+    assert actual["by_score"].shape == (2, 2, 2, 3)
+    assert np.isnan(actual["by_class"][1, :, :, 2]).all()
+    assert actual["classes"] == 3
+    assert actual["embedding"].shape == (2, 9, 2)
+    assert np.isfinite(actual["embedding"]).all()
 
 
 def test_the_picture_is_the_same_again_and_bears_gradients_of_any_size():
@@ -186,7 +186,7 @@ def test_only_linear_layers_with_one_position_are_looked_at(tmp_path):
     small = small_classifiers.ensemble(
         tmp_path, shape=(16, 16), samples=6, networks=["LeNet5"], seeds=1, epochs=1, kept=[0, 1]
     )
-    found = study.correlation(config(), small)
-    assert found["layer"].tolist() == [["fc1", "fc2", "fc3"]]
-    assert (found["moment_error"] < 1e-9).all()
+    actual = study.correlation(config(), small)
+    assert actual["layer"].tolist() == [["fc1", "fc2", "fc3"]]
+    assert (actual["moment_error"] < 1e-9).all()
     assert isinstance(kept_classifier(small, "LeNet5", 3, 1).load(), nn.Sequential)

@@ -41,8 +41,8 @@ def dense(networks, network, layer, seed, images=30):
     kept = kept_classifier(networks, network, seed, small_classifiers.EPOCHS)
     model, (x, y) = kept.load().double(), kept.samples.trained()
     x, y, module = x[:images].double(), y[:images], model.get_submodule(layer)
-    found = {}
-    hook = module.register_forward_hook(lambda _, given, out: found.update(x=given[0], z=out))
+    actual = {}
+    hook = module.register_forward_hook(lambda _, given, out: actual.update(x=given[0], z=out))
     model(x)
     hook.remove()
     shape = module.weight.shape
@@ -58,9 +58,9 @@ def dense(networks, network, layer, seed, images=30):
         torch.autograd.functional.hessian(
             lambda z, label=label: nn.functional.cross_entropy(rest(z[None]), label[None]), z
         )
-        for z, label in zip(found["z"].detach(), y, strict=True)
+        for z, label in zip(actual["z"].detach(), y, strict=True)
     ]
-    inputs = found["x"].detach()
+    inputs = actual["x"].detach()
     return hessian, torch.stack(squares).mean(dim=0), inputs.T @ inputs / images
 
 
@@ -108,9 +108,9 @@ def test_eigenvalues_are_those_of_dense_matrices(networks, arrays):
 
 def test_single_precision_is_nearly_the_same(networks, arrays):
     changes = {"networks": ["F-6"], "precision": "float32", "tolerance": 1e-5}
-    found = correlation(config(**changes), networks)
-    np.testing.assert_allclose(found["overlap"][0, 0], arrays["overlap"][0, 1, :2], atol=1e-3)
-    assert (found["hessian"] != arrays["hessian"][:1, 1:, :2]).any()
+    actual = correlation(config(**changes), networks)
+    np.testing.assert_allclose(actual["overlap"][0, 0], arrays["overlap"][0, 1, :2], atol=1e-3)
+    assert (actual["hessian"] != arrays["hessian"][:1, 1:, :2]).any()
 
 
 def test_first_inputs_and_means(networks, arrays):
@@ -126,17 +126,17 @@ def test_first_inputs_and_means(networks, arrays):
 def factors(m=4, n=6, seed=0):
     """Eigenpairs of the factors of two products, with spectra that fall at different rates."""
     draws = torch.Generator().manual_seed(seed)
-    found = []
+    actual = []
     for size in (m, n, m, n):
         root = torch.randn(size, size, generator=draws, dtype=torch.float64)
         scales = torch.linspace(0, -2, size, dtype=torch.float64).exp()
         shift = torch.ones(size, dtype=torch.float64)
-        found.append(
+        actual.append(
             quantities.eigenpairs(
                 (root * scales) @ (root * scales).T + 0.5 * torch.outer(shift, shift)
             )
         )
-    return found
+    return actual
 
 
 def moved(one, other, matrices, count):
@@ -171,8 +171,8 @@ def test_what_is_expected_over_permutations_is_their_mean(seed):
     one, other = factors(m, seed=seed)[:2], factors(m, seed=seed)[2:]
     every = [torch.eye(m, dtype=torch.float64)[list(order)] for order in permutations(range(m))]
     mean = moved(one, other, every, count).mean(dim=0)
-    found = expected_overlaps(one, other, quantities.permuted_squares, count)
-    torch.testing.assert_close(found, mean, rtol=1e-12, atol=1e-12)
+    actual = expected_overlaps(one, other, quantities.permuted_squares, count)
+    torch.testing.assert_close(actual, mean, rtol=1e-12, atol=1e-12)
     rotated = expected_overlaps(one, other, quantities.rotated_squares, count)
     assert not torch.allclose(rotated, mean, rtol=1e-3)
 
@@ -185,8 +185,8 @@ def test_what_is_expected_over_rotations_is_their_mean():
     rotations = bases * triangles.diagonal(dim1=1, dim2=2).sign()[:, None]
     overlaps = moved(one, other, rotations, count)
     error = overlaps.std(dim=0) / len(rotations) ** 0.5
-    found = expected_overlaps(one, other, quantities.rotated_squares, count)
-    assert ((found - overlaps.mean(dim=0)).abs() <= 4 * error + 1e-12).all()
+    actual = expected_overlaps(one, other, quantities.rotated_squares, count)
+    assert ((actual - overlaps.mean(dim=0)).abs() <= 4 * error + 1e-12).all()
 
 
 def test_theorem_g1_is_a_case_of_it():
@@ -198,10 +198,10 @@ def test_theorem_g1_is_a_case_of_it():
         tuple(factor._replace(values=v.double()) for factor, v in zip(pair, spectra, strict=True))
         for pair in (one, other)
     )
-    found = expected_overlaps(one, other, quantities.rotated_squares, count)
+    actual = expected_overlaps(one, other, quantities.rotated_squares, count)
     first = (one[1].vectors[:, 0] @ other[1].vectors[:, 0]).square()
-    torch.testing.assert_close(found[:m], torch.arange(1, m + 1).double() / m * first)
-    assert found[m] < found[m - 1]
+    torch.testing.assert_close(actual[:m], torch.arange(1, m + 1).double() / m * first)
+    assert actual[m] < actual[m - 1]
 
 
 def test_a_single_output_has_nothing_to_permute():

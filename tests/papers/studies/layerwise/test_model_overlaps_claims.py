@@ -42,11 +42,11 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 
 def test_the_condition_says_what_is_expected(planted):
-    found = {}
+    actual = {}
     for sides_of in (sides(), sides(rank=False)):
         for entry in planted[0].entries(statements, "condition_tells", sides_of):
-            found.setdefault(entry.id, []).append(entry.bound.relation)
-    assert found["planted/condition-tells-F-200^2-fc1"] == [">=", "<="]
+            actual.setdefault(entry.id, []).append(entry.bound.relation)
+    assert actual["planted/condition-tells-F-200^2-fc1"] == [">=", "<="]
 
 
 def test_only_layers_after_a_batch_norm_have_no_peak(planted):
@@ -75,7 +75,7 @@ def test_the_interval_is_the_jackknife_over_networks():
     arrays = sides(noise=0.2)
     reading = Reading(arrays)
     layer = reading.layer("F-200^2", "fc1")
-    found = reading.over_networks(lambda chosen: layer.at_outputs("overlap", chosen))
+    actual = reading.over_networks(lambda chosen: layer.at_outputs("overlap", chosen))
     values = arrays["correlation"]["overlap"][0, 0, 0, :, 19]
     # Pairs without the network: (0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3).
     without = np.array(
@@ -83,7 +83,7 @@ def test_the_interval_is_the_jackknife_over_networks():
     )
     error = math.sqrt(3 / 4 * ((without - without.mean()) ** 2).sum())
     interval = scipy.stats.t(3, values.mean(), error).interval(0.95)
-    assert found == pytest.approx((values.mean(), *interval))
+    assert actual == pytest.approx((values.mean(), *interval))
 
 
 def test_the_interval_holds_what_is_estimated():
@@ -100,8 +100,8 @@ def test_the_interval_holds_what_is_estimated():
 
 def test_two_networks_have_no_interval():
     reading = Reading(sides(seeds=2))
-    found = reading.over_networks(lambda chosen: float(chosen.sum()))
-    assert found == (1.0, -math.inf, math.inf)
+    actual = reading.over_networks(lambda chosen: float(chosen.sum()))
+    assert actual == (1.0, -math.inf, math.inf)
 
 
 def test_what_is_within_the_error_of_eigenvalues_is_not_read():

@@ -26,12 +26,12 @@ def samples(seed, count=7):
 
 def test_the_products_are_those_of_the_weights_behind():
     model = network(0)
-    found = study.products_behind(model)
+    actual = study.products_behind(model)
     w2, w3 = model[2].weight, model[4].weight
-    assert list(found) == ["4", "2", "0"]
-    torch.testing.assert_close(found["0"], (w3 @ w2).detach())
-    torch.testing.assert_close(found["2"], w3.detach())
-    torch.testing.assert_close(found["4"], torch.eye(CLASSES, dtype=torch.float64))
+    assert list(actual) == ["4", "2", "0"]
+    torch.testing.assert_close(actual["0"], (w3 @ w2).detach())
+    torch.testing.assert_close(actual["2"], w3.detach())
+    torch.testing.assert_close(actual["4"], torch.eye(CLASSES, dtype=torch.float64))
     normed = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2), nn.Linear(2, 2))
     assert list(study.products_behind(normed)) == ["2"]
 
@@ -76,49 +76,49 @@ def test_where_all_units_are_active_the_jacobian_gives_the_whole_output_hessian(
         nn.init.constant_(layer.bias, bias)
     with torch.no_grad():
         model[4].weight *= 0.01  # no score leads by so much that the softmax is round-off
-    found, matrix = measured(model, 0, x, y)
-    assert found["jacobian_error"] < 1e-12
-    assert found["jacobian"] == pytest.approx(1, abs=1e-9)
+    actual, matrix = measured(model, 0, x, y)
+    assert actual["jacobian_error"] < 1e-12
+    assert actual["jacobian"] == pytest.approx(1, abs=1e-9)
     # Of always active units the paper's factor 1/4 for each layer is off by 4.
-    assert found["printed_error"] == pytest.approx(15 / 16, abs=1e-9)
+    assert actual["printed_error"] == pytest.approx(15 / 16, abs=1e-9)
     assert float(matrix.norm()) > 0
 
 
 def test_of_the_last_layer_everything_is_exact():
-    found, _ = measured(network(5), 4, *samples(6))
-    errors = {name: found.pop(name) for name in ("printed_error", "jacobian_error")}
+    actual, _ = measured(network(5), 4, *samples(6))
+    errors = {name: actual.pop(name) for name in ("printed_error", "jacobian_error")}
     assert max(errors.values()) < 1e-12
-    assert min(found.values()) > 1 - 1e-9
+    assert min(actual.values()) > 1 - 1e-9
 
 
 def test_the_spaces_are_those_of_the_rows_and_the_errors_frobenius_norms():
     model, (x, y) = network(7), samples(8)
-    found, matrix = measured(model, 0, x, y)
+    actual, matrix = measured(model, 0, x, y)
     rows = (model[4].weight @ model[2].weight).detach()
     top = torch.linalg.eigh(matrix).eigenvectors[:, 1 - CLASSES :]
     differences = rows[1:] - rows[:1]
     projector = differences.T @ torch.linalg.inv(differences @ differences.T) @ differences
     overlap = float((top.T @ projector @ top).trace()) / (CLASSES - 1)
-    assert found["rows"] == pytest.approx(overlap, abs=1e-9)
+    assert actual["rows"] == pytest.approx(overlap, abs=1e-9)
     total = rows.sum(dim=0)
     rest = rows - torch.outer(rows @ total, total) / total.square().sum()
     projector = rest.T @ torch.linalg.pinv(rest @ rest.T, rtol=1e-9) @ rest
     overlap = float((top.T @ projector @ top).trace()) / (CLASSES - 1)
-    assert found["complement"] == pytest.approx(overlap, abs=1e-9)
+    assert actual["complement"] == pytest.approx(overlap, abs=1e-9)
     p = torch.softmax(model(x), dim=1).detach()
     softmax = torch.diag(p.mean(dim=0)) - p.T @ p / len(p)
     printed = rows.T @ softmax @ rows / 16
     wanted = float((printed - matrix).norm() / matrix.norm())
-    assert found["printed_error"] == pytest.approx(wanted, rel=1e-9)
+    assert actual["printed_error"] == pytest.approx(wanted, rel=1e-9)
 
 
 def test_where_there_is_no_such_space_nothing_is_known():
     narrow = torch.eye(1, dtype=torch.float64)
     rows = torch.ones(3, 1, dtype=torch.float64)
     softmax = torch.eye(3, dtype=torch.float64) - 1 / 3
-    found = study.measure_layer(narrow, softmax, rows, rows)
-    assert all(np.isnan(found[name]) for name in ("rows", "complement", "jacobian"))
-    assert np.isfinite(found["printed_error"])
+    actual = study.measure_layer(narrow, softmax, rows, rows)
+    assert all(np.isnan(actual[name]) for name in ("rows", "complement", "jacobian"))
+    assert np.isfinite(actual["printed_error"])
 
 
 @pytest.fixture(scope="module")
@@ -165,8 +165,8 @@ def test_what_an_item_lacks_is_empty_in_the_whole():
         {"a": np.array("x"), "n": np.array(1), "name": np.array(["p", "q"]), "v": np.ones(2)},
         {"a": np.array("y"), "n": np.array(1), "name": np.array(["p"]), "w": np.array(3)},
     ]
-    found = gathered(parts, ("a", "n"))
-    assert found["a"].tolist() == ["x", "y"]
-    assert found["name"].tolist() == [[["p", "q"]], [["p", ""]]]
-    np.testing.assert_array_equal(found["v"], [[[1, 1]], [[np.nan, np.nan]]])
-    assert found["w"].tolist() == [[0], [3]]
+    actual = gathered(parts, ("a", "n"))
+    assert actual["a"].tolist() == ["x", "y"]
+    assert actual["name"].tolist() == [[["p", "q"]], [["p", ""]]]
+    np.testing.assert_array_equal(actual["v"], [[[1, 1]], [[np.nan, np.nan]]])
+    assert actual["w"].tolist() == [[0], [3]]

@@ -43,25 +43,25 @@ def config(**changes):
 
 
 @pytest.fixture(scope="module")
-def found(networks):
+def actual(networks):
     return study.correlation(config(), networks)
 
 
-def test_arrays_are_by_network_method_and_seed(found):
-    assert found["bound"].shape == (2, 5, 2)
-    assert found["method"].tolist() == METHODS
-    assert found["layer"].tolist() == [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]]
-    assert found["variances"].shape == (2, 5, 2, 3, study.PARTS, 3)
-    assert found["path_epoch"].tolist() == list(range(7))
-    assert [int(found[name]) for name in ("epoch", "classes")] == [small_classifiers.EPOCHS, 3]
-    assert found["samples"].tolist() == np.full((2, 5, 2), 40).tolist()
-    assert found["held_out"].tolist() == np.full((2, 5, 2), 20).tolist()
+def test_arrays_are_by_network_method_and_seed(actual):
+    assert actual["bound"].shape == (2, 5, 2)
+    assert actual["method"].tolist() == METHODS
+    assert actual["layer"].tolist() == [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]]
+    assert actual["variances"].shape == (2, 5, 2, 3, study.PARTS, 3)
+    assert actual["path_epoch"].tolist() == list(range(7))
+    assert [int(actual[name]) for name in ("epoch", "classes")] == [small_classifiers.EPOCHS, 3]
+    assert actual["samples"].tolist() == np.full((2, 5, 2), 40).tolist()
+    assert actual["held_out"].tolist() == np.full((2, 5, 2), 20).tolist()
 
 
-def test_each_bound_is_that_of_its_terms(found):
+def test_each_bound_is_that_of_its_terms(actual):
     for bound, drawn, divergence, index, error, complexity, variance in zip(
         *(
-            found[name].ravel()
+            actual[name].ravel()
             for name in (
                 "bound", "drawn_error", "divergence", "index", "error", "complexity",
                 "prior_variance",
@@ -78,15 +78,15 @@ def test_each_bound_is_that_of_its_terms(found):
         assert drawn <= error <= bound
 
 
-def test_a_posterior_that_diverges_has_no_bound_and_is_shown(networks, found):
+def test_a_posterior_that_diverges_has_no_bound_and_is_shown(networks, actual):
     arrays = study.correlation(config(learning_rate=1e9, methods=["base", "iterative"]), networks)
     for name in study.TERMS:
         assert np.isnan(arrays[name]).all()
     assert arrays.pop("diverged").shape == arrays["bound"].shape
-    assert "diverged" not in found
+    assert "diverged" not in actual
     for name, values in arrays.items():
-        assert values.shape[3:] == found[name].shape[3:]
-        assert values.ndim == found[name].ndim
+        assert values.shape[3:] == actual[name].shape[3:]
+        assert values.ndim == actual[name].ndim
     arrays["diverged"] = np.isnan(arrays["bound"])
     reading = Reading({"correlation": arrays})
     with pytest.raises(NothingToMeasure, match="the training of every posterior diverged"):
@@ -99,7 +99,7 @@ def test_a_posterior_that_diverges_has_no_bound_and_is_shown(networks, found):
         order.measure()
 
 
-def test_a_method_begins_at_the_network_and_ends_at_its_certificate(networks, found):
+def test_a_method_begins_at_the_network_and_ends_at_its_certificate(networks, actual):
     kept = kept_classifier(networks, "F-6", 4, small_classifiers.EPOCHS)
     before = kept_classifier(networks, "F-6", 4, 0)
     model = kept.load()
@@ -110,12 +110,12 @@ def test_a_method_begins_at_the_network_and_ends_at_its_certificate(networks, fo
     )
     terms = study.certificate(posterior, *kept.samples.trained(), settings, 4)
     for name, value in terms.items():
-        assert found[name][0, 1, 1] == value
+        assert actual[name][0, 1, 1] == value
     others = error_of_draws(posterior, *kept.samples.left_out(), draws=3000, seed=5)
-    assert found["held_out_error"][0, 1, 1] == others
+    assert actual["held_out_error"][0, 1, 1] == others
     x, y = kept.samples.left_out()
     wrong = (kept.load()(x).argmax(dim=1) != y).double().mean()
-    assert found["test_error"][0, 0, 1] == pytest.approx(float(wrong))
+    assert actual["test_error"][0, 0, 1] == pytest.approx(float(wrong))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -127,16 +127,16 @@ def test_curvature_is_the_quadratic_form_of_each_direction(networks, method):
     basis = study.METHODS[method].basis
     posterior.bases = dict(layer_bases(model, x.flatten(1), y, basis))
     layer = cv.layerwise(cv.Problem(model, torch.nn.CrossEntropyLoss(), [(x, y)]), "fc2")
-    found = study._curvature(posterior, layer, "fc2").flatten()
+    actual = study._curvature(posterior, layer, "fc2").flatten()
     dense = torch.kron(layer.output_hessian, layer.input_autocorrelation)
     if method == "iterative, exact":
         dense = layer.hessian @ torch.eye(len(dense), dtype=dense.dtype)
     columns = torch.stack([posterior.bases["fc2"].turned(row.view(layer.shape)).flatten()
                            for row in torch.eye(len(dense), dtype=dense.dtype)])  # fmt: skip
-    torch.testing.assert_close(found, ((columns @ dense) * columns).sum(dim=1))
+    torch.testing.assert_close(actual, ((columns @ dense) * columns).sum(dim=1))
     quantities = study.deviations(posterior, model, x, y)
     variances = posterior.deviations("fc2").square().flatten().numpy()
-    expected = stats.spearmanr(variances, found.numpy()).statistic
+    expected = stats.spearmanr(variances, actual.numpy()).statistic
     assert quantities["rank_correlation"][1] == pytest.approx(expected)
 
 
@@ -191,10 +191,10 @@ def test_items_say_what_they_cost_and_a_probe_costs_less(networks):
         assert 0 < study.correlation.cost(probe) < study.correlation.cost(item)
 
 
-def test_rows_of_the_table_are_those_of_this_run(found):
-    reading = Reading({"correlation": found})
+def test_rows_of_the_table_are_those_of_this_run(actual):
+    reading = Reading({"correlation": actual})
     assert rows_of(reading) == []
-    named = found | {"network": np.array(["F-600", "F-300^2"]), "classes": np.array(2)}
+    named = actual | {"network": np.array(["F-600", "F-300^2"]), "classes": np.array(2)}
     rows = rows_of(Reading({"correlation": named}))
     assert [(row.network, row.method) for row in rows] == [
         (network, method)
@@ -212,9 +212,9 @@ def test_which_rows_there_are_is_known_by_the_data_alone(tmp_path, random_labels
         tmp_path, networks=["F-6"], seeds=1, inputs="unit interval", held_out=20, samples=60,
         initialisation="truncated normal", random_labels=random_labels,
     )  # fmt: skip
-    found = study.correlation(config(methods=["base"], epochs=1), networks)
-    assert found["random_labels"].shape == ()
-    named = found | {"network": np.array(["F-600"]), "classes": np.array(2)}
+    actual = study.correlation(config(methods=["base"], epochs=1), networks)
+    assert actual["random_labels"].shape == ()
+    named = actual | {"network": np.array(["F-600"]), "classes": np.array(2)}
     (row,) = rows_of(Reading({"correlation": named}))
     assert row.network == ("R-600" if random_labels else "T-600")
     with pytest.raises(TypeError, match="random_labels"):
@@ -222,7 +222,7 @@ def test_which_rows_there_are_is_known_by_the_data_alone(tmp_path, random_labels
 
 
 def test_shares_have_the_exact_interval():
-    found = share(np.zeros(110, dtype=bool))
-    assert (found.value, found.low) == (0.0, 0.0)
-    assert found.high == pytest.approx(1 - 0.025 ** (1 / 110))
+    actual = share(np.zeros(110, dtype=bool))
+    assert (actual.value, actual.low) == (0.0, 0.0)
+    assert actual.high == pytest.approx(1 - 0.025 ** (1 / 110))
     assert not math.isfinite(estimated(np.array([1.0])).high)

@@ -42,10 +42,10 @@ def sides(*, methods=ALL, seeds=4, network="F-600", bounds=ORDERED, ranks=CORREL
 
 def repeated(failed=0, number=110):
     """One method, many networks, of which some bounds fail."""
-    found = sides(methods=("approximate",), seeds=number)
-    held_out = found["correlation"]["bound"] - 0.05
+    actual = sides(methods=("approximate",), seeds=number)
+    held_out = actual["correlation"]["bound"] - 0.05
     held_out[..., :failed] += 0.1
-    return changed(found, "correlation", held_out_error=held_out)
+    return changed(actual, "correlation", held_out_error=held_out)
 
 
 REVERSED = dict(zip(ALL, (0.1, 0.14, 0.16, 0.25, 0.26, 0.27, 0.28), strict=True))

@@ -96,9 +96,9 @@ def test_a_row_follows_from_its_own_columns(row, expected):
     real = index_of(row)
     # The column has four decimals: j = −2b (ϱ − ½ ln c) is known to 0.01.
     assert real == pytest.approx(index, abs=0.011)
-    found = bound_of(row, max(1, round(real)))
-    assert found == pytest.approx(recomputed, abs=5.1e-6)
-    difference = found - float(row["bound"])
+    actual = bound_of(row, max(1, round(real)))
+    assert actual == pytest.approx(recomputed, abs=5.1e-6)
+    difference = actual - float(row["bound"])
     if index == 0:
         with pytest.raises(ValueError, match=r"^j: expected an integer"):
             bound_of(row, round(real))

@@ -54,9 +54,9 @@ def test_bulk_departs_as_its_formula_says(reading):
 
 def test_weights_of_one_network_do_not_depend_on_the_other_width(reading):
     wide = Reading(both(width=3))
-    for found, alone in ((reading, wide), (wide, reading)):
+    for actual, alone in ((reading, wide), (wide, reading)):
         np.testing.assert_allclose(
-            found.spectra("second", "fixed").group("bulk"),
+            actual.spectra("second", "fixed").group("bulk"),
             alone.spectra("second", "fixed").group("bulk"),
             rtol=1e-13,
         )

@@ -50,17 +50,17 @@ def measured(sides, artifact="Figure 7", paper="singh2026cracking"):
 
 
 def test_identities_hold_to_round_off(correlated):
-    found = measured(correlated)
+    actual = measured(correlated)
     for name in ("spectrum", "structure", "trace", "proportional"):
-        assert found[name].measure() < 1e-12
-    assert found["proportional"].measure_printed() > 0.1
+        assert actual[name].measure() < 1e-12
+    assert actual["proportional"].measure_printed() > 0.1
 
 
 def test_errors_are_as_large_as_what_was_planted(correlated):
     wrong = {"second_scaled/eigenvalues": lambda values: 1.001 * values}
-    found = measured(changed(correlated, "numerics", **wrong))
-    assert found["spectrum"].measure() > 1e-4
-    assert found["trace"].measure() == pytest.approx(1e-3, rel=1e-6)
+    actual = measured(changed(correlated, "numerics", **wrong))
+    assert actual["spectrum"].measure() > 1e-4
+    assert actual["trace"].measure() == pytest.approx(1e-3, rel=1e-6)
 
 
 def test_a_trace_that_is_rounding_is_not_measured(correlated):

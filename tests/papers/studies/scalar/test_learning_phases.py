@@ -107,7 +107,7 @@ def test_heads_are_trained_as_a_network_of_several_outputs():
     y = torch.tensor([[1.0, -2.0], [-0.5, 1.0]]).double()
     square = float((x * x).mean())
     moment = (y * x[:, None]).mean(dim=0).numpy()[None]
-    found = heads.train_heads(weights, square, moment, 0.2, 60)
+    actual = heads.train_heads(weights, square, moment, 0.2, 60)
     v, w = (torch.from_numpy(weights[0, :, place]) for place in (0, 1))
     trajectory = gradient_descent(
         MultiOutputLinear(v, w), HalfSquaredError("sample"), x, y, learning_rate=0.2, steps=60
@@ -118,11 +118,11 @@ def test_heads_are_trained_as_a_network_of_several_outputs():
         v, w = rows[2 * head], rows[2 * head + 1]
         residual = square * (v * w).sum(axis=1) - moment[0, head]
         learned.append(np.flatnonzero(np.abs(residual) > 0.01 * abs(moment[0, head])).max() + 1)
-    assert found["learned"].tolist() == [learned]
+    assert actual["learned"].tolist() == [learned]
     first, last = min(learned), int(np.argmax(learned))
     v, w = (torch.from_numpy(rows[2 * last + place][first]) for place in (0, 1))
     small, large = cf.two_layer_linear(w, v, x, y[:, last]).select("outlier").tolist()
-    assert found["retarded"][0] == pytest.approx(small / large, rel=1e-9)
+    assert actual["retarded"][0] == pytest.approx(small / large, rel=1e-9)
 
 
 def test_what_is_settled_never_comes_back():
@@ -145,11 +145,11 @@ def test_targets_of_heads_have_both_signs_and_sizes_in_the_range(monkeypatch):
 
 
 def test_heads_that_never_learn_are_left_out():
-    found = Reading(both(head_steps=1))
+    actual = Reading(both(head_steps=1))
     with pytest.raises(NothingToMeasure, match="no network learns"):
-        found.heads_in_order(0)
+        actual.heads_in_order(0)
     with pytest.raises(NothingToMeasure, match="no network learns"):
-        found.retarded_below_zero(0)
+        actual.retarded_below_zero(0)
 
 
 def test_the_order_of_heads_is_that_of_pairs(reading):

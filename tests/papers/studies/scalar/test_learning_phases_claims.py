@@ -58,13 +58,13 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
     [("spectrum", 1.001), ("product", 1.001), ("signs", -1.0), ("without-signal", -1.0)],
 )
 def test_a_wrong_small_outlier_would_be_noticed(name, factor, sides):
-    found = {}
+    actual = {}
     for spectra in (sides, with_small_outlier_times(sides, factor)):
         for entry in statements.entries(Study("study", ABOUT), Reading(spectra)):
             measured = entry.measure()
             value = getattr(measured, "value", measured)
-            found.setdefault(entry.id, []).append(entry.bound.holds(value))
-    assert found[f"study/{name}"] == [True, False]
+            actual.setdefault(entry.id, []).append(entry.bound.holds(value))
+    assert actual[f"study/{name}"] == [True, False]
 
 
 def test_the_print_is_right_where_the_solution_is_positive(sides):

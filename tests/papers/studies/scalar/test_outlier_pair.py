@@ -39,7 +39,7 @@ def test_the_bulk_is_the_mean_of_residual_times_input():
     """Of the networks' own outputs, with its sign; of ReLU over the inputs that the cell sees."""
     data, settings = wedge(), config(steps=10)
     trained = study.train(settings, data)
-    found = study.closed_form(settings, trained)
+    actual = study.closed_form(settings, trained)
     x, y = data["x"], data["y"]
     for run, seen in (("linear", np.ones_like(x)), ("relu", x > 0)):
         hidden = trained[f"{run}/v"][:, None, :] * x[:, None]
@@ -47,7 +47,7 @@ def test_the_bulk_is_the_mean_of_residual_times_input():
             hidden = np.maximum(hidden, 0)
         outputs = np.einsum("snm,sm->sn", hidden, trained[f"{run}/w"])
         expected = ((outputs - y) * x * seen).mean(axis=1)
-        np.testing.assert_allclose(found[f"{run}/bulk"], expected, rtol=1e-12)
+        np.testing.assert_allclose(actual[f"{run}/bulk"], expected, rtol=1e-12)
         assert expected[0] < -0.05
 
 

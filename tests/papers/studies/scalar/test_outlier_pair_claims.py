@@ -144,16 +144,16 @@ def test_a_path_is_that_of_a_training():
         **common, momentum=0.9, high_momentum=0.0, high_settings=[[0.4, 1.5]], numeric_every=80
     )
     assert sides["closed_form"]["seeds/momentum"].tolist() == [0.0, 0.9]
-    found = sides["closed_form"]["seeds/path"]
-    np.testing.assert_array_equal(found[0, ..., :2], sides["closed_form"]["seeds/high"])
+    actual = sides["closed_form"]["seeds/path"]
+    np.testing.assert_array_equal(actual[0, ..., :2], sides["closed_form"]["seeds/high"])
     for place, momentum in enumerate([0.0, 0.9]):
         for seed in range(3):
             own = {"seed": seed, "initial_scale": 1.5, "momentum": momentum, "learning_rate": 0.4}
             alone = outlier_pair_sides(**common | own | {"seeds": 0}, numeric_every=80)
             run = statements.reading(alone).runs["linear"]
-            assert found[place, 0, seed, 2] == (run.small[1] < run.small[0])
+            assert actual[place, 0, seed, 2] == (run.small[1] < run.small[0])
             crossings = np.count_nonzero(np.diff(np.sign(run.resolved)))
-            assert abs(found[place, 0, seed, 3] - crossings) <= (run.share.min() < 1e-11)
+            assert abs(actual[place, 0, seed, 3] - crossings) <= (run.share.min() < 1e-11)
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
@@ -163,8 +163,8 @@ def test_what_is_kept_of_a_seed_is_that_of_its_training(scale, momentum):
     sides = outlier_pair_sides(
         networks=["linear"], **settings, steps=150, seed_steps=150, seeds=4, numeric_every=150
     )
-    found = sides["closed_form"]["seeds/ordinary"]
-    assert found.shape == (1, 4, 2)
+    actual = sides["closed_form"]["seeds/ordinary"]
+    assert actual.shape == (1, 4, 2)
     for seed in range(4):
         own = outlier_pair_sides(
             networks=["linear"], **settings, steps=150, seed=seed, numeric_every=150
@@ -172,9 +172,9 @@ def test_what_is_kept_of_a_seed_is_that_of_its_training(scale, momentum):
         run = statements.reading(own).runs["linear"]
         # Where the spectrum's own rounding does not decide the sign of the small outlier.
         side = np.sign(run.resolved[-LAST:]).mean()
-        assert found[0, seed, 1] == pytest.approx(run.share[-1], rel=1e-6, abs=1e-13)
+        assert actual[0, seed, 1] == pytest.approx(run.share[-1], rel=1e-6, abs=1e-13)
         if run.share[-1] > 1e-11:
-            assert found[0, seed, 0] == side
+            assert actual[0, seed, 0] == side
 
 
 def test_a_training_that_diverges_has_no_end():

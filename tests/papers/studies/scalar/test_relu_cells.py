@@ -17,11 +17,11 @@ def reading():
 
 @pytest.mark.parametrize(("width", "positive"), SIZES)
 def test_cells_have_as_many_eigenvalues_as_parameters(width, positive):
-    found = Reading(both(width=width, positive_units=positive))
+    actual = Reading(both(width=width, positive_units=positive))
     units = {"+": positive, "-": width - positive}
     for cell, count in units.items():
-        assert len(found.select("outlier", cell)) == (2 if count else 0)
-        bulk = found.select("bulk", cell)
+        assert len(actual.select("outlier", cell)) == (2 if count else 0)
+        bulk = actual.select("bulk", cell)
         assert len(bulk) == 2 * max(count - 1, 0)
         np.testing.assert_allclose(bulk, -bulk[::-1], atol=1e-15)
 

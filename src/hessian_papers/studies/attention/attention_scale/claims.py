@@ -112,7 +112,9 @@ def in_most_draws(reading: Reading, sweep: str, largest: float, **of: Any) -> Es
     which it is so by a measure along the sweep; interval: Wilson's, 95 %.
     """
     low, high = of.get("at_least", -math.inf), of.get("at_most", math.inf)
-    found = [draw.measured(of["measure"], of["quantity"]) for draw in reading.draws(sweep, largest)]
-    fraction = share_of([low <= value <= high for value in found])
+    changes = [
+        draw.measured(of["measure"], of["quantity"]) for draw in reading.draws(sweep, largest)
+    ]
+    fraction = share_of([low <= value <= high for value in changes])
     # One draw that is otherwise refutes what has no exception.
     return Estimate(fraction.value) if of["quantifier"] == "everywhere" else fraction

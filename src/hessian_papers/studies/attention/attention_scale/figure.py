@@ -58,8 +58,8 @@ def _scale(axes: Axes, sweep: Sweep) -> None:
 
 
 def _draw_eigenvalues(axes: Axes, sweep: Sweep, along: np.ndarray) -> None:
-    found = zip(sweep["index"], sweep.numerical("outlier"), sweep.numerical("bulk"), strict=True)
-    for point, single, repeated in found:
+    rows = zip(sweep["index"], sweep.numerical("outlier"), sweep.numerical("bulk"), strict=True)
+    for point, single, repeated in rows:
         for values, marker in ((single, "o"), (repeated, "s")):
             look = style.NUMERIC | SMALL | {"marker": marker, "color": style.BLACK}
             axes.plot(np.full(len(values), along[point]), values, **look)

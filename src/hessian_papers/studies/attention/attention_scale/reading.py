@@ -63,11 +63,11 @@ class Sweep(StudyArrays):
             One for each numerical point at which all five eigenvalues can be told from each other.
         """
         largest = np.nanmax(np.abs(self["values"]), axis=-1)
-        found = zip(self.select(kind)[self["index"]], self.numerical(kind), largest, strict=True)
+        values = zip(self.select(kind)[self["index"]], self.numerical(kind), largest, strict=True)
         return np.array(
             [
                 distinct_error(exact, numeric) * (np.abs(numeric).max() / top)
-                for (exact, numeric, top), kept in zip(found, self.apart, strict=True)
+                for (exact, numeric, top), kept in zip(values, self.apart, strict=True)
                 if kept
             ]
         )
@@ -103,9 +103,9 @@ class Sweep(StudyArrays):
 
     def largest_outside(self) -> np.ndarray:
         """How far the largest numerical eigenvalue lies outside its bounds, relative to it."""
-        found = np.nanmax(self["values"], axis=-1)
+        values = np.nanmax(self["values"], axis=-1)
         lower, upper = (self[f"largest_{end}"][self["index"]] for end in ("lower", "upper"))
-        return np.asarray(np.maximum(lower - found, found - upper).clip(min=0) / np.abs(found))
+        return np.asarray(np.maximum(lower - values, values - upper).clip(min=0) / np.abs(values))
 
     def outliers_outside(self) -> np.ndarray:
         """How far the numerical outliers lie outside their bounds, relative to the largest.
@@ -117,8 +117,8 @@ class Sweep(StudyArrays):
         rows = zip(lower, upper, self.numerical("outlier"), self.apart, strict=True)
         return np.array(
             [
-                max(low - found.min(), found.max() - high, 0.0) / np.abs(found).max()
-                for low, high, found, apart in rows
+                max(low - result.min(), result.max() - high, 0.0) / np.abs(result).max()
+                for low, high, result, apart in rows
                 if apart
             ]
         )
@@ -194,10 +194,10 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: there is none.
         """
-        found = np.concatenate([np.ravel(errors(sweep)) for sweep in self.sweeps()])
-        if not found.size:
+        values = np.concatenate([np.ravel(errors(sweep)) for sweep in self.sweeps()])
+        if not values.size:
             raise NothingToMeasure(f"this configuration has no {what}")
-        return float(found.max())
+        return float(values.max())
 
     def draws(self, name: str, largest: float = math.inf) -> list[Draw]:
         """One sweep of all the draws, up to some norm, as far as float64 resolves them.
@@ -217,9 +217,9 @@ class Reading(StudyArrays):
             for row in zip(*columns, strict=True)
             if all((np.isfinite(values) & (values > 0)).all() for values in row)
         )
-        found = list(rows)
-        if not found:
+        entries = list(rows)
+        if not entries:
             raise NothingToMeasure(
                 f"in this configuration the bulk vanishes within float64 along the sweep {name}"
             )
-        return found
+        return entries

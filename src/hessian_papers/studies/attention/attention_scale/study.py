@@ -264,13 +264,15 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
     dense_index = _spread(index, config.dense_points)
     for name in SWEEPS:
         chosen = list(_own_sweep(config, name, networks))
-        found = [cv.distinct_eigenvalues(_hessian(chosen[i]), seed=config.seed) for i in index]
-        groups = max(len(each.values) for each in found)
+        eigenvalues = [
+            cv.distinct_eigenvalues(_hessian(chosen[i]), seed=config.seed) for i in index
+        ]
+        groups = max(len(each.values) for each in eigenvalues)
         values, repeated = (
             np.full((len(index), groups), np.nan),
             np.zeros((len(index), groups), bool),
         )
-        for row, each in enumerate(found):
+        for row, each in enumerate(eigenvalues):
             values[row, : len(each.values)] = each.values.numpy()
             repeated[row, : len(each.values)] = each.repeated.numpy()
         dense = [
@@ -280,9 +282,9 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
             f"{name}/index": index,
             f"{name}/values": values,
             f"{name}/repeated": repeated,
-            f"{name}/residual": np.array([each.residual for each in found]),
+            f"{name}/residual": np.array([each.residual for each in eigenvalues]),
             f"{name}/condition_number": np.array(
-                [_condition_number(each.values.numpy()) for each in found]
+                [_condition_number(each.values.numpy()) for each in eigenvalues]
             ),
             f"{name}/dense_index": dense_index,
             f"{name}/dense": np.array(dense).reshape(

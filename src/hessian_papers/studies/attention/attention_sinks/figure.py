@@ -39,7 +39,9 @@ def _draw_bulk(axes: Axes, reading: Reading) -> None:
 def _beside(values: np.ndarray) -> np.ndarray:
     """Where ascending values stand so that those of a group stand beside each other, from 0."""
     groups = np.split(values, np.flatnonzero(np.diff(values) > GROUPED * values[-1]) + 1)
-    return np.concatenate([WIDE * (np.arange(len(one)) - (len(one) - 1) / 2) for one in groups])
+    return np.concatenate(
+        [WIDE * (np.arange(len(group)) - (len(group) - 1) / 2) for group in groups]
+    )
 
 
 def _draw_outliers(axes: Axes, reading: Reading) -> None:
@@ -56,7 +58,7 @@ def _draw_outliers(axes: Axes, reading: Reading) -> None:
         places, largest.mean(axis=1), color=style.BLACK, linestyle="--", linewidth=1.0,
         label="their mean", zorder=1,
     )  # fmt: skip
-    axes.set_xticks(places, [f"{one:.2f}" for one in attention])
+    axes.set_xticks(places, [f"{item:.2f}" for item in attention])
     axes.set_ylim(0, 1.3 * largest.max())
     axes.set_ylabel("outlier eigenvalues")
     axes.legend(loc="upper left", handlelength=1.6, borderaxespad=0.2)

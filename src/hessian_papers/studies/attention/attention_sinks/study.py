@@ -178,12 +178,12 @@ def _drawn(
 def draws_of(config: Config, shape: tuple[int, ...]) -> Iterator[list[Network]]:
     """The draws at each pair of norms, on sequences and targets of normal numbers of that shape."""
     for norms in config.draw_norms:
-        found = []
+        draws = []
         for number in range(config.draws):
             numbers = generator(config.seed, f"draw {number}")
             x, y = torch.randn(2, *shape, generator=numbers, dtype=torch.float64)
-            found.append(_drawn(config.key_dimension, norms, numbers, x, y))
-        yield found
+            draws.append(_drawn(config.key_dimension, norms, numbers, x, y))
+        yield draws
 
 
 def closed_form(config: Config, networks: Arrays) -> Arrays:
@@ -268,8 +268,8 @@ def _tops(
 ) -> list[tuple[float, float]]:
     """The largest eigenvalue for each sink, and its residual."""
     operators = [network.hessian(bias, check) for bias in biases]
-    found = [cv.top_eigenpairs(operator, k=1, tol=tolerance) for operator in operators]
-    return [(float(top.eigenvalues[0]), _residual(top)) for top in found]
+    pairs = [cv.top_eigenpairs(operator, k=1, tol=tolerance) for operator in operators]
+    return [(float(top.eigenvalues[0]), _residual(top)) for top in pairs]
 
 
 def _first_of_equals(spectra: np.ndarray) -> np.ndarray:

@@ -82,7 +82,7 @@ class Draw:
     def scale(self, initialisation: str, dimension: int) -> tuple[float, float]:
         """What the first ``dimension`` entries of ``query`` and of ``key`` are multiplied by."""
         if initialisation == "unit":
-            query, key = (np.linalg.norm(one[:dimension]) for one in (self.query, self.key))
+            query, key = (np.linalg.norm(item[:dimension]) for item in (self.query, self.key))
             return 1 / float(query), 1 / float(key)
         variance = {"xavier": 2 / (1 + dimension), "sp": 1 / 3}[initialisation]
         return math.sqrt(variance), math.sqrt(variance)
@@ -117,13 +117,13 @@ def distance(attention: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(attention - 1 / length).sum(axis=-1).mean(axis=-1) / 2)
 
 
-def _second_moment_and_gamma(one: Draw, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _second_moment_and_gamma(draw: Draw, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """m_2 ``(..., n)`` and γ √d_K ``(...)`` of the scores c = ⟨w_Q, w_K⟩/√d_K ``(...)``.
 
     They depend on w_Q and w_K through c alone, which is that of w_Q = c and w_K = 1.
     """
-    value, query = np.full_like(score, one.w_value), score[..., None]
-    x, y = (np.broadcast_to(of, (*score.shape, 1, len(of))) for of in (one.x, one.y))
+    value, query = np.full_like(score, draw.w_value), score[..., None]
+    x, y = (np.broadcast_to(of, (*score.shape, 1, len(of))) for of in (draw.x, draw.y))
     moments = cf.attention_moments(query, np.ones_like(query), x)
     numbers = cf.attention_coefficients(value, query, np.ones_like(query), x, y)
     return moments.m_2[..., 0, :].numpy(), numbers.gamma.numpy()
@@ -140,7 +140,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         differs from that in, relative; ``scaled_bulk`` (i, k, f, N), |γ| with the entries of w_Q
         and w_K multiplied by each factor.
     """
-    rows = [_of_draw(config, one) for one in draws(config)]
+    rows = [_of_draw(config, draw) for draw in draws(config)]
     arrays = {name: np.stack([row[name] for row in rows], axis=-1) for name in rows[0]}
     return arrays | {
         "initialisation": np.array(config.initialisations),
@@ -150,19 +150,19 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     }
 
 
-def _of_draw(config: Config, one: Draw) -> Arrays:
+def _of_draw(config: Config, draw: Draw) -> Arrays:
     dimensions = np.array(config.key_dimensions)
     score = np.array(
-        [[one.score(name, d) for d in dimensions.tolist()] for name in config.initialisations]
+        [[draw.score(name, d) for d in dimensions.tolist()] for name in config.initialisations]
     )
-    m_2, gamma = _second_moment_and_gamma(one, score)
-    variance, uniform = _second_moment_and_gamma(one, np.zeros(()))
+    m_2, gamma = _second_moment_and_gamma(draw, score)
+    variance, uniform = _second_moment_and_gamma(draw, np.zeros(()))
     scores = score[..., None] * np.array(config.factors) ** 2
-    _, scaled = _second_moment_and_gamma(one, scores)
+    _, scaled = _second_moment_and_gamma(draw, scores)
     root = np.sqrt(dimensions)
     away = np.linalg.norm(m_2 - variance, axis=-1)
     return {
-        "distance": distance(attention_of(score, one.x)),
+        "distance": distance(attention_of(score, draw.x)),
         "second_moment": away / np.linalg.norm(variance),
         "bulk": np.abs(gamma) / root,
         "uniform_bulk": np.abs(uniform) / root,
@@ -180,30 +180,30 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
         automatically differentiated Hessian that repeats; ``largest``, its largest one.
     """
     dimensions = [d for d in config.key_dimensions if d <= config.checked_dimension]
-    chosen = [one for one, _ in zip(draws(config), range(config.checked), strict=False)]
+    chosen = [draw for draw, _ in zip(draws(config), range(config.checked), strict=False)]
     rows = [
-        _measured(one, name, dimension, config.seed)
+        _measured(draw, name, dimension, config.seed)
         for name in config.initialisations
         for dimension in dimensions
-        for one in chosen
+        for draw in chosen
     ]
     shape = len(config.initialisations), len(dimensions), len(chosen)
     arrays = {name: array.reshape(shape) for name, array in stacked(rows).items()}
     return arrays | {"key_dimension": np.array(dimensions)}
 
 
-def _measured(one: Draw, initialisation: str, dimension: int, seed: int) -> Arrays:
-    scales = one.scale(initialisation, dimension)
+def _measured(draw: Draw, initialisation: str, dimension: int, seed: int) -> Arrays:
+    scales = draw.scale(initialisation, dimension)
     query, key = (
         torch.from_numpy(scale * vector[:dimension])
-        for scale, vector in zip(scales, (one.query, one.key), strict=True)
+        for scale, vector in zip(scales, (draw.query, draw.key), strict=True)
     )
-    layer = SelfAttention(torch.tensor(one.w_value, dtype=torch.float64), query, key)
-    x, y = (torch.from_numpy(row)[None] for row in (one.x, one.y))
+    layer = SelfAttention(torch.tensor(draw.w_value, dtype=torch.float64), query, key)
+    x, y = (torch.from_numpy(row)[None] for row in (draw.x, draw.y))
     problem = cv.Problem(layer, HalfSquaredError("element"), [(x, y)])
-    found = cv.distinct_eigenvalues(cv.hessian(problem, check=False), seed=seed)
+    eigenvalues = cv.distinct_eigenvalues(cv.hessian(problem, check=False), seed=seed)
     return {
         "distance": distance(layer.attention(x)[0].detach().numpy()),
-        "bulk": found.values[found.repeated].max().numpy(),
-        "largest": found.values.max().numpy(),
+        "bulk": eigenvalues.values[eigenvalues.repeated].max().numpy(),
+        "largest": eigenvalues.values.max().numpy(),
     }

@@ -31,7 +31,7 @@ class Reading(EnsembleReading):
         index = self.place("parametrisation", parametrisation), self.place("time", time)
         self.require_finished(parametrisation, time)
         ends = (float(self[f"mean_difference{end}"][index]) for end in ("", "_low", "_high"))
-        found = Estimate(*ends)
-        if not np.isfinite(found.value):
+        estimate = Estimate(*ends)
+        if not np.isfinite(estimate.value):
             raise NothingToMeasure("this configuration has a depth without correlations")
-        return found
+        return estimate

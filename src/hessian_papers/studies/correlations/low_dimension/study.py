@@ -80,12 +80,12 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
             [over_others[:, x, ..., depth - 1] for x, depth in enumerate(depths)], axis=1
         )
         mean = lead.mean(axis=1)
-        found = {
+        entries = {
             "lead": lead,
             "mean_lead": mean,
             "mean_difference": mean[:, 0] - mean[:, 1],
         }
-        rows.append(with_intervals(found, config.resamples, config.confidence))
+        rows.append(with_intervals(entries, config.resamples, config.confidence))
     ends = outcomes(ensembles, points)
     return (
         stacked(rows)

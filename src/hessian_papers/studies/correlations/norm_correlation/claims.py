@@ -257,8 +257,8 @@ def spectral_between(reading: Reading, time: str) -> Estimate:
     if reading.activation != "relu":
         raise NothingToMeasure("this configuration has no ReLU networks")
     along, of = reading.two_layers("matrices").along_positions, {"layer": 1, "norm": "spectral"}
-    found = along("correlation", *reading.parametrisations, time=time, **of)
-    return max(distance_from(0.5, r) for r in found)
+    result = along("correlation", *reading.parametrisations, time=time, **of)
+    return max(distance_from(0.5, r) for r in result)
 
 
 @figures(26).statement(

@@ -74,11 +74,11 @@ def _series(reading: Reading) -> list[_Series]:
 def _by_layer(reading: Reading, symbol: str) -> list[_Series]:
     layers, norm = reading.layers, reading.highlighted
     shades = colormaps["viridis"](np.linspace(0.0, 0.85, max(len(layers) - 1, 1)))
-    found = [
+    entries = [
         _Series(symbol.format(layer), layer, norm, {"color": shade, "marker": marker})
         for layer, shade, marker in zip(layers, shades, cycle(LAYER_MARKERS), strict=False)
     ]
-    return [*found, _Series(f"{symbol.format('B')} (last)", LAST, norm, LAST_LOOK)]
+    return [*entries, _Series(f"{symbol.format('B')} (last)", LAST, norm, LAST_LOOK)]
 
 
 def _plot(

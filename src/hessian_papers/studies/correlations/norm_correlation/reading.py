@@ -96,9 +96,9 @@ class Reading(EnsembleReading):
             of: what else it has: ``layer`` of the first group, or ``LAST``; ``norm``, and
                 ``other``, the norm that it is compared with, in this order.
         """
-        found = self._statistic(statistic, parametrisation, time, **of)
-        defined = np.isfinite(found[0])
-        return Line(self["position"][defined], *found[:, defined])
+        statistics = self._statistic(statistic, parametrisation, time, **of)
+        defined = np.isfinite(statistics[0])
+        return Line(self["position"][defined], *statistics[:, defined])
 
     def each_teacher(self, lead: str, parametrisation: str, time: str, **norm: str) -> np.ndarray:
         """A lead over the networks of each teacher alone, ``(T, x)``."""
@@ -108,12 +108,14 @@ class Reading(EnsembleReading):
     def along_positions(self, statistic: str, *cases: str, time: str, **of: Any) -> list[Estimate]:
         """A statistic at all positions where it is defined, under some parametrisations."""
         lines = [self.line(statistic, name, time, **of) for name in cases]
-        found = [Estimate(*map(float, each)) for _, *line in lines for each in np.transpose(line)]
-        if not found:
+        estimate = [
+            Estimate(*map(float, each)) for _, *line in lines for each in np.transpose(line)
+        ]
+        if not estimate:
             raise self._undefined(statistic)
         for name in cases:
             self.require_finished(name, time)
-        return found
+        return estimate
 
     def mean(
         self, statistic: str, parametrisation: str, time: str, region: str = "all", **of: Any
@@ -126,8 +128,8 @@ class Reading(EnsembleReading):
         """
         self._require_region(parametrisation, region)
         self.require_finished(parametrisation, time)
-        found = self._statistic(f"mean_{statistic}", parametrisation, time, **of)
-        mean = Estimate(*found[:, self.place("region", region)].tolist())
+        statistics = self._statistic(f"mean_{statistic}", parametrisation, time, **of)
+        mean = Estimate(*statistics[:, self.place("region", region)].tolist())
         if not np.isfinite(mean.value):
             raise self._undefined(statistic)
         return mean

@@ -47,11 +47,11 @@ def means(values: np.ndarray, regions: np.ndarray) -> np.ndarray:
 
     Each position counts as much as ``(3, x)`` says for each of the first three regions.
     """
-    found = []
+    groups = []
     for region in regions:
         weights = np.isfinite(values[0]) * region.reshape(-1, *[1] * (values.ndim - 2))
         number = weights.sum(axis=0)
         total = (weights * np.where(weights > 0, values, 0.0)).sum(axis=1)
-        found.append(np.where(number > 0, total / np.where(number > 0, number, 1.0), np.nan))
-    _, larger, similar = found
-    return np.stack([*found, larger - similar], axis=1)
+        groups.append(np.where(number > 0, total / np.where(number > 0, number, 1.0), np.nan))
+    _, larger, similar = groups
+    return np.stack([*groups, larger - similar], axis=1)

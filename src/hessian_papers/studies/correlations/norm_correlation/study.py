@@ -118,12 +118,12 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
             part.reshape(-1, *of_target.shape[:-1], *of_factors.shape[-2:])
             for part in over_teachers(flat, quantities, teacher, config.resamples, config.seed)
         )
-        found = _statistics(r, group, layer, depths)
+        result = _statistics(r, group, layer, depths)
         regions = shares(row, axes["position"])
-        found |= {f"mean_{name}": means(values, regions) for name, values in found.items()}
+        result |= {f"mean_{name}": means(values, regions) for name, values in result.items()}
         used = statistics.members_used(flat, quantities).sum(axis=-1)
         rows.append(
-            with_intervals(found, config.resamples, config.confidence)
+            with_intervals(result, config.resamples, config.confidence)
             | {"used": used.reshape(of_target.shape[:-1])}
         )
         each_leads.append(_statistics(each, group, layer, depths))
@@ -154,11 +154,11 @@ def _factors(
     columns = [ensembles["norm"].tolist().index(norm) for norm in config.norms]
     depth = int(ensembles["depth"][points].max())
     squares = {"matrices": ensembles["norms"], "products": ensembles["products"]}
-    found = {name: array[..., :depth, :] ** 2 for name, array in squares.items()}
-    found["alignments"] = np.abs(ensembles["alignments"])[..., None, :]
+    result = {name: array[..., :depth, :] ** 2 for name, array in squares.items()}
+    result["alignments"] = np.abs(ensembles["alignments"])[..., None, :]
     layers = dict.fromkeys(squares, range(1, depth + 1)) | {"alignments": range(1)}
     pairs = [(name, layer) for name in config.quantities for layer in layers[name]]
-    values = [found[name][points][..., columns] for name in config.quantities]
+    values = [result[name][points][..., columns] for name in config.quantities]
     group, layer = map(np.array, zip(*pairs, strict=True))
     return group, layer, np.concatenate(values, axis=-2)
 
@@ -175,7 +175,7 @@ def _statistics(r: np.ndarray, group: np.ndarray, layer: np.ndarray, depth: np.n
         for position, last in enumerate(depth)
     ]
     best = largest(r[..., first, :], axis=-2)
-    found = {
+    entries = {
         "correlation": r,
         "factor_lead": factor_lead,
         "last_lead": np.stack(last_lead, axis=1),
@@ -184,11 +184,11 @@ def _statistics(r: np.ndarray, group: np.ndarray, layer: np.ndarray, depth: np.n
         "best_norm_difference": best[..., :, None] - best[..., None, :],
     }
     if not first.all():
-        found["group_lead"] = largest(best, axis=-1) - largest(largest(r[..., ~first, :], -1), -1)
-    for name, values in found.items():
+        entries["group_lead"] = largest(best, axis=-1) - largest(largest(r[..., ~first, :], -1), -1)
+    for name, values in entries.items():
         if name.endswith(("lead", "difference")):
             without_round_off(values)
     for name in ("best_norm", "last"):
-        lead = found[f"{name}_lead"]
-        found[f"{name}_growth"] = lead - lead[:, :, :1]
-    return found
+        lead = entries[f"{name}_lead"]
+        entries[f"{name}_growth"] = lead - lead[:, :, :1]
+    return entries

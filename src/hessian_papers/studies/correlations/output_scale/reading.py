@@ -13,10 +13,10 @@ class Reading(StudyArrays):
     """Outputs of ``N`` networks at each of ``k`` widths, by scale, activation and depth."""
 
     def _place(self, axis: str, value: str | int) -> int:
-        found = np.flatnonzero(self.closed_form[axis] == value)
-        if not len(found):
+        values = np.flatnonzero(self.closed_form[axis] == value)
+        if not len(values):
             raise NothingToMeasure(f"this configuration has no {axis} {value}")
-        return int(found[0])
+        return int(values[0])
 
     def size(self, scale: str, activation: str, depth: int) -> np.ndarray:
         """The root of the mean squared output, ``(k, N)``."""
@@ -42,7 +42,7 @@ class Reading(StudyArrays):
 
     def largest_exponent(self, scale: str, activation: str) -> Estimate:
         """The largest one over the depths."""
-        found = [
+        exponents = [
             self.exponent(scale, activation, depth) for depth in self.closed_form["depth"].tolist()
         ]
-        return max(found, key=lambda one: one.value)
+        return max(exponents, key=lambda one: one.value)

@@ -114,10 +114,10 @@ def second_distance(reading: Reading) -> float:
     Statistic: largest difference.
     """
     assumed = reading.of(ASSUMED)
-    exact, found = (side["distance"][..., 1] for side in (assumed.closed_form, assumed.numerics))
+    exact, result = (side["distance"][..., 1] for side in (assumed.closed_form, assumed.numerics))
     # Where neither side has a second pair, both are infinite.
-    equal = exact == found
-    return assumed.worst(np.abs(np.where(equal, 0.0, exact) - np.where(equal, 0.0, found)))
+    equal = exact == result
+    return assumed.worst(np.abs(np.where(equal, 0.0, exact) - np.where(equal, 0.0, result)))
 
 
 @figures_3_and_10.statement(

@@ -109,8 +109,8 @@ class Reading(StudyArrays):
         Neither an axis in logarithms nor a ratio has a place for a distance of zero. NaN for flat
         networks, infinite where there is no second pair.
         """
-        found = np.maximum(self.numerics["distance"], self.rounding[..., None])
-        return np.where(self.curved[..., None], found, np.nan)
+        values = np.maximum(self.numerics["distance"], self.rounding[..., None])
+        return np.where(self.curved[..., None], values, np.nan)
 
     @property
     def ratios(self) -> np.ndarray:

@@ -252,8 +252,8 @@ def _theory(point: Point, numbers: Sequence[int]) -> Arrays:
         ]
         distance = torch.stack(rows)
     parameters = sum(weight[0].numel() for weight in ensemble.weights)
-    found = {"trace": trace, "target": trace / point.size, "mean": trace / parameters}
-    return {name: array.numpy() for name, array in (found | {"distance": distance}).items()}
+    entries = {"trace": trace, "target": trace / point.size, "mean": trace / parameters}
+    return {name: array.numpy() for name, array in (entries | {"distance": distance}).items()}
 
 
 def _known_spectrum(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -295,14 +295,14 @@ def measure(*, point: Point, networks: list[int], jitters: int) -> Arrays:
         ``chance`` ``(N, J)``: the smallest distance in each of the jittered spectra, ascending.
     """
     x, y = torch.from_numpy(point.x), torch.from_numpy(point.y)
-    found = exact_spectra(point.networks(networks), x, y)
+    spectra = exact_spectra(point.networks(networks), x, y)
     names = (point.parametrisation, point.data, point.width, point.size, point.depth)
-    total = int(found.multiplicities.sum())
-    traces = found.eigenvalues @ found.multiplicities.to(found.eigenvalues)
+    total = int(spectra.multiplicities.sum())
+    traces = spectra.eigenvalues @ spectra.multiplicities.to(spectra.eigenvalues)
     distances, chances, singles = [], [], []
-    for network, eigenvalues, trace in zip(networks, found.eigenvalues, traces, strict=True):
+    for network, eigenvalues, trace in zip(networks, spectra.eigenvalues, traces, strict=True):
         target = float(trace) / point.size
-        values, counts = distinct_values(eigenvalues, found.multiplicities)
+        values, counts = distinct_values(eigenvalues, spectra.multiplicities)
         repeated = counts > 1
         distances.append(closest_pair_sums(values[None], repeated[None], target)[0])
         singles.append(values[~repeated].sum())
@@ -314,7 +314,7 @@ def measure(*, point: Point, networks: list[int], jitters: int) -> Arrays:
         "chance": torch.stack(chances).numpy(),
         "target": (traces / point.size).numpy(),
         "mean": (traces / total).numpy(),
-        "largest": found.eigenvalues.abs().amax(dim=1).numpy(),
+        "largest": spectra.eigenvalues.abs().amax(dim=1).numpy(),
         "single": torch.stack(singles).numpy(),
     }
 

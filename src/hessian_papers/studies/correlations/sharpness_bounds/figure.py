@@ -77,10 +77,10 @@ def draw(reading: Reading) -> Figure:
 
 def _pooled_text(reading: Reading, formula: str, parametrisation: str, time: str) -> str:
     """The pooled ratios' median and their whole range."""
-    found = reading.pooled(formula, parametrisation, time)
-    if not np.isfinite(found).all():
+    values = reading.pooled(formula, parametrisation, time)
+    if not np.isfinite(values).all():
         return "not defined"
-    least, middle, most = (found[reading.level(level)] for level in (0.0, 0.5, 1.0))
+    least, middle, most = (values[reading.level(level)] for level in (0.0, 0.5, 1.0))
     return f"{middle:.2f} [{least:.2f}, {most:.2f}]"
 
 

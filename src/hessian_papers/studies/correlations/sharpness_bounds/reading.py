@@ -40,10 +40,10 @@ class Reading(EnsembleReading):
     def least_over_maximum(self) -> float:
         """The smallest ratio to the maximum, over all networks at both times."""
         self.require_two_layers()
-        found = self["pooled_maximum"]
-        if not np.isfinite(found).any():
+        values = self["pooled_maximum"]
+        if not np.isfinite(values).any():
             raise NothingToMeasure(ALL_DIVERGED)
-        return float(np.nanmin(found))
+        return float(np.nanmin(values))
 
     def typical_error(self, formula: str, parametrisation: str, time: str) -> Estimate:
         """|ratio − 1| of the median network at the position where it is largest.

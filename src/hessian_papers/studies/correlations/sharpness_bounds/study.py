@@ -57,14 +57,14 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
     distance = {name: np.abs(np.log(np.where(usable, r, 1.0))) for name, r in ratios.items()}
     used = usable.sum(axis=-1)
     closer = (usable & (distance["sum"] < distance["maximum"])).sum(axis=-1)
-    found: Arrays = {}
+    arrays: Arrays = {}
     for name, ratio in ratios.items():
         kept = np.where(usable, ratio, np.nan)
-        found[f"ratio_{name}"] = _quantiles(kept)
+        arrays[f"ratio_{name}"] = _quantiles(kept)
         pooled = np.moveaxis(kept, 1, 2).reshape(len(points), 2, -1)
-        found[f"pooled_{name}"] = _quantiles(pooled)
+        arrays[f"pooled_{name}"] = _quantiles(pooled)
     return (
-        found
+        arrays
         | labels(config, ensembles, points)
         | outcomes(ensembles, points)
         | {

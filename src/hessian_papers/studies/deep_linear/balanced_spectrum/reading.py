@@ -106,14 +106,14 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: there is none.
         """
-        found = [network for network in self.networks if network.magnified <= MAGNIFIED]
-        if not found:
+        suited = [network for network in self.networks if network.magnified <= MAGNIFIED]
+        if not suited:
             raise NothingToMeasure(
                 "this configuration has no network whose labels tell its smallest singular values: "
                 "their powers with the depth are lost in rounding"
             )
         reading = Reading(self.sides, self._folder)
-        reading.networks = found
+        reading.networks = suited
         return reading
 
     @property
@@ -123,12 +123,12 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: there is none.
         """
-        found = [network for network in self.networks if network.ends_are_narrowest]
-        if not found:
+        suited = [network for network in self.networks if network.ends_are_narrowest]
+        if not suited:
             raise NothingToMeasure(
                 "this configuration has no network whose first and last layers are the narrowest"
             )
-        return found
+        return suited
 
     def worst(self, quantity: Callable[[Network], Any]) -> float:
         """The largest value that a quantity has for one of the networks."""

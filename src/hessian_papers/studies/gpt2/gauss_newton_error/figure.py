@@ -126,14 +126,14 @@ def draw(reading: Reading) -> Figure:
 
 def _handles(reading: Reading) -> list[Any]:
     single = reading.shown == "runs"
-    found: list[Any] = [
+    handles: list[Any] = [
         style.entry(label, color=colour, marker=marker if single else "", markersize=3)
         for colour, marker, label in (LOOKS[variant] for variant in reading.variants)
     ]
     if single:
-        return [*found, style.entry("a pair of runs", color=style.BLACK, linewidth=0.8)]
+        return [*handles, style.entry("a pair of runs", color=style.BLACK, linewidth=0.8)]
     return [
-        *found,
+        *handles,
         style.entry("a run, as measured", color=style.GREY, linewidth=0.6),
         Patch(color=style.GREY, alpha=0.4, label="standard error; below: 95 % interval"),
     ]

@@ -100,10 +100,10 @@ class Reading(NamedArrays):
     ) -> tuple[np.ndarray, Samples]:
         """The levels that all runs have, ``(g,)``, and what the pairs have there, ``(S, g)``."""
         samples = self.pairs(along, compared, pairs)
-        there = ~np.isnan(samples.value).any(axis=0)
-        if not there.any():
+        finite = ~np.isnan(samples.value).any(axis=0)
+        if not finite.any():
             raise NothingToMeasure(f"in this configuration no {along} is common to all runs")
-        return self.level(along)[there], Samples(*(part[:, there] for part in samples))
+        return self.level(along)[finite], Samples(*(part[:, finite] for part in samples))
 
     def share(
         self, along: str, compared: str = "difference", pairs: Pairs = BY_ATTENTION
@@ -113,8 +113,8 @@ class Reading(NamedArrays):
         Its interval goes from the share at which the whole interval of the mean is above 0 to that
         at which some of it is. Arguments are those of :meth:`contrast`.
         """
-        found = self.contrast(along, compared, pairs).mean
-        return Estimate(*(float((end > 0).mean()) for end in found))
+        estimate = self.contrast(along, compared, pairs).mean
+        return Estimate(*(float((end > 0).mean()) for end in estimate))
 
     def share_of_each_pair(self, along: str) -> np.ndarray:
         """The same of each pair of runs by itself, over the levels that the two share, ``(S,)``."""
@@ -147,11 +147,11 @@ class Reading(NamedArrays):
         """The rank correlation of the error with what a run is compared at, its mean over seeds."""
         x, errors = self.runs("x", along, variant), self["measured"][self.place("variant", variant)]
         known = [np.isfinite(run) & np.isfinite(of) for run, of in zip(x, errors, strict=True)]
-        if min(np.count_nonzero(one) for one in known) < 3:
+        if min(np.count_nonzero(item) for item in known) < 3:
             raise NothingToMeasure("in this configuration a run has fewer than 3 measurements")
-        found = [
-            rank_correlation(run[there], of[there])
-            for run, of, there in zip(x, errors, known, strict=True)
+        ranks = [
+            rank_correlation(run[finite], of[finite])
+            for run, of, finite in zip(x, errors, known, strict=True)
         ]
-        value, low, high = estimate(exactly(np.array(found)))
+        value, low, high = estimate(exactly(np.array(ranks)))
         return Estimate(value, max(low, -1.0), min(high, 1.0))

@@ -76,8 +76,8 @@ def at_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels
 
     Example:
         >>> levels = np.array([0.5, 1.5, 2.5])
-        >>> found = at_levels(levels, np.array([2.0, 1.0, 2.0]), np.array([0.0, 2.0, 6.0]))
-        >>> found.mean.tolist(), found.first.tolist()
+        >>> result = at_levels(levels, np.array([2.0, 1.0, 2.0]), np.array([0.0, 2.0, 6.0]))
+        >>> result.mean.tolist(), result.first.tolist()
         ([nan, 2.5, nan], [nan, 1.0, nan])
     """
     start, end = x[:-1, None], x[1:, None]
@@ -88,14 +88,14 @@ def at_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels
         share = np.divide(levels - start, end - start, out=np.zeros(between.shape), where=between)
     # Each measurement is followed by the line to the next one: the order of training.
     passed = np.zeros((2 * len(x) - 1, len(levels)), dtype=bool)
-    found = np.zeros(passed.shape)
+    result = np.zeros(passed.shape)
     finite = np.isfinite(values)
     passed[::2], passed[1::2] = at & finite[:, None], between & (finite[:-1] & finite[1:])[:, None]
     known = np.where(finite, values, 0.0)[:, None]
-    found[::2], found[1::2] = known, known[:-1] + share * (known[1:] - known[:-1])
+    result[::2], result[1::2] = known, known[:-1] + share * (known[1:] - known[:-1])
     number = passed.sum(axis=0)
-    mean = np.where(passed, found, 0.0).sum(axis=0) / np.maximum(number, 1)
-    first = found[passed.argmax(axis=0), np.arange(len(levels))]
+    mean = np.where(passed, result, 0.0).sum(axis=0) / np.maximum(number, 1)
+    first = result[passed.argmax(axis=0), np.arange(len(levels))]
     return AtLevels(np.where(number > 0, mean, np.nan), np.where(number > 0, first, np.nan))
 
 
@@ -134,7 +134,7 @@ def correlation(config: Config, networks: Arrays) -> Arrays:
     x = np.stack([np.broadcast_to(networks[ALONG[name]], error.shape) for name in config.along])
     x = np.where(known & np.isfinite(x), x, np.nan)
     levels = np.stack(
-        [_levels(name, one, config.points) for name, one in zip(config.along, x, strict=True)]
+        [_levels(name, item, config.points) for name, item in zip(config.along, x, strict=True)]
     )
     errors, offs = (_at_all_levels(levels, x, values) for values in (error, off))
     return {name: networks[name] for name in ("variant", "seed", "parameters", "step", "loss")} | {
@@ -162,9 +162,9 @@ def _levels(along: str, x: np.ndarray, points: int) -> np.ndarray:
 def _at_all_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels:
     """A quantity ``(V, S, m)`` of all runs at the levels of each x, ``(A, V, S, G)`` each."""
     shape = (*x.shape[:-1], levels.shape[-1])
-    found = [
+    result = [
         at_levels(level, run, values[place])
         for level, runs in zip(levels, x, strict=True)
         for place, run in ((place, runs[place]) for place in np.ndindex(values.shape[:-1]))
     ]
-    return AtLevels(*(np.array(part).reshape(shape) for part in zip(*found, strict=True)))
+    return AtLevels(*(np.array(part).reshape(shape) for part in zip(*result, strict=True)))

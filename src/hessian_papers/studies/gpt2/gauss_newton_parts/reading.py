@@ -29,17 +29,17 @@ class Reading(NamedArrays):
         hessian, ggn = HELD_TO[held_to]
         return self._departure(ggn, hessian)
 
-    def _departure(self, one: str, other: str) -> Errors:
+    def _departure(self, item: str, other: str) -> Errors:
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = self[one] / self[other]
-            off = np.abs(ratio) * (self[f"{one}_error"] + self[f"{other}_error"])
+            ratio = self[item] / self[other]
+            off = np.abs(ratio) * (self[f"{item}_error"] + self[f"{other}_error"])
         return Errors(np.abs(1 - ratio), off)
 
     def added(self, held_to: str, compared: str = "difference") -> Estimate:
         """What attention adds to the error at the last step, its mean over seeds."""
-        found = self.error(held_to)
+        values = self.error(held_to)
         one, other = (
-            Errors(*(part[self.place("variant", variant), :, -1] for part in found))
+            Errors(*(part[self.place("variant", variant), :, -1] for part in values))
             for variant in (ATTENTION, TWIN)
         )
         samples = compare(one, other, compared)

@@ -73,8 +73,8 @@ class Config(Settings, EnsembleStudyConfig):
 
     def require_networks(self, networks: Any) -> None:
         """Refuse networks that are no language models, or of which no weights are kept."""
-        there = hasattr(networks, "variants") and bool(getattr(networks, "kept", ()))
-        require(there, "ensemble", "language models of which weights are kept", self.ensemble)
+        suited = hasattr(networks, "variants") and bool(getattr(networks, "kept", ()))
+        require(suited, "ensemble", "language models of which weights are kept", self.ensemble)
 
 
 def group_of(name: str) -> str:
@@ -91,10 +91,10 @@ def group_of(name: str) -> str:
 
 def _sums(problem: cv.Problem, values: Tensor) -> np.ndarray:
     """The sum of a vector ``(p,)`` over each group of weights, ``(g,)``, in float64."""
-    found = dict.fromkeys(GROUPS, 0.0)
+    rows = dict.fromkeys(GROUPS, 0.0)
     for name, part in zip(problem.names, problem.split(values), strict=True):
-        found[group_of(name)] += float(part.double().sum())
-    return np.array(list(found.values()))
+        rows[group_of(name)] += float(part.double().sum())
+    return np.array(list(rows.values()))
 
 
 class _Top:
@@ -175,8 +175,8 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Ar
     vector = top("squared_hessian", cv.hessian(squared))
     top("squared_ggn", cv.ggn(squared), vector)
     names = ("hessian_rows", "functional_rows", "released_rows")
-    found = dict(zip(names, rows, strict=True)) | {"missed": missed / top.arrays["hessian"]}
-    return top.arrays | found | {name: np.array(fact) for name, fact in facts.items()}
+    values = dict(zip(names, rows, strict=True)) | {"missed": missed / top.arrays["hessian"]}
+    return top.arrays | values | {name: np.array(fact) for name, fact in facts.items()}
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:

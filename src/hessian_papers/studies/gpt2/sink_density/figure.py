@@ -64,10 +64,10 @@ def _draw_density(axes: Axes, reading: Reading) -> None:
 
 def _draw_ladder(axes: Axes, reading: Reading, values: dict[str, np.ndarray]) -> None:
     """A line for each network, and the mean of them, of each edit."""
-    for edit, one in values.items():
+    for edit, item in values.items():
         look, at = LOOKS[edit], reading.place(edit)
-        axes.plot(at.T, one.T, color=look["color"], linewidth=0.5, alpha=0.6)
-        axes.plot(at.mean(axis=0), one.mean(axis=0), markersize=3.5, **look)
+        axes.plot(at.T, item.T, color=look["color"], linewidth=0.5, alpha=0.6)
+        axes.plot(at.mean(axis=0), item.mean(axis=0), markersize=3.5, **look)
     axes.set_xlabel("attention on token 1")
     axes.set_xlim(0, 1)
 

@@ -144,13 +144,13 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: fewer than three steps were measured.
         """
-        found = []
+        values = []
         for sinks, largest in zip(self.training_sinks, self["training_largest"], strict=True):
             kept = np.isfinite(sinks) & np.isfinite(largest)
             if kept.sum() < 3:
                 raise NothingToMeasure("in this configuration few steps of training were measured")
-            found.append(rank_correlation(sinks[kept], largest[kept]))
-        return np.array(found)
+            values.append(rank_correlation(sinks[kept], largest[kept]))
+        return np.array(values)
 
     @property
     def uniform(self) -> float:

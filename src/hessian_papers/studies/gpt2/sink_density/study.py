@@ -88,9 +88,9 @@ class Config(Settings, EnsembleStudyConfig):
 
     def require_networks(self, networks: Any) -> None:
         """Refuse networks without attention, or of which no weights are kept."""
-        there = ATTENTION in getattr(networks, "variants", ()) and len(networks.kept) > 0
+        suited = ATTENTION in getattr(networks, "variants", ()) and len(networks.kept) > 0
         expected = f"networks with the variant {ATTENTION!r} and steps that are kept"
-        require(there, "ensemble", expected, self.ensemble)
+        require(suited, "ensemble", expected, self.ensemble)
 
 
 def kernel_width(kappa: float, products: int) -> float:
@@ -139,7 +139,7 @@ class _Edges:
 
 def _density(operator: cv.SymmetricOperator, settings: Settings) -> Arrays:
     """The density with its error bars, and the quadratures behind it."""
-    found = cv.spectral_density(
+    density = cv.spectral_density(
         operator,
         probes=settings.probes,
         steps=settings.products,
@@ -148,12 +148,12 @@ def _density(operator: cv.SymmetricOperator, settings: Settings) -> Arrays:
         seed=settings.seed,
     )
     return {
-        "grid": found.grid.numpy(),
-        "density": found.density.numpy(),
-        "density_error": found.standard_error.numpy(),
-        "nodes": found.nodes.numpy(),
-        "weights": found.weights.numpy(),
-        "width": np.array(found.width),
+        "grid": density.grid.numpy(),
+        "density": density.density.numpy(),
+        "density_error": density.standard_error.numpy(),
+        "nodes": density.nodes.numpy(),
+        "weights": density.weights.numpy(),
+        "width": np.array(density.width),
     }
 
 
@@ -218,8 +218,8 @@ def measure(edit: str, kept: KeptModel, training: Arrays, settings: Settings) ->
     density = _density(wrong, settings)
     quadrature = {f"released_{name}": density[name] for name in ("nodes", "weights")}
     sequences = np.array(data.shape) - (0, 1)
-    found = {"parameters": np.array(problem.size), "sequences": sequences}
-    return stacked(rungs) | stacked(released) | quadrature | found | training
+    arrays = {"parameters": np.array(problem.size), "sequences": sequences}
+    return stacked(rungs) | stacked(released) | quadrature | arrays | training
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
@@ -275,11 +275,11 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         What :func:`measure` gives of the sinks, the networks first; ``control_<name>`` (s, c) of
         what it gives of the controls; ``control`` (c,); ``target`` (r − 1,) of the mass.
     """
-    found = stacked(parts[:: len(EDITS)])
+    arrays = stacked(parts[:: len(EDITS)])
     for name in parts[1]:
         values = [part[name][0] for number, part in enumerate(parts) if number % len(EDITS)]
-        found[f"control_{name}"] = np.reshape(values, (-1, len(EDITS) - 1))
-    return found | {
+        arrays[f"control_{name}"] = np.reshape(values, (-1, len(EDITS) - 1))
+    return arrays | {
         "control": np.array(EDITS[1:]),
         "target": np.array(config.masses),
     }

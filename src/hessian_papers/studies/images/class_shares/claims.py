@@ -21,7 +21,7 @@ figure_2 = statements.about("anon2026data", "Figure 2")
 
 def _trends(reading: Reading, case: str) -> list[float]:
     """The rank correlation of share and mean sharpness of each image set."""
-    return [rank_correlation(one.share, one.sharpness) for one in reading.series(case)]
+    return [rank_correlation(curve.share, curve.sharpness) for curve in reading.series(case)]
 
 
 # Eq. (14), and what becomes of it where labels cannot be fitted.
@@ -212,7 +212,7 @@ def raw_breaks_down(reading: Reading) -> float:
     Statistic: largest relative deviation from eq. (14) of each image set; the worst set counts.
     """
     return least(
-        worst(one.error("labels")) for one in reading.case(RAW).trained.by("source").values()
+        worst(item.error("labels")) for item in reading.case(RAW).trained.by("source").values()
     )
 
 
@@ -246,7 +246,8 @@ def raw_share_matters_less(reading: Reading) -> float:
     of each image set; the worst set counts.
     """
     return worst(
-        np.ptp(np.log(one.sharpness)) / np.ptp(np.log(one.labels)) for one in reading.series(RAW)
+        np.ptp(np.log(curve.sharpness)) / np.ptp(np.log(curve.labels))
+        for curve in reading.series(RAW)
     )
 
 
@@ -286,7 +287,7 @@ def raw_still_learning(reading: Reading) -> float:
     the same subsets with whitened inputs; the smallest.
     """
     cases = (reading.case(case).trained for case in (RAW, KAIMING))
-    raw, whitened = (one.by_subset(one["loss"] - one["floor"]) for one in cases)
+    raw, whitened = (item.by_subset(item["loss"] - item["floor"]) for item in cases)
     return least(quotient(raw[subset], whitened[subset]) for subset in raw if subset in whitened)
 
 
@@ -408,8 +409,8 @@ def tanh_values_of_least_squares(reading: Reading) -> float:
     Statistic: largest relative deviation.
     """
     tanh, linear = (reading.case(case).trained for case in (TANH, KAIMING))
-    found, fit = tanh.by_subset(tanh["sharpness"]), linear.by_subset(linear["fit"])
-    return worst(abs(quotient(found[key], fit[key]) - 1) for key in found if key in fit)
+    result, fit = tanh.by_subset(tanh["sharpness"]), linear.by_subset(linear["fit"])
+    return worst(abs(quotient(result[key], fit[key]) - 1) for key in result if key in fit)
 
 
 @figure_2.statement(
@@ -426,8 +427,8 @@ def tanh_exponent(reading: Reading) -> float:
     image set; the worst set counts.
     """
     return worst(
-        abs(_exponent(one.share, one.sharpness) / _exponent(one.share, one.labels) - 1)
-        for one in reading.series(TANH)
+        abs(_exponent(curve.share, curve.sharpness) / _exponent(curve.share, curve.labels) - 1)
+        for curve in reading.series(TANH)
     )
 
 

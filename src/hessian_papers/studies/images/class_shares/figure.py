@@ -53,9 +53,9 @@ def _label_curve(axes: Axes, reading: Reading) -> None:
 
 def _points(axes: Axes, reading: Reading, quantity: Quantity, **look: Any) -> None:
     """Each network's value at its share, with the look of its image set."""
-    for _, one, colour, marker in _image_sets(reading):
+    for _, images, colour, marker in _image_sets(reading):
         options = MARKERS | {"color": colour, "marker": marker, "alpha": 0.75} | look
-        axes.plot(one["share"], np.maximum(quantity(one), SMALLEST), **options)
+        axes.plot(images["share"], np.maximum(quantity(images), SMALLEST), **options)
     axes.set_xlim(0, 1.03)
     axes.xaxis.set_major_locator(FixedLocator([0, 0.2, 0.4, 0.6, 0.8, 1]))
     axes.set_xlabel(SHARE)
@@ -63,8 +63,8 @@ def _points(axes: Axes, reading: Reading, quantity: Quantity, **look: Any) -> No
 
 def _lines(axes: Axes, reading: Reading, quantity: Quantity, **look: Any) -> None:
     """The mean over replicates of what a formula gives, one line an image set."""
-    for _, one, colour, _ in _image_sets(reading):
-        axes.plot(*one.mean_at_shares(quantity(one)), color=colour, **look)
+    for _, images, colour, _ in _image_sets(reading):
+        axes.plot(*images.mean_at_shares(quantity(images)), color=colour, **look)
 
 
 # One case
@@ -73,14 +73,14 @@ def _lines(axes: Axes, reading: Reading, quantity: Quantity, **look: Any) -> Non
 def _by_samples(axes: Axes, reading: Reading) -> None:
     """The ratio at each number of samples: all shares, and a line through the lowest."""
     image_sets = list(_image_sets(reading))
-    for place, (_, one, colour, marker) in enumerate(image_sets):
+    for place, (_, images, colour, marker) in enumerate(image_sets):
         # Image sets stand beside each other.
         aside = 1.035 ** (2 * place - len(image_sets) + 1)
-        for group, face in ((one.fitted, colour), (~one.fitted, "white")):
+        for group, face in ((images.fitted, colour), (~images.fitted, "white")):
             look = MARKERS | {"color": colour, "marker": marker, "markerfacecolor": face}
-            axes.plot(one["samples"][group] * aside, one.ratio[group], **look)
-        sizes = [size * aside for size in one.by_size]
-        means = [sized.mean_at_shares(sized.ratio)[1] for sized in one.by_size.values()]
+            axes.plot(images["samples"][group] * aside, images.ratio[group], **look)
+        sizes = [size * aside for size in images.by_size]
+        means = [sized.mean_at_shares(sized.ratio)[1] for sized in images.by_size.values()]
         lowest = [min(mean, default=np.nan) for mean in means]
         axes.plot(sizes, lowest, color=colour, linewidth=1, zorder=1)
     axes.set_xscale("log")
@@ -146,24 +146,24 @@ def _one_case(reading: Reading) -> Figure:
 # Several cases
 
 
-def _case_panel(axes: Axes, reading: Reading, one: Reading, marker: str) -> None:
+def _case_panel(axes: Axes, reading: Reading, item: Reading, marker: str) -> None:
     """One case; the curve is drawn between the shares of all."""
     _label_curve(axes, reading)
     # For balanced layers the bound is the sharpness of the least-squares solution.
-    if np.isfinite(one["bound"]).any():
-        _lines(axes, one, itemgetter("fit"), linewidth=0.9)
-        _lines(axes, one, itemgetter("bound"), linewidth=1, linestyle=":")
-    elif np.isfinite(one["first_layer"]).any():
-        _lines(axes, one, itemgetter("first_layer"), linewidth=1, linestyle="--")
-    _points(axes, one, itemgetter("sharpness"), marker=marker)
-    if np.abs(np.log(one.ratio[one.converged])).max(initial=0) > np.log(3):
-        if one.edge is not None:
-            axes.axhline(one.edge, **EDGE)
+    if np.isfinite(item["bound"]).any():
+        _lines(axes, item, itemgetter("fit"), linewidth=0.9)
+        _lines(axes, item, itemgetter("bound"), linewidth=1, linestyle=":")
+    elif np.isfinite(item["first_layer"]).any():
+        _lines(axes, item, itemgetter("first_layer"), linewidth=1, linestyle="--")
+    _points(axes, item, itemgetter("sharpness"), marker=marker)
+    if np.abs(np.log(item.ratio[item.converged])).max(initial=0) > np.log(3):
+        if item.edge is not None:
+            axes.axhline(item.edge, **EDGE)
         plain_logarithm(axes)
     else:
         axes.set_ylim(bottom=0)
-    if one.diverged:
-        text = f"{one.diverged} of {len(one)} diverged"
+    if item.diverged:
+        text = f"{item.diverged} of {len(item)} diverged"
         axes.text(0.97, 0.04, text, transform=axes.transAxes, ha="right", fontsize=7)
 
 
@@ -172,8 +172,8 @@ def _several_cases(reading: Reading) -> Figure:
     figure, grid = style.panels(-(-len(cases) // 3) + 1, 3, height=2.3)
     letters = iter("abcdefghijklmnopqrst")
     panels, bottom = grid[:-1].ravel(), grid[-1]
-    for axes, (case, one), marker in zip(panels, cases.items(), CASES, strict=False):
-        _case_panel(axes, reading, one, marker)
+    for axes, (case, panel), marker in zip(panels, cases.items(), CASES, strict=False):
+        _case_panel(axes, reading, panel, marker)
         style.letter(axes, f"({next(letters)}) {case_name(case)}")
     for axes in grid[:-1, 0]:
         axes.set_ylabel(SHARPNESS)
@@ -183,8 +183,8 @@ def _several_cases(reading: Reading) -> Figure:
         (attrgetter("gauss_newton_error"), "Gauss-Newton matrix", "relative error"),
     )
     for axes, (quantity, title, label) in zip(bottom, quantities, strict=False):
-        for one, marker in zip(cases.values(), CASES, strict=False):
-            _points(axes, one, quantity, marker=marker)
+        for panel, marker in zip(cases.values(), CASES, strict=False):
+            _points(axes, panel, quantity, marker=marker)
         axes.set_yscale("log")
         axes.set_ylabel(label)
         style.letter(axes, f"({next(letters)}) {title}")

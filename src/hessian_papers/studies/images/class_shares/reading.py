@@ -153,14 +153,14 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: there is no such image set.
         """
-        found = []
-        for one in self.main.case(case).trained.by("source").values():
-            share, sharpness = one.mean_at_shares(one["sharpness"])
+        curves = []
+        for item in self.main.case(case).trained.by("source").values():
+            share, sharpness = item.mean_at_shares(item["sharpness"])
             if len(share) > 1:
-                found.append(Series(share, sharpness, one.mean_at_shares(one["labels"])[1]))
-        if not found:
+                curves.append(Series(share, sharpness, item.mean_at_shares(item["labels"])[1]))
+        if not curves:
             raise NothingToMeasure("this configuration has no image set with two shares")
-        return found
+        return curves
 
     def ratio_by_size(self) -> list[np.ndarray]:
         """For each image set the mean of sharpness over eq. (14) at each number of samples.
@@ -175,12 +175,12 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: no image set is left.
         """
-        found = []
-        for one in self.trained.by("source").values():
-            means = [sized.mean_at_shares(sized.ratio)[1] for sized in one.by_size.values()]
+        ratios = []
+        for item in self.trained.by("source").values():
+            means = [sized.mean_at_shares(sized.ratio)[1] for sized in item.by_size.values()]
             common = min(map(len, means))
             if len(means) > 1:
-                found.append(np.array([mean[:common].mean() for mean in means]))
-        if not found:
+                ratios.append(np.array([mean[:common].mean() for mean in means]))
+        if not ratios:
             raise NothingToMeasure("this configuration has no image set at two numbers of samples")
-        return found
+        return ratios

@@ -96,7 +96,7 @@ def draw(reading: Reading) -> Figure:
             chosen = [network for network in networks if network.width == width]
             _draw_width(grid[2 * row, column], grid[2 * row + 1, column], chosen)
     hessian = [f"width {width}\nerror of top {reading.top}" for width in widths]
-    rows = [text for one in hessian for text in (one, "Gauss-\nNewton")]
+    rows = [text for item in hessian for text in (item, "Gauss-\nNewton")]
     handles = [
         *(style.entry(WORDS[n], linewidth=1.2, **look) for n, look in LOOKS.items()),
         Patch(color=style.GREY, alpha=0.3, linewidth=0, label="range over the eigenvalues"),

@@ -88,8 +88,8 @@ def early(reading: Reading) -> float:
     Statistic: largest difference in standard errors at epochs at which more than half of the loss
     that training can remove is still there.
     """
-    found = [network.standardised[network.early] for network in reading.networks]
-    return worst(np.abs(np.concatenate(found)))
+    values = [network.standardised[network.early] for network in reading.networks]
+    return worst(np.abs(np.concatenate(values)))
 
 
 @figure_3.statement(

@@ -31,11 +31,11 @@ def standardised(networks: list[Network]) -> np.ndarray:
     Raises:
         NothingToMeasure: nowhere.
     """
-    found = np.concatenate([network.standardised for network in networks])
-    found = found[np.isfinite(found)]
-    if not found.size:
+    values = np.concatenate([network.standardised for network in networks])
+    values = values[np.isfinite(values)]
+    if not values.size:
         raise NothingToMeasure("in this configuration all random probes give the same trace")
-    return found
+    return values
 
 
 def root_mean_square(differences: np.ndarray) -> float:

@@ -42,7 +42,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
     Returns:
         For each network ``<number>/trace`` (t,), and what :func:`facts` says of it.
     """
-    found = []
+    entries = []
     for network in split(networks):
         # White inputs: their second moments are a multiple of the identity.
         features = len(network["root"])
@@ -51,8 +51,8 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
             float(cf.deep_linear_trace(weights_at(network, at), moments))
             for at in range(len(network["epoch"]))
         ]
-        found.append(facts(network) | {"trace": np.array(traces)})
-    return joined(found)
+        entries.append(facts(network) | {"trace": np.array(traces)})
+    return joined(entries)
 
 
 numerics = at_each_epoch(

@@ -152,8 +152,8 @@ def law_of_imbalance(reading: Reading, labels: str, treated: str, **_: str) -> f
     Statistic: largest relative deviation at any recorded epoch of all networks.
     """
     run = f"{labels}-{treated}"
-    found, law = (kept[reading.clean(run)] for kept in (reading.kept(run), reading.predicted(run)))
-    return worst(np.ravel(np.abs(found / law - 1)))
+    values, law = (kept[reading.clean(run)] for kept in (reading.kept(run), reading.predicted(run)))
+    return worst(np.ravel(np.abs(values / law - 1)))
 
 
 @courses.statement(

@@ -25,8 +25,8 @@ FOOT, HEAD = 1e-6, 1e12
 def _band(axes: Axes, reading: Reading, values: np.ndarray, **look: Any) -> None:
     """The range of the replicates as a band, and their median."""
     # After all of them diverged there is nothing to draw.
-    there = ~np.isnan(values).all(axis=0)
-    epoch, values = np.maximum(reading["epoch"], 0.5)[there], values[:, there]
+    finite = ~np.isnan(values).all(axis=0)
+    epoch, values = np.maximum(reading["epoch"], 0.5)[finite], values[:, finite]
     low, middle, high = np.nanquantile(np.clip(values, FOOT, HEAD), [0, 0.5, 1], axis=0)
     axes.fill_between(epoch, low, high, color=look["color"], alpha=0.2, linewidth=0)
     axes.plot(epoch, middle, **look)

@@ -31,10 +31,10 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: there is none.
         """
-        found = ~np.any([self.of("diverged", run) for run in runs], axis=0)
-        if not found.any():
+        values = ~np.any([self.of("diverged", run) for run in runs], axis=0)
+        if not values.any():
             raise NothingToMeasure("in this configuration training diverges")
-        return np.asarray(found)
+        return np.asarray(values)
 
     def share(self, holds: np.ndarray, *runs: str, among: np.ndarray | None = None) -> Estimate:
         """The share of the clean replicates of which something holds; Wilson's interval, 95 %.

@@ -117,7 +117,7 @@ def courses(config: Config, data: Arrays) -> Iterator[list[Course]]:
         ValueError: the data are no images, or an image set has too few of class 0.
     """
     for source, replicate in itertools.product(sources(data), range(config.replicates)):
-        found = []
+        starts = []
         for labels in LABELS:
             own = f"{source} {replicate}"
             x, y = _samples(config, data, source, labels, generator(config.seed, f"subset {own}"))
@@ -133,14 +133,14 @@ def courses(config: Config, data: Arrays) -> Iterator[list[Course]]:
             rate = config.learning_rate
             plain = Course("plain", white, unbalanced, rate, 0.0)
             edge = config.beyond * 2 / plain.balanced_sharpness
-            found += [
+            starts += [
                 Course("whitened", white, balanced, rate, 0.0),
                 Course("raw", raw, balanced, rate, 0.0),
                 plain,
                 Course("decay", white, unbalanced, rate, config.weight_decay),
                 Course("edge", white, unbalanced, edge, 0.0),
             ]
-        yield found
+        yield starts
 
 
 def _samples(
@@ -171,8 +171,8 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         that law; ``solution`` (10, R), the largest eigenvalue at the balanced least-squares
         solution, NaN with raw inputs; ``source`` (R,).
     """
-    found = list(courses(config, networks))
-    epoch, columns = config.epoch, list(zip(*found, strict=True))
+    runs = list(courses(config, networks))
+    epoch, columns = config.epoch, list(zip(*runs, strict=True))
     start = [[float(unbalances([w[None] for w in c.weights])) for c in row] for row in columns]
     decay = np.array([[c.decay * c.rate for c in row] for row in columns])
     raw = np.array([row[0].treated == "raw" for row in columns])
@@ -243,13 +243,13 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
         the Hessian in the runs from balanced layers, one class first, and ``residual``;
         ``diverged`` (10, R).
     """
-    runs = [run for found in courses(config, networks) for run in found]
+    runs = [run for result in courses(config, networks) for run in result]
     trained = descend(runs, config.epochs, config.epoch.tolist())
     losses = trained.losses.numpy()
     # What diverged has no curvature to speak of.
     clean = [tuple(torch.nan_to_num(w, 0.0, 0.0, 0.0) for w in ws) for ws in trained.weights]
     tops = [torch.stack([torch.linalg.matrix_norm(w, 2) for w in ws], dim=1) for ws in clean]
-    found: Arrays = {
+    result: Arrays = {
         "loss": losses[config.epoch].T,
         "unbalance": torch.stack([unbalances(ws) for ws in clean], dim=1).numpy(),
         "top": torch.stack(tops, dim=1).numpy(),
@@ -257,17 +257,17 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
     }
     for name, left in LEFT.items():
         done = losses <= left * losses[0]
-        found[name] = np.where(done.any(axis=0), done.argmax(axis=0), math.nan)
+        result[name] = np.where(done.any(axis=0), done.argmax(axis=0), math.nan)
     measured = [n for n, run in enumerate(runs) if run.treated in BALANCED]
     sharpness = [
         ensemble_sharpness(_ensemble(clean, number, runs[number]), _moments(runs[number].problem))
         for number in measured
     ]
-    found = {name: _by_run(values, len(RUNS)) for name, values in found.items()}
+    result = {name: _by_run(values, len(RUNS)) for name, values in result.items()}
     for name in ("values", "residuals"):
-        of = torch.stack([getattr(one, name) for one in sharpness]).numpy()
-        found["sharpness" if name == "values" else "residual"] = _by_run(of, 2 * len(BALANCED))
-    return found
+        of = torch.stack([getattr(item, name) for item in sharpness]).numpy()
+        result["sharpness" if name == "values" else "residual"] = _by_run(of, 2 * len(BALANCED))
+    return result
 
 
 def _by_run(values: np.ndarray, runs: int) -> np.ndarray:

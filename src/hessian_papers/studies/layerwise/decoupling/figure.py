@@ -145,10 +145,10 @@ def _of_the_product(reading: Reading, shown: str, side: str) -> np.ndarray:
         products = np.where(np.isfinite(products), products, -np.inf)
     order = np.argsort(-products, axis=None, kind="stable")[:size]
     places = np.unravel_index(order, products.shape)[0 if side == "output" else 1]
-    found = np.zeros((size, size))
-    found[np.arange(size), places] = 1.0
-    found[~np.isfinite(products.flat[order])] = np.nan
-    return found
+    result = np.zeros((size, size))
+    result[np.arange(size), places] = 1.0
+    result[~np.isfinite(products.flat[order])] = np.nan
+    return result
 
 
 def _draw_shares(axes: Axes, shares: np.ndarray) -> Any:

@@ -95,7 +95,7 @@ def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings) -> 
     nearest = best.spectrum(k)
     missed = _missed(layer, images, cv.KroneckerOperator(best.output, best.inputs), settings)
     shares = {side: layer.correspondence(vectors, side)[:, :t] for side in ("output", "input")}
-    found = {
+    entries = {
         "hessian": exact.values,
         "approximation": product_.eigenvalues.flip(0),
         "residual": exact.residuals,
@@ -106,7 +106,7 @@ def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings) -> 
         "corrected_overlap": cv.subspace_overlaps(vectors, corrected.eigenvectors().flip(1)),
     }
     return {
-        **{name: _padded(values, t) for name, values in found.items()},
+        **{name: _padded(values, t) for name, values in entries.items()},
         **{f"{side}_share": _padded(share, t, t) for side, share in shares.items()},
         **_spectral(layer, float(exact.values[0]), settings),
         "nearest_missed": missed,
@@ -139,9 +139,9 @@ def _largest_singular(matrices: Tensor) -> Tensor:
 
 def _padded(values: Tensor, *shape: int) -> np.ndarray:
     """In float32, and NaN where there is nothing."""
-    found = np.full(shape, np.nan, dtype=np.float32)
-    found[tuple(slice(length) for length in values.shape)] = values.float().cpu().numpy()
-    return found
+    result = np.full(shape, np.nan, dtype=np.float32)
+    result[tuple(slice(length) for length in values.shape)] = values.float().cpu().numpy()
+    return result
 
 
 def _probes(layer: cv.Layerwise, settings: Settings) -> list[Tensor]:

@@ -21,8 +21,8 @@ class Reading(StudyArrays):
     @property
     def plain(self) -> list[str]:
         """Those without batch normalisation, of more than one layer."""
-        found = [name for name in self.networks if NORMALISED not in name]
-        return [name for name in found if len(self.layers(name)) > 1]
+        names = [name for name in self.networks if NORMALISED not in name]
+        return [name for name in names if len(self.layers(name)) > 1]
 
     @property
     def normalised(self) -> list[str]:
@@ -56,8 +56,8 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: the study has fewer eigenvalues of a layer.
         """
-        count, there = self.sizes(network)[-1, 0] - 1, self["hessian"].shape[-1]
-        smallest = min(int(self.sizes(network).prod(axis=1).min()), there)
+        count, kept = self.sizes(network)[-1, 0] - 1, self["hessian"].shape[-1]
+        smallest = min(int(self.sizes(network).prod(axis=1).min()), kept)
         if not 1 <= count <= smallest:
             raise NothingToMeasure(f"this configuration has {smallest} of {count} eigenvalues")
         return int(count)

@@ -125,17 +125,17 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     settings = Settings(**shared(Settings, config))
     items = each_network(networks, settings, epochs, config.networks)
     last = int(epochs[-1])
-    found: list[Item] = [{**item, "last": item["labels"]["epoch"] == last} for item in items]
-    _require_layers(config, found)
-    return found
+    result: list[Item] = [{**item, "last": item["labels"]["epoch"] == last} for item in items]
+    _require_layers(config, result)
+    return result
 
 
 def _require_layers(config: Config, items: Sequence[Item]) -> None:
     """Refuse layers to be shown that their network lacks."""
     models = {item["labels"]["network"]: item["kept"] for item in items}
     for name in layers_of(config.shown, models):
-        there = dict(models[network_of(name)].load().named_parameters())
-        known = [key.removesuffix(".weight") for key in there if key.endswith(".weight")]
+        parameters = dict(models[network_of(name)].load().named_parameters())
+        known = [key.removesuffix(".weight") for key in parameters if key.endswith(".weight")]
         fits = name.partition(":")[0] in known
         require(fits, "shown", f"layers {', '.join(known)} of {network_of(name)}", name)
 
@@ -151,11 +151,11 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         ``random_labels (A,)``. Of networks that diverged nothing is shown.
     """
     rows = [{name: row[name] for name in row if name not in SHARES} for row in parts]
-    found = gathered(rows, LABELS)
-    for name in found.keys() - {*LABELS, *THROUGHOUT}:
-        found[name] = found[name][:, 0, 0] if name in SIZES else found[name][:, :, -1]
-    shown = layers_of(config.shown, found["network"].tolist())
-    return found | {
+    arrays = gathered(rows, LABELS)
+    for name in arrays.keys() - {*LABELS, *THROUGHOUT}:
+        arrays[name] = arrays[name][:, 0, 0] if name in SIZES else arrays[name][:, :, -1]
+    shown = layers_of(config.shown, arrays["network"].tolist())
+    return arrays | {
         **{name: np.array([_of_layer(parts, name, at) for at in shown]) for name in SHARES},
         "shown": np.array(shown),
     }

@@ -28,8 +28,8 @@ class Reading(StudyArrays):
 
     def of(self, name: str, network: str, form: str = "") -> np.ndarray:
         """An array of an architecture, ``(S, t)``; of one form where there are several."""
-        found = self[name][self.networks.index(network)]
-        return np.asarray(found[:, self["form"].tolist().index(form)] if form else found)
+        values = self[name][self.networks.index(network)]
+        return np.asarray(values[:, self["form"].tolist().index(form)] if form else values)
 
     def value_error(self, network: str, form: str) -> Estimate:
         """The mean relative error of the top ``c − 1`` eigenvalues, mean over seeds."""

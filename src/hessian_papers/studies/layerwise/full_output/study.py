@@ -103,10 +103,10 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         :func:`measure`, ``(A, S, ...)``, but ``parameters (A,)`` and ``classes ()``; ``form (2,)``,
         the names of the forms.
     """
-    found = gathered(parts, ("network", "seed"))
-    found["parameters"] = found["parameters"][:, 0]
-    found["epoch"] = parts[0]["epoch"]
-    return found | {"classes": parts[0]["classes"], "form": np.array(FORMS)}
+    arrays = gathered(parts, ("network", "seed"))
+    arrays["parameters"] = arrays["parameters"][:, 0]
+    arrays["epoch"] = parts[0]["epoch"]
+    return arrays | {"classes": parts[0]["classes"], "form": np.array(FORMS)}
 
 
 correlation = FanOut(items=_items, compute=measure, gather=_gather)

@@ -30,9 +30,9 @@ def top_space(matrix: Tensor, count: int) -> Tensor:
     return torch.linalg.eigh(matrix).eigenvectors[:, -count:]
 
 
-def _product(one: Tensor, other: Tensor) -> Tensor:
+def _product(tensor: Tensor, other: Tensor) -> Tensor:
     """``⟨X_a, X_b⟩``, which estimates ``‖X‖²`` without the sampling's squared error."""
-    return (one * other).sum()
+    return (tensor * other).sum()
 
 
 def spaces_apart(ones: Sequence[Tensor], others: Sequence[Tensor]) -> float:
@@ -135,7 +135,7 @@ def layer_quantities(halves: list[Expectations], spaces: list[Tensor]) -> Number
     """
     classes = halves[0].roots.shape[1]
     tops = [dual_top(half, half, classes) for half in halves]
-    vectors = [found[1][:, 1:] for found in tops]
+    vectors = [entries[1][:, 1:] for entries in tops]
     between = vectors[0].T @ _dual(*halves) @ vectors[1]
     own = float(between.square().sum()) / (classes - 1)
     crossed = []
@@ -146,22 +146,22 @@ def layer_quantities(halves: list[Expectations], spaces: list[Tensor]) -> Number
     within = (own + subspace_overlap(*spaces)) / 2
     return {
         "layer": within - sum(crossed) / 2,
-        "layer_ratio": sum(float(found[0][0] / found[0][1]) for found in tops) / 2,
+        "layer_ratio": sum(float(entries[0][0] / entries[0][1]) for entries in tops) / 2,
         "layer_noise": (1 - own) / 4,
     }
 
 
-def _dual(one: Expectations, other: Expectations) -> Tensor:
+def _dual(expectations: Expectations, other: Expectations) -> Tensor:
     """``⟨R_s, R_t⟩ ⟨x_s, x_t⟩`` of two samples, ``(k c, k c)``."""
-    classes = one.roots.shape[1]
-    rows = one.roots.flatten(0, 1) @ other.roots.flatten(0, 1).T
-    products = one.inputs @ other.inputs.T
+    classes = expectations.roots.shape[1]
+    rows = expectations.roots.flatten(0, 1) @ other.roots.flatten(0, 1).T
+    products = expectations.inputs @ other.inputs.T
     return rows * products.repeat_interleave(classes, 0).repeat_interleave(classes, 1)
 
 
-def dual_top(one: Expectations, other: Expectations, count: int) -> tuple[Tensor, Tensor]:
+def dual_top(expectations: Expectations, other: Expectations, count: int) -> tuple[Tensor, Tensor]:
     """The top eigenvalues, ascending, and eigenvectors over their roots, ``(k c, count)``."""
-    dual = _dual(one, other).numpy()
+    dual = _dual(expectations, other).numpy()
     start = np.ones(len(dual))
     values, vectors = scipy.sparse.linalg.eigsh(dual, k=count, which="LA", v0=start, tol=1e-10)
     order = np.argsort(values)

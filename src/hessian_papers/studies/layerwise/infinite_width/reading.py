@@ -44,10 +44,10 @@ class Reading(StudyArrays):
 
     def of(self, name: str, law: str) -> np.ndarray:
         """A quantity under one law, ``(w, r)``, by ascending width."""
-        found = self.numerics[name][self.place(law)][np.argsort(self["width"])]
-        if not np.isfinite(found).all():
+        values = self.numerics[name][self.place(law)][np.argsort(self["width"])]
+        if not np.isfinite(values).all():
             raise NothingToMeasure(f"of {law} inputs this is not measured")
-        return np.asarray(found)
+        return np.asarray(values)
 
     def limit(self, name: str, law: str) -> float:
         """What a quantity of the closed form is under one law."""

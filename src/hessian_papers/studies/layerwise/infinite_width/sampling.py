@@ -118,7 +118,7 @@ class Expectations:
             both += on.T @ on
             softmax += torch.diag(p.sum(dim=0)) - p.T @ p
             # None of those beyond: a slice of length 0.
-            missing = kept - sum(len(one) for one in roots)
+            missing = kept - sum(len(item) for item in roots)
             roots.append(root[:missing])
             inputs.append(x[:missing])
         return cls(

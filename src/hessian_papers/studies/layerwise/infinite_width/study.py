@@ -143,13 +143,13 @@ def measure(
     ]
     mean, variance = network.pre_activations
     moments = cf.rectified_moments(mean, variance.sqrt())
-    found = softmax_errors(network, moments, halves) | activation_errors(moments.active, halves)
+    values = softmax_errors(network, moments, halves) | activation_errors(moments.active, halves)
     spaces = [top_space(half.output, classes - 1) for half in halves]
-    found |= output_quantities(network, moments.active, halves, spaces)
+    values |= output_quantities(network, moments.active, halves, spaces)
     if kept:
-        found |= layer_quantities(halves, spaces)
-    found["row_sum"] = network.second.sum(dim=1).square().mean()
-    return {name: np.array(float(value)) for name, value in found.items()}
+        values |= layer_quantities(halves, spaces)
+    values["row_sum"] = network.second.sum(dim=1).square().mean()
+    return {name: np.array(float(value)) for name, value in values.items()}
 
 
 def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
@@ -192,10 +192,10 @@ def _integrals(inputs: np.ndarray) -> Arrays:
     def mean(power: int, deviation: float, centre: float = 0.0) -> float:
         """``E (relu(s ξ) − centre)^power``."""
         density = scipy.stats.norm.pdf
-        found = scipy.integrate.quad(
+        integral = scipy.integrate.quad(
             lambda x: (deviation * x - centre) ** power * density(x), 0, 12, epsabs=1e-13
         )
-        return float(found[0]) + (-centre) ** power / 2
+        return float(integral[0]) + (-centre) ** power / 2
 
     deviation = np.sqrt((np.pi - 1) / (2 * np.pi))
     fourth = mean(4, deviation, mean(1, deviation))

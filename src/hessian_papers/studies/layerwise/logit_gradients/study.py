@@ -95,8 +95,8 @@ def gradients(model: nn.Module, batches: list[Any], names: list[str]) -> dict[st
         rows: list[list[Tensor]] = []
         for score, unit in enumerate(units):
             seeds = p[:, score, None].sqrt() * (unit - p)
-            found = torch.autograd.grad(scores, captured.outputs, seeds, retain_graph=True)
-            rows.append([row[:, 0] for row in found])
+            gradients = torch.autograd.grad(scores, captured.outputs, seeds, retain_graph=True)
+            rows.append([row[:, 0] for row in gradients])
         for name, own in zip(names, zip(*rows, strict=True), strict=True):
             stacked = torch.stack(own, dim=1)  # (n, c, m)
             sums[name] = sums[name] + torch.einsum("ni,njm->ijm", classes, stacked)
@@ -132,7 +132,7 @@ def purities(means: Tensor) -> tuple[float, float]:
     nearest = distances.fill_diagonal_(torch.inf).argmin(dim=1)
     own = torch.arange(count**2, device=points.device)
     same = (nearest % count == own % count), (nearest // count == own // count)
-    score, label = (float(one.double().mean()) for one in same)
+    score, label = (float(item.double().mean()) for item in same)
     return score, label
 
 
@@ -173,10 +173,10 @@ def measure(
     """
     model, batches = kept.load().double(), batches_of(kept, settings.images)
     names = [name for name, module in model.named_children() if isinstance(module, nn.Linear)]
-    found = gradients(model, batches, names)
+    result = gradients(model, batches, names)
     layers = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches), names)
-    rows = [_numbers(found[name], layers[name].output_hessian) for name in names]
-    first = found[names[0]].means
+    rows = [_numbers(result[name], layers[name].output_hessian) for name in names]
+    first = result[names[0]].means
     return {
         **stacked(rows),
         **({"embedding": embedded(first, settings.seed)} if drawn else {}),
@@ -186,18 +186,18 @@ def measure(
     }
 
 
-def _numbers(found: Gradients, hessian: Tensor) -> dict[str, float]:
-    squares = torch.einsum("ijm,ijn->imn", found.means, found.means)
-    between = torch.einsum("i,imn->mn", found.shares, squares)
+def _numbers(arrays: Gradients, hessian: Tensor) -> dict[str, float]:
+    squares = torch.einsum("ijm,ijn->imn", arrays.means, arrays.means)
+    between = torch.einsum("i,imn->mn", arrays.shares, squares)
     printed = squares.sum(dim=0) / len(squares) ** 2
     size = hessian.norm()
-    by_score, by_class = purities(found.means)
+    by_score, by_class = purities(arrays.means)
     return {
         "by_score": by_score,
         "by_class": by_class,
         "between": float(between.trace() / hessian.trace()),
         "printed_error": float((printed - hessian).norm() / size),
-        "moment_error": float((found.moment - hessian).norm() / size),
+        "moment_error": float((arrays.moment - hessian).norm() / size),
     }
 
 
@@ -219,9 +219,9 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         ``(A, S, E, L)``; ``embedding (E, c², 2)`` of the first seed of the first one.
     """
     rows = [{name: row[name] for name in row if name != "embedding"} for row in parts]
-    found = gathered(rows, LABELS)
-    return found | {
-        "layer": found["layer"][:, 0, 0],
+    arrays = gathered(rows, LABELS)
+    return arrays | {
+        "layer": arrays["layer"][:, 0, 0],
         "classes": parts[0]["classes"],
         "embedding": np.stack([row["embedding"] for row in parts if "embedding" in row]),
     }

@@ -126,13 +126,13 @@ def linear_growth(reading: Reading, network: str, layer: str) -> Estimate:
     Statistic: sum of its mean over these k over that of the prediction; interval: jackknife over
     the networks of which pairs are made.
     """
-    found = reading.layer(network, layer)
-    count = min(found.satisfied, found.reach, found.outputs)
-    growth = np.arange(1, count + 1).sum() / found.outputs
+    measured_layer = reading.layer(network, layer)
+    count = min(measured_layer.satisfied, measured_layer.reach, measured_layer.outputs)
+    growth = np.arange(1, count + 1).sum() / measured_layer.outputs
 
     def ratio(chosen: np.ndarray) -> float:
-        sums = found.curves["overlap"][chosen, :count].mean(axis=0).sum()
-        return float(sums / (growth * found.first_inputs[chosen].mean()))
+        sums = measured_layer.curves["overlap"][chosen, :count].mean(axis=0).sum()
+        return float(sums / (growth * measured_layer.first_inputs[chosen].mean()))
 
     return reading.over_networks(ratio)
 
@@ -150,10 +150,11 @@ def height_at_outputs(reading: Reading, network: str, layer: str) -> Estimate:
     Statistic: ratio of both, means over pairs; interval: jackknife over the networks of which pairs
     are made.
     """
-    found = reading.layer(network, layer)
+    measured_layer = reading.layer(network, layer)
     return reading.over_networks(
         lambda chosen: (
-            found.at_outputs("overlap", chosen) / float(found.first_inputs[chosen].mean())
+            measured_layer.at_outputs("overlap", chosen)
+            / float(measured_layer.first_inputs[chosen].mean())
         )
     )
 
@@ -178,13 +179,13 @@ def early_low_peak(reading: Reading, network: str, layer: str) -> Estimate:
     Statistic: mean overlap at c − 1 over the smallest between there and m; interval: jackknife over
     the networks of which pairs are made.
     """
-    found, classes = reading.layer(network, layer), reading.layers(network)[-1].outputs
-    end = min(found.reach, found.outputs)
+    measured_layer, classes = reading.layer(network, layer), reading.layers(network)[-1].outputs
+    end = min(measured_layer.reach, measured_layer.outputs)
     if end < classes:
         raise NothingToMeasure(f"this configuration has fewer than {classes} eigenpairs")
 
     def ratio(chosen: np.ndarray) -> float:
-        mean = found.curves["overlap"][chosen].mean(axis=0)
+        mean = measured_layer.curves["overlap"][chosen].mean(axis=0)
         return float(mean[classes - 2] / mean[classes - 1 : end].min())
 
     return reading.over_networks(ratio)
@@ -279,13 +280,13 @@ def same_after_other_training(reading: Reading, network: str, layer: str) -> Est
     Statistic: mean overlap at m of their pairs over that of pairs trained alike; interval:
     jackknife over the networks of which pairs are made.
     """
-    differing, found = reading.differing, reading.layer(network, layer)
+    differing, measured_layer = reading.differing, reading.layer(network, layer)
     if differing.all():
         raise NothingToMeasure("this configuration has no two networks that were trained alike")
     return reading.over_networks(
         lambda chosen: (
-            found.at_outputs("overlap", chosen & differing)
-            / found.at_outputs("overlap", chosen & ~differing)
+            measured_layer.at_outputs("overlap", chosen & differing)
+            / measured_layer.at_outputs("overlap", chosen & ~differing)
         )
     )
 
@@ -346,8 +347,8 @@ def permutations_predict(reading: Reading, network: str, layer: str, of: str) ->
     Statistic: summed error of the means over pairs, relative; interval: jackknife over the networks
     of which pairs are made.
     """
-    found = reading.layer(network, layer)
-    return reading.over_networks(lambda chosen: found.distance("permuted", of, chosen))
+    measured_layer = reading.layer(network, layer)
+    return reading.over_networks(lambda chosen: measured_layer.distance("permuted", of, chosen))
 
 
 @statements.statement(
@@ -365,11 +366,11 @@ def factors_tell_the_place(reading: Reading, network: str, layer: str) -> Estima
     Statistic: its mean at the k where that expected over permutations is largest, over the largest
     mean; interval: jackknife over the networks of which pairs are made.
     """
-    found = reading.layer(network, layer)
+    measured_layer = reading.layer(network, layer)
 
     def reached(chosen: np.ndarray) -> float:
         expected, mean = (
-            found.curves[name][chosen].mean(axis=0) for name in ("permuted", "overlap")
+            measured_layer.curves[name][chosen].mean(axis=0) for name in ("permuted", "overlap")
         )
         return float(mean[expected.argmax()] / mean.max())
 

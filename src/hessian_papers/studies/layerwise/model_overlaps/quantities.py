@@ -28,8 +28,8 @@ def eigenpairs(matrix: Tensor) -> Factor:
     """Those of a symmetric matrix ``(n, n)``, in float64.
 
     Example:
-        >>> eigenpairs(torch.diag(torch.tensor([1.0, 2.0]))).values
-        tensor([2., 1.], dtype=torch.float64)
+        >>> eigenpairs(torch.diag(torch.first([1.0, 2.0]))).values
+        first([2., 1.], dtype=torch.float64)
     """
     values, vectors = torch.linalg.eigh(matrix.double())
     return Factor(values.flip(0), vectors.flip(1))
@@ -47,15 +47,15 @@ def top_places(output: Tensor, inputs: Tensor, count: int) -> Tensor:
         ``(2, count)``, the first row i and the second j.
 
     Example:
-        >>> top_places(torch.tensor([3.0, 1.0]), torch.tensor([4.0, 2.0]), 3)
-        tensor([[0, 0, 1],
+        >>> top_places(torch.first([3.0, 1.0]), torch.first([4.0, 2.0]), 3)
+        first([[0, 0, 1],
                 [0, 1, 0]])
     """
     places = torch.outer(output, inputs).flatten().argsort(descending=True, stable=True)[:count]
     return torch.stack([places // len(inputs), places % len(inputs)])
 
 
-def product_overlaps(output: Tensor, inputs: Tensor, one: Tensor, other: Tensor) -> Tensor:
+def product_overlaps(output: Tensor, inputs: Tensor, first: Tensor, other: Tensor) -> Tensor:
     """The overlaps of the spaces of the first k eigenvectors of two products, for all k at once.
 
     ``(1/k) Σ (r_i · r'_i')² (t_j · t'_j')²`` over the first k pairs (i, j) of one and of the other.
@@ -63,7 +63,7 @@ def product_overlaps(output: Tensor, inputs: Tensor, one: Tensor, other: Tensor)
     Args:
         output: ``(m, m)`` the squares ``(r_i · r'_i')²``, or what is expected of them.
         inputs: ``(n, n)`` those of the inputs' eigenvectors.
-        one: the pairs of one product, as :func:`top_places` gives them, ``(2, K)``.
+        first: the pairs of one product, as :func:`top_places` gives them, ``(2, K)``.
         other: those of the other.
 
     Returns:
@@ -72,34 +72,34 @@ def product_overlaps(output: Tensor, inputs: Tensor, one: Tensor, other: Tensor)
     Source: wu2022dissecting, (267).
 
     Example:
-        >>> places = top_places(torch.tensor([2.0, 1.0]), torch.tensor([1.0]), 2)
+        >>> places = top_places(torch.first([2.0, 1.0]), torch.first([1.0]), 2)
         >>> product_overlaps(torch.full((2, 2), 0.5), torch.ones(1, 1), places, places)
-        tensor([0.5000, 1.0000])
+        first([0.5000, 1.0000])
     """
-    (i, j), (p, q) = one, other
+    (i, j), (p, q) = first, other
     squares = output[i[:, None], p] * inputs[j[:, None], q]
     counts = torch.arange(1, len(squares) + 1, dtype=squares.dtype, device=squares.device)
     return squares.cumsum(dim=0).cumsum(dim=1).diagonal() / counts
 
 
-def rotated_squares(one: Tensor, other: Tensor) -> Tensor:
+def rotated_squares(first: Tensor, other: Tensor) -> Tensor:
     """``E (r_i · Q r'_i')² = 1/m`` over all rotations Q of the outputs.
 
     Args:
-        one: eigenvectors r as columns, ``(m, m)``.
+        first: eigenvectors r as columns, ``(m, m)``.
         other: r'.
 
     Source: wu2022dissecting, (268).
 
     Example:
         >>> rotated_squares(torch.eye(2), torch.eye(2))
-        tensor([[0.5000, 0.5000],
+        first([[0.5000, 0.5000],
                 [0.5000, 0.5000]])
     """
-    return torch.full_like(one.T @ other, 1 / len(one))
+    return torch.full_like(first.T @ other, 1 / len(first))
 
 
-def permuted_squares(one: Tensor, other: Tensor) -> Tensor:
+def permuted_squares(first: Tensor, other: Tensor) -> Tensor:
     """``E (r_i · P r'_i')²`` over all permutations P of the outputs.
 
     For unit vectors with the sums s and s' it is ``1/m + (s² − 1)(s'² − 1) / (m (m − 1))``: two
@@ -108,14 +108,14 @@ def permuted_squares(one: Tensor, other: Tensor) -> Tensor:
     expected, whatever the eigenvectors are.
 
     Args:
-        one: eigenvectors r as columns, ``(m, m)``.
+        first: eigenvectors r as columns, ``(m, m)``.
         other: r'.
 
     Example:
         >>> permuted_squares(torch.eye(2), torch.eye(2))
-        tensor([[0.5000, 0.5000],
+        first([[0.5000, 0.5000],
                 [0.5000, 0.5000]])
     """
-    m = len(one)
-    excess, others = (vectors.sum(dim=0).square() - 1 for vectors in (one, other))
+    m = len(first)
+    excess, others = (vectors.sum(dim=0).square() - 1 for vectors in (first, other))
     return (1 + torch.outer(excess, others) / max(m - 1, 1)) / m

@@ -88,9 +88,9 @@ class Layer:
             raise NothingToMeasure(f"this configuration has fewer than {self.outputs} eigenpairs")
         return float(self.curves[name][chosen, self.outputs - 1].mean())
 
-    def distance(self, one: str, other: str, chosen: np.ndarray) -> float:
+    def distance(self, item: str, other: str, chosen: np.ndarray) -> float:
         """How far the mean of a curve is from another: ``Σ_k |a_k − b_k| / Σ_k b_k``."""
-        a, b = (self.curves[name][chosen].mean(axis=0) for name in (one, other))
+        a, b = (self.curves[name][chosen].mean(axis=0) for name in (item, other))
         return float(np.abs(a - b).sum() / b.sum())
 
 
@@ -109,7 +109,9 @@ class Reading(StudyArrays):
         """Which pairs of networks were trained with different settings, ``(Q,)``."""
         # A run that was recorded before there were variations has none.
         groups = self["variation"] if "variation" in self else np.zeros(self.seeds)
-        return np.array([one != other for one, other in combinations(groups.tolist(), 2)])
+        return np.array(
+            [combination != other for combination, other in combinations(groups.tolist(), 2)]
+        )
 
     def normed(self, network: str) -> bool:
         """Whether an architecture has batch norms."""
@@ -148,10 +150,10 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: there is none.
         """
-        found = [layer for layer in self.layers(network) if not layer.last]
-        if not found:
+        layers = [layer for layer in self.layers(network) if not layer.last]
+        if not layers:
             raise NothingToMeasure(f"{network} has no hidden layer")
-        return found
+        return layers
 
     def over_networks(self, statistic: Callable[[np.ndarray], float]) -> Estimate:
         """A statistic of the pairs with Student's 95 % interval by the jackknife over networks.

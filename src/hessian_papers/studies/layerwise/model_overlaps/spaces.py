@@ -52,13 +52,13 @@ def top_space(
     """The top of a layer's Hessian, of as many dimensions as ``count`` says of its sizes."""
     layer = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches), name)
     k = count(*layer.shape)
-    found = top_of(layer.hessian, k, tol=tol, seed=seed)
+    pairs = top_of(layer.hessian, k, tol=tol, seed=seed)
     output, inputs = map(eigenpairs, (layer.output_hessian, layer.input_autocorrelation))
     return Space(
-        values=found.values,
-        residuals=found.residuals,
+        values=pairs.values,
+        residuals=pairs.residuals,
         # In less than what they were computed in: those of all networks are held at once.
-        vectors=found.vectors.float(),
+        vectors=pairs.vectors.float(),
         output=output,
         inputs=inputs,
         places=top_places(output.values, inputs.values, k),
@@ -67,21 +67,21 @@ def top_space(
     )
 
 
-def pair_of(one: Space, other: Space) -> dict[str, Tensor]:
+def pair_of(space: Space, other: Space) -> dict[str, Tensor]:
     """What two networks have in common; see ``study.measure``."""
-    (r, s), (t, u) = ((a.output.vectors, a.inputs.vectors) for a in (one, other))
+    (r, s), (t, u) = ((a.output.vectors, a.inputs.vectors) for a in (space, other))
     inputs = (s.T @ u).square()
     outputs = {
         "kronecker": (r.T @ t).square(),
         "rotated": rotated_squares(r, t),
         "permuted": permuted_squares(r, t),
     }
-    found = {
-        name: product_overlaps(squares, inputs, one.places, other.places)
+    entries = {
+        name: product_overlaps(squares, inputs, space.places, other.places)
         for name, squares in outputs.items()
     }
-    return found | {
-        "overlap": cv.subspace_overlaps(one.vectors, other.vectors),
+    return entries | {
+        "overlap": cv.subspace_overlaps(space.vectors, other.vectors),
         "first_inputs": inputs[0, 0],
-        "means": (one.mean @ other.mean).square(),
+        "means": (space.mean @ other.mean).square(),
     }

@@ -136,12 +136,12 @@ def measure(
     batches = batches_of(kept[0], settings.images, kind)
     spaces = [
         top_space(
-            one.load().to(kind), batches, layer,
+            item.load().to(kind), batches, layer,
             count=settings.count, tol=settings.tolerance, seed=settings.seed,
         )
-        for one in kept
+        for item in kept
     ]  # fmt: skip
-    pairs = [pair_of(one, other) for one, other in combinations(spaces, 2)]
+    pairs = [pair_of(item, other) for item, other in combinations(spaces, 2)]
     k, m, n = len(spaces[0].values), len(spaces[0].output.values), len(spaces[0].inputs.values)
     curves, numbers = ("overlap", "kronecker", "rotated", "permuted"), ("first_inputs", "means")
     arrays = {
@@ -198,9 +198,9 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         ...)``, but ``layer``, ``outputs`` and ``inputs`` (A, L), ``images`` () and ``variation
         (S,)``; ``network`` (A,), ``epoch (E,)`` and ``place (L,)``.
     """
-    found = gathered(parts, ["network", "epoch", "place"])
-    alike = {name: found[name][:, 0] for name in ("layer", "outputs", "inputs")}
-    return {**found, **alike, **{name: parts[0][name] for name in ("images", "variation")}}
+    arrays = gathered(parts, ["network", "epoch", "place"])
+    alike = {name: arrays[name][:, 0] for name in ("layer", "outputs", "inputs")}
+    return {**arrays, **alike, **{name: parts[0][name] for name in ("images", "variation")}}
 
 
 def _cost(item: Item) -> float:

@@ -15,10 +15,10 @@ class Reading(LayersReading):
         Raises:
             NothingToMeasure: it is not known of all of them.
         """
-        found = self.of(name, network, epoch)[:, :-1]
-        if not np.isfinite(found).all():
+        values = self.of(name, network, epoch)[:, :-1]
+        if not np.isfinite(values).all():
             raise NothingToMeasure(f"{network} has layers of fewer outputs than classes")
-        return found
+        return values
 
     def printed_space(self, network: str, epoch: int) -> np.ndarray:
         """Overlaps with the rows of S without their sum, by the better of the two readings."""

@@ -68,17 +68,17 @@ def products_behind(model: nn.Module) -> dict[str, Tensor]:
         >>> {name: tuple(rows.shape) for name, rows in products_behind(model).items()}
         {'2': (1, 1), '0': (1, 2)}
     """
-    found: dict[str, Tensor] = {}
+    entries: dict[str, Tensor] = {}
     rows: Tensor | None = None
     for name, module in reversed(list(model.named_children())):
         if isinstance(module, nn.Linear):
             weight = module.weight.detach().double()
             rows = torch.eye(len(weight), dtype=weight.dtype) if rows is None else rows
-            found[name] = rows = rows.to(weight.device)
+            entries[name] = rows = rows.to(weight.device)
             rows = rows @ weight
         elif not isinstance(module, nn.ReLU):
             break
-    return found
+    return entries
 
 
 def expectations(
@@ -182,7 +182,7 @@ def measure_layer(
     """
     size = hessian.norm()
     forms = {"printed_error": halved, "jacobian_error": jacobian}
-    found = {
+    values = {
         name: float((form.T @ softmax @ form - hessian).norm() / size)
         for name, form in forms.items()
     }
@@ -196,8 +196,8 @@ def measure_layer(
     top = torch.linalg.eigh(hessian).eigenvectors[:, -dimensions:]
     for name, rows in spaces.items():
         basis = _basis(rows, dimensions) if fits else None
-        found[name] = math.nan if basis is None else cv.subspace_overlap(top, basis)
-    return found
+        values[name] = math.nan if basis is None else cv.subspace_overlap(top, basis)
+    return values
 
 
 def _basis(rows: Tensor, dimensions: int) -> Tensor | None:
@@ -220,10 +220,10 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         and ``epoch (E,)``; those of :func:`measure`, ``(A, S, E, L)``, but ``layer`` and
         ``outputs (A, L)``, and ``classes ()``.
     """
-    found = gathered(parts, LABELS)
+    arrays = gathered(parts, LABELS)
     for name in ("layer", "outputs"):
-        found[name] = found[name][:, 0, 0]
-    return found | {"classes": parts[0]["classes"]}
+        arrays[name] = arrays[name][:, 0, 0]
+    return arrays | {"classes": parts[0]["classes"]}
 
 
 correlation = FanOut(items=_items, compute=measure, gather=_gather)

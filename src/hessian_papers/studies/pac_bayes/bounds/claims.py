@@ -78,8 +78,8 @@ def tighter(reading: Reading, network: str, better: str, worse: str) -> Estimate
 
 
 def _decaying(reading: Reading) -> list[Labels]:
-    there = {"iterative", "iterative, decaying"} <= {*reading.methods}
-    return _networks(reading) if there else []
+    both = {"iterative", "iterative, decaying"} <= {*reading.methods}
+    return _networks(reading) if both else []
 
 
 @statements.statement(
@@ -171,8 +171,8 @@ def variance_falls_with_curvature(reading: Reading, network: str, method: str) -
 
 
 def _iterated(reading: Reading) -> list[Labels]:
-    there = {"iterative", "approximate"} <= {*reading.methods}
-    return _networks(reading) if there else []
+    both = {"iterative", "approximate"} <= {*reading.methods}
+    return _networks(reading) if both else []
 
 
 @statements.statement(

@@ -72,13 +72,13 @@ def _paths(axes: Axes, reading: Reading, network: str) -> None:
 def _variances(axes: Axes, reading: Reading, network: str) -> None:
     """Variances of the first layer by the curvature in their directions."""
     for method in reading.methods:
-        found = reading.of("variances", network, method)[0, 0]
-        if not np.isfinite(found).any():
+        values = reading.of("variances", network, method)[0, 0]
+        if not np.isfinite(values).any():
             continue
-        places = (np.arange(len(found)) + 0.5) / len(found)
+        places = (np.arange(len(values)) + 0.5) / len(values)
         color = LOOKS[method]["color"]
-        axes.plot(places, found[:, MIDDLE], color=color, linewidth=1.2)
-        axes.fill_between(places, found[:, LOW], found[:, HIGH], color=color, alpha=0.12, lw=0)
+        axes.plot(places, values[:, MIDDLE], color=color, linewidth=1.2)
+        axes.fill_between(places, values[:, LOW], values[:, HIGH], color=color, alpha=0.12, lw=0)
         axes.set_yscale("log")
     axes.set_xlabel("directions by descending curvature, share")
     axes.set_ylabel("posterior variance")
@@ -86,8 +86,8 @@ def _variances(axes: Axes, reading: Reading, network: str) -> None:
 
 def _top(values: Any) -> float:
     """Where an axis ends: above all that is finite."""
-    found = np.concatenate([np.atleast_1d(part) for part in values])
-    return 1.08 * float(found[np.isfinite(found)].max(initial=0.0)) or 1.0
+    result = np.concatenate([np.atleast_1d(part) for part in values])
+    return 1.08 * float(result[np.isfinite(result)].max(initial=0.0)) or 1.0
 
 
 def _repeated(reading: Reading) -> Figure:

@@ -77,11 +77,11 @@ class Reading(StudyArrays):
         Raises:
             NothingToMeasure: all did.
         """
-        found = np.asarray(self["held_out_error"] - self["bound"]).ravel()
-        found = found[np.isfinite(found)]
-        if not found.size:
+        values = np.asarray(self["held_out_error"] - self["bound"]).ravel()
+        values = values[np.isfinite(values)]
+        if not values.size:
             raise NothingToMeasure("the training of every posterior diverged")
-        return found
+        return values
 
     @property
     def confidence(self) -> float:
@@ -103,9 +103,9 @@ def estimated(values: np.ndarray) -> Estimate:
 
 def share(failed: np.ndarray) -> Estimate:
     """The share that failed, with the interval of Clopper and Pearson."""
-    found = stats.binomtest(int(failed.sum()), len(failed))
-    low, high = found.proportion_ci(0.95)
-    return Estimate(float(found.statistic), float(low), float(high))
+    test = stats.binomtest(int(failed.sum()), len(failed))
+    low, high = test.proportion_ci(0.95)
+    return Estimate(float(test.statistic), float(low), float(high))
 
 
 def printed_rows() -> Iterator[Row]:

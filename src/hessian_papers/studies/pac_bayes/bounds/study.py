@@ -166,8 +166,8 @@ def measure(
         identity=[kept.network, method],
     )
     if np.isfinite([*path["surrogate"], *path["complexity"]]).all():
-        found = certificate(posterior, inputs, classes, settings, seed)
-        found["held_out_error"] = error_of_draws(
+        result = certificate(posterior, inputs, classes, settings, seed)
+        result["held_out_error"] = error_of_draws(
             posterior, others, left, draws=settings.draws, seed=seed + 1
         )
         model.load_state_dict(posterior.model_state())
@@ -177,9 +177,9 @@ def measure(
             # So sure of the classes that rounding is all that is left of the curvature.
             of_curvature = _diverged(posterior, len(inputs))[1]
     else:
-        found, of_curvature = _diverged(posterior, len(inputs))
+        result, of_curvature = _diverged(posterior, len(inputs))
     return {
-        **{name: np.array(value) for name, value in found.items()},
+        **{name: np.array(value) for name, value in result.items()},
         "held_out": np.array(len(left)),
         "test_error": np.array(test_error),
         "classes": np.array(kept.samples.classes),
@@ -329,15 +329,15 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
         ``(A, m, S, ...)``; ``layer (A, L)``, ``path_epoch (k,)``; of the settings ``delta`` and
         ``draws_delta``; and ``diverged (A, m, S)``, which posteriors did, if there are any.
     """
-    found = gathered(parts, ("network", "method", "seed"))
-    found["layer"] = found["layer"][:, 0, 0]
-    found["path_epoch"] = found["path_epoch"][0, 0, 0]
+    arrays = gathered(parts, ("network", "method", "seed"))
+    arrays["layer"] = arrays["layer"][:, 0, 0]
+    arrays["path_epoch"] = arrays["path_epoch"][0, 0, 0]
     for name in ("epoch", "classes", "random_labels"):
-        found[name] = found[name].flat[:1].reshape(())
-    if (diverged := np.isnan(found["bound"])).any():
-        found[DIVERGED] = diverged
+        arrays[name] = arrays[name].flat[:1].reshape(())
+    if (diverged := np.isnan(arrays["bound"])).any():
+        arrays[DIVERGED] = diverged
     names = ("delta", "draws_delta")
-    return found | {name: np.array(getattr(config, name)) for name in names}
+    return arrays | {name: np.array(getattr(config, name)) for name in names}
 
 
 def _cost(item: Item) -> float:

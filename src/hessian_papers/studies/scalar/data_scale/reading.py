@@ -81,13 +81,13 @@ class Reading(StudyArrays):
             numeric = spectra.numerics["eigenvalues"]
             kept = trace > LEAST_TRACE * np.abs(numeric).sum(axis=1)
             errors.append(np.abs((numeric.sum(axis=1) / trace - 1)[kept]))
-        found = np.concatenate(errors)
-        if not found.size:
+        values = np.concatenate(errors)
+        if not values.size:
             raise NothingToMeasure(
                 "this configuration has no network whose trace stands out of the rounding of its "
                 "eigenvalues: the weights are too small beside E[yx]"
             )
-        return float(found.max())
+        return float(values.max())
 
     def proportional_departure(self) -> float:
         """The largest departure with targets scaled along.
@@ -109,5 +109,5 @@ class Reading(StudyArrays):
 
     def largest_departure(self, targets: str) -> float:
         """The largest departure from proportionality of the numerical λ_1 and bulk."""
-        found = [self.departure(name, targets, numeric=True) for name in PROPORTIONAL]
-        return float(np.max(found))
+        values = [self.departure(name, targets, numeric=True) for name in PROPORTIONAL]
+        return float(np.max(values))

@@ -123,8 +123,8 @@ class Reading(SpectraReading):
         Raises:
             NothingToMeasure: no network learns with all of its heads.
         """
-        found = self["heads/retarded"][place]
-        found = found[np.isfinite(found)]
-        if not len(found):
+        values = self["heads/retarded"][place]
+        values = values[np.isfinite(values)]
+        if not len(values):
             raise NothingToMeasure("no network learns with all of its heads")
-        return share_of(found < 0)
+        return share_of(values < 0)

@@ -143,21 +143,21 @@ def draw(reading: Reading) -> Figure:
 
 def _told(name: str, run: Training) -> list[str]:
     """What is to be said about one run, a sentence each."""
-    found = []
+    values = []
     moves = run.steps[1:][np.diff(run["units"]) != 0]
     if len(moves):
-        found.append(
+        values.append(
             f"{NAMES[name]}: hidden units enter or leave the positive cell, and the curves may "
             "jump, at step "
             f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}."
         )
     if run.emptied_at is not None:
-        found.append(
+        values.append(
             f"{NAMES[name]}: from step {run.emptied_at} on no hidden unit is in the positive cell."
         )
     if run.diverged_at is not None:
-        found.append(f"{NAMES[name]} diverged at step {run.diverged_at}.")
-    return found
+        values.append(f"{NAMES[name]} diverged at step {run.diverged_at}.")
+    return values
 
 
 def caption(reading: Reading) -> str:

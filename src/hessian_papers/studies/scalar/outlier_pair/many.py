@@ -45,5 +45,5 @@ def small_outlier(
     resolved = [row[np.isfinite(row)] for row in signs]
     sides = np.array([row[-LAST:].mean() if len(row) else 0.0 for row in resolved])
     crossings = np.array([np.count_nonzero(np.diff(row)) for row in resolved])
-    found = np.stack([sides, share, drops, crossings], axis=1)
-    return np.where(np.isfinite(share)[:, None], found, np.nan)
+    values = np.stack([sides, share, drops, crossings], axis=1)
+    return np.where(np.isfinite(share)[:, None], values, np.nan)

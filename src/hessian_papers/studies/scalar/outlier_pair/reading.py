@@ -130,9 +130,9 @@ class Reading(StudyArrays):
         return share_of(reached)
 
     @staticmethod
-    def _converging(found: np.ndarray) -> np.ndarray:
+    def _converging(converging: np.ndarray) -> np.ndarray:
         """The rows of those initial weights and settings of which training does not diverge."""
-        rows = found.reshape(-1, found.shape[-1])
+        rows = converging.reshape(-1, converging.shape[-1])
         kept = rows[np.isfinite(rows).all(axis=1)]
         if not len(kept):
             raise NothingToMeasure(
