@@ -66,7 +66,7 @@ def ours(target: np.ndarray, quantities: np.ndarray) -> np.ndarray:
 
 
 def scipys(target: np.ndarray, quantities: np.ndarray) -> np.ndarray:
-    """The same by ``scipy.stats.bootstrap``, all quantities of a point in one call."""
+    """The intervals by ``scipy.stats.bootstrap``, all quantities of a point in one call."""
 
     def pearson(t: np.ndarray, q: np.ndarray, axis: int) -> np.ndarray:
         return scipy.stats.pearsonr(t, q, axis=axis).statistic

@@ -42,7 +42,7 @@ _PAIRS = (
     ("floor", "ceil"),
     ("any", "all"),
 )
-NAMES = dict(_PAIRS) | {other: one for one, other in _PAIRS}
+NAMES = dict(_PAIRS) | {other: own for own, other in _PAIRS}
 METHODS = NAMES | {"sum": "mean", "mean": "sum"}
 
 

@@ -138,7 +138,7 @@ def tests_of(module: Path, root: Path) -> tuple[str, ...]:
 def sample(
     rooms: Sequence[str], number: int, seed: int, root: Path = ROOT
 ) -> tuple[list[Planted], list[Path]]:
-    """As many mutants of each room, drawn from all of its own; and the modules without tests.
+    """Mutants of each room, as many of each, drawn from all of its own; the modules without tests.
 
     Args:
         rooms: packages or modules of the library.

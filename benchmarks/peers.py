@@ -271,7 +271,7 @@ LIBRARIES: dict[str, Callable[..., Library]] = {
 
 
 def layerwise_factors(model: nn.Module, data: Data, times: int) -> list[Pair]:
-    """Of each layer E[M] and E[x xᵀ], by one pass of ours over the data, so many times."""
+    """E[M] and E[x xᵀ] of each layer, by one pass of ours over the data, so many times."""
     problem = cv.Problem(model, LOSS, data * times)
     layers = cv.layerwise(problem).values()
     return [(layer.output_hessian, layer.input_autocorrelation) for layer in layers]

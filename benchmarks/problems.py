@@ -194,7 +194,7 @@ def make(name: str, samples: int = SAMPLES) -> tuple[nn.Module, list[tuple[Tenso
 
 
 def trained(name: str, samples: int = SAMPLES) -> tuple[nn.Module, list[tuple[Tensor, Tensor]]]:
-    """The same after a few steps, so that the Hessian has its outliers, in ``eval()``."""
+    """The problem after a few steps, so that the Hessian has its outliers, in ``eval()``."""
     model, data = make(name, samples)
     train(model, data, NETWORKS[name].steps)
     return model.eval(), data

@@ -123,7 +123,7 @@ def _gauss_newton(trial: Trial, p: Parameters, vector: Tensor) -> Tensor:
 
 
 def truth_by_differences(trial: Trial, vector: Tensor, step: float = 1e-5) -> Tensor:
-    """The same from gradients of the plain form alone."""
+    """The products from gradients of the plain form alone."""
     sides = []
     for sign in (step, -step):
         p = leaves(trial)

@@ -136,8 +136,8 @@ class Complex(nn.Module):
 def complex_weights() -> Trial:
     def plain(p: Parameters) -> Tensor:
         a, b = p["real"], p["imaginary"]
-        one = torch.ones_like(X)
-        real, imaginary = X @ a.T - one @ b.T, X @ b.T + one @ a.T
+        ones = torch.ones_like(X)
+        real, imaginary = X @ a.T - ones @ b.T, X @ b.T + ones @ a.T
         return cross_entropy((real**2 + imaginary**2) ** 0.5, LABELS)
 
     return Trial(Complex().double(), nn.CrossEntropyLoss(), [(X, LABELS)], plain)

@@ -65,30 +65,30 @@ def raw_study(context: Context) -> dict[str, Any]:
 
 
 def measured(
-    configs: Mapping[str, Mapping[str, Any]], told: Mapping[str, Mapping[str, Any]], results: Path
+    configs: Mapping[str, Mapping[str, Any]], about: Mapping[str, Mapping[str, Any]], results: Path
 ) -> list[Measured]:
     """The runs of studies that claims are made of: today's, and the recorded one of each.
 
     Args:
         configs: the studies' configurations.
-        told: what is said of the runs of each, see :func:`pipelines.inputs.about`.
+        about: what is said of the runs of each, see :func:`pipelines.inputs.about`.
         results: the folder that holds ``<study>/<side>.npz``.
     """
     names = {(config["paper"], config["artifact"]): name for name, config in configs.items()}
     entries = []
     for name, config in configs.items():
         module = schema.module_of("studies", config["kind"], f"studies.{name}", "claims")
-        runs = [(config, results / name, told[name])]
-        known, damage = _recorded(name, told[name])
+        runs = [(config, results / name, about[name])]
+        known, damage = _recorded(name, about[name])
         if known:
-            runs.append((known.config, known.folder, told[name]["recorded"]))
+            runs.append((known.config, known.folder, about[name]["recorded"]))
         entries += [
             Measured(
                 statements=module.statements,
                 study=ClaimedStudy(name, settings, names),
                 folder=folder,
                 scale=run["scale"],
-                recorded=run is not told[name],
+                recorded=run is not about[name],
                 departs=run["departs"],
                 damaged=damage,
             )
@@ -97,10 +97,10 @@ def measured(
     return entries
 
 
-def _recorded(name: str, told: Mapping[str, Any]) -> tuple[recorded.Recorded | None, str]:
+def _recorded(name: str, about: Mapping[str, Any]) -> tuple[recorded.Recorded | None, str]:
     """The recorded run of a study, if ``survey`` found it, or what is wrong with it."""
-    known = recorded.read(name) if told["recorded"] else None
-    damage = known.damage if known else told["damaged"]
+    known = recorded.read(name) if about["recorded"] else None
+    damage = known.damage if known else about["damaged"]
     return None if damage else known, damage
 
 
@@ -144,7 +144,7 @@ def _drawing(
     name: str,
     config: Mapping[str, Any],
     arrays: StudyArrays,
-    told: Mapping[str, Any],
+    about: Mapping[str, Any],
     damage: str = "",
     facts: Mapping[str, Any] | None = None,
 ) -> Drawing:
@@ -154,7 +154,7 @@ def _drawing(
         name: of the study.
         config: the study's, as that run has it.
         arrays: what it computed.
-        told: what is said of it, see :func:`pipelines.inputs.about`.
+        about: what is said of it, see :func:`pipelines.inputs.about`.
         damage: what is wrong with the recorded run, if it counts for nothing.
         facts: those of a recorded run, else of today's.
     """
@@ -164,9 +164,9 @@ def _drawing(
         config=config,
         package=figure.__name__.rpartition(".")[0],
         arrays=arrays.digests(),
-        scale=told["scale"],
-        facts=told["facts"] if facts is None else facts,
-        departs=told["departs"],
+        scale=about["scale"],
+        facts=about["facts"] if facts is None else facts,
+        departs=about["departs"],
         damaged=damage,
     )
     return Drawing(figure, arrays, origin, recorded=facts is not None)

@@ -32,7 +32,7 @@ class Recorded:
 
     @property
     def scale(self) -> str:
-        """Its scale, as a rule ``paper``."""
+        """The scale of the run, as a rule ``paper``."""
         return str(self.facts["scale"])
 
     @property

@@ -294,7 +294,7 @@ def _end(processes: Iterable[subprocess.Popen[Any]]) -> None:
 
 
 def environment(jobs: int) -> dict[str, str]:
-    """Of the stages that run at once: they share the cores that one of them would have."""
+    """The environment of stages that run at once: they share the cores that a single one has."""
     workers = cores() // jobs
     # A worker of its own would be one more process that first loads torch.
     shared = {"WORKERS": str(workers)} if workers > 1 else {"CLUSTER": "debug"}

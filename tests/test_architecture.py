@@ -73,7 +73,7 @@ def test_the_search_for_names_finds_them(tmp_path):
 
 @pytest.mark.parametrize("kind", schema.kinds("studies"))
 def test_what_a_paper_says_of_a_figure_is_said_of_no_other_study(kind):
-    """Of a study of one's own only that is stated which holds of every study of the kind."""
+    """Only what holds of every study of the kind is stated of a study of one's own."""
     study = Study("my-own", {"kind": kind, "paper": "my-paper", "artifact": "My own"})
     for statement in schema.module_of("studies", kind, "", "claims").statements.all:
         if statement.is_about(study.config):
@@ -119,7 +119,7 @@ def test_the_import_rules_hold(copy):
 
 def test_the_rule_about_torch_is_a_pattern_and_no_list():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (rule,) = (one for one in settings["contracts"] if one["name"] == TORCHLESS)
+    (rule,) = (item for item in settings["contracts"] if item["name"] == TORCHLESS)
     modules = [name for name in rule["source_modules"] if ".studies" in name]
     patterns = {f"hessian_papers.studies.**.{part}" for part in PARTS if part != "study"}
     assert set(modules) == patterns

@@ -54,13 +54,13 @@ def test_a_page_of_the_reference_has_every_public_name_of_its_room(html, name):
     room = getattr(hessian_spectra, name)
     anchors = Addresses(html / "reference" / f"{name}.html").anchors
     names = getattr(room, "__all__", None) or [
-        one
-        for one, member in vars(room).items()
-        if getattr(member, "__module__", None) == room.__name__ and not one.startswith("_")
+        var
+        for var, member in vars(room).items()
+        if getattr(member, "__module__", None) == room.__name__ and not var.startswith("_")
         if inspect.isfunction(member) or inspect.isclass(member)
     ]
     assert names
-    assert {f"{room.__name__}.{one}" for one in names} <= anchors
+    assert {f"{room.__name__}.{var}" for var in names} <= anchors
 
 
 def test_nothing_is_loaded_from_another_host(html):
@@ -71,7 +71,7 @@ def test_nothing_is_loaded_from_another_host(html):
     for style in styles:
         loaded |= set(re.findall(r"""(?:@import|url\()\s*["']?([^"')]+)""", style.read_text()))
     assert len(loaded) > 5
-    assert not {one for one in loaded if re.match(r"(\w+:)?//", one)}
+    assert not {item for item in loaded if re.match(r"(\w+:)?//", item)}
 
 
 def test_a_name_that_is_exported_appears_by_itself(tmp_path, monkeypatch):

@@ -64,7 +64,7 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @functools.cache
-def _told(kind: type[ast.AST]) -> tuple[str, ...]:
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return tuple(sorted(set(kind._fields) - UNTOLD))
 
 
@@ -95,7 +95,7 @@ def _tell(node: Any, docstrings: bool, write: Callable[[str], None]) -> None:
         return
     kind = type(node)
     write(f"{kind.__name__}(")
-    for name in _told(kind):  # type: ignore[arg-type]
+    for name in _fields(kind):  # type: ignore[arg-type]
         value = getattr(node, name, None)
         if isinstance(value, list):
             if entries := _entries(node, name, docstrings):

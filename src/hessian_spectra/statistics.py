@@ -165,10 +165,10 @@ def bootstrap_interval(
         rank = ndtr(bias + shifted / (1 - acceleration * shifted)) * np.maximum(number - 1, 0)
         lower = np.floor(rank).astype(int)
         upper = np.minimum(lower + 1, np.maximum(number - 1, 0))
-        one, other = (
+        first, other = (
             np.take_along_axis(ordered, place[:, None], axis=-1)[:, 0] for place in (lower, upper)
         )
-        end = one + (rank - lower) * (other - one)
+        end = first + (rank - lower) * (other - first)
         ends.append(np.where(np.isfinite(centre) & (number > 0), end, np.nan).reshape(shape))
     return ends[0], ends[1]
 

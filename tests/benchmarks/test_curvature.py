@@ -78,10 +78,10 @@ def test_all_libraries_estimate_the_trace(small):
 
 def test_both_libraries_have_the_same_factors(small, monkeypatch):
     monkeypatch.setattr(tasks, "BATCHES", 2)
-    ours, theirs = tasks.factors("mlp", 20, 1)
-    assert (ours.method, theirs.method) == ("ours", "curvlinops")
+    ours, peer = tasks.factors("mlp", 20, 1)
+    assert (ours.method, peer.method) == ("ours", "curvlinops")
     assert ours.task == "factors, mlp, n = 40"
-    for row in (ours, theirs):
+    for row in (ours, peer):
         assert float(row.accuracy.removeprefix("error ")) < 1e-5
 
 
@@ -95,7 +95,7 @@ def test_an_error_of_factors_is_that_of_their_product():
 
 
 def test_all_libraries_spend_as_many_products_on_the_trace(monkeypatch):
-    """Of a negative Hessian too, where PyHessian's own rule would stop."""
+    """A negative Hessian's trace takes as many, too, where PyHessian's own rule would stop."""
     monkeypatch.setattr(peers, "LOSS", lambda outputs, targets: -(outputs**2).mean())
     model, data = torch.nn.Linear(3, 1), [(torch.randn(5, 3), torch.zeros(5))]
     actual = peers.PyHessian(model, data)

@@ -130,13 +130,13 @@ def test_the_tests_named_after_a_module_go_first():
 
 def test_each_room_has_its_share_of_a_sample():
     chosen, without = sample(ROOMS, 50, 0)
-    assert [sum(one.room == room for one in chosen) for room in ROOMS] == [10] * 5
+    assert [sum(item.room == room for item in chosen) for room in ROOMS] == [10] * 5
     assert chosen == sample(ROOMS, 50, 0)[0] != sample(ROOMS, 50, 1)[0]
     assert not without
-    assert not any(one.module.stem == "figure" for one in chosen)
+    assert not any(item.module.stem == "figure" for item in chosen)
     # What one room does not have the others give.
     few = sample(["closed_form/cubic", "ledger"], 10**6, 0)[0]
-    assert {one.room for one in few} == {"closed_form/cubic", "ledger"}
+    assert {item.room for item in few} == {"closed_form/cubic", "ledger"}
     assert len(sample(["closed_form/cubic", "ledger"], len(few), 1)[0]) == len(few)
 
 

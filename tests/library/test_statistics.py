@@ -52,9 +52,9 @@ def test_a_resample_in_which_one_side_is_constant_has_no_correlation(seed):
     """Though round-off of the moments may leave it a variance of its own."""
     target, quantities = sample(points=1, members=6, columns=1, seed=seed)
     counts = np.array([[1.0, 2.0, 1.0, 0.0, 0.0, 0.0]])
-    one, other = target.copy(), quantities.copy()
-    one[0, :3], other[0, :3] = one[0, 0], other[0, 0]
-    assert np.isnan(correlations(one, quantities, counts)).all()
+    single, other = target.copy(), quantities.copy()
+    single[0, :3], other[0, :3] = single[0, 0], other[0, 0]
+    assert np.isnan(correlations(single, quantities, counts)).all()
     assert np.isnan(correlations(target, other, counts)).all()
     assert np.isfinite(correlations(target, quantities, counts)).all()
 

@@ -88,20 +88,20 @@ def holds_and_fails(statements: Statements, planted: Sequence[Planted], name: st
     holding: set[str] = set()
     failing: set[str] = set()
     printed: list[bool] = []
-    for one in planted:
-        entries = {entry.id: entry for entry in one.entries(statements, name, one.holds)}
+    for item in planted:
+        entries = {entry.id: entry for entry in item.entries(statements, name, item.holds)}
         for entry in entries.values():
             assert entry.problems() == []
             assert _outcome(entry) == "holds", f"{entry.id} does not hold where it was planted"
             if entry.measure_printed is not None:
                 printed.append(_outcome(entry, of_print=True) != "fails")
             if entry.heading.identity:
-                _is_measured(statements, one, name, entry.id)
-        holding |= {f"{one.artifact}: {entry}" for entry in entries}
-        for sides in one.fails:
+                _is_measured(statements, item, name, entry.id)
+        holding |= {f"{item.artifact}: {entry}" for entry in entries}
+        for sides in item.fails:
             failing |= {
-                f"{one.artifact}: {entry.id}"
-                for entry in one.entries(statements, name, sides)
+                f"{item.artifact}: {entry.id}"
+                for entry in item.entries(statements, name, sides)
                 if _fails(entry)
             }
     assert holding, f"nothing was planted for {name}"
@@ -109,23 +109,23 @@ def holds_and_fails(statements: Statements, planted: Sequence[Planted], name: st
     assert not printed or not all(printed), f"what is in print of {name} holds everywhere"
 
 
-def _is_measured(statements: Statements, one: Planted, name: str, entry: str) -> None:
+def _is_measured(statements: Statements, planted: Planted, name: str, entry: str) -> None:
     """An identity is broken by some disturbance of what brute force, or training, says."""
     own = entry.removeprefix("planted/")
     broken = any(
-        _breaks(statements, one, name, entry, sides)
-        for side in one.holds
+        _breaks(statements, planted, name, entry, sides)
+        for side in planted.holds
         if side != "closed_form"
-        for sides in _disturbances(one.holds, side)
+        for sides in _disturbances(planted.holds, side)
     )
-    assert broken or own in one.of_theory, f"{entry} holds whatever is measured"
-    assert not (broken and own in one.of_theory), f"{entry} is not of theory alone"
+    assert broken or own in planted.of_theory, f"{entry} holds whatever is measured"
+    assert not (broken and own in planted.of_theory), f"{entry} is not of theory alone"
 
 
-def _breaks(statements: Statements, one: Planted, name: str, entry: str, sides: Sides) -> bool:
+def _breaks(statements: Statements, planted: Planted, name: str, entry: str, sides: Sides) -> bool:
     # Of disturbed indices or kinds there may be nothing to measure, or none of an array.
     with suppress(Exception):
-        actual = {each.id: each for each in one.entries(statements, name, sides)}
+        actual = {each.id: each for each in planted.entries(statements, name, sides)}
         return _outcome(actual[entry]) == "fails"
     return False
 
@@ -162,10 +162,10 @@ def _shrunk(values: np.ndarray) -> np.ndarray:
 
 
 def bears_a_missing_case(statements: Statements, planted: Sequence[Planted], name: str) -> None:
-    """Of a smaller study a claim is measured, or says that there is nothing to measure."""
-    for one in planted:
-        for sides in one.reduced:
-            for entry in one.entries(statements, name, sides):
+    """A claim is measured on a smaller study, or says that there is nothing to measure."""
+    for item in planted:
+        for sides in item.reduced:
+            for entry in item.entries(statements, name, sides):
                 assert entry.measure is not None
                 try:
                     actual = entry.measure()

@@ -95,7 +95,7 @@ def ensemble(
             ]
             measured.append(network(weights, max(depths)))
     actual = {
-        key: np.stack([one[key] for one in measured]).reshape(
+        key: np.stack([item[key] for item in measured]).reshape(
             len(points), 2, networks, *measured[0][key].shape
         )
         for key in measured[0]

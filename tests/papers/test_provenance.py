@@ -149,9 +149,9 @@ DOCUMENTED = ["{}\nx = 1", "class A:\n    {}\n    x = 1", "async def f():\n    {
 
 @pytest.mark.parametrize("source", DOCUMENTED)
 def test_docstrings_count_only_if_they_are_asked_for(said, source):
-    one, other = source.format('"""One."""'), source.format("'Another.'")
-    assert said(one) == said(other) == said(source.replace("    {}\n", "").replace("{}\n", ""))
-    assert said(one, docstrings=True) != said(other, docstrings=True)
+    first, other = source.format('"""One."""'), source.format("'Another.'")
+    assert said(first) == said(other) == said(source.replace("    {}\n", "").replace("{}\n", ""))
+    assert said(first, docstrings=True) != said(other, docstrings=True)
 
 
 def test_a_text_that_is_no_docstring_counts(said):
@@ -205,8 +205,8 @@ def test_a_text_that_is_no_docstring_counts(said):
         ("global a", "nonlocal a"),
     ],
 )
-def test_what_runs_otherwise_has_another_digest(said, one, other):
-    assert said(one) != said(other)
+def test_what_runs_otherwise_has_another_digest(said, first, other):
+    assert said(first) != said(other)
 
 
 NAMES = st.sampled_from("abc")

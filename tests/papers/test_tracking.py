@@ -432,14 +432,14 @@ def test_the_dashboard_is_uploaded_where_there_is_a_server(
         script = DASHBOARD.replace("PATIENCE", "30")
         record, lines = run_apart(script, server.address, str(sample_root), str(tmp_path))
     addresses = [
-        f"{server.address}/me/hessian-spectra/runs/{one['run']}"
-        for one in (record, record["recorded"])
+        f"{server.address}/me/hessian-spectra/runs/{item['run']}"
+        for item in (record, record["recorded"])
     ]
     assert lines == [f"W&B: {address}" for address in addresses]
     sent = {hashlib.sha256(content).hexdigest() for content in server.uploads.values()}
-    for one in (record, record["recorded"]):
-        assert set(one["figures"].values()) <= sent
-        assert {digest for sides in one["data"].values() for digest in sides.values()} <= sent
+    for item in (record, record["recorded"]):
+        assert set(item["figures"].values()) <= sent
+        assert {digest for sides in item["data"].values() for digest in sides.values()} <= sent
 
 
 def test_a_server_that_falls_silent_during_the_upload_costs_one_line_a_run(
@@ -451,8 +451,8 @@ def test_a_server_that_falls_silent_during_the_upload_costs_one_line_a_run(
     silent = f"{server.address} cannot be reached (no answer within 4 s)"
     problems = ("the upload took more than 4 s", silent)
     expected = []
-    for problem, one in zip(problems, (record, record["recorded"]), strict=True):
-        (folder,) = (tmp_path / "wandb").glob(f"offline-run-*-{one['run']}")
+    for problem, item in zip(problems, (record, record["recorded"]), strict=True):
+        (folder,) = (tmp_path / "wandb").glob(f"offline-run-*-{item['run']}")
         expected.append(f"W&B: {problem}; the run is kept offline, later: wandb sync {folder}")
-        assert set(read_back(folder).images.values()) == set(one["figures"].values())
+        assert set(read_back(folder).images.values()) == set(item["figures"].values())
     assert lines == expected

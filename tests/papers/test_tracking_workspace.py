@@ -57,7 +57,7 @@ def serialised(made: Any) -> dict[str, Any]:
 
 
 def media_keys(panels: list[dict[str, Any]]) -> list[str]:
-    """Those of the figures; beside each stands the chart of its curves."""
+    """The keys of the figures; beside each stands the chart of its curves."""
     pictures, charts = panels[::2], panels[1::2]
     assert {panel["viewType"] for panel in pictures} == {"Media Browser"}
     assert {panel["viewType"] for panel in charts} == {"Vega2"}
@@ -77,7 +77,7 @@ def test_the_workspace_has_one_section_per_paper(
     assert (view["entity"], view["project"]) == ("me", "hessian-spectra")
     section = view["spec"]["section"]
     table, experiments, trainings, *papers = section["panelBankConfig"]["sections"]
-    assert [one["name"] for one in (table, experiments, trainings)] == [*SECTIONS]
+    assert [item["name"] for item in (table, experiments, trainings)] == [*SECTIONS]
     assert '"statements"' in json.dumps(table["panels"])
     assert {s["name"]: media_keys(s["panels"]) for s in papers} == expected()
     assert all(s["isOpen"] for s in papers)

@@ -124,7 +124,7 @@ def test_the_statements_of_a_figure_are_the_theorems(figure):
 
 @pytest.fixture(scope="module")
 def kind(figure):
-    """The same copy, committed, with a new kind and one study of it; and what DVC printed."""
+    """The copy, committed, with a new kind and one study of it; and what DVC printed."""
     workspace, _ = figure
     workspace.run("git", "add", "--all")
     who = ("-c", "user.name=test", "-c", "user.email=test@localhost")

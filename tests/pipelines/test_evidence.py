@@ -70,15 +70,15 @@ def test_what_was_recorded_of_each_network_is_kept_once_for_all_studies(workspac
 
 def test_a_study_that_trains_for_itself_is_told_the_time_of_training_and_of_measuring(workspace):
     small = ("cases=[raw-balanced-linear]", "samples=40", "epochs=4", "depth=2", "width=4")
-    settings = [f"studies.data-fig2.{one}" for one in (*small, "shares=[0.3]", "replicates=1")]
+    settings = [f"studies.data-fig2.{item}" for item in (*small, "shares=[0.3]", "replicates=1")]
     command = ("python", "-m", "pipelines.evidence", "only=data-fig2")
     workspace.run(*command, *settings, "launcher.cluster=debug")
     facts = workspace.path / "reports" / "evidence" / "data-fig2" / "facts.json"
-    told = json.loads(facts.read_text())["seconds of all items, one core each"]
+    messages = json.loads(facts.read_text())["seconds of all items, one core each"]
     shards = (workspace.path / "results" / "shards" / "data-fig2").glob("*.json")
     took = [json.loads(shard.read_text())["seconds"] for shard in shards]
     assert len(took) == 2
-    assert told == {"data-fig2": pytest.approx(sum(took), abs=0.06)}
+    assert messages == {"data-fig2": pytest.approx(sum(took), abs=0.06)}
     workspace.run("git", "checkout", "--quiet", "reports/evidence")
 
 

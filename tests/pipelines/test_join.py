@@ -166,7 +166,7 @@ def test_networks_read_their_own_data(params, dvc_stages):
 def test_a_family_has_a_stage_of_its_claims(params, dvc_stages, written, family):
     """`dvc repro gpt2` depends on each figure of the family, and on no other."""
     of = schema.kinds("studies")
-    studies = [n for n, one in params["studies"].items() if of[one["kind"]].split(".")[1] == family]
+    studies = [n for n, s in params["studies"].items() if of[s["kind"]].split(".")[1] == family]
     assert studies
     deps = {
         f"results/inputs/{family}/claims.json",
@@ -266,10 +266,10 @@ def roots(params, path):
     papers = "src/hessian_papers"
     if name == "prepare":
         sets = params["data"]["sets"].values()
-        return [file_of(schema.module_of("data", one["kind"], "")) for one in sets]
+        return [file_of(schema.module_of("data", element["kind"], "")) for element in sets]
     if name == "claims":
-        modules = [file_of(module_of(one, "claims")) for one in params["studies"].values()]
-        kinds = [one for one in modules if f"/studies/{item}" in one]
+        modules = [file_of(module_of(element, "claims")) for element in params["studies"].values()]
+        kinds = [element for element in modules if f"/studies/{item}" in element]
         return [*kinds, f"{papers}/ledger/evaluation.py", f"{papers}/ledger/table.py"]
     if item in params["networks"]:
         return [file_of(schema.module_of("networks", params["networks"][item]["kind"], ""))]

@@ -77,22 +77,23 @@ def test_damage_is_one_line_and_nothing_is_made_of_the_run(
 ):
     configs = {study: params["studies"][study] for study in (DAMAGED, WHOLE)}
     path = evidence / name
-    told = {study: inputs.about(params, study) for study in configs}
-    assert {study: about["damaged"] for study, about in told.items()} == dict.fromkeys(configs, "")
+    messages = {study: inputs.about(params, study) for study in configs}
+    assert {name: each["damaged"] for name, each in messages.items()} == dict.fromkeys(configs, "")
     harm(path)
     if when == "before configure":
-        told = {study: inputs.about(params, study) for study in configs}
-        assert told[DAMAGED]["recorded"] is None
-        assert told[WHOLE]["recorded"]["scale"] == "paper"
-    first, *others = chain.measured(configs, told, Path("results"))
+        messages = {study: inputs.about(params, study) for study in configs}
+        assert messages[DAMAGED]["recorded"] is None
+        assert messages[WHOLE]["recorded"]["scale"] == "paper"
+    first, *others = chain.measured(configs, messages, Path("results"))
     assert re.fullmatch(
         f"{DAMAGED}: its recorded run does not count: {path}{words}[:;] "
         rf"(delete it and )?run git checkout {path}",
         first.damaged,
     )
     assert (first.study.name, first.recorded) == (DAMAGED, False)
-    assert [(one.study.name, one.recorded) for one in others] == [(WHOLE, False), (WHOLE, True)]
-    assert [one.damaged for one in others] == ["", ""]
+    whole = [(other.study.name, other.recorded) for other in others]
+    assert whole == [(WHOLE, False), (WHOLE, True)]
+    assert [other.damaged for other in others] == ["", ""]
 
 
 def keep(workspace, study):

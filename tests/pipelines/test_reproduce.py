@@ -232,7 +232,7 @@ def plain(make_workspace):
     return workspace
 
 
-def told(driver, start):
+def messages(driver, start):
     """What a driver says until a line begins in some way."""
     said = []
     for line in driver.stdout:
@@ -246,7 +246,7 @@ def told(driver, start):
 def test_a_killed_dvc_among_several_leaves_nothing_behind(plain, make_workspace):
     workspace = smallest(make_workspace("killed"))
     with faults.started(workspace) as driver:
-        said = told(driver, "[2/")
+        said = messages(driver, "[2/")
         running = [p for p in psutil.Process(driver.pid).children() if "dvc" in p.name()]
         os.kill(running[0].pid, signal.SIGKILL)
         said += driver.stdout.readlines()
@@ -261,7 +261,7 @@ def test_all_ends_with_a_killed_driver_and_two_others_start_at_once(plain, make_
     """Neither is refused by what DVC noted of processes that are gone, nor do they meet."""
     workspace = smallest(make_workspace("killed-driver"))
     with faults.started(workspace) as driver:
-        told(driver, "[2/")
+        messages(driver, "[2/")
         assert faults.ended(driver, signal.SIGKILL) == []
     assert [*faults.problems(workspace, faults.made(plain), drivers=2)] == []
 

@@ -189,7 +189,7 @@ class Driver:
         # In the order of the items, the ones that failed before those that were given up with them.
         failed = [key for key in self._plan.items if key in missing and self._failures[key]]
         items = self._plan.items
-        named = [words(items[key], self._plan.told) for key in failed[:NAMED]]
+        named = [words(items[key], self._plan.shown) for key in failed[:NAMED]]
         more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
         return FanOutError(
             f"{self._progress.name}: {len(missing)} of {len(self._plan.costs)} items are missing "

@@ -41,12 +41,12 @@ def telling(items: Iterable[Item]) -> set[str]:
     return {name for name in names if len({texts.get(name) for texts in parts}) > 1}
 
 
-def words(item: Item, told: Iterable[str] = (), length: int = 100) -> str:
+def words(item: Item, shown: Iterable[str] = (), length: int = 100) -> str:
     """An item in a few words; its arrays, whose shapes tell nothing apart, if it has nothing else.
 
     Args:
         item: the item.
-        told: the names of what is said of it; everything if it has none of that.
+        shown: the names of what is said of it; everything if it has none of that.
         length: the most characters.
 
     Example:
@@ -59,6 +59,6 @@ def words(item: Item, told: Iterable[str] = (), length: int = 100) -> str:
     """
     arrays = {name for name, value in item.items() if isinstance(value, np.ndarray)}
     own = plain({name: item[name] for name in item if name not in arrays} or item)
-    chosen = {name: own[name] for name in own if name in set(told)} or own
+    chosen = {name: own[name] for name in own if name in set(shown)} or own
     text = ", ".join(f"{name} {value}" for name, value in chosen.items())
     return text if len(text) <= length else f"{text[: length - 3]}..."

@@ -42,13 +42,13 @@ class Plan:
     roots: tuple[Path, ...]
 
     @functools.cached_property
-    def told(self) -> set[str]:
+    def shown(self) -> set[str]:
         """The names of what the items do not all have in common."""
         return telling(self.items.values())
 
     def title(self, name: str, key: str) -> str:
         """What a live run of an item of the computation ``name`` is called."""
-        return f"{name} {words(self.items[key], self.told)}" if self.told else name
+        return f"{name} {words(self.items[key], self.shown)}" if self.shown else name
 
 
 def plan(work: FanOut, config: Any, networks: Arrays, live: Live = unseen) -> Plan:

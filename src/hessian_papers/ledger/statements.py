@@ -344,13 +344,13 @@ class Statements:
         self._of: Mapping[str, Any] = {}
 
     def about(self, paper: str, *artifacts: str) -> "Statements":
-        """The same, for statements about some artifacts of a paper alone, as its figures."""
+        """The decorators of statements about some artifacts of a paper alone, as its figures."""
         other = self.having()
         other._artifacts = tuple((paper, artifact) for artifact in artifacts)
         return other
 
     def having(self, **of: Any) -> "Statements":
-        """The same, for statements that share some fields, unless they say others."""
+        """The decorators of statements that share some fields, unless they say others."""
         other = copy(self)
         other._of = {**self._of, **of}
         return other

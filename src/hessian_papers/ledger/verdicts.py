@@ -189,7 +189,7 @@ def _typically(cases: Sequence[Case]) -> Decision:
 
 
 def _majority(cases: Sequence[Case]) -> Outcome:
-    """Of cases with bounds of their own: whether more than half hold, or fail."""
+    """Whether more than half of the cases, each with a bound of its own, hold or fail."""
     outcomes = [case.outcome for case in cases]
     if 2 * outcomes.count("holds") > len(cases):
         return "holds"

@@ -104,7 +104,7 @@ class Config(Settings, NetworksConfig):
 
     @property
     def trainings(self) -> list[dict[str, Any]]:
-        """Of each network of an architecture its seed and its settings, the first ones unchanged.
+        """The seed and the settings of each network of an architecture, the first ones unchanged.
 
         The numbers of seeds go on through all of them.
         """

@@ -51,7 +51,7 @@ class Run:
 
     @property
     def commit(self) -> str:
-        """Of the code of a recorded run."""
+        """The commit of a recorded run's code."""
         return str(self.figure.facts.get("commit", ""))
 
     @property
@@ -97,7 +97,7 @@ class Section:
 
     @property
     def credit(self) -> str:
-        """Its authors, and what it is."""
+        """The paper's authors, and what it is."""
         return ". ".join(part.rstrip(".") for part in (self.about.authors, self.about.note) if part)
 
     @property

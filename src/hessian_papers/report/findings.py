@@ -122,7 +122,7 @@ def _written(spec: Mapping[str, str], ledger: Ledger, sets: Sets, at: str) -> st
 
 
 def _check(spec: Any, at: str) -> None:
-    """That an entry of the file is a finding."""
+    """Require that an entry of the file is a finding."""
     keys = f"the keys {', '.join(_KEYS)}"
     require(isinstance(spec, dict) and set(spec) == set(_KEYS), at, keys, spec)
     named = {*re.findall(r"\{(\w+)\}", spec["sentence"])}

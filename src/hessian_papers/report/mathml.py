@@ -51,8 +51,8 @@ def _script(text: str) -> tuple[str, int]:
     if word[0] in _INDICES:
         return rf"\text{{{word[0]}}}", len(word[0])
     # Two letters are two indices; of more, only the first is one.
-    one = word[0][:1] if len(word[0]) > 2 and word[0].isalpha() else word[0]
-    return latex(one), len(one)
+    letter = word[0][:1] if len(word[0]) > 2 and word[0].isalpha() else word[0]
+    return latex(letter), len(letter)
 
 
 def _next(rest: str, before: str) -> tuple[str, int]:

@@ -45,7 +45,7 @@ class TrainingConfig(DataStudyConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenLayerConfig(TrainingConfig):
-    """The same of a network with one hidden layer, for each input.
+    """The configuration of a network with one hidden layer, for each input.
 
     Args:
         width: number of hidden units m.

@@ -109,7 +109,7 @@ class Deep(Instance):
         return list(zip(before, reversed(after), strict=True))
 
     def kernel_error(self, terms: Sequence[tuple[Tensor, Tensor]]) -> float:
-        """Of the eigenvalues of ``Σ_l (XᵀA_l X / n) ⊗ B_l``, with or without zeros."""
+        """The error of the eigenvalues of ``Σ_l (XᵀA_l X / n) ⊗ B_l``, with or without zeros."""
         kernel = torch.stack(
             [
                 torch.kron((self.x @ a @ self.x.mT / len(self.x)).contiguous(), b.contiguous())
@@ -119,7 +119,7 @@ class Deep(Instance):
         return self.spectrum_error(torch.linalg.eigvalsh(kernel))
 
     def spectrum_error(self, values: Tensor) -> float:
-        """Of the Gauss-Newton matrix's eigenvalues; what is not mentioned is 0."""
+        """The error of the Gauss-Newton matrix's eigenvalues; what is not mentioned is 0."""
         return relative(largest(values, self.parameters).flip(0), self.ggn_eigenvalues)
 
     @cached_property
@@ -128,11 +128,11 @@ class Deep(Instance):
         return cf.deep_linear(list(self.weights), self.x.mT, self.y.mT)
 
     def basis_error(self) -> float:
-        """Of the library's eigenvectors of the Gauss-Newton matrix."""
+        """The error of the library's eigenvectors of the Gauss-Newton matrix."""
         return basis_error(self.ggn, self.spectrum.eigenvectors(), self.spectrum.eigenvalues)
 
     def pairs_error(self, printed: bool, inputs: int, outputs: int) -> float:
-        """Of eq. (9), (15), or of what is in print: pairs of indices up to the last ones."""
+        """The error of eq. (9), (15), or of the print: pairs of indices up to the last ones."""
         if not printed:
             return relative(self.spectrum.eigenvalues, self.ggn_eigenvalues)
         first, last = (torch.linalg.svdvals(self.weights[k]) for k in (0, -1))
@@ -149,7 +149,7 @@ class Deep(Instance):
         )
 
     def count_error(self, printed: int | None) -> float:
-        """Of the number of positive eigenvalues, or how many more there are than print allows."""
+        """The error of the number of positive eigenvalues, or its excess over the print's."""
         values = self.ggn_eigenvalues
         # Those that are not round-off.
         positive = max(int((values > 1e-10 * values[-1]).sum()), 1)
@@ -159,7 +159,7 @@ class Deep(Instance):
         return relative(stated, positive)
 
     def trace_error(self, stated: Tensor) -> float:
-        """Of the Hessian's trace, over the Gauss-Newton matrix's."""
+        """The error of the Hessian's trace, over the Gauss-Newton matrix's."""
         return relative(stated, self.trace, over=self.ggn_eigenvalues.sum().clamp_min(0) or 1.0)
 
     @property

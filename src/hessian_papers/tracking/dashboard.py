@@ -129,7 +129,7 @@ class _Content:
     artifact: str
 
     def state(self) -> dict[str, Any]:
-        """Its digests, for the record of what was logged."""
+        """The digests of the files, for the record of what was logged."""
         return {
             "figures": {figure.study: figure.sha256 for figure in self.figures},
             "data": {

@@ -10,7 +10,7 @@ from hessian_spectra.models import Ensemble
 
 
 def narrow(ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
-    """The same functions, trained alike, with no more hidden units than inputs and outputs.
+    """The same functions, trained alike, need no more hidden units than inputs and outputs.
 
     The gradients of f(x) = W_2 W_1 x are W_2' M and M W_1' for some M, so the columns of W_2' and
     W_1 stay in the span of those at the start. In an orthonormal basis Q of it, gradient descent on

@@ -114,15 +114,15 @@ class LinearObjective(Objective):
 
     @property
     def dtype(self) -> torch.dtype:
-        """That of the root and the target."""
+        """The type of the root's and the target's numbers."""
         return self._root.dtype
 
     def digest(self) -> str:
-        """Of the root, the target and the floor."""
+        """The digest of the root, the target and the floor."""
         return tensors_digest(f"linear {self._floor!r}", self._root, self._target)
 
     def follow(self, weights: Sequence[Tensor]) -> tuple[Evaluation, Factors]:
-        """As for every objective."""
+        """The evaluation along weights that change, as for every objective."""
         self._check(weights)
         root, target, floor = self._root, self._target, self._floor
         outputs = len(target)
@@ -197,15 +197,15 @@ class SampleObjective(Objective):
 
     @property
     def dtype(self) -> torch.dtype:
-        """That of the samples."""
+        """The type of the samples' numbers."""
         return self._x.dtype
 
     def digest(self) -> str:
-        """Of the samples and the activation."""
+        """The digest of the samples and the activation."""
         return tensors_digest(f"samples {self._activation}", self._x, self._y)
 
     def follow(self, weights: Sequence[Tensor]) -> tuple[Evaluation, Factors]:
-        """As for every objective."""
+        """The evaluation along weights that change, as for every objective."""
         self._check(weights)
         count, activation, y = len(self._x), self._activation, self._y
         values = [self._x.T, *(y.new_empty(len(weight), count) for weight in weights)]

@@ -16,7 +16,7 @@ from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, finite, re
 
 
 class RectifiedMoments(NamedTuple):
-    """Of ``relu(u)`` with Gaussian ``u``, each of the common shape of its arguments.
+    """The moments of ``relu(u)`` with Gaussian ``u``, each of the common shape of its arguments.
 
     Attributes:
         active: the probability of ``u > 0``.

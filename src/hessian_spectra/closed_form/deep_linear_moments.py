@@ -72,9 +72,9 @@ def deep_linear_bound(weights: Layers, input_scale: ArrayLike) -> Tensor:
     *layers, sigma = read_layers(weights, {"input_scale": ""}, input_scale=input_scale)
     before, after = prefixes_and_suffixes(layers)
     # P_1 and S_L are identities, of which a singular value decomposition would take longest.
-    one = sigma.new_ones(())
-    left = [one, *map(_norm, before[1:])]
-    right = [*map(_norm, after[:-1]), one]
+    unit = sigma.new_ones(())
+    left = [unit, *map(_norm, before[1:])]
+    right = [*map(_norm, after[:-1]), unit]
     terms = [p**2 * s**2 for p, s in zip(left, right, strict=True)]
     return finite(sigma**2 * torch.stack(terms).sum())
 

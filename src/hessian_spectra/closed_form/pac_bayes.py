@@ -263,7 +263,7 @@ def best_prior(
     b: float = 100.0,
     delta: float = 0.025,
 ) -> Prior:
-    """Of the two priors of the family next to a variance, the one that gives the smaller bound.
+    """The prior that gives the smaller bound, of the two of the family next to a variance.
 
     Training moves ``λ`` on a continuum, which no union bound covers; at the end ``j = b ln(c/λ)``
     becomes the integer below or above it, and at least 1.

@@ -331,11 +331,11 @@ def _spectrum(
 ) -> Spectrum:
     alpha, beta, gamma, zeta = coefficients
     width, root = len(w_query), math.sqrt(0.5)
-    one = torch.ones_like(w_query[:1, None])
+    ones = torch.ones_like(w_query[:1, None])
     sums, differences = (w_key + w_query)[:, None], (w_key - w_query)[:, None]
     reduction = Reduction(
         sectors=[
-            Sector(torch.zeros_like(gamma), one, [0], [(0, 1.0)]),
+            Sector(torch.zeros_like(gamma), ones, [0], [(0, 1.0)]),
             Sector(gamma, root * sums, [1], [(1, root), (1 + width, root)]),
             Sector(-gamma, root * differences, [1], [(1, root), (1 + width, -root)]),
         ],

@@ -39,7 +39,7 @@ class FunctionTrace(TraceEstimate):
     truncation: float
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """That of a trace, wider by the truncation on both sides.
+        """The interval of a trace, wider by the truncation on both sides.
 
         Raises:
             ValueError: the level is not in (0, 1).

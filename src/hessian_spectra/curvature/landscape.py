@@ -136,9 +136,9 @@ def loss_plane(
         tensor([[ 0.,  8.],
                 [ 2., 10.]], dtype=torch.float64)
     """
-    one, other = _unit(problem, u, "u"), _unit(problem, v, "v")
+    first, other = _unit(problem, u, "u"), _unit(problem, v, "v")
     for _ in range(2):
-        other = other - (one @ other) * one
+        other = other - (first @ other) * first
         outside = float(other.norm())
         if outside < _PARALLEL:
             raise ValueError(
@@ -146,7 +146,7 @@ def loss_plane(
                 f"{outside:.0e}"
             )
         other = other / outside
-    directions = torch.stack([one, other], dim=1)
+    directions = torch.stack([first, other], dim=1)
     rows = _ascending(first, "first")
     columns = rows if second is None else _ascending(second, "second")
     losses = _losses(problem, directions, torch.cartesian_prod(rows, columns))

@@ -51,12 +51,12 @@ def rows_within(memory: int, network: FixedNetwork, batch: Batch) -> int:
         ValueError: a single sample takes more.
     """
     length = rows(batch) or 1
-    one = graph_bytes(network, part(batch, 0, 1))
+    sample = graph_bytes(network, part(batch, 0, 1))
     few = min(length, 3)
-    each = (graph_bytes(network, part(batch, 0, few)) - one) / (few - 1) if few > 1 else one
-    fixed = max(0.0, one - each)
+    each = (graph_bytes(network, part(batch, 0, few)) - sample) / (few - 1) if few > 1 else sample
+    fixed = max(0.0, sample - each)
     vectors = _VECTORS * sum(weights.nbytes for weights in network.parameters)
-    smallest = int(vectors + _GRAPHS * one) + 1
+    smallest = int(vectors + _GRAPHS * sample) + 1
     if smallest > memory:
         raise ValueError(
             f"memory: expected at least {smallest} bytes, which one sample takes, got {memory}"

@@ -35,7 +35,7 @@ class BatchSharpness:
 
     @property
     def standard_error(self) -> float:
-        """That of the mean, for batches drawn at random; NaN of a single one."""
+        """The mean's standard error, for batches drawn at random; NaN of a single one."""
         return float(self.eigenvalues.std()) / len(self.eigenvalues) ** 0.5
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:

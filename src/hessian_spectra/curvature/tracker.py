@@ -203,8 +203,8 @@ class SharpnessTracker:
             (self._twin.parameters(), self._model.parameters()),
             (self._twin.buffers(), self._model.buffers()),
         )
-        for ours, theirs in pairs:
-            for own, other in zip(ours, theirs, strict=True):
+        for ours, peer in pairs:
+            for own, other in zip(ours, peer, strict=True):
                 own.copy_(other)
 
     def _measure(self, operator: CountedProducts) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -42,7 +42,7 @@ class Sketch(NamedTuple):
         return whole - _forms(left_out, self.projected @ left_out) + outside
 
     def of(self, others: list[int]) -> "Sketch":
-        """The same had only these vectors been drawn."""
+        """The estimate, had only these vectors been drawn."""
         basis, triangle = torch.linalg.qr(self.triangle[..., others])
         return Sketch(
             triangle,

@@ -165,10 +165,10 @@ def methods(reports: Reports) -> str:
     """A paragraph on how the numbers were found, for the methods of a paper."""
     report = next(iter(reports.values()))
     subject = report.subject
-    one = subject["batches"] == 1
+    single = subject["batches"] == 1
     sentences = [
         f"Curvature is that of the {subject['loss']} of {subject['model']} over "
-        f"{'one batch' if one else str(subject['batches']) + ' batches'} with respect to its "
+        f"{'one batch' if single else str(subject['batches']) + ' batches'} with respect to its "
         f"{subject['parameters']} trainable parameters, in {subject['dtype']}, with exact "
         "Hessian-vector products."
     ]

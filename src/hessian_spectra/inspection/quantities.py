@@ -200,7 +200,7 @@ class Quantities:
             finding.values.setdefault("layers", []).append(row)
 
     def _kronecker(self, finding: Finding) -> None:
-        """Of each linear or convolutional layer its factors, and how far their product goes."""
+        """The factors of each linear or convolutional layer, and how far their product goes."""
         weights = self._hessian.blocks("parameter")
         kinds = dict(self.problem.model.named_modules())
         weight_of = {name: f"{name}.weight" if name else "weight" for name in self.layers}
@@ -227,7 +227,7 @@ class Quantities:
         return True
 
     def _layerwise(self, finding: Finding, names: list[str]) -> Iterator[cv.Layerwise]:
-        """Those of the layers that have factors, from passes over the data that they share."""
+        """The layers that have factors, from passes over the data that they share."""
         try:
             result = cv.layerwise(self.problem, names, check=False) if names else {}
             for layer in result.values():

@@ -172,11 +172,11 @@ def _train(
     steps = settings.epochs * updates
     with tqdm(total=steps, desc="posterior", unit="update", disable=None, leave=False) as bar:
 
-        def told(step: int, metrics: Mapping[str, float]) -> None:
+        def report(step: int, metrics: Mapping[str, float]) -> None:
             bar.update(step - bar.n)
             log(step, metrics)
 
-        certificate = minimise_bound(posterior, network, *samples, settings, seed=seed, log=told)
+        certificate = minimise_bound(posterior, network, *samples, settings, seed=seed, log=report)
     if not np.isfinite(certificate["surrogate"]).all():
         expected = "a rate at which the posterior's training does not diverge"
         require(False, "learning_rate", expected, settings.learning_rate)

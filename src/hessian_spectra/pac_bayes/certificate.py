@@ -25,7 +25,7 @@ class _Priors(NamedTuple):
     variances: Tensor
     kls: Tensor
 
-    def one(self, place: int) -> cf.Prior:
+    def at(self, place: int) -> cf.Prior:
         index, variance, kl = (float(part[place]) for part in self)
         return cf.Prior(int(index), variance, kl)
 
@@ -92,7 +92,7 @@ class Certificate:
         )
         priors = self._priors(max(1, math.ceil(float(fitting))))
         terms = cf.complexity(priors.kls, self.samples, priors.indices, self.delta)
-        return priors.one(int(terms.argmin()))
+        return priors.at(int(terms.argmin()))
 
     @property
     def error(self) -> float:
@@ -113,7 +113,7 @@ class Certificate:
     def of_grid(self) -> cf.Prior:
         """The prior with the smallest divergence among the first ``GRID`` of the family."""
         priors = self._priors(GRID)
-        return priors.one(int(priors.kls.argmin()))
+        return priors.at(int(priors.kls.argmin()))
 
     def _priors(self, count: int) -> "_Priors":
         """The first so many of the family."""

@@ -81,12 +81,12 @@ class _Layer:
         return self.start + self.outputs * (self.inputs + self.has_bias)
 
     def weight(self, numbers: Tensor) -> Tensor:
-        """Its weight ``(m, d)`` among the numbers of all, a view."""
+        """The layer's weight ``(m, d)`` among the numbers of all, a view."""
         size = self.outputs * self.inputs
         return numbers[self.start : self.start + size].view(self.outputs, self.inputs)
 
     def bias(self, numbers: Tensor) -> Tensor | None:
-        """Its bias ``(m,)``, the same."""
+        """The layer's bias ``(m,)`` among the numbers of all, a view."""
         return numbers[self.end - self.outputs : self.end] if self.has_bias else None
 
 
@@ -135,7 +135,7 @@ class GaussianPosterior(nn.Module):
 
     @property
     def names(self) -> list[str]:
-        """Those of the layers."""
+        """The names of the layers."""
         return [layer.name for layer in self.layers]
 
     def deviations(self, name: str) -> Tensor:

@@ -22,7 +22,7 @@ class Passes:
 
     @property
     def updates(self) -> int:
-        """Those of an epoch."""
+        """The updates of an epoch."""
         return math.ceil(self.samples / self.batch_size)
 
     @property
@@ -51,7 +51,7 @@ class Order:
         self._epoch, self._order = -1, torch.empty(0, dtype=torch.int64)
 
     def samples(self, step: int) -> Tensor:
-        """Those of the update that follows ``step``."""
+        """The samples of the update that follows ``step``."""
         epoch, place = divmod(step, self._updates)
         if epoch != self._epoch:
             draws = generator(self._seed, f"order {epoch}")

@@ -160,8 +160,8 @@ def _holds_up_to_rounding(weights: list[Tensor], x: Tensor) -> bool:
     if len(weights) > 2:
         size = max(weight.square().sum() for weight in weights)
         gaps += [
-            (one @ one.T - other.T @ other).norm() / size
-            for one, other in pairwise(weights)
+            (item @ item.T - other.T @ other).norm() / size
+            for item, other in pairwise(weights)
             if size > 0
         ]
     return max(float(gap) for gap in gaps) < 1e-13

@@ -116,7 +116,7 @@ def sequential_bias(random: Random) -> Example:
 
 
 def sequential_biases(random: Random) -> Example:
-    """As ``nn.Linear`` has them by default."""
+    """The biases that ``nn.Linear`` has by default."""
     v, w = two_layers(random)
     first = linear(v[:, None], normal(random, len(v)))
     model = nn.Sequential(first, linear(w[None], normal(random, 1)))

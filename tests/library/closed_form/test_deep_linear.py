@@ -242,13 +242,13 @@ def test_bad_arguments(function, arguments, message):
 
 
 def test_sizes_that_do_not_fit():
-    one = torch.eye(2).double()
+    single = torch.eye(2).double()
     with pytest.raises(
         ValueError, match=r"^W_2: expected shape \(d_2, d_1\) with d_1 = 2 as in W_1, got \(2, 3\)$"
     ):
-        cf.deep_linear([one, torch.ones(2, 3).double()], one, one)
+        cf.deep_linear([single, torch.ones(2, 3).double()], single, single)
     with pytest.raises(ValueError, match=r"^y: expected shape \(d_1, n\) with n = 2 as in x"):
-        cf.deep_linear([one], one, torch.ones(2, 3).double())
+        cf.deep_linear([single], single, torch.ones(2, 3).double())
 
 
 def test_least_squares_needs_whitened_inputs():

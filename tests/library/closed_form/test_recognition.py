@@ -42,7 +42,7 @@ def check(actual: Spectrum, hessian: torch.Tensor) -> None:
 def applied(made: Example, loss: nn.Module | None = None) -> str:
     """The theorem that is taken: the first one that applies."""
     actual = cf.candidates(made.model, (made.x, made.y), loss)
-    return next(one.function for one in actual if one.applies)
+    return next(item.function for item in actual if item.applies)
 
 
 @families
@@ -163,7 +163,7 @@ def test_a_broken_assumption_is_named_and_measured(formula):
     function, size, (model, data) = VIOLATIONS[formula]
     with pytest.raises(cf.AssumptionError) as caught:
         cf.of(model, data)
-    (candidate,) = [one for one in caught.value.candidates if one.function == function]
+    (candidate,) = [item for item in caught.value.candidates if item.function == function]
     assert not candidate.applies
     assert candidate.violation > candidate.tolerance
     assert f"{formula} is violated by " in candidate.reason
@@ -251,7 +251,9 @@ def test_the_bound_on_the_residual_curvature_holds():
             continue
         off = replace(made, y=made.y + 0.03 * made.x[:, :1])
         (actual,) = [
-            one for one in cf.candidates(off.model, (off.x, off.y)) if one.function == "deep_linear"
+            candidate
+            for candidate in cf.candidates(off.model, (off.x, off.y))
+            if candidate.function == "deep_linear"
         ]
         assert actual.assumption == "mean((f(x) - y) xᵀ) = 0"
         truth = torch.linalg.eigvalsh(off.hessian())
@@ -347,8 +349,8 @@ def test_a_layer_that_no_theorem_has_is_named(name, approximate):
     assert "approximate" not in str(caught.value)
     assert caught.value.violation == float("inf")
     actual = cf.candidates(model, (x, y))
-    assert not any(one.applies or one.fits for one in actual)
-    assert any(one.reason in line or line in one.line for one in actual)
+    assert not any(item.applies or item.fits for item in actual)
+    assert any(item.reason in line or line in item.line for item in actual)
 
 
 def test_a_candidate_for_each_theorem():
@@ -357,16 +359,16 @@ def test_a_candidate_for_each_theorem():
         "two_layer_linear", "two_layer_relu", "linear_with_bias", "multi_input", "multi_output",
         "orthogonal_first_layer", "self_attention", "deep_linear",
     ]  # fmt: skip
-    assert [one.function for one in actual] == functions
-    assert all(callable(getattr(cf, one.function)) for one in actual)
-    reasons = {one.function: one.reason for one in actual}
+    assert [item.function for item in actual] == functions
+    assert all(callable(getattr(cf, item.function)) for item in actual)
+    reasons = {item.function: item.reason for item in actual}
     assert reasons["linear_with_bias"] == "all assumptions hold"
     assert reasons["two_layer_linear"] == "it has no bias, and layer '0' (Linear) has one"
     assert reasons["self_attention"] == (
         "it is about self-attention, not layers one after the other"
     )
     made = example("own_attention")
-    reasons = {one.function: one.reason for one in cf.candidates(made.model, (made.x, made.y))}
+    reasons = {item.function: item.reason for item in cf.candidates(made.model, (made.x, made.y))}
     assert reasons["two_layer_relu"] == (
         "it is about layers one after the other, not self-attention"
     )
@@ -396,14 +398,14 @@ def test_a_candidate_says_that_the_loss_or_a_frozen_parameter_is_in_the_way():
     with pytest.raises(ValueError, match="loss: expected HalfSquaredError") as caught:
         cf.of(model, data, nn.CrossEntropyLoss())
     actual = cf.candidates(model, data, nn.CrossEntropyLoss())
-    assert {one.reason for one in actual} == {str(caught.value)}
+    assert {item.reason for item in actual} == {str(caught.value)}
     model[0].weight.requires_grad_(False)
-    assert {one.fits for one in cf.candidates(model, data)} == {False}
+    assert {item.fits for item in cf.candidates(model, data)} == {False}
 
 
 def test_a_compiled_network_is_the_one_inside():
     class Compiled(nn.Module):
-        """As ``torch.compile`` wraps a network; importing its compiler takes seconds."""
+        """A network as ``torch.compile`` wraps it, whose compiler takes seconds to import."""
 
         def __init__(self, model):
             super().__init__()

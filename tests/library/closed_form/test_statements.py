@@ -331,12 +331,12 @@ def test_many_networks_at_once_are_each_by_itself(leading, activation):
     for place in itertools.product(*map(range, leading)):
         alone = {name: of[place] for name, of in many.items()}
         each = cf.attention_coefficients(**alone, activation=activation)
-        for several, one in zip(actual, each, strict=True):
+        for several, item in zip(actual, each, strict=True):
             assert several.shape == leading
-            assert float(several[place]) == pytest.approx(float(one), rel=1e-12, abs=1e-15)
+            assert float(several[place]) == pytest.approx(float(item), rel=1e-12, abs=1e-15)
         each = cf.attention_moments(**{name: alone[name] for name in of_weights})
-        for several, one in zip(moments, each, strict=True):
-            torch.testing.assert_close(several[place], one, rtol=1e-12, atol=1e-14)
+        for several, item in zip(moments, each, strict=True):
+            torch.testing.assert_close(several[place], item, rtol=1e-12, atol=1e-14)
 
 
 def test_many_networks_need_as_many_of_each():
@@ -352,8 +352,8 @@ def test_softmax_as_an_activation_is_the_softmax():
     a = SelfAttention().example(d=3, b=2, l=4).arguments
     by_moments = cf.attention_coefficients(**a)
     by_derivatives = cf.attention_coefficients(**a, activation=lambda s: torch.softmax(s, -1))
-    for one, other in zip(by_moments, by_derivatives, strict=True):
-        assert float(one) == pytest.approx(float(other), rel=1e-11)
+    for by_moment, other in zip(by_moments, by_derivatives, strict=True):
+        assert float(by_moment) == pytest.approx(float(other), rel=1e-11)
 
 
 @pytest.mark.parametrize(

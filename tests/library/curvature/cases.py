@@ -77,7 +77,7 @@ class Attention(nn.Module):
 
 
 class EagerAttention(Attention):
-    """The same, written out, with another activation."""
+    """An attention that is written out, with another activation."""
 
     def forward(self, tokens: Tensor) -> Tensor:
         query, key, value = self.mix(self.norm(self.embed(tokens))).chunk(3, dim=-1)

@@ -16,7 +16,7 @@ from .test_trace_errors import fewest, held
 
 @pytest.fixture(scope="module", params=["random", "trained"])
 def hessian(request):
-    """That of a perceptron, of a problem in two batches."""
+    """The Hessian of a perceptron, of a problem in two batches."""
     x, y = normal(60, 20), torch.arange(60) % 4
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -153,8 +153,8 @@ def test_the_choice_is_by_the_range_and_unbiased():
     dense = matrix(values)
     actual = [cv.trace(dense, probes=40, seed=seed) for seed in range(300)]
     # Both are chosen here.
-    assert {one.method for one in actual} == {"hutchinson", "xtrace"}
-    errors = torch.tensor([one.value for one in actual]) - float(values.sum())
+    assert {item.method for item in actual} == {"hutchinson", "xtrace"}
+    errors = torch.tensor([item.value for item in actual]) - float(values.sum())
     assert abs(float(errors.mean())) < 3.5 * float(errors.std()) / 300**0.5
 
 

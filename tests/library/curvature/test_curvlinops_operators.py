@@ -158,8 +158,8 @@ def test_operators_of_a_problem_are_those_of_the_moment_and_leave_the_model_alon
     parameters = [*at.model.parameters()]
     operator = cv.as_operator(curvlinops.GGNLinearOperator(*cv.curvlinops_arguments(at)))
     before = operator @ normal(31)
-    assert [id(one) for one in at.model.parameters()] == [id(one) for one in parameters]
-    assert all(one.grad is None for one in parameters)
+    assert [id(item) for item in at.model.parameters()] == [id(item) for item in parameters]
+    assert all(item.grad is None for item in parameters)
     with torch.no_grad():
         for parameter in parameters:
             parameter.mul_(2)
@@ -168,10 +168,10 @@ def test_operators_of_a_problem_are_those_of_the_moment_and_leave_the_model_alon
 
 def test_their_operators_of_a_problem_and_ours_are_one_algebra():
     at = problem(mlp, nn.CrossEntropyLoss(), cut(X, LABELS, 3, 4))
-    theirs = cv.as_operator(curvlinops.GGNLinearOperator(*cv.curvlinops_arguments(at)))
+    peer = cv.as_operator(curvlinops.GGNLinearOperator(*cv.curvlinops_arguments(at)))
     vector = normal(at.size)
-    torch.testing.assert_close(theirs @ vector, cv.ggn(at) @ vector)
-    functional = cv.hessian(at) - theirs
+    torch.testing.assert_close(peer @ vector, cv.ggn(at) @ vector)
+    functional = cv.hessian(at) - peer
     expected = cv.hessian(at) @ vector - cv.ggn(at) @ vector
     torch.testing.assert_close(functional @ vector, expected)
 
@@ -231,8 +231,8 @@ def test_solvers_take_operators_of_curvlinops(name):
 
 
 def test_their_operators_add_to_ours():
-    theirs = foreign()
-    ggn, kfac = theirs["GGN"], theirs["KFAC"]
+    peer = foreign()
+    ggn, kfac = peer["GGN"], peer["KFAC"]
     ours = cv.as_operator(torch.eye(ggn.shape[0], dtype=torch.float64))
     vector = normal(ggn.shape[0])
     torch.testing.assert_close((ours + ggn) @ vector, vector + ggn @ vector)

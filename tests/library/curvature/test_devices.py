@@ -27,14 +27,14 @@ def test_products(name, operator):
     problem = cv.Problem(case.model(), case.loss, case.data)
     vector = normal(problem.size)
     expected = operator(problem) @ vector
-    there = operator(moved(problem))
-    assert there.device.type == "cuda"
-    torch.testing.assert_close((there @ vector.cuda()).cpu(), expected, rtol=1e-8, atol=1e-10)
+    on_device = operator(moved(problem))
+    assert on_device.device.type == "cuda"
+    torch.testing.assert_close((on_device @ vector.cuda()).cpu(), expected, rtol=1e-8, atol=1e-10)
 
 
 def test_spectra_and_estimates():
     dense = matrix([5.0, 4.0, 4.0, *(0.1 * normal(297)).tolist()])
-    there = dense.cuda()
+    on_device = dense.cuda()
     for function in (
         lambda at: cv.top_eigenpairs(at, 5, 1e-9).eigenvalues,
         lambda at: cv.top_eigenpairs(at, 50, 1e-9).eigenvalues,
@@ -45,7 +45,7 @@ def test_spectra_and_estimates():
         lambda at: cv.function_product(at, torch.exp, torch.ones_like(at[0])).value,
         lambda at: cv.dense_matrix(cv.preconditioned(at, 1 + at[0].abs())),
     ):
-        torch.testing.assert_close(function(there).cpu(), function(dense), rtol=1e-7, atol=1e-8)
+        torch.testing.assert_close(function(on_device).cpu(), function(dense), rtol=1e-7, atol=1e-8)
     actual = cv.top_eigenpairs(cv.hessian(moved(network())), 4)
     assert actual.eigenvectors().device.type == "cuda"
     assert bool(actual.converged.all())
@@ -53,7 +53,7 @@ def test_spectra_and_estimates():
 
 @pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
 def test_top_density_and_trace_of_a_network(operator):
-    here, there = operator(network()), operator(moved(network()))
+    here, on_device = operator(network()), operator(moved(network()))
     for function in (
         lambda at: cv.top_eigenpairs(at, 4, 1e-9).eigenvalues,
         lambda at: cv.top_eigenpairs(at, 2, 1e-9, "SA").eigenvalues,
@@ -61,17 +61,17 @@ def test_top_density_and_trace_of_a_network(operator):
         lambda at: torch.tensor(cv.trace(at, "hutchinson", probes=10).value),
         lambda at: cv.diagonal(at, "exact").value,
     ):
-        torch.testing.assert_close(function(there).cpu(), function(here), rtol=1e-7, atol=1e-8)
+        torch.testing.assert_close(function(on_device).cpu(), function(here), rtol=1e-7, atol=1e-8)
 
 
 def test_layers():
     case = cases["convolution"]
     problem = cv.Problem(case.model(), case.loss, case.data)
     here = cv.layerwise(problem)
-    there = cv.layerwise(moved(problem))
-    assert here.keys() == there.keys()
+    on_device = cv.layerwise(moved(problem))
+    assert here.keys() == on_device.keys()
     for name, layer in here.items():
-        other = there[name]
+        other = on_device[name]
         assert other.output_hessian.device.type == "cuda"
         for function in (
             lambda at: cv.dense_matrix(at.hessian),
@@ -85,10 +85,10 @@ def test_layers():
 
 
 def test_batches_and_the_noise_of_their_gradients():
-    here, there = network(), moved(network())
-    actual, expected = cv.batch_sharpness(there), cv.batch_sharpness(network())
+    here, on_device = network(), moved(network())
+    actual, expected = cv.batch_sharpness(on_device), cv.batch_sharpness(network())
     torch.testing.assert_close(actual.eigenvalues, expected.eigenvalues, rtol=1e-6, atol=1e-8)
-    noise = cv.gradient_noise(there)
+    noise = cv.gradient_noise(on_device)
     assert noise.device.type == "cuda"
     assert noise.trace == pytest.approx(cv.gradient_noise(here).trace, rel=1e-8)
 
@@ -103,6 +103,6 @@ def test_a_posterior_and_its_certificate():
     with torch.no_grad():
         model[2].weight.add_(torch.randn(2, 6, generator=draws))
     here = pac_bayes.bound(model, (x, y), prior=prior, **quick)
-    there = pac_bayes.bound(model.cuda(), (x.cuda(), y.cuda()), prior=prior.cuda(), **quick)
+    on_device = pac_bayes.bound(model.cuda(), (x.cuda(), y.cuda()), prior=prior.cuda(), **quick)
     # Five epochs of float32 are not the same to the last digit.
-    assert there.bound == pytest.approx(here.bound, rel=0.02)
+    assert on_device.bound == pytest.approx(here.bound, rel=0.02)

@@ -13,7 +13,7 @@ from .cases import normal
 
 
 def decaying(size: int) -> torch.Tensor:
-    """Of eigenvalues that fall by half."""
+    """A matrix of eigenvalues that fall by half."""
     Q = torch.linalg.qr(normal(size, size)).Q
     return Q @ torch.diag(0.5 ** torch.arange(size).double()) @ Q.T
 
@@ -26,9 +26,9 @@ def test_intervals_of_a_diagonal_cover_it(method):
     assert (exact.products, float(exact.standard_error.norm())) == (80, 0)
     actual = [cv.diagonal(matrix, method, probes=60, seed=seed) for seed in range(20)]
     # Student's t with the four degrees of freedom of five repeats.
-    covered = [(one.value - exact.value).abs() <= 2.776 * one.standard_error for one in actual]
+    covered = [(item.value - exact.value).abs() <= 2.776 * item.standard_error for item in actual]
     assert 0.9 < float(torch.stack(covered).double().mean()) < 0.99
-    assert {(one.method, one.products) for one in actual} == {(method, 60)}
+    assert {(item.method, item.products) for item in actual} == {(method, 60)}
     spread = float(actual[0].standard_error.norm() / exact.value.norm())
     assert spread < 0.15 if method == "xdiag" else spread > 0.3
 
@@ -49,9 +49,9 @@ def test_estimates_are_those_of_curvlinops_from_the_same_signs(monkeypatch, meth
         monkeypatch.setattr(their, "random_vector", lambda *_, signs=signs, **__: next(signs))
         actual.append(getattr(their, name)(matrix.to_curvlinops(), 20))
     ours = cv.diagonal(matrix, method, probes=60, repeats=3, seed=3)
-    theirs = torch.stack(actual)
-    torch.testing.assert_close(ours.value, theirs.mean(dim=0), rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close(ours.standard_error, theirs.std(dim=0) / 3**0.5)
+    peer = torch.stack(actual)
+    torch.testing.assert_close(ours.value, peer.mean(dim=0), rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(ours.standard_error, peer.std(dim=0) / 3**0.5)
 
 
 def test_a_diagonal_has_a_seed_and_leaves_the_random_state_alone():
@@ -90,7 +90,7 @@ def test_what_dependent_vectors_leave_out_is_estimated():
     matrix = torch.zeros(100, 100, dtype=torch.float64)
     matrix[:3, :3] = torch.tensor([[2.0, 1.0, 0.5], [1.0, 3.0, 0.3], [0.5, 0.3, 4.0]])
     actual = [cv.diagonal(matrix, probes=12, repeats=2, seed=seed) for seed in range(2000)]
-    values = torch.stack([one.value for one in actual])
+    values = torch.stack([item.value for item in actual])
     error = values.std(dim=0) / len(values) ** 0.5
     assert (error[:3] > 0).all()
     assert ((values.mean(dim=0) - matrix.diagonal()).abs() <= 4 * error).all()

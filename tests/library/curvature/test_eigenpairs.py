@@ -77,8 +77,8 @@ def test_scipys_words_say_which(short, long):
     dense = matrix([-9.0, -7.0, 5.0, 4.0, *(0.1 * normal(196)).tolist()])
     ours, same = (cv.top_eigenpairs(dense, 2, 1e-8, which) for which in (short, long))
     assert ours.eigenvalues.tolist() == same.eigenvalues.tolist()
-    theirs = eigsh(dense.numpy(), 2, which=short)[0]
-    assert sorted(theirs) == pytest.approx(ours.eigenvalues.tolist(), rel=1e-8)
+    peer = eigsh(dense.numpy(), 2, which=short)[0]
+    assert sorted(peer) == pytest.approx(ours.eigenvalues.tolist(), rel=1e-8)
 
 
 @pytest.mark.parametrize("which", KEYS)

@@ -27,15 +27,18 @@ def moved(networks, samples):
 def test_curvature(sizes, activation):
     networks, samples = ensemble(sizes, activation, count=5), data(sizes, count=50)
     networks.weights[0][2] = torch.nan
-    there, samples_there = moved(networks, samples)
+    on_device, moved_samples = moved(networks, samples)
     vectors = normal(5, sum(weight[0].numel() for weight in networks.weights))
     pairs = [
-        (hessians(networks, samples) @ vectors, hessians(there, samples_there) @ vectors.cuda()),
-        (ensemble_trace(networks, samples), ensemble_trace(there, samples_there)),
+        (
+            hessians(networks, samples) @ vectors,
+            hessians(on_device, moved_samples) @ vectors.cuda(),
+        ),
+        (ensemble_trace(networks, samples), ensemble_trace(on_device, moved_samples)),
     ]
     expected, actual = (
         ensemble_sharpness(networks, samples),
-        ensemble_sharpness(there, samples_there),
+        ensemble_sharpness(on_device, moved_samples),
     )
     pairs += [(expected.values, actual.values)]
     assert expected.converged.tolist() == actual.converged.tolist()
@@ -50,10 +53,10 @@ def test_curvature(sizes, activation):
 @pytest.mark.parametrize("sizes", [(8, 40, 8), (3, 6, 6, 3)], ids=str)
 def test_norms(sizes):
     networks = ensemble(sizes, "linear", count=5)
-    there = networks.to(torch.device("cuda"))
+    on_device = networks.to(torch.device("cuda"))
     for here, moved_result in zip(
         (*ensemble_weight_statistics(networks), *ensemble_block_bounds(networks)),
-        (*ensemble_weight_statistics(there), *ensemble_block_bounds(there)),
+        (*ensemble_weight_statistics(on_device), *ensemble_block_bounds(on_device)),
         strict=True,
     ):
         torch.testing.assert_close(moved_result.cpu(), here, rtol=1e-10, atol=1e-12, equal_nan=True)

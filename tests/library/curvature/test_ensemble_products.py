@@ -99,11 +99,11 @@ def test_float32(activation):
     networks, (x, y) = ensemble(sizes, activation), data(sizes)
     exact = hessians(networks, (x, y))
     vectors = normal(3, exact.size)
-    there = hessians(networks.to(torch.float32), (x.float(), y.float())) @ vectors.float()
+    present = hessians(networks.to(torch.float32), (x.float(), y.float())) @ vectors.float()
     converted = exact.to(torch.float32) @ vectors.float()
-    assert there.dtype == converted.dtype == torch.float32
+    assert present.dtype == converted.dtype == torch.float32
     expected = exact @ vectors
-    for actual in (there, converted):
+    for actual in (present, converted):
         assert (actual - expected).norm() < 1e-6 * expected.norm()
 
 

@@ -77,13 +77,13 @@ def test_zero_residual_and_equal_eigenvalues():
 def test_a_second_eigenvalue_does_not_hide_the_largest(gap):
     """For some start vectors the residual falls to 1e-5 before the largest eigenvalue shows."""
     eigenvalues = torch.cat([torch.tensor([1.0, 1 - gap]), torch.linspace(0, 0.8, 98)]).double()
-    one = Ensemble(
+    single = Ensemble(
         weights=(torch.zeros(1, 1, 100).double(),), multipliers=(1.0,), activation="linear"
     )
     zero = torch.zeros(1, 100).double()
     moments = SecondMoments(torch.diag(eigenvalues), zero, zero.sum(), 1)
     for seed in range(30):
-        assert float(ensemble_sharpness(one, moments, seed=seed).values) == pytest.approx(
+        assert float(ensemble_sharpness(single, moments, seed=seed).values) == pytest.approx(
             1, rel=1e-8
         )
 

@@ -52,12 +52,12 @@ def test_it_is_as_near_as_conjugate_gradients_of_curvlinops():
 
     matrix, right = positive(40), normal(40, 3)
     operator = cv.as_operator(matrix).shift(0.05)
-    theirs = CGInverseLinearOperator(
+    peer = CGInverseLinearOperator(
         operator.to_curvlinops(), tolerance=1e-12, stop_updating_after=1e-12, eps=1e-300,
         max_iter=1000, max_tridiag_iter=0,
     )  # fmt: skip
     ours = cv.inverse(matrix, damping=0.05, tol=1e-11) @ right
-    torch.testing.assert_close(ours, theirs @ right, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(ours, peer @ right, rtol=1e-9, atol=1e-9)
 
 
 def test_indefinite_matrices_need_lsmr():

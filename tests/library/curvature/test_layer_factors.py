@@ -113,7 +113,7 @@ def test_nearest_is_the_first_singular_product():
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 @pytest.mark.parametrize("weight", [None, [1.0, 3.0, 0.5]])
 def test_ignored_samples_count_in_neither_factor(kind, reduction, weight):
-    """As where they are not in the data at all; others by their class's weight."""
+    """The factors are as where they are not in the data; others count by their class's weight."""
     given = None if weight is None else torch.tensor(weight, dtype=torch.float64)
     loss = nn.CrossEntropyLoss(weight=given, reduction=reduction)
     x, y = normal(9, 4), classes(9)
@@ -131,7 +131,7 @@ def test_ignored_samples_count_in_neither_factor(kind, reduction, weight):
 
 
 def test_tokens_count_as_their_targets_do():
-    """Of a network whose tokens know nothing of each other, as so many samples of one."""
+    """Tokens that know nothing of each other count as so many samples of one."""
     x, y = normal(4, 3, 4), classes(12).reshape(4, 3)
     y[0], y[1, 1:], y[3, 0] = IGNORED, IGNORED, IGNORED
     loss = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0, 0.5], dtype=torch.float64))
@@ -179,14 +179,14 @@ def test_the_linear_layer_of_hugging_face_is_one_with_the_weight_transposed():
     plain = built(lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)))
     model = built(lambda: nn.Sequential(utilities.Conv1D(5, 4), nn.Tanh(), nn.Linear(5, 3)))
     model.load_state_dict({**plain.state_dict(), "0.weight": plain[0].weight.T})
-    problems = [cv.Problem(one, nn.CrossEntropyLoss(), [(normal(7, 4), classes(7))])
-                for one in (model, plain)]  # fmt: skip
+    problems = [cv.Problem(factor, nn.CrossEntropyLoss(), [(normal(7, 4), classes(7))])
+                for factor in (model, plain)]  # fmt: skip
     layer, expected = (cv.layerwise(problem, "0") for problem in problems)
     assert layer.shape == expected.shape == (5, 4)
     close(cv.dense_matrix(layer.hessian), cv.dense_matrix(expected.hessian))
     for kind in ("expand", "reduce", "weighted"):
-        for one, other in zip(layer.factors(kind), expected.factors(kind), strict=True):
-            close(one, other)
+        for factor, other in zip(layer.factors(kind), expected.factors(kind), strict=True):
+            close(factor, other)
     assert list(cv.layerwise(problems[0])) == ["0", "2"]
 
 

@@ -18,7 +18,7 @@ def products(layer):
 
 @pytest.mark.parametrize("activation", [nn.ReLU(), nn.Tanh()])
 def test_classes_with_weights_and_ignored_targets_count_as_often_as_in_the_loss(activation):
-    """As if each sample stood there as often as its class weighs."""
+    """The factors are as if each sample stood there as often as its class weighs."""
     model = built(lambda: plain(activation)).eval()
     x, y = normal(9, 4), torch.tensor([0, 1, 2, 0, 7, 1, 7, 2, 2])
     x[y == 7] *= 30
@@ -30,13 +30,13 @@ def test_classes_with_weights_and_ignored_targets_count_as_often_as_in_the_loss(
     plainly = [part[counted].repeat_interleave(times, dim=0) for part in (x, y)]
     repeated = cv.Problem(model, nn.CrossEntropyLoss(), [plainly])
     for name in ("0", "2", "4"):
-        ours, theirs = cv.layerwise(given, name), cv.layerwise(repeated, name)
-        close(ours.output_hessian, theirs.output_hessian)
-        close(ours.input_autocorrelation, theirs.input_autocorrelation)
-        close(ours.input_mean, theirs.input_mean)
+        ours, peer = cv.layerwise(given, name), cv.layerwise(repeated, name)
+        close(ours.output_hessian, peer.output_hessian)
+        close(ours.input_autocorrelation, peer.input_autocorrelation)
+        close(ours.input_mean, peer.input_mean)
         for kind in KINDS[:3]:
-            close(torch.kron(*ours.factors(kind)), torch.kron(*theirs.factors(kind)))
-        torch.testing.assert_close(products(ours)["nearest"], products(theirs)["nearest"])
+            close(torch.kron(*ours.factors(kind)), torch.kron(*peer.factors(kind)))
+        torch.testing.assert_close(products(ours)["nearest"], products(peer)["nearest"])
 
 
 class Tagger(nn.Module):
@@ -59,7 +59,7 @@ def test_ignored_tokens_are_as_if_they_were_not_there():
     padded = cv.Problem(model, nn.CrossEntropyLoss(), [(x[:1], y[:1]), (x[1:], y[1:])])
     tokens = cv.Problem(model, nn.CrossEntropyLoss(), [(x[counted][:, None], y[counted][:, None])])
     for name in ("first", "last"):
-        ours, theirs = cv.layerwise(padded, name), cv.layerwise(tokens, name)
-        close(torch.kron(*ours.factors()), torch.kron(*theirs.factors()))
-        close(products(ours)["weighted"], products(theirs)["weighted"])
-        close(cv.dense_matrix(ours.hessian), cv.dense_matrix(theirs.hessian))
+        ours, peer = cv.layerwise(padded, name), cv.layerwise(tokens, name)
+        close(torch.kron(*ours.factors()), torch.kron(*peer.factors()))
+        close(products(ours)["weighted"], products(peer)["weighted"])
+        close(cv.dense_matrix(ours.hessian), cv.dense_matrix(peer.hessian))

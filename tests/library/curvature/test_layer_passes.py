@@ -60,7 +60,7 @@ def test_half_of_a_symmetric_sum_is_all_of_it(seed, size, terms):
     total = SymmetricSum(size, problem_of(network, network.model()))
     left = torch.randn(terms, 3, size, generator=draws(seed), dtype=torch.float64)
     right = torch.tensor([1.0, -1.0, 1.0]).double()[:, None] * left
-    for one, other in zip(left, right, strict=True):
-        total.add(one, other)
+    for item, other in zip(left, right, strict=True):
+        total.add(item, other)
     expected = torch.einsum("tni,tnj->ij", left, right)
     torch.testing.assert_close(total.matrix, expected, rtol=0, atol=1e-12)

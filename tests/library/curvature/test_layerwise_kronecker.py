@@ -69,7 +69,7 @@ def test_groups_have_a_block_for_each_pair():
     ("key", "name"), [("linear", "0"), ("convolutions", "2"), ("squared", "2")]
 )
 def test_the_best_product_is_the_first_singular_one(key, name):
-    """Of the rearranged matrix, whose rows are the blocks (Van Loan and Pitsianis 1993)."""
+    """The rearranged matrix has the blocks as its rows (Van Loan and Pitsianis 1993)."""
     network = NETWORKS[key]
     layer = cv.layerwise(problem_of(network, network.model()), name)
     m, d = layer.shape
@@ -123,7 +123,7 @@ SADDLES = {
 
 @pytest.mark.parametrize("key", SADDLES)
 def test_squares_count_with_their_signs_where_the_loss_bends_down(key):
-    """Of such a loss the Gauss-Newton matrix has eigenvalues of both signs."""
+    """The Gauss-Newton matrix of such a loss has eigenvalues of both signs."""
     network = SADDLES[key]
     problem = problem_of(network, network.model())
     layer = cv.layerwise(problem, "2")

@@ -151,7 +151,7 @@ def test_a_layer_that_is_no_matrix_product_is_refused(make, shape):
 
 
 def test_a_weight_that_is_standardised_already_is_refused_too():
-    """Its value is what the forward makes of it, and its derivative is not."""
+    """The weight's value is what the forward makes of it, and its derivative is not."""
     model = built(lambda: nn.Sequential(Standardised(4, 3)))
     with torch.no_grad():
         weight = model[0].weight

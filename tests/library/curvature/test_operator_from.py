@@ -29,9 +29,9 @@ def test_a_function_is_an_operator_that_every_solver_takes():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_scipys_operators_and_sparse_matrices_are_taken(dtype):
     matrix = symmetric(30)
-    for theirs in (LinearOperator((30, 30), matvec=lambda v: matrix.numpy() @ v, dtype=float),
+    for peer in (LinearOperator((30, 30), matvec=lambda v: matrix.numpy() @ v, dtype=float),
                    cv.as_operator(matrix).to_scipy()):  # fmt: skip
-        ours = cv.operator_from(theirs, dtype=dtype)
+        ours = cv.operator_from(peer, dtype=dtype)
         assert ours.dtype == dtype
         actual = ours @ torch.eye(30, dtype=dtype)
         torch.testing.assert_close(actual, matrix.to(dtype), rtol=1e-5, atol=1e-5)

@@ -45,7 +45,7 @@ def test_the_diagonal_is_what_a_step_divides_by(name):
     for number in range(6):
         before = nn.utils.parameters_to_vector(model.parameters()).detach().clone()
         step(model, optimizer, number)
-        gradient = torch.cat([one.grad.reshape(-1) for one in model.parameters()])
+        gradient = torch.cat([parameter.grad.reshape(-1) for parameter in model.parameters()])
         mean = 0.9 * mean + 0.1 * gradient if name.startswith("Adam") else gradient
         after = nn.utils.parameters_to_vector(model.parameters()).detach()
         diagonal = cv.preconditioner(optimizer, model.parameters())
@@ -91,7 +91,7 @@ def test_a_parameter_that_is_never_moved_is_left_out():
 
 def test_a_tracker_measures_what_adam_sees_and_leaves_the_training_as_it_is():
     plain, tracked = network(), network()
-    optimizers = [torch.optim.Adam(one.parameters(), lr=0.01) for one in (plain, tracked)]
+    optimizers = [torch.optim.Adam(item.parameters(), lr=0.01) for item in (plain, tracked)]
     tracker = cv.SharpnessTracker(
         tracked,
         LOSS,
@@ -111,17 +111,17 @@ def test_a_tracker_measures_what_adam_sees_and_leaves_the_training_as_it_is():
         problem = cv.Problem(tracked, LOSS, DATA)
         assert record.also["batches"].value == cv.batch_sharpness(problem).value
         assert record.also["noise"] == cv.gradient_noise(problem).trace
-    for ours, theirs in zip(tracked.parameters(), plain.parameters(), strict=True):
-        assert torch.equal(ours, theirs)
+    for ours, peer in zip(tracked.parameters(), plain.parameters(), strict=True):
+        assert torch.equal(ours, peer)
         assert torch.equal(
-            optimizers[1].state[ours]["exp_avg_sq"], optimizers[0].state[theirs]["exp_avg_sq"]
+            optimizers[1].state[ours]["exp_avg_sq"], optimizers[0].state[peer]["exp_avg_sq"]
         )
 
 
 def test_a_log_gets_the_numbers_of_further_measurements():
     logged = {}
     also = {
-        "layers": lambda at: {name: one.value for name, one in cv.layer_sharpness(at).items()},
+        "layers": lambda at: {name: item.value for name, item in cv.layer_sharpness(at).items()},
         "density": lambda at: cv.spectral_density(cv.hessian(at), probes=2, steps=5),
         "batches": cv.batch_sharpness,
     }
@@ -157,7 +157,7 @@ def test_batches_one_by_one_against_double_backward(summed):
         gradient = nn.utils.parameters_to_vector(
             torch.autograd.grad(value, parameters, create_graph=True)
         )
-        rows = [torch.autograd.grad(one, parameters, retain_graph=True) for one in gradient]
+        rows = [torch.autograd.grad(item, parameters, retain_graph=True) for item in gradient]
         hessian = torch.stack([nn.utils.parameters_to_vector(row) for row in rows])
         g = gradient.detach()
         values.append(float(torch.linalg.eigvalsh(hessian)[-1]))
@@ -196,7 +196,7 @@ def refusals():
     step(copy.deepcopy(model), done, 0)
     model[0].weight.grad = torch.ones_like(model[0].weight)
     done.step()
-    one = cv.Problem(model, LOSS, DATA[:1])
+    single = cv.Problem(model, LOSS, DATA[:1])
     return {
         "SGD": (lambda: cv.preconditioner(sgd, model.parameters()), TypeError, "got SGD"),
         "SGD in a tracker": (
@@ -210,8 +210,8 @@ def refusals():
         "zero": (lambda: cv.preconditioned(torch.eye(2), torch.tensor([1.0, 0.0])), ValueError,
                  "diagonal: expected numbers above 0, got 0.0"),
         "shape": (lambda: cv.preconditioned(torch.eye(2), torch.eye(2)), ValueError, "shape (2,)"),
-        "one batch": (lambda: cv.gradient_noise(one), ValueError, "at least two batches"),
-        "interval": (lambda: cv.batch_sharpness(one).interval(), ValueError, "two batches, got on"),
+        "one batch": (lambda: cv.gradient_noise(single), ValueError, "at least two batches"),
+        "interval": (lambda: cv.batch_sharpness(single).interval(), ValueError, "batches, got on"),
     }  # fmt: skip
 
 

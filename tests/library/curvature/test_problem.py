@@ -128,9 +128,9 @@ def test_numbers_whose_sum_is_not_finite_may_be():
     model, x = nn.Linear(2, 1), torch.full((2, 2), 3e38)
     assert not x.sum().isfinite()
     assert cv.Problem(model, nn.MSELoss(), [(x, torch.ones(2, 1))]).size == 3
-    for one in (torch.tensor([[torch.inf, -torch.inf]]), torch.tensor([[torch.nan, 1.0]])):
+    for item in (torch.tensor([[torch.inf, -torch.inf]]), torch.tensor([[torch.nan, 1.0]])):
         with pytest.raises(ValueError, match="expected finite inputs, got NaN or infinity"):
-            cv.Problem(model, nn.MSELoss(), [(one, torch.ones(1, 1))])
+            cv.Problem(model, nn.MSELoss(), [(item, torch.ones(1, 1))])
 
 
 def test_parameters_must_be_finite():

@@ -269,7 +269,7 @@ def test_batches_are_cut_to_a_memory(loss):
 
 def tensors_alive():
     gc.collect()
-    return sum(issubclass(type(one), Tensor) for one in gc.get_objects())
+    return sum(issubclass(type(get_object), Tensor) for get_object in gc.get_objects())
 
 
 @pytest.mark.parametrize("memory", [None, 10**9])

@@ -86,9 +86,9 @@ def test_a_problem_has_its_own_loss_and_data():
 
 @pytest.mark.parametrize("matrix", ["hessian", "ggn"])
 def test_a_training_is_bit_for_bit_what_it_is_without_a_tracker(matrix):
-    one, other = network(), network()
+    first, other = network(), network()
     tracker = cv.SharpnessTracker(other, LOSS, DATA, matrix=matrix, threshold=0.1, k_max=3)
-    assert all(map(torch.equal, train(one, 4), train(other, 4, tracker)))
+    assert all(map(torch.equal, train(first, 4), train(other, 4, tracker)))
     assert len(tracker.history) == 4
 
 
@@ -220,11 +220,11 @@ def test_a_loss_function_of_model_and_batch_is_tracked():
         return LOSS(model(batch["x"]), batch["y"])
 
     data = [{"x": x, "y": y} for x, y in DATA]
-    one = cv.SharpnessTracker(network(), loss_fn=loss_fn, data=data, parameters=["0.weight"])
+    first = cv.SharpnessTracker(network(), loss_fn=loss_fn, data=data, parameters=["0.weight"])
     at = network().eval()
     problem = cv.Problem(at, LOSS, DATA, ["0.weight"])
     expected = cv.sharpness(problem, tol=1e-8).value
-    assert one.step(0).sharpness == pytest.approx(expected, rel=1e-6)
+    assert first.step(0).sharpness == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(

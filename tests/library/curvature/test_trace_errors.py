@@ -164,9 +164,9 @@ class Watched:
         self.together = max(self.together, x.shape[1])
         tensors = [actual for actual in gc.get_objects() if type(actual) is torch.Tensor]
         sizes = {
-            one.untyped_storage().data_ptr(): one.untyped_storage().nbytes()
-            for one in tensors
-            if one.numel() >= len(self.values)
+            tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes()
+            for tensor in tensors
+            if tensor.numel() >= len(self.values)
         }
         self.alive = max(self.alive, sum(sizes.values()) // (8 * self.shape[0]))
         return self.values * x
@@ -220,10 +220,10 @@ def test_how_many_go_together_changes_nothing(monkeypatch, together):
     ]
     density = cv.spectral_density(dense, probes=7, steps=8)
     monkeypatch.setattr(probing, "_TOGETHER", together)
-    for one in expected:
-        actual = cv.trace(dense, one.method, probes=24)
-        assert actual.value == pytest.approx(one.value, rel=1e-11)
-        assert actual.standard_error == pytest.approx(one.standard_error, rel=1e-8)
+    for item in expected:
+        actual = cv.trace(dense, item.method, probes=24)
+        assert actual.value == pytest.approx(item.value, rel=1e-11)
+        assert actual.standard_error == pytest.approx(item.standard_error, rel=1e-8)
     other = cv.spectral_density(dense, probes=7, steps=8)
     torch.testing.assert_close(other.nodes, density.nodes, rtol=1e-9, atol=1e-12)
 

@@ -104,7 +104,7 @@ def record(folder: Path = Path("inspection")) -> dict:
 
 
 def test_a_run_of_the_command(folder):
-    """As a user runs it, in a process of its own."""
+    """The command as a user runs it, in a process of its own."""
     command = [sys.executable, "-m", "hessian_spectra", "inspect", "factories:network", "--k", "4"]
     paths = os.pathsep.join(path for path in sys.path if path != str(folder))
     done = subprocess.run(
@@ -112,7 +112,7 @@ def test_a_run_of_the_command(folder):
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    actual = {key: one["values"] for key, one in record(folder / "out")["findings"].items()}
+    actual = {key: item["values"] for key, item in record(folder / "out")["findings"].items()}
     assert [path.name for path in sorted((folder / "out").iterdir())] == [
         f"inspection.{suffix}" for suffix in ("csv", "json", "pdf", "png", "tex", "txt")
     ]
@@ -175,8 +175,8 @@ def test_kronecker_factors_stand_beside_the_weights_block(capsys):
     assert row["shape"] == list(layer.shape)
     assert row["hessian"] == pytest.approx(values.flip(0)[:3].tolist(), rel=1e-5)
     product = torch.kron(layer.output_hessian, layer.input_autocorrelation)
-    theirs, basis = torch.linalg.eigh(product)
-    assert row["product"] == pytest.approx(theirs.flip(0)[:3].tolist(), rel=1e-9)
+    peer, basis = torch.linalg.eigh(product)
+    assert row["product"] == pytest.approx(peer.flip(0)[:3].tolist(), rel=1e-9)
     overlap = cv.subspace_overlap(vectors[:, -3:], basis[:, -3:])
     assert row["overlap"] == pytest.approx(overlap, abs=1e-4)
     for name in ("output_hessian", "input_autocorrelation"):
@@ -205,7 +205,7 @@ def test_a_layer_without_factors_is_a_note_and_the_others_have_theirs():
 
 def test_the_closed_form_that_applies_is_shown_with_its_value(capsys):
     assert main(["inspect", "factories:linear"]) == 0
-    values = {key: one["values"] for key, one in record()["findings"].items()}
+    values = {key: item["values"] for key, item in record()["findings"].items()}
     exact, numeric = (values[key]["sharpness"] for key in ("closed_forms", "sharpness_hessian"))
     assert exact == pytest.approx(numeric, rel=1e-8)
     # Fewer parameters than --k asks for by default.
@@ -219,7 +219,7 @@ def test_a_quantity_that_cannot_be_computed_is_a_line(capsys):
     assert main(["inspect", "factories:kinked", "--k", "2"]) == 0
     actual = record()["findings"]
     assert actual["sharpness_ggn"]["status"] == "failed"
-    assert {one["status"] for key, one in actual.items() if key != "sharpness_ggn"} == {"done"}
+    assert {item["status"] for key, item in actual.items() if key != "sharpness_ggn"} == {"done"}
     text = capsys.readouterr().out
     assert "sharpness, Gauss-Newton    -              failed, see below" in text
     assert "the loss is linear in the outputs" in " ".join(text.split())
@@ -239,7 +239,7 @@ def test_what_did_not_converge_is_noted(monkeypatch, capsys):
 def test_a_factory_may_return_a_problem_with_a_loss_function_of_its_own(capsys):
     assert main(["inspect", "factories:problem"]) == 0
     actual = record()["findings"]
-    failed = [key for key, one in actual.items() if one["status"] != "done"]
+    failed = [key for key, item in actual.items() if item["status"] != "done"]
     # The loss function keeps the outputs for itself.
     assert failed == ["sharpness_ggn"]
     text = capsys.readouterr().out
@@ -284,7 +284,7 @@ def test_interrupted_it_gives_what_it_has(monkeypatch, capsys):
     assert main(["inspect", "factories:network", "--k", "2", "--out", "out"]) == 130
     actual = record(Path("out"))
     assert actual["stopped"] == "interrupted"
-    status = {key: one["status"] for key, one in actual["findings"].items()}
+    status = {key: item["status"] for key, item in actual["findings"].items()}
     assert status["gradient"] == "done"
     assert {status[key] for key in ("trace", "density", "layers")} == {"missing"}
     assert Path("out/inspection.png").read_bytes().startswith(b"\x89PNG")
@@ -321,7 +321,7 @@ def test_out_of_budget_it_gives_what_it_has(monkeypatch, capsys):
     assert main(["inspect", "factories:network", "--budget", "1"]) == 3
     actual = record()
     assert actual["stopped"] == "out of budget"
-    status = [one["status"] for one in actual["findings"].values()]
+    status = [item["status"] for item in actual["findings"].values()]
     assert "done" in status
     assert "missing" in status
     assert "out of budget" in capsys.readouterr().out
@@ -414,9 +414,9 @@ def test_an_error_ends_one_quantity_and_its_record_says_so():
 
     seen = []
     computed(report, {"good": good, "bad": bad, "later": good}, Clock(1e6), seen.append)
-    assert [one.status for one in report.findings.values()] == ["done", "failed", "done"]
+    assert [item.status for item in report.findings.values()] == ["done", "failed", "done"]
     assert report.findings["bad"].reason == "two lines"
-    assert [one.key for one in seen] == ["good", "bad", "later"]
+    assert [item.key for item in seen] == ["good", "bad", "later"]
     assert not report.stopped
 
 
@@ -439,8 +439,8 @@ def test_the_figure_has_a_panel_for_what_is_there():
     assert whole["pdf"].startswith(b"%PDF")
     assert drawn(values()) == whole
     nothing = {key: {} for key in values()}
-    one = drawn(nothing | {"gradient": values()["gradient"]})
-    assert 0 < len(one["png"]) < len(whole["png"])
+    first = drawn(nothing | {"gradient": values()["gradient"]})
+    assert 0 < len(first["png"]) < len(whole["png"])
     assert drawn(nothing) == {}
 
 

@@ -97,22 +97,22 @@ def test_the_same_call_gives_the_same_certificate_and_leaves_the_model(case):
     named = before.state_dict()
     assert first == pac_bayes.bound(model, batches, prior=named, prior_saw="nothing", **QUICK)
     assert all(torch.equal(state[name], value) for name, value in model.state_dict().items())
-    assert first.moments.parameters == sum(one.numel() for one in model.parameters())
+    assert first.moments.parameters == sum(parameter.numel() for parameter in model.parameters())
     assert first.confidence == pytest.approx(0.965)
 
 
 def test_the_log_has_the_terms_of_the_bound(case):
     before, model, data = case
-    told = []
+    messages = []
     pac_bayes.bound(
         model,
         data,
         prior=before,
         prior_saw="nothing",
-        log=lambda step, metrics: told.append((step, dict(metrics))),
+        log=lambda step, metrics: messages.append((step, dict(metrics))),
         **QUICK,
     )
-    terms = [metrics for _, metrics in told if "complexity" in metrics]
+    terms = [metrics for _, metrics in messages if "complexity" in metrics]
     assert terms[-1]["complexity"] < terms[0]["complexity"]
 
 

@@ -15,7 +15,7 @@ from hessian_spectra.pac_bayes.posterior import GaussianPosterior, Moments
 
 @pytest.fixture(scope="module")
 def certificate():
-    """That of a made-up posterior."""
+    """The certificate of a made-up posterior."""
     model = nn.Sequential(nn.Linear(2, 2))
     return Certificate(
         prior_saw="nothing",
@@ -122,7 +122,7 @@ def test_each_alternative_has_the_best_prior_of_its_own(certificate):
 def test_the_draws_of_several_share_their_delta_too(certificate):
     other = replace(certificate, prior_saw="1000 of the 2000 samples", samples=1000)
     actual = pac_bayes.alternatives(certificate, other)
-    assert [one.samples for one in actual] == [2000, 2000, 1000, 1000]
+    assert [item.samples for item in actual] == [2000, 2000, 1000, 1000]
     error = cf.monte_carlo_error(0.1, 10_000, 0.01 / 2)
     prior = other.prior
     quarter = cf.pac_bayes_bound(error, prior.kl, 1000, prior.index, 0.025 / 4)
@@ -155,10 +155,10 @@ def test_every_term_is_in_the_table(certificate):
         "5 epochs, seed 3",
     ):
         assert value.replace("2000 of 2000", "of 2000") in text
-    for one in pac_bayes.alternatives(certificate):
-        (line,) = (line for line in text.splitlines() if one.union in line)
-        assert f"{one.alone:.4f}" in line
-        assert f"{one.at_once:.4f}" in line
+    for alternative in pac_bayes.alternatives(certificate):
+        (line,) = (line for line in text.splitlines() if alternative.union in line)
+        assert f"{alternative.alone:.4f}" in line
+        assert f"{alternative.at_once:.4f}" in line
     assert max(map(len, text.splitlines())) <= 110
 
 

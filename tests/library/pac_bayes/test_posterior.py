@@ -76,7 +76,7 @@ def naive(model, posterior, noise, scale):
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_are_those_of_plain_autograd(kind, bias, leads, samples):
-    """Of few samples what passes through is perturbed, of many the weights are."""
+    """What passes through is perturbed for few samples, the weights for many."""
     model, posterior, x, y = posterior_with(kind, bias)
     x, y = x[:samples], y[:samples]
     noise = torch.randn(posterior.mean.numel(), generator=torch.Generator().manual_seed(3)).double()
@@ -110,9 +110,9 @@ def test_what_is_drawn_without_weights_is_distributed_as_with_them(kind):
     posterior.log_deviation.data.fill_(-1.0)
     posterior.log_deviation.data[::3] += 1.5
     draws, count = torch.Generator().manual_seed(7), 40000
-    one = x[:1].expand(count, -1)
+    first = x[:1].expand(count, -1)
     with torch.no_grad():
-        actual = posterior(one, OwnNetworks(posterior, draws))
+        actual = posterior(first, OwnNetworks(posterior, draws))
         noise = torch.randn(4000, posterior.mean.numel(), generator=draws).double()
         expected = torch.stack(
             [posterior(x[:1], OneNetwork(row * posterior.log_deviation.exp()))[0] for row in noise]

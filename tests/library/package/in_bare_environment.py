@@ -18,7 +18,7 @@ def at_import():
         "file": hessian_spectra.__file__,
         "version": hessian_spectra.__version__,
         "metadata": metadata.version("hessian-spectra"),
-        "distributions": sorted(one.metadata["Name"] for one in metadata.distributions()),
+        "distributions": sorted(each.metadata["Name"] for each in metadata.distributions()),
         "loads torch": "torch" in sys.modules,
     }
 
@@ -32,7 +32,7 @@ def library_modules():
         yield actual.name
         if actual.ispkg:
             inside = actual.module_finder.find_spec(actual.name).submodule_search_locations
-            yield from (one.name for one in pkgutil.walk_packages(inside, f"{actual.name}."))
+            yield from (part.name for part in pkgutil.walk_packages(inside, f"{actual.name}."))
 
 
 def imported():

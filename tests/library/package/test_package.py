@@ -119,9 +119,9 @@ def test_the_metadata_say_what_it_is_by_whom_and_for_whom(wheel):
 def required(requirements, extras):
     """The names, and the extras of these, that some requirements ask for on this machine."""
     for text in requirements:
-        one = Requirement(text)
-        if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in extras):
-            yield canonicalize_name(one.name), frozenset(one.extras)
+        first = Requirement(text)
+        if first.marker is None or any(first.marker.evaluate({"extra": extra}) for extra in extras):
+            yield canonicalize_name(first.name), frozenset(first.extras)
 
 
 def closure(requirements):
@@ -253,14 +253,14 @@ def test_the_command_inspects_a_network_and_says_what_a_figure_needs(bare, tmp_p
 
 def test_every_room_is_an_attribute_that_a_type_checker_knows():
     stub = ast.parse((SOURCE / "__init__.pyi").read_text())
-    told = {
+    messages = {
         alias.asname: f"{node.module}.{alias.name}"
         for node in stub.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
     rooms = set(hessian_spectra._ROOMS)
-    assert told == {room: f"{PACKAGE}.{room}" for room in rooms}
+    assert messages == {room: f"{PACKAGE}.{room}" for room in rooms}
     assert rooms | {"__version__"} <= set(dir(hessian_spectra))
     for room in rooms:
         assert getattr(hessian_spectra, room) is importlib.import_module(f"{PACKAGE}.{room}")

@@ -63,11 +63,11 @@ def test_diabetes_is_standardised_and_keeps_the_correlation_of_its_features():
 
 @pytest.mark.parametrize("feature", diabetes.FEATURES)
 def test_a_diabetes_feature_is_a_column_of_all(feature):
-    one = diabetes.make(diabetes.Config(kind="diabetes", seed=0, feature=feature))
+    single = diabetes.make(diabetes.Config(kind="diabetes", seed=0, feature=feature))
     everything = diabetes.make(diabetes.Config(kind="diabetes", seed=0, feature="all"))
     column = everything["x"][:, diabetes.FEATURES.index(feature)]
-    assert np.array_equal(one["x"], column)
-    assert np.array_equal(one["y"], everything["y"])
+    assert np.array_equal(single["x"], column)
+    assert np.array_equal(single["y"], everything["y"])
 
 
 def test_the_names_of_the_diabetes_features_are_those_of_the_files():

@@ -66,12 +66,12 @@ def test_loss_and_gradient_are_those_of_all_samples(numbers, input_scale):
     x, y, weights = instance(*numbers)
     components = principal_components(x)
     reduced = reduce_regression(components, y, input_scale)
-    mine, theirs = in_directions(weights, components, input_scale)
+    mine, peer = in_directions(weights, components, input_scale)
     loss = loss_on(full_sample(components, x, input_scale), y)
-    scale = 1 + float(loss(*theirs))
-    assert float(reduced.loss(mine[1] @ mine[0])) == pytest.approx(float(loss(*theirs)), rel=1e-12)
+    scale = 1 + float(loss(*peer))
+    assert float(reduced.loss(mine[1] @ mine[0])) == pytest.approx(float(loss(*peer)), rel=1e-12)
     slopes = torch.func.grad(lambda *w: reduced.loss(w[1] @ w[0]), argnums=(0, 1))(*mine)
-    full = torch.func.grad(loss, argnums=(0, 1))(*theirs)
+    full = torch.func.grad(loss, argnums=(0, 1))(*peer)
     if input_scale is None:
         # Rotated, and nothing outside the directions.
         torch.testing.assert_close(
@@ -88,15 +88,15 @@ def test_samples_have_the_loss_and_the_hessian_of_all_samples(numbers, input_sca
     x, y, weights = instance(*numbers)
     components = principal_components(x)
     reduced = reduce_regression(components, y, input_scale)
-    mine, theirs = in_directions(weights, components, input_scale)
+    mine, peer = in_directions(weights, components, input_scale)
     inputs, targets = reduced.samples()
     few = loss_on(inputs, targets)
     full = loss_on(full_sample(components, x, input_scale), y)
-    assert float(few(*mine)) + reduced.floor == pytest.approx(float(full(*theirs)), rel=1e-12)
+    assert float(few(*mine)) + reduced.floor == pytest.approx(float(full(*peer)), rel=1e-12)
     hessian = flat_hessian(few, mine)
-    whole = flat_hessian(full, theirs)
+    whole = flat_hessian(full, peer)
     if input_scale is None:
-        first, second = theirs
+        first, second = peer
         rotation = torch.block_diag(
             torch.kron(torch.eye(len(first), dtype=x.dtype), components.directions),
             torch.eye(second.numel(), dtype=x.dtype),

@@ -94,11 +94,11 @@ def test_the_encoding_is_that_of_its_definition(root, published):
 def test_transformers_finds_the_same_tokens(root):
     from transformers import GPT2TokenizerFast
 
-    theirs = GPT2TokenizerFast.from_pretrained(root / "gpt2")
+    peer = GPT2TokenizerFast.from_pretrained(root / "gpt2")
     sample = f"{SAMPLE}{SEPARATOR}\n{SAMPLE}"
     actual = tokenizer.encoded(tokenizer.read(root / "gpt2"), sample)
-    assert actual.tolist() == theirs(sample, verbose=False)["input_ids"]
-    assert (actual == theirs.eos_token_id).sum() == 1
+    assert actual.tolist() == peer(sample, verbose=False)["input_ids"]
+    assert (actual == peer.eos_token_id).sum() == 1
 
 
 def test_a_second_training_gives_the_same_tokens(trained):
@@ -335,7 +335,7 @@ def test_openwebtext_is_kept_in_files_that_are_mapped(root, openwebtext):
     for split, some in (("train", documents[:5]), ("validation", documents[5:])):
         tokens = opened(arrays[split])
         assert isinstance(tokens, np.memmap)
-        assert text_of(encoding, tokens) == "".join(f"{one}{SEPARATOR}" for one in some)
+        assert text_of(encoding, tokens) == "".join(f"{item}{SEPARATOR}" for item in some)
         actual = batch(tokens, step=0, size=3, length=4, seed=0)
         assert actual.equal(batch(np.array(tokens), step=0, size=3, length=4, seed=0))
     assert arrays["vocabulary"] == 300

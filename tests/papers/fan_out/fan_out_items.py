@@ -18,7 +18,7 @@ def square(value: int) -> Arrays:
 
 
 def noted(value: int, folder: str) -> Arrays:
-    """As `square`; a file in `folder` tells that it was begun, others what is to go wrong."""
+    """The square; a file in `folder` tells that it was begun, others what is to go wrong."""
     place = Path(folder)
     (place / f"begun-{value}-{time.time_ns()}-{os.getpid()}").touch()
     for _ in range(3000):  # a minute at most, should the test have failed
@@ -51,7 +51,7 @@ def trained(config: Training, data: Arrays, run: Run) -> Arrays:
 
 
 def weighed(value: int, run: Run) -> Arrays:
-    """As `square`, of a training that keeps a file and one in a folder beside its arrays."""
+    """The square, of a training that keeps a file and one in a folder beside its arrays."""
     assert run.folder is not None
     (run.folder / "deep").mkdir()
     for name in ("weights", "deep/weights"):
@@ -63,7 +63,7 @@ STEPS = 6
 
 
 def resumable(value: int, folder: str, run: Run) -> Arrays:
-    """As `square` in steps, from which it goes on; a file tells of each, others of its end."""
+    """The square in steps, from which it goes on; a file tells of each, others of its end."""
     assert run.checkpoint is not None
     place, state = Path(folder), run.checkpoint / "state.npz"
     (place / f"begun-{value}-{time.time_ns()}-{os.getpid()}").touch()

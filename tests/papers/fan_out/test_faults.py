@@ -99,7 +99,7 @@ def test_a_killed_worker_costs_only_the_item_under_way(tmp_path, settings, capsy
 
 
 def test_a_process_that_has_lost_its_command_lives_until_it_is_reaped(tmp_path, monkeypatch):
-    """As every process for a moment when it ends."""
+    """Every process is one for a moment when it ends."""
     monkeypatch.setattr(local, "_process", lambda job: None)
     assert run(tmp_path, LOCAL) == serially(tmp_path)
     assert begun(tmp_path) == ONCE

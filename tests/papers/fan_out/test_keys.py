@@ -61,9 +61,9 @@ class Found:
 
 @pytest.mark.parametrize("wrap", [lambda actual: actual, lambda actual: [{"inner": (actual,)}]])
 def test_where_something_is_found_does_not_count(wrap):
-    here, there = (Found(folder=folder, digest="1f") for folder in ("here", "there"))
+    here, present = (Found(folder=folder, digest="1f") for folder in ("here", "there"))
     other = Found(folder="here", digest="2e")
-    assert key(a=wrap(here)) == key(a=wrap(there))
+    assert key(a=wrap(here)) == key(a=wrap(present))
     assert key(a=wrap(here)) != key(a=wrap(other))
 
 

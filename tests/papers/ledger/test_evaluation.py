@@ -396,7 +396,7 @@ class TestEvaluate:
 
 
 class TestRuns:
-    """Of several runs of a study the strongest decides."""
+    """The strongest of several runs of a study decides."""
 
     @pytest.fixture
     def statements(self, stated):
@@ -530,7 +530,7 @@ class TestCollect:
         ("changes", "words"),
         [
             ({"sentence": ""}, "sentence is empty"),
-            ({"sentence": "Of {nobody}."}, "sentence has an open field {nobody}"),
+            ({"sentence": "It is {nobody}."}, "sentence has an open field {nobody}"),
             ({"places": {}}, "it stands in no paper"),
             ({"reason": " "}, "reason is empty"),
             ({"tolerance": -1.0}, "tolerance is -1.0"),

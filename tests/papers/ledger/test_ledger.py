@@ -58,8 +58,8 @@ def test_every_study_states_something(study):
 @pytest.fixture(scope="module")
 def ledger():
     """The claims on the recorded runs, and on those of today that were made."""
-    told = {name: inputs.about(PARAMS, name) for name in PARAMS["studies"]}
-    runs = chain.measured(PARAMS["studies"], told, ROOT / "results")
+    messages = {name: inputs.about(PARAMS, name) for name in PARAMS["studies"]}
+    runs = chain.measured(PARAMS["studies"], messages, ROOT / "results")
     return evaluate([run for run in runs if run.folder.is_dir()])
 
 

@@ -167,7 +167,7 @@ def test_texts_point_to_other_studies_by_what_these_are_about(statements):
 def test_an_open_field_is_a_problem(statements):
     @statements.statement("Figure 1", everywhere, SMALL)
     def says(reading):
-        """Of {nobody}."""
+        """It is {nobody}."""
         return 0.0
 
     assert entries(statements)[0].problems() == ["mine/says: sentence has an open field {nobody}"]

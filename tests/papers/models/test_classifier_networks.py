@@ -53,7 +53,7 @@ def test_a_table_is_the_network(name, shape):
     [("VGG11-W32", 8, 1), ("ResNet18-W48", 20, 1), ("F-600^8", 0, 9), ("LeNet5-(fc1-80)", 2, 3)],
 )
 def test_layers_are_as_many_as_tables_6_and_7_say(name, convolutions, linear):
-    """Those tables leave the first layer out, whose inputs have the mean zero."""
+    """The tables leave the first layer out, whose inputs have the mean zero."""
     model = classifier(name, CIFAR, 100, seed=0)
     kinds = [type(model.get_submodule(layer)) for layer in layers(model)]
     assert (kinds.count(nn.Conv2d), kinds.count(nn.Linear)) == (convolutions, linear)

@@ -78,7 +78,7 @@ def trained(folder):
 
 
 def plain(name, seed, settings):
-    """The same training in the fewest lines."""
+    """The training in the fewest lines."""
     data = images()
     x, y = samples_of(data["made/images"], data["made/labels"]).trained()
     model = classifier(name, (1, 4, 4), 3, seed)
@@ -170,11 +170,11 @@ def test_variations_are_trained_as_networks_of_their_own(tmp_path):
 @pytest.mark.parametrize("kept", [[], [0], [1]])
 def test_any_epochs_may_be_kept(tmp_path, kept):
     (item, *_) = classifiers.train.items(config(epochs=2, kept=kept), images())
-    told = []
-    run = Run(folder=tmp_path, log=lambda step, metrics: told.append({**metrics}))
+    messages = []
+    run = Run(folder=tmp_path, log=lambda step, metrics: messages.append({**metrics}))
     actual = classifiers.train.compute(**item, run=run)
     assert [len(actual["loss"]), len(list(tmp_path.glob("*.npz")))] == [len(kept)] * 2
-    assert "loss_of_all" not in told[-1]
+    assert "loss_of_all" not in messages[-1]
 
 
 class BrokenError(Exception):
@@ -272,8 +272,8 @@ def test_kept_weights_are_told_by_their_content_wherever_they_are(trained, folde
         assert kept.path.is_relative_to(place)
         return item_key("module:f", "code", {"kept": kept})
 
-    here, there = ([key(place, seed) for seed in (3, 4)] for place in places)
-    assert here == there
+    here, present = ([key(place, seed) for seed in (3, 4)] for place in places)
+    assert here == present
     assert here[0] != here[1]
 
 

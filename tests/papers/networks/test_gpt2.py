@@ -215,17 +215,17 @@ def test_processes_of_torchrun_train_the_networks_of_one(tmp_path):
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    one, two = small_gpt2.train(tmp_path / "one", **changes), read(tmp_path / "two/networks/gpt2")
-    assert two["train_loss"].tobytes() == one["train_loss"].tobytes()
+    first, two = small_gpt2.train(tmp_path / "one", **changes), read(tmp_path / "two/networks/gpt2")
+    assert two["train_loss"].tobytes() == first["train_loss"].tobytes()
     weights = [
         {k: v for k, v in content(x.folder).items() if k not in ("arrays.npz", "manifest.json")}
-        for x in (one, two)
+        for x in (first, two)
     ]
     assert weights[0] == weights[1] != {}
     # An eigenvalue is known up to its residual, which is another one then.
     compared = {"loss": 1e-5, "residual": 1e-5, "mass": 1e-5, "hessian": 2e-3, "ggn": 2e-3}
     for name, off in compared.items():
-        np.testing.assert_allclose(two[name], one[name], rtol=off, err_msg=name)
+        np.testing.assert_allclose(two[name], first[name], rtol=off, err_msg=name)
 
 
 def test_processes_of_torchrun_hand_items_to_nobody_else(tmp_path, monkeypatch):

@@ -116,11 +116,11 @@ def test_another_point_leaves_the_items_of_the_others_as_they_are():
 
 def test_teachers_have_data_and_networks_of_their_own():
     config = replace(CONFIG, parametrisations=["sp"], depths=[2], sizes=[3], networks_per_item=2)
-    one = multilayer.train(config, {})
+    single = multilayer.train(config, {})
     two = multilayer.train(replace(config, teachers=2), {})
     assert two["teacher"].tolist() == [0] * 5 + [1] * 5
-    assert one["teacher"].tolist() == [0] * 5
-    np.testing.assert_allclose(two["trace"][..., :5], one["trace"], rtol=1e-9)
+    assert single["teacher"].tolist() == [0] * 5
+    np.testing.assert_allclose(two["trace"][..., :5], single["trace"], rtol=1e-9)
     network = draw("sp", (3, CONFIG.width, 3), "linear", CONFIG.seed, [7]).network(0)
     first, second = (teacher_data(24, 3, 3, "linear", CONFIG.seed, number=t) for t in (0, 1))
     assert not np.isclose(first[0], second[0]).any()

@@ -40,7 +40,7 @@ def test_anchors_are_valid_and_keep_names_apart() -> None:
 def marked(text: str) -> list[str]:
     """The formulas that are found in a sentence: what they say, without marks and spaces."""
     actual = re.findall(r"<math>(.*?)</math>", prose(text))
-    return [html.unescape(re.sub("<[^>]+>", "", one)) for one in actual]
+    return [html.unescape(re.sub("<[^>]+>", "", item)) for item in actual]
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_nothing_of_a_claim_is_lost_and_every_formula_is_well_formed() -> None:
     for text in texts:
         made = prose(text)
         actual = re.findall(r"<math>.*?</math>", made)
-        for one in actual:
-            ElementTree.fromstring(one)
+        for item in actual:
+            ElementTree.fromstring(item)
         formulas += len(actual)
         assert letters(html.unescape(re.sub("<[^>]+>", "", made))) == letters(text), text
     assert formulas > len(texts) / 2

@@ -404,7 +404,7 @@ def test_findings_open_the_page_and_lead_to_their_statements(sample_root: Path) 
 
 
 def colours() -> dict[str, dict[str, str]]:
-    """Those of the light and the dark scheme, by their names."""
+    """The colours of the light and the dark scheme, by their names."""
     css = resources.files("hessian_papers.report").joinpath("style.css").read_text("utf-8")
     blocks = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
     return {
@@ -420,8 +420,8 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one: str, other: str) -> float:
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+def contrast(item: str, other: str) -> float:
+    high, low = sorted((luminance(item), luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 

@@ -9,7 +9,7 @@ from hessian_spectra.files import MissingResultError
 
 
 class Reading(NamedArrays):
-    """Of both sides, one of whose names both have."""
+    """A reading of both sides, one of whose names both have."""
 
     names = Stored("name", texts)
     sizes = Stored("size", integers)

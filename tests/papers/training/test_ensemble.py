@@ -50,12 +50,12 @@ def both(sizes, samples, activation, dtype=torch.float64, name="mup", **changes)
 
 
 def assert_equal(actual, alone, tolerance):
-    assert actual.epochs.tolist() == [one.epochs for one in alone]
-    assert actual.status.tolist() == [one.status for one in alone]
-    assert actual.rate.tolist() == pytest.approx([one.rate for one in alone], rel=1e-12)
-    assert actual.loss.tolist() == pytest.approx([one.loss for one in alone], rel=tolerance)
-    for place, one in enumerate(alone):
-        for weight, expected in zip(actual.ensemble.weights, one.weights, strict=True):
+    assert actual.epochs.tolist() == [item.epochs for item in alone]
+    assert actual.status.tolist() == [item.status for item in alone]
+    assert actual.rate.tolist() == pytest.approx([item.rate for item in alone], rel=1e-12)
+    assert actual.loss.tolist() == pytest.approx([item.loss for item in alone], rel=tolerance)
+    for place, item in enumerate(alone):
+        for weight, expected in zip(actual.ensemble.weights, item.weights, strict=True):
             error = (weight[place] - expected).norm() / expected.norm()
             assert error < tolerance
 
@@ -203,9 +203,9 @@ def test_a_bad_setting_is_named(changes, message):
 
 def test_ensembles_that_cannot_be_trained_are_refused():
     x = torch.ones(4, 2)
-    one = draw("sp", (2, 2), "linear", 0, [0], torch.float32)
+    first = draw("sp", (2, 2), "linear", 0, [0], torch.float32)
     with pytest.raises(ValueError, match="ensemble: expected two or more layers, got 1"):
-        train_ensemble(one, x, x, networks=[0], factors=(1.0,), batch_size=2, **SETTINGS)
+        train_ensemble(first, x, x, networks=[0], factors=(1.0,), batch_size=2, **SETTINGS)
     half = draw("sp", (2, 2, 2), "linear", 0, [0], torch.float16)
     with pytest.raises(ValueError, match=r"ensemble: expected float32 or float64"):
         train_ensemble(half, x, x, networks=[0], factors=(1.0, 1.0), batch_size=2, **SETTINGS)

@@ -65,5 +65,5 @@ def test_networks_that_end_at_different_times_keep_their_bits():
     for place in (0, 1, 8, 19):
         single = ensemble.select([place])
         alone = train_ensemble(single, x, y, networks=[place], **options)
-        for many, one in zip(ends(whole), ends(alone), strict=True):
-            assert torch.equal(many[place], one[0])
+        for many, end in zip(ends(whole), ends(alone), strict=True):
+            assert torch.equal(many[place], end[0])

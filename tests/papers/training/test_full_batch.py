@@ -148,14 +148,14 @@ def train(**changes):
     return full_batch_descent(SampleObjective(*samples(), "tanh"), start(), **call | changes)
 
 
-def equal(one, other):
-    assert one.recorded == other.recorded
-    for first, second in zip(one.weights, other.weights, strict=True):
+def equal(single, other):
+    assert single.recorded == other.recorded
+    for first, second in zip(single.weights, other.weights, strict=True):
         assert all(map(torch.equal, first, second))
     for field in ("losses", "rates"):
-        first, second = (getattr(each, field).numpy().tobytes() for each in (one, other))
+        first, second = (getattr(each, field).numpy().tobytes() for each in (single, other))
         assert first == second
-    assert (one.halvings, one.finished, one.diverged_at) == (
+    assert (single.halvings, single.finished, single.diverged_at) == (
         other.halvings, other.finished, other.diverged_at,
     )  # fmt: skip
 

@@ -73,12 +73,12 @@ def test_a_device_that_was_never_used_remembers_no_step():
 def test_dropout_depends_on_the_seed_and_the_step_alone():
     first, again, other = (Model(dropout=0.5) for _ in range(3))
     torch.manual_seed(1)
-    one = trained(first, plan())
+    single = trained(first, plan())
     torch.manual_seed(2)
     two = trained(again, plan())
-    assert one.tobytes() == two.tobytes()
-    assert one[1] != trained(other, plan(), seed=8)[1]
-    assert one[0] != trained(Model(), plan())[0]
+    assert single.tobytes() == two.tobytes()
+    assert single[1] != trained(other, plan(), seed=8)[1]
+    assert single[0] != trained(Model(), plan())[0]
 
 
 class InterruptionError(Exception):

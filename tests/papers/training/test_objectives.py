@@ -118,8 +118,8 @@ def test_samples_and_their_second_moments_give_the_same():
     same, turned = reduced.loss_and_slopes(rotated)
     assert same == pytest.approx(loss, rel=1e-12)
     torch.testing.assert_close(turned[0] @ directions, slopes[0], rtol=1e-12, atol=1e-13)
-    for one, other in zip(turned[1:], slopes[1:], strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-13)
+    for item, other in zip(turned[1:], slopes[1:], strict=True):
+        torch.testing.assert_close(item, other, rtol=1e-12, atol=1e-13)
 
 
 def test_digests_tell_objectives_apart():

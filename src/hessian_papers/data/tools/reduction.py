@@ -48,7 +48,7 @@ class ReducedRegression:
         return (product * self.root - self.target).square().sum() / 2 + self.floor
 
     def samples(self) -> tuple[Tensor, Tensor]:
-        """As many samples as directions, with the same loss less ``floor`` and the same Hessian.
+        """Samples, as many as directions, with the same loss less ``floor`` and the same Hessian.
 
         Returns:
             Inputs ``(r, r)``, ``√r diag(root)``, and targets ``(r, K)``, ``√r targetᵀ``: half the

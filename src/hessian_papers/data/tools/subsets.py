@@ -129,8 +129,8 @@ def imbalanced_subset(
         )
     available = labels.bincount().tolist()
     counts = class_counts(size, share, len(available))
-    for label, (wanted, there) in enumerate(zip(counts, available, strict=True)):
-        if wanted > there:
+    for label, (wanted, stock) in enumerate(zip(counts, available, strict=True)):
+        if wanted > stock:
             raise ValueError(_too_few(label, wanted, available, size, share))
     order = torch.randperm(len(labels), generator=generator)
     ordered = labels[order]

@@ -31,9 +31,9 @@ def surviving(
         >>> surviving(networks, "network")
         (['b'], [4, 6])
     """
-    there, seeds = networks[axis].tolist(), networks["seed"].tolist()
-    diverged = networks.get(DIVERGED, np.zeros((len(there), len(seeds)), dtype=bool))
-    left = {name: ~diverged[there.index(name)] for name in names or there}
+    places, seeds = networks[axis].tolist(), networks["seed"].tolist()
+    diverged = networks.get(DIVERGED, np.zeros((len(places), len(seeds)), dtype=bool))
+    left = {name: ~diverged[places.index(name)] for name in names or places}
     best: tuple[list[str], list[int]] = [], []
     # Those with the most seeds first: of as many architectures these have the most in common.
     order = sorted(left, key=lambda name: -int(left[name].sum()))

@@ -162,7 +162,7 @@ def cost(item: Item) -> float:
 
 
 def probe(item: Item) -> Item:
-    """The same with a tenth of the epochs."""
+    """The training with a tenth of its epochs."""
     epochs = max(item["epochs"] // 10, 1)
     return {**item, "epochs": epochs, "record": [0, epochs]}
 

@@ -38,12 +38,12 @@ class Samples:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of an input, ``(C, H, W)``."""
+        """The shape of an input, ``(C, H, W)``."""
         return (self.images.shape[3], *self.images.shape[1:3])
 
     @property
     def count(self) -> int:
-        """Of how many images it is trained on."""
+        """The number of images that the network is trained on."""
         return len(self.labels) - self.held_out
 
     @property
@@ -68,7 +68,7 @@ class Samples:
         return self._inputs(self._parts()[1])
 
     def left_out(self) -> tuple[Tensor, Tensor]:
-        """The same of what it is not trained on."""
+        """The images, and their labels, that the network is not trained on."""
         return self._inputs(self._parts()[0])
 
     def _parts(self) -> tuple[Tensor, Tensor]:

@@ -38,7 +38,7 @@ class EnsembleReading(NamedArrays):
         return np.asarray(self["position"][stopped > 0.5])
 
     def require_finished(self, parametrisation: str, time: str) -> None:
-        """That after training most networks of every position are at their plateau.
+        """Require that after training most networks of every position are at their plateau.
 
         Raises:
             NothingToMeasure: what the paper says after training is not about networks on the way.
@@ -52,7 +52,7 @@ class EnsembleReading(NamedArrays):
             )
 
     def require_two_layers(self) -> None:
-        """That the networks have two layers and their size varies.
+        """Require that the networks have two layers and their size varies.
 
         Raises:
             NothingToMeasure: a claim about two matrices is not about others.

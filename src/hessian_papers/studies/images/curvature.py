@@ -84,8 +84,8 @@ def _top(
     network: Arrays, activation: Activation, count: int, tolerance: float
 ) -> tuple[Arrays, Arrays]:
     """Top eigenvalues, and their residuals, of the Hessian and the Gauss-Newton matrix."""
-    one = problem(network, activation)
-    operators = {"hessian": cv.hessian(one, backend="curvlinops"), "ggn": cv.ggn(one)}
+    loss = problem(network, activation)
+    operators = {"hessian": cv.hessian(loss, backend="curvlinops"), "ggn": cv.ggn(loss)}
     values, residuals = {}, {}
     for name, operator in operators.items():
         pairs = cv.top_eigenpairs(operator, k=count, tol=tolerance)

@@ -35,7 +35,7 @@ class TrainedNetwork(StudyArrays):
 
     @property
     def relative_excess(self) -> np.ndarray:
-        """The same relative to the start's, ``(t,)``."""
+        """The excess relative to the start's, ``(t,)``."""
         return quotient(self.excess_loss, self.excess_loss[0])
 
     @property

@@ -53,7 +53,7 @@ def network_of(layer: str) -> str:
 
 
 def layers_of(layers: Sequence[str], networks: Collection[str]) -> list[str]:
-    """Those of some layers whose networks are there: networks that diverged are not."""
+    """The layers whose networks are there: networks that diverged are not."""
     return [name for name in layers if network_of(name) in networks]
 
 

@@ -35,7 +35,7 @@ class LayersReading(StudyArrays):
         return f"after {number} epochs" if number else "before training"
 
     def require_start(self) -> None:
-        """That the first epoch is that before training.
+        """Require that the first epoch is that before training.
 
         Raises:
             NothingToMeasure: those weights are not kept.

@@ -194,7 +194,7 @@ def _nearest(
             spectrum, method=method, residuals=residuals, converged=residuals <= _EXACT
         )
         distances.append((largest, measured))
-    return min(distances, key=lambda one: one[0])[1]
+    return min(distances, key=lambda pair: pair[0])[1]
 
 
 def _residuals(spectrum: Spectrum, objective: Objective) -> Tensor:

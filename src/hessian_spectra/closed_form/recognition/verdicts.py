@@ -92,7 +92,7 @@ class NoClosedFormError(AssumptionError):
     """
 
     def __init__(self, candidates: Sequence[Candidate], advice: str) -> None:
-        nearest = min(candidates, key=lambda one: (not one.fits, one.violation), default=None)
+        nearest = min(candidates, key=lambda each: (not each.fits, each.violation), default=None)
         if nearest is None or not nearest.fits:
             super().__init__("other layers", math.inf, 0.0, "Every theorem", advice)
         else:

@@ -184,12 +184,12 @@ class Captured:
 
     @property
     def inputs(self) -> list[Tensor]:
-        """Those of each layer."""
+        """The tensors of each layer."""
         return [self._of(layer)[0] for layer in self._layers]
 
     @property
     def outputs(self) -> list[Tensor]:
-        """Those of each layer."""
+        """The tensors of each layer."""
         return [self._of(layer)[1] for layer in self._layers]
 
 

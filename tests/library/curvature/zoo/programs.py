@@ -11,7 +11,7 @@ from .specimens import Lambda, free, listed
 
 
 class Checkpointed(nn.Module):
-    """Its first part is computed anew in the backward pass."""
+    """A network whose first part is computed anew in the backward pass."""
 
     def __init__(self, *, reentrant: bool = False) -> None:
         super().__init__()

@@ -53,7 +53,7 @@ class Trial:
         return self.source.data(self.specimen.inputs, self.targets())
 
     def problem(self, model: nn.Module, data: Any) -> cv.Problem:
-        """As a user writes it."""
+        """The problem as a user writes it."""
         pick, loss = self.specimen.pick, self.loss.value
         if self.loss.program:
             return cv.Problem(model, loss_fn=loss, data=data, weights=lambda batch: len(batch[0]))

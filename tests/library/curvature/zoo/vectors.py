@@ -100,7 +100,7 @@ def low_rank() -> nn.Module:
 
 
 def hypernetwork() -> nn.Module:
-    """Of which the weights of a layer are the outputs."""
+    """A network whose outputs are the weights of a layer."""
     return Lambda(
         lambda self, x: functional.linear(x, self.maker(self.code).tanh().view(3, 3)),
         code=free(2), maker=nn.Linear(2, 9),

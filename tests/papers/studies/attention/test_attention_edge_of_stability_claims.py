@@ -97,7 +97,9 @@ def test_without_an_edge_the_claims_about_it_fail(calm):
     )
     actual = {entry.id: (entry.bound, entry.measure()) for entry in entries}
     failing = {
-        name for name, (bound, one) in actual.items() if not bound.holds(getattr(one, "value", one))
+        name
+        for name, (bound, item) in actual.items()
+        if not bound.holds(getattr(item, "value", item))
     }
     assert failing >= {"s/reaches-the-edge", "s/hovers", "s/oscillates", "s/opposite-phase",
                        "s/driven-by-xi", "s/amplitude-follows-residual", "s/loss-decreases",
@@ -121,7 +123,7 @@ def test_the_edge_is_the_first_step_at_two_over_eta():
 
 
 def test_the_share_is_of_all_draws(edge):
-    """Of five one diverges, one does not come to the edge, one does not stay, one goes on."""
+    """One of five diverges, one does not come to the edge, one does not stay, one goes on."""
     arrays = {
         "peak": [np.nan, 0.5, 1.2, 1.2, 1.2],
         "mean": [1.0, np.nan, 0.8, 1.0, 1.0],

@@ -32,11 +32,11 @@ def test_each_sweep_varies_one_thing():
         value, query, key, bias = np.array(
             [[n.w_value.abs(), n.w_query.norm(), n.w_key.norm(), n.sink_bias] for n in varied]
         ).T
-        one = np.ones(9)
-        np.testing.assert_allclose(value, norms if name == "value" else one)
-        np.testing.assert_allclose(query, norms if name == "query_key" else one)
-        np.testing.assert_allclose(key, norms if name == "query_key" else one)
-        sink = np.linspace(0, 6, 9) if name.endswith("sink") else 0 * one
+        single = np.ones(9)
+        np.testing.assert_allclose(value, norms if name == "value" else single)
+        np.testing.assert_allclose(query, norms if name == "query_key" else single)
+        np.testing.assert_allclose(key, norms if name == "query_key" else single)
+        sink = np.linspace(0, 6, 9) if name.endswith("sink") else 0 * single
         np.testing.assert_allclose(bias, sink)
     first = networks["massive_sink"][0].x
     np.testing.assert_allclose(first[:, 0], 10 * DATA["x"][:, 0])

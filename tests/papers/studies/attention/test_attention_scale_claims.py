@@ -152,7 +152,7 @@ def test_nothing_is_beside_a_largest_eigenvalue_that_stands_still():
 
 
 def test_the_share_of_the_draws_is_counted_in_both_ranges():
-    """Of 20 draws 5 have a bulk that moves, 2 of them at small norms already."""
+    """Five of 20 draws have a bulk that moves, two of them at small norms already."""
     sides = drawn(scale_sides(draws=1))
     bulk = np.ones((20, 10))
     bulk[:5, -1], bulk[:2, 2] = 2.0, 2.0

@@ -98,7 +98,7 @@ def test_the_shares_are_those_of_the_draws_at_each_norm(planted):
 
 
 def test_what_residuals_leave_open_widens_the_interval(planted):
-    """Of 20 draws 12 grow and 8 fall, 5 each by less than the residuals."""
+    """Twelve of 20 draws grow and 8 fall, 5 each by less than the residuals."""
     largest = np.tile([1.0, 2.0], (2, 20, 1))
     largest[0, :8, 1], largest[0, :5, 1], largest[0, 8:13, 1] = 0.5, 0.999, 1.001
     sides = changed(planted[0].holds, "numerics", draw_largest=largest)

@@ -10,15 +10,15 @@ from hessian_spectra import closed_form as cf
 
 
 def test_the_moments_are_those_of_definition_b1():
-    one = next(study.draws(config()))
-    query, key = (torch.from_numpy(vector[:4]) / 3**0.5 for vector in (one.query, one.key))
-    exact = cf.attention_moments(query, key, torch.from_numpy(one.x)[None])
-    value, x, y = (torch.from_numpy(np.asarray(of)) for of in (one.w_value, one.x, one.y))
+    first = next(study.draws(config()))
+    query, key = (torch.from_numpy(vector[:4]) / 3**0.5 for vector in (first.query, first.key))
+    exact = cf.attention_moments(query, key, torch.from_numpy(first.x)[None])
+    value, x, y = (torch.from_numpy(np.asarray(of)) for of in (first.w_value, first.x, first.y))
     numbers = cf.attention_coefficients(value, query, key, x[None], y[None])
-    m_2, gamma = study._second_moment_and_gamma(one, np.array([one.score("sp", 4), 0.0]))
+    m_2, gamma = study._second_moment_and_gamma(first, np.array([first.score("sp", 4), 0.0]))
     np.testing.assert_allclose(m_2[0], exact.m_2[0], rtol=1e-12)
     assert gamma[0] / 2 == pytest.approx(numbers.gamma.item(), rel=1e-12)
-    np.testing.assert_allclose(m_2[1], one.x.var())
+    np.testing.assert_allclose(m_2[1], first.x.var())
 
 
 def test_no_scores_are_uniform_attention():
@@ -41,10 +41,10 @@ def test_the_bulk_is_what_repeats(initialisation):
 
 
 def test_entries_have_the_variance_or_the_norm_that_is_said():
-    one = next(study.draws(config()))
-    assert np.linalg.norm(one.scale("unit", 16)[0] * one.query[:16]) == pytest.approx(1)
-    assert one.scale("xavier", 7) == pytest.approx((0.5, 0.5))
-    assert one.scale("sp", 64) == pytest.approx((3**-0.5, 3**-0.5))
+    first = next(study.draws(config()))
+    assert np.linalg.norm(first.scale("unit", 16)[0] * first.query[:16]) == pytest.approx(1)
+    assert first.scale("xavier", 7) == pytest.approx((0.5, 0.5))
+    assert first.scale("sp", 64) == pytest.approx((3**-0.5, 3**-0.5))
 
 
 def test_a_factor_multiplies_both_weights():

@@ -14,14 +14,14 @@ def of_one(initialisation):
     """The sides of a study of one initialisation."""
     place = list(sides()["closed_form"]["initialisation"]).index(initialisation)
 
-    def one(side):
+    def first(side):
         return {
             name: array[place : place + 1] if np.ndim(array) > 2 else array
             for name, array in sides()[side].items()
         }
 
-    closed = one("closed_form") | {"initialisation": np.array([initialisation])}
-    return {"closed_form": closed, "numerics": one("numerics")}
+    closed = first("closed_form") | {"initialisation": np.array([initialisation])}
+    return {"closed_form": closed, "numerics": first("numerics")}
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +60,10 @@ def test_key_dimensions_may_stand_in_any_order():
         "key_dimension": closed["key_dimension"][::-1],
         "uniform_bulk": closed["uniform_bulk"][::-1],
     }
-    one, other = Reading(sides()), Reading({**sides(), "closed_form": turned})
-    assert one.exponent("bulk", "sp") == pytest.approx(other.exponent("bulk", "sp"))
-    for mine, theirs in zip(one.checked("bulk"), other.checked("bulk"), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    first, other = Reading(sides()), Reading({**sides(), "closed_form": turned})
+    assert first.exponent("bulk", "sp") == pytest.approx(other.exponent("bulk", "sp"))
+    for mine, peer in zip(first.checked("bulk"), other.checked("bulk"), strict=True):
+        np.testing.assert_array_equal(mine, peer)
 
 
 @pytest.mark.parametrize("arrays", [sides(), of_one("sp")])

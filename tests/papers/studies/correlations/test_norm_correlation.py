@@ -224,9 +224,9 @@ def test_equal_configurations_give_equal_bytes(wide, wide_networks, tmp_path):
     other = norm_correlation.correlation(config(seed=2), wide_networks)
     for name, arrays in (("one", wide), ("two", again), ("three", other)):
         write_arrays(tmp_path / f"{name}.npz", arrays)
-    one, two, three = ((tmp_path / f"{n}.npz").read_bytes() for n in ("one", "two", "three"))
-    assert one == two
-    assert one != three
+    first, two, three = ((tmp_path / f"{n}.npz").read_bytes() for n in ("one", "two", "three"))
+    assert first == two
+    assert first != three
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ def deep_figures():
         (22, compared | frobenius, (("products", 1), ("norms", 1))),
     ):
         holds, fails = (
-            along_depth(driven(deep(), *one, "frobenius"), sizes=[1], **fields) for one in pair
+            along_depth(driven(deep(), *item, "frobenius"), sizes=[1], **fields) for item in pair
         )
         yield about(number, holds, [fails], smaller_deep(**fields))
 
@@ -305,8 +305,8 @@ def test_the_last_product_is_followed_through_the_depths():
 def test_of_several_inputs_the_text_names_mup_alone():
     for size, expected in ((1, list(PARAMETRISATIONS)), (3, ["mup"])):
         sides = along_depth(deep(), sizes=[size], quantities=["products"])
-        one = about(18, sides, [])
-        actual = [entry.id for entry in one.entries(statements, "last_most", sides)]
+        single = about(18, sides, [])
+        actual = [entry.id for entry in single.entries(statements, "last_most", sides)]
         assert actual == [
             f"planted/last-most-{name}-{time}"
             for name in expected

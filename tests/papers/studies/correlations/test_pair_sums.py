@@ -52,7 +52,7 @@ def test_rows_are_searched_on_their_own():
 
 
 def test_copies_of_a_pair_are_one_pair():
-    """Of 3 + 3 and -1 + 2, each possible in many ways, both are found, and once."""
+    """Both 3 + 3 and -1 + 2, each possible in many ways, come out, and once."""
     eigenvalues = double([-1.0, -1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 0.0])
     values, counts = distinct_values(eigenvalues, torch.tensor([1, 1, 1, 1, 1, 1, 1, 40]))
     assert values.tolist() == [-1.0, 0.0, 2.0, 3.0]

@@ -62,8 +62,8 @@ class TestNetworks:
     def test_a_network_is_the_same_in_any_company(self):
         together = study.drawn("orthogonal", "linear", 2, 6, 3, 0, range(5))
         alone = study.drawn("orthogonal", "linear", 2, 6, 3, 0, [4])
-        for weights, one in zip(together.weights, alone.weights, strict=True):
-            torch.testing.assert_close(weights[4:], one, rtol=0, atol=1e-15)
+        for weights, weight in zip(together.weights, alone.weights, strict=True):
+            torch.testing.assert_close(weights[4:], weight, rtol=0, atol=1e-15)
 
     def test_widths_and_sizes_have_draws_of_their_own(self):
         first, second = (

@@ -165,8 +165,8 @@ def test_the_median_lies_in_its_interval_as_often_as_it_says(networks):
     """Where the interval is not the whole range; of few values it is."""
     draws = np.random.default_rng(0).uniform(size=(2000, networks))
     actual = [median(row) for row in draws]
-    assert all(one.value == np.median(row) for one, row in zip(actual, draws, strict=True))
-    covered = np.mean([one.low <= 0.5 <= one.high for one in actual])
+    assert all(item.value == np.median(row) for item, row in zip(actual, draws, strict=True))
+    covered = np.mean([item.low <= 0.5 <= item.high for item in actual])
     assert covered >= min(0.985, 1 - 2 ** (1 - networks) - 0.02)
 
 

@@ -136,10 +136,10 @@ def test_figure_shows_three_networks_and_leaves_the_rest_to_the_claims():
 def test_labels_that_are_lost_in_rounding_are_left_out():
     """At depth 24 the smallest singular values have 24th powers below the rounding of the rest."""
     deep, shallow = [5] * 25, [4, 4, 4]
-    one = Reading(both(architectures=[deep], top=2))
-    assert one.networks[0].magnified > 1e-8
+    first = Reading(both(architectures=[deep], top=2))
+    assert first.networks[0].magnified > 1e-8
     with pytest.raises(NothingToMeasure, match="no network whose labels tell its smallest"):
-        one.with_clear_labels  # noqa: B018
+        first.with_clear_labels  # noqa: B018
     two = Reading(both(architectures=[deep, shallow], top=2))
     assert [network.sizes for network in two.with_clear_labels.networks] == [shallow]
     assert two.networks[1].magnified < 1e-15

@@ -39,8 +39,8 @@ def parts(
     error = np.array([{**ERRORS, **(errors or {})}[name] for name in variants])[:, None, None]
     hessian, squared = 10 * vary(), 3 * vary()
     shift = np.where(np.arange(len(variants)) == 0, released, 0.0)[:, None, None]
-    there = np.array([[g != "attention" or v != TWIN for g in GROUPS] for v in variants])
-    rows = there[:, None, None, None] * vary(5, len(GROUPS))
+    present = np.array([[g != "attention" or v != TWIN for g in GROUPS] for v in variants])
+    rows = present[:, None, None, None] * vary(5, len(GROUPS))
     share = np.array([{**MISSED, **(missed or {})}[name] for name in GROUPS])
     actual = {
         "hessian": hessian,
@@ -51,7 +51,7 @@ def parts(
     }
     names = {name for pair in HELD_TO.values() for name in pair}
     return actual | {f"{name}_error": np.full(shape, 1e-5) for name in names} | {
-        "missed": error[..., None] * there[:, None, None] * np.array(gap) * np.ones((*shape, 1)),
+        "missed": error[..., None] * present[:, None, None] * np.array(gap) * np.ones((*shape, 1)),
         "hessian_rows": rows,
         "functional_rows": share**2 * rows * vary(1, len(GROUPS)),
         "released_rows": 1e-6 * rows * (np.array(GROUPS) == "norm"),

@@ -72,7 +72,7 @@ def ladder(growth=0.5, *, middle=0.1, weights=0.1, negative=0.5, own=0.32, near=
 
 
 def some(sides, networks=slice(None)):
-    """The same of some of the networks."""
+    """The arrays of some of the networks."""
     apart = {"control", "target"}
     return {
         side: {name: a if name in apart else a[networks] for name, a in arrays.items()}

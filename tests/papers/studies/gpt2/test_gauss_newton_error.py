@@ -102,8 +102,8 @@ def test_levels_span_all_runs_and_are_nan_outside_of_one():
         assert (level[0], level[-1]) == (x.min(), x.max())
         for variant, runs_of in zip(reading.variants, x, strict=True):
             known = np.isfinite(reading.runs("error", along, variant))
-            for there, run in zip(known, runs_of, strict=True):
-                np.testing.assert_array_equal(there, (level >= run.min()) & (level <= run.max()))
+            for present, run in zip(known, runs_of, strict=True):
+                np.testing.assert_array_equal(present, (level >= run.min()) & (level <= run.max()))
 
 
 def test_the_share_is_where_the_difference_is_positive():
@@ -156,10 +156,10 @@ def test_a_ratio_is_compared_by_its_logarithm():
 
 
 def test_an_error_that_is_not_resolved_may_be_a_small_part_of_another():
-    one, other = (Errors(np.full(3, value), np.full(3, 0.1)) for value in (0.5, 0.05))
-    actual = estimate(compare(one, other, "ratio"))
+    single, other = (Errors(np.full(3, value), np.full(3, 0.1)) for value in (0.5, 0.05))
+    actual = estimate(compare(single, other, "ratio"))
     np.testing.assert_allclose(actual, np.log([10, 0.4 / 0.15, np.inf]), atol=1e-9)
-    actual = estimate(compare(other, one, "ratio"))
+    actual = estimate(compare(other, single, "ratio"))
     np.testing.assert_allclose(actual, [-math.log(10), -math.inf, math.log(0.15 / 0.4)], atol=1e-9)
 
 

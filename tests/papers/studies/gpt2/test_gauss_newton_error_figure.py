@@ -46,8 +46,8 @@ def test_each_pair_is_drawn_where_runs_are_shown(compared):
     reading = read(pretrained(), along=["loss"], shown="runs")
     axes = figure.draw(reading).axes[1 + ("difference", "ratio").index(compared)]
     pairs = [np.array(y) for x, y in lines(axes) if len(x) == 101]
-    one, other = (reading.runs("error", "loss", variant) for variant in (ATTENTION, TWIN))
-    expected = one - other if compared == "difference" else np.log(one / other)
+    first, other = (reading.runs("error", "loss", variant) for variant in (ATTENTION, TWIN))
+    expected = first - other if compared == "difference" else np.log(first / other)
     np.testing.assert_allclose(pairs, expected, atol=1e-12)
 
 

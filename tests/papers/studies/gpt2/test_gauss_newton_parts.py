@@ -170,7 +170,7 @@ def test_the_released_product_is_wrong_for_norm_weights_alone(actual):
 
 
 def test_its_largest_eigenvalue_is_found_all_the_same(actual):
-    """That of a symmetric matrix nearby differs by at most the error's norm."""
+    """A symmetric matrix nearby has one that differs by at most the error's norm."""
     error = np.sqrt(actual["released_rows"].sum(axis=-1).mean(axis=-1))
     shift = np.abs(actual["released"] - actual["hessian"])
     assert (actual["released_error"] <= 1e-6).all()

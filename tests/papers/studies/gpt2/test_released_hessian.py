@@ -71,9 +71,9 @@ def test_it_is_what_curvlinops_multiplies_by():
         network, loss_fn=gpt2.language_loss, data=[TOKENS[:1], TOKENS[1:]], weights=len
     )
     data = [(tokens[:, :-1], tokens[:, 1:]) for tokens in (TOKENS[:1], TOKENS[1:])]
-    theirs = HessianLinearOperator(
+    peer = HessianLinearOperator(
         Scores(network), torch.nn.CrossEntropyLoss(), list(network.parameters()), data
     )
     columns = vectors(problem)
     ours = ReleasedHessian(problem) @ columns
-    torch.testing.assert_close(ours, (theirs @ columns).detach(), rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(ours, (peer @ columns).detach(), rtol=1e-10, atol=1e-12)

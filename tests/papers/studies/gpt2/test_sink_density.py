@@ -99,7 +99,7 @@ def test_what_is_not_reached_is_no_number():
 
 @pytest.mark.parametrize(("kappa", "products"), [(3.0, 12), (1.04, 30)])
 def test_the_kernel_is_as_wide_as_that_of_curvlinops(kappa, products):
-    """Of a spectrum that is one point, half-way between its bounds, the density is the kernel."""
+    """The density of a spectrum that is one point, half-way between its bounds, is the kernel."""
     spectrum = load_curvlinops("curvlinops.papyan2020traces.spectrum")
     nodes = torch.full((products,), 2.0, dtype=torch.float64)
     vectors = torch.full((products, products), products**-0.5, dtype=torch.float64)
@@ -199,7 +199,7 @@ def test_ladders_have_their_targets(actual):
 
 
 def test_the_released_product_is_that_of_curvlinops(actual, tokens):
-    """Its eigenvalues are those of the dense matrix of its products, which is not symmetric."""
+    """The product's eigenvalues are those of its dense matrix, which is not symmetric."""
     for number, place in ((0, 0), (1, 1)):
         edited = model(number)
         gpt2.set_sink(edited, actual["strength"][number, [0, -1][place]])

@@ -51,8 +51,8 @@ def test_both_ends_are_drawn_of_each_network_and_control(panels, reading, letter
     drawn = [tuple(line.get_ydata()) for line in panels[letter].lines]
     for edit in ("first-token", *CONTROLS):
         ratio = reading.of(end, edit) / reading.of(end)[:, :1]
-        for one in (*ratio, ratio.mean(axis=0)):
-            assert tuple(one) in drawn
+        for item in (*ratio, ratio.mean(axis=0)):
+            assert tuple(item) in drawn
     released = [line for line in panels[letter].lines if line.get_marker() == "D"]
     ratio = (reading.released(end) / reading.of(end)[:, :1]).mean(axis=0)
     np.testing.assert_allclose(released[0].get_ydata(), ratio)

@@ -14,8 +14,8 @@ def joined(networks):
     return {
         side: {
             f"{number}/{name}": array
-            for number, one in enumerate(networks)
-            for name, array in one[side].items()
+            for number, network in enumerate(networks)
+            for name, array in network[side].items()
         }
         for side in ("closed_form", "numerics")
     }
@@ -23,6 +23,6 @@ def joined(networks):
 
 def replaced(networks, number, side, **arrays):
     """The networks with some arrays of one of them replaced."""
-    one = networks[number]
-    new = {**one, side: one[side] | arrays}
+    first = networks[number]
+    new = {**first, side: first[side] | arrays}
     return [*networks[:number], new, *networks[number + 1 :]]

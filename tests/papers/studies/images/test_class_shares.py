@@ -63,7 +63,7 @@ def sides(settings, data):
 
 @pytest.fixture(scope="module")
 def balanced(data):
-    """As many images as inputs fit, and more: 12 and 40 of 16 pixels."""
+    """Images, as many as inputs fit, and more: 12 and 40 of 16 pixels."""
     return sides(config(other_samples=[40]), data)
 
 
@@ -114,14 +114,14 @@ def test_every_point_is_there_once(data):
     actual = class_subsets.points(settings, data)
     assert len(set(actual)) == len(actual) == 12
     # Other numbers of samples for the first case alone.
-    assert {(one.case, one.samples) for one in actual} == {(RAW, 12), (RAW, 24), (TANH, 12)}
+    assert {(item.case, item.samples) for item in actual} == {(RAW, 12), (RAW, 24), (TANH, 12)}
     assert actual[0] == class_subsets.Point("noise", RAW, 12, 0.5, 0)
 
 
 def test_shares_that_cannot_be_had_are_left_out(data):
     # 60 of 80: class 0 has at least 20 and at most 40 of them.
     settings = config(shares=[1 / 3, 0.5, 0.66, 0.7, 1.0], samples=12, other_samples=[60, 70, 81])
-    actual = [(one.samples, one.share) for one in class_subsets.points(settings, data)]
+    actual = [(point.samples, point.share) for point in class_subsets.points(settings, data)]
     assert [share for samples, share in actual if samples == 12] == settings.shares
     assert [share for samples, share in actual if samples == 60] == [1 / 3, 0.5, 0.66]
     assert [share for samples, share in actual if samples == 70] == [0.5]
@@ -244,8 +244,8 @@ def test_networks_that_diverge_have_no_sharpness(data):
 
 def test_replicates_are_other_subsets_and_weights(data):
     settings = config(shares=[0.5], replicates=2, epochs=1)
-    one, other = split(class_shares.train(settings, data))
-    assert not np.allclose(one["weights 1"][0], other["weights 1"][0])
-    assert not np.allclose(one["target"], other["target"])
+    first, other = split(class_shares.train(settings, data))
+    assert not np.allclose(first["weights 1"][0], other["weights 1"][0])
+    assert not np.allclose(first["target"], other["target"])
     alone = split(class_shares.train(replace(settings, replicates=1), data))[0]
-    np.testing.assert_array_equal(one["weights 1"], alone["weights 1"])
+    np.testing.assert_array_equal(first["weights 1"], alone["weights 1"])

@@ -64,7 +64,7 @@ def trained():
 
 
 def independent():
-    """The same, but on average over the shares each size has the sharpness of eq. (14)."""
+    """Networks that, on average over the shares, have the sharpness of eq. (14) at each size."""
     left = {(50, 0.1): 0.97, (50, 0.4): 1.03, (200, 0.1): 0.97, (200, 0.4): 1.03}
     # What layers lack of balance, 1e-4, where ten equal shares tie, else its square.
     return subsets(left | {(20, 0.1): 1 + 1e-4, (20, 0.4): 1 + 1e-8, (20, 0.9): 1 + 1e-8})
@@ -302,8 +302,8 @@ def test_what_is_left_to_learn_is_compared_on_the_same_subsets():
 
 def test_exponents():
     assert measured("tanh_exponent", ablations()) == pytest.approx(0.0)
-    one, share = (ablations()["closed_form"][name] for name in ("source", "share"))
-    steeper = np.where(one == "one", share**0.375, 1.0)
+    first, share = (ablations()["closed_form"][name] for name in ("source", "share"))
+    steeper = np.where(first == "one", share**0.375, 1.0)
     sides = changed(ablations(), "numerics", sharpness=lambda old: old * steeper)
     assert measured("tanh_exponent", sides) == pytest.approx(0.5)
 

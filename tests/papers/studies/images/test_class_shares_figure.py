@@ -84,11 +84,11 @@ def test_eq_14_is_drawn_as_a_power_of_the_share():
 def test_each_of_several_cases_has_its_panel():
     closed_form, numerics = arrays(ABLATIONS)
     axes = draw(closed_form, numerics).axes
-    titles = [one.get_title(loc="left") for one in axes]
+    titles = [axe.get_title(loc="left") for axe in axes]
     assert titles[:3] == ["(a) raw inputs", "(b) Kaiming initialisation", "(c) Tanh layers"]
-    for one, case in zip(axes, ABLATIONS, strict=False):
+    for axe, case in zip(axes, ABLATIONS, strict=False):
         rows = closed_form["case"] == case
-        assert_same_points(one, closed_form["share"][rows], numerics["sharpness"][rows])
+        assert_same_points(axe, closed_form["share"][rows], numerics["sharpness"][rows])
     ratio = numerics["sharpness"] / closed_form["labels"]
     assert_same_points(axes[3], closed_form["share"], ratio)
 
@@ -144,7 +144,7 @@ def test_many_cases_stand_in_rows_of_three():
              for phi in ("linear", "tanh")]  # fmt: skip
     axes = draw(*arrays(cases, replicates=1)).axes
     assert len(axes) == 12
-    assert [one.get_visible() for one in axes] == [True] * 8 + [False] + [True] * 3
+    assert [axe.get_visible() for axe in axes] == [True] * 8 + [False] + [True] * 3
     assert axes[-1].get_title(loc="left") == "(k) Gauss-Newton matrix"
 
 

@@ -57,23 +57,23 @@ def reading(sides):
 
 def test_networks_come_by_image_set_and_width(trained, sides):
     exact, numeric = (split(side) for side in sides)
-    assert [(str(one["source"]), int(one["width"])) for one in exact] == [
+    assert [(str(item["source"]), int(item["width"])) for item in exact] == [
         ("first", 6),
         ("first", 3),
         ("second", 6),
         ("second", 3),
     ]
-    for network, one, other in zip(split(trained), exact, numeric, strict=True):
-        assert one["epoch"].tolist() == other["epoch"].tolist() == [0, 1, 39, 1500]
-        assert one["printed"].shape == one["corrected"].shape == other["hessian"].shape == (4, 6)
+    for network, item, other in zip(split(trained), exact, numeric, strict=True):
+        assert item["epoch"].tolist() == other["epoch"].tolist() == [0, 1, 39, 1500]
+        assert item["printed"].shape == item["corrected"].shape == other["hessian"].shape == (4, 6)
         assert (other["hessian_residual"] <= 1e-8).all()
-        assert network["weights 1"].shape == (4, one["width"], RANK)
+        assert network["weights 1"].shape == (4, item["width"], RANK)
 
 
 def test_no_narrow_network_where_none_is_asked_for():
     settings = config(narrow=0, epochs=1)
     exact = study.closed_form(settings, study.train(settings, SETS))
-    assert [int(one["width"]) for one in split(exact)] == [6, 6]
+    assert [int(item["width"]) for item in split(exact)] == [6, 6]
 
 
 def test_the_print_may_name_fewer_than_are_asked_for():
@@ -152,7 +152,7 @@ def test_the_print_fails_for_the_narrow_network_only(sides):
 
 
 def test_a_network_of_too_low_rank_keeps_its_error(sides):
-    """Its residual is not 0, and the Hessian therefore not its Gauss-Newton part."""
+    """The residual is not 0, and the Hessian therefore not its Gauss-Newton part."""
     for exact, numeric in zip(*map(split, sides), strict=True):
         error = np.abs(exact["corrected"] / numeric["hessian"] - 1).mean(axis=1)
         excess = (exact["loss"][-1] - exact["floor"]) / (exact["loss"][0] - exact["floor"])
@@ -180,7 +180,7 @@ def test_epochs_are_gathered_by_network():
         return [{"epoch": np.array(e), "hessian": np.array([float(e)])} for e in epochs]
 
     actual = split(gather_epochs(config(), parts(0, 1, 5) + parts(0, 2) + parts(0) + parts(0, 3)))
-    assert [one["epoch"].tolist() for one in actual] == [[0, 1, 5], [0, 2], [0], [0, 3]]
+    assert [item["epoch"].tolist() for item in actual] == [[0, 1, 5], [0, 2], [0], [0, 3]]
     assert actual[1]["hessian"].tolist() == [[0.0], [2.0]]
 
 

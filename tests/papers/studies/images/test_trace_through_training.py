@@ -58,26 +58,26 @@ def test_epochs_begin_at_the_start_and_end_at_the_last():
 
 def test_networks_come_by_image_set_and_replicate(trained, sides):
     exact, numeric = (split(side) for side in sides)
-    assert [str(one["source"]) for one in exact] == ["first", "first", "second", "second"]
-    assert [int(one["replicate"]) for one in exact] == [0, 1, 0, 1]
-    for network, one, other in zip(split(trained), exact, numeric, strict=True):
-        np.testing.assert_array_equal(one["epoch"], other["epoch"])
-        assert one["epoch"].tolist() == [0, 1, 3, 12, 40]
+    assert [str(item["source"]) for item in exact] == ["first", "first", "second", "second"]
+    assert [int(item["replicate"]) for item in exact] == [0, 1, 0, 1]
+    for network, item, other in zip(split(trained), exact, numeric, strict=True):
+        np.testing.assert_array_equal(item["epoch"], other["epoch"])
+        assert item["epoch"].tolist() == [0, 1, 3, 12, 40]
         assert network["losses"].shape == (41,)
-        np.testing.assert_array_equal(one["loss"], network["losses"][one["epoch"]])
-        assert one["rank"] == 8  # a pixel of nine is constant
-        assert one["samples"] == 20
-        assert (np.diff(one["loss"]) < 0).all()
-        assert one["loss"][-1] > one["floor"] > 0
+        np.testing.assert_array_equal(item["loss"], network["losses"][item["epoch"]])
+        assert item["rank"] == 8  # a pixel of nine is constant
+        assert item["samples"] == 20
+        assert (np.diff(item["loss"]) < 0).all()
+        assert item["loss"][-1] > item["floor"] > 0
 
 
 def test_replicates_differ_and_a_study_is_reproducible(trained):
     again = study.train(config(), SETS)
     for name, array in trained.items():
         np.testing.assert_array_equal(array, again[name], err_msg=name)
-    one, other = split(trained)[:2]
-    assert not np.allclose(one["weights 1"][0], other["weights 1"][0])
-    assert not np.allclose(one["target"], other["target"])
+    single, other = split(trained)[:2]
+    assert not np.allclose(single["weights 1"][0], other["weights 1"][0])
+    assert not np.allclose(single["target"], other["target"])
 
 
 @pytest.mark.parametrize("depth", [2, 4])
@@ -115,8 +115,8 @@ def test_hutchinson_is_within_its_error(sides):
     exact, numeric = (split(side) for side in sides)
     actual = np.concatenate(
         [
-            (other["trace"] - one["trace"]) / other["standard_error"]
-            for one, other in zip(exact, numeric, strict=True)
+            (other["trace"] - item["trace"]) / other["standard_error"]
+            for item, other in zip(exact, numeric, strict=True)
         ]
     )
     assert np.abs(actual).max() < 5
@@ -124,17 +124,17 @@ def test_hutchinson_is_within_its_error(sides):
 
 
 def test_the_exact_trace_is_the_formula(trained, sides):
-    for network, one in zip(split(trained), split(sides[0]), strict=True):
+    for network, item in zip(split(trained), split(sides[0]), strict=True):
         for at in (0, -1):
             operator = cv.hessian(problem(at_epoch(network, at), "linear"))
-            assert cv.trace(operator, "exact").value == pytest.approx(one["trace"][at], rel=1e-12)
+            assert cv.trace(operator, "exact").value == pytest.approx(item["trace"][at], rel=1e-12)
 
 
 def test_each_epoch_has_probes_of_its_own(trained):
     item = at_epoch(split(trained)[0], 0)
-    one, other = (measure_trace(item, epoch, 20, seed=0) for epoch in (1, 2))
-    assert one["trace"] != other["trace"]
-    assert measure_trace(item, 1, 20, seed=0) == one
+    single, other = (measure_trace(item, epoch, 20, seed=0) for epoch in (1, 2))
+    assert single["trace"] != other["trace"]
+    assert measure_trace(item, 1, 20, seed=0) == single
 
 
 def test_a_network_that_diverges_keeps_what_came_before():

@@ -29,16 +29,16 @@ def traces(count=2, fall=0.9):
 def biased(by):
     """Networks whose estimates are all off by so many standard errors."""
     actual = traces()
-    for number, one in enumerate(actual):
-        off = by * one["numerics"]["standard_error"]
-        actual = replaced(actual, number, "numerics", trace=one["closed_form"]["trace"] + off)
+    for number, item in enumerate(actual):
+        off = by * item["numerics"]["standard_error"]
+        actual = replaced(actual, number, "numerics", trace=item["closed_form"]["trace"] + off)
     return actual
 
 
 def off_by(factor):
     """Networks of which the second one's errors are so many times what they say."""
-    one = traces()[1]
-    exact, estimate = one["closed_form"]["trace"], one["numerics"]["trace"]
+    first = traces()[1]
+    exact, estimate = first["closed_form"]["trace"], first["numerics"]["trace"]
     return replaced(traces(), 1, "numerics", trace=exact + factor * (estimate - exact))
 
 
@@ -57,7 +57,7 @@ def planted():
             paper="anon2026data",
             artifact="Figure 3",
             holds=joined(traces()),
-            fails=[joined(one) for one in (off_by(5), biased(-2), growing)],
+            fails=[joined(item) for item in (off_by(5), biased(-2), growing)],
             reduced=[joined(traces(1)), joined(only_start)],
         )
     ]
@@ -111,9 +111,9 @@ def test_without_a_standard_error_nothing_is_compared():
     with pytest.raises(NothingToMeasure, match="no networks of which that can be said"):
         measured("early", exact)
     # An epoch without an error leaves the others.
-    one = np.append(0.0, 0.01 * traces()[0]["closed_form"]["trace"][1:])
+    first = np.append(0.0, 0.01 * traces()[0]["closed_form"]["trace"][1:])
     assert measured(
-        "trace", replaced(traces(), 0, "numerics", standard_error=one)
+        "trace", replaced(traces(), 0, "numerics", standard_error=first)
     ) == pytest.approx(1)
 
 
@@ -124,9 +124,9 @@ def test_without_early_epochs_nothing_is_measured():
 
 
 def test_sides_of_other_networks_are_refused():
-    two, one = joined(traces()), joined(traces(1))
+    two, first = joined(traces()), joined(traces(1))
     with pytest.raises(ValueError, match="expected the same networks on both sides, got 2 and 1"):
-        module.trace(Reading({**two, "numerics": one["numerics"]}))
+        module.trace(Reading({**two, "numerics": first["numerics"]}))
     later = replaced(traces(), 1, "numerics", epoch=EPOCHS + 1)
     with pytest.raises(ValueError, match="network 1: expected the same epochs on both sides"):
         measured("trace", later)

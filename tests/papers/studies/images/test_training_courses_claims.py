@@ -19,13 +19,13 @@ REPLICATES = 30
 def planted_runs():
     """Runs of which all is as the paper says."""
     ones = np.ones((len(RUNS), REPLICATES))
-    one = np.array([run.startswith("one") for run in RUNS])[:, None]
+    single = np.array([run.startswith("one") for run in RUNS])[:, None]
     decay = np.array([run.endswith("decay") for run in RUNS])[:, None, None]
     edge = np.array([run.endswith("edge") for run in RUNS])[:, None, None]
     law = ones[..., None] * np.where(decay, np.exp(-0.01 * EPOCHS), 1.0)
     far = np.where(edge, 0.1, 1.0) * ones[..., None] * np.ones(len(EPOCHS))
     sharpness = np.array([2.0, 40.0, 1.0, 30.0])[:, None, None] * np.ones((1, REPLICATES, 4))
-    epochs = ones * np.where(one, 10.0, 20.0)
+    epochs = ones * np.where(single, 10.0, 20.0)
     return {
         "closed_form": {
             "run": np.array(RUNS),

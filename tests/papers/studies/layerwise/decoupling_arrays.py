@@ -72,7 +72,7 @@ def _layer(name: str, network: str, numbers: Mapping[str, float]) -> dict[str, n
         "hessian": hessian * known,
         "approximation": hessian * numbers["factor"] * known,
         "residual": 1e-4 * known,
-        **{one: numbers[one] * known for one in lists},
+        **{item: numbers[item] * known for item in lists},
         "spectral": np.array(numbers["spectral"]),
         "spectral_residual": np.array(1e-3),
         "nearest_missed": np.full(PROBES, numbers["nearest_missed"]),

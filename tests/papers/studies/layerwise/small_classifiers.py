@@ -10,7 +10,7 @@ EPOCHS = 3
 
 
 def settings(**changes):
-    """Those of the ensemble."""
+    """The settings of the ensemble."""
     fields = {
         "kind": "classifiers", "seed": 3, "data": "images", "networks": ["F-6", "F-5^2-BN"],
         "seeds": 3, "variations": [], "epochs": EPOCHS, "batch_size": 8, "learning_rate": 0.2,

@@ -90,11 +90,11 @@ def place(actual, network, layer):
 
 @pytest.mark.parametrize(("network", "seed", "layer"), CASES)
 def test_eigenpairs_are_those_of_dense_matrices(networks, actual, network, seed, layer):
-    one, (a, at) = dense(networks, network, seed, layer), place(actual, network, layer)
-    values, vectors = descending(one.hessian)
-    product = np.kron(one.output, one.input)
+    single, (a, at) = dense(networks, network, seed, layer), place(actual, network, layer)
+    values, vectors = descending(single.hessian)
+    product = np.kron(single.output, single.input)
     others, basis = descending(product)
-    first = descending(one.input)[1][:, 0]
+    first = descending(single.input)[1][:, 0]
 
     def mine(name, k=5):
         return actual[name][a, seed, at][:k]
@@ -105,33 +105,33 @@ def test_eigenpairs_are_those_of_dense_matrices(networks, actual, network, seed,
     overlaps = [np.sum((vectors[:, :k].T @ basis[:, :k]) ** 2) / k for k in range(1, 6)]
     np.testing.assert_allclose(mine("overlap"), overlaps, atol=1e-3)
     # Of EKFAC: the same basis, by the Hessian's diagonal in it.
-    both = np.kron(descending(one.output)[1], descending(one.input)[1])
-    best = both[:, np.argsort(-np.sum(both * (one.hessian @ both), axis=0))]
+    both = np.kron(descending(single.output)[1], descending(single.input)[1])
+    best = both[:, np.argsort(-np.sum(both * (single.hessian @ both), axis=0))]
     overlaps = [np.sum((vectors[:, :k].T @ best[:, :k]) ** 2) / k for k in range(1, 6)]
     np.testing.assert_allclose(mine("corrected_overlap"), overlaps, atol=1e-3)
-    matrices = vectors.T.reshape(-1, *one.shape)[:5]
+    matrices = vectors.T.reshape(-1, *single.shape)[:5]
     ratios = [np.linalg.norm(matrix, 2) / np.linalg.norm(matrix) for matrix in matrices]
     np.testing.assert_allclose(mine("rank_one"), ratios, atol=1e-3)
     along = [np.sum((matrix @ first) ** 2) for matrix in matrices]
     np.testing.assert_allclose(mine("along_first"), along, atol=1e-3)
-    difference = np.linalg.norm(one.hessian - product, 2) / values[0]
+    difference = np.linalg.norm(single.hessian - product, 2) / values[0]
     assert actual["spectral"][a, seed, at] == pytest.approx(difference, rel=0.02)
 
 
 @pytest.mark.parametrize("epoch", [0, small_classifiers.EPOCHS])
 def test_what_is_measured_throughout_is_that_of_each_epoch(networks, actual, epoch):
     network, seed, layer = "F-6^2", 1, "fc2"
-    one, (a, at) = dense(networks, network, seed, layer, epoch), place(actual, network, layer)
+    single, (a, at) = dense(networks, network, seed, layer, epoch), place(actual, network, layer)
     e = actual["epoch"].tolist().index(epoch)
     for name in ("output", "input"):
-        values = descending(getattr(one, name))[0]
+        values = descending(getattr(single, name))[0]
         mine = actual[name][a, seed, e, at]
         np.testing.assert_allclose(mine[: len(values)], values, rtol=0, atol=1e-5 * values[0])
         assert np.isnan(mine[len(values) :]).all()
-    product = np.kron(one.output, one.input)
+    product = np.kron(single.output, single.input)
     signs = [z.double().numpy() for z in _signs(len(product))]
-    squares = [np.sum((one.hessian @ z) ** 2) for z in signs]
-    missed = [np.sum(((one.hessian - product) @ z) ** 2) for z in signs]
+    squares = [np.sum((single.hessian @ z) ** 2) for z in signs]
+    missed = [np.sum(((single.hessian - product) @ z) ** 2) for z in signs]
     np.testing.assert_allclose(actual["squares"][a, seed, e, at], squares, rtol=1e-4)
     np.testing.assert_allclose(actual["missed"][a, seed, e, at], missed, rtol=1e-3)
 
@@ -143,15 +143,15 @@ def _signs(size):
 
 def test_nothing_that_is_a_product_comes_closer_than_the_nearest(networks, actual):
     network, seed, layer = "F-6^2", 0, "fc2"
-    one, (a, at) = dense(networks, network, seed, layer), place(actual, network, layer)
-    m, d = one.shape
+    single, (a, at) = dense(networks, network, seed, layer), place(actual, network, layer)
+    m, d = single.shape
     # Van Loan and Pitsianis: the nearest product is the first singular pair of the rearrangement.
-    rearranged = one.hessian.reshape(m, d, m, d).transpose(0, 2, 1, 3).reshape(m * m, d * d)
+    rearranged = single.hessian.reshape(m, d, m, d).transpose(0, 2, 1, 3).reshape(m * m, d * d)
     u, s, v = np.linalg.svd(rearranged)
     best = s[0] * np.kron(u[:, 0].reshape(m, m), v[0].reshape(d, d))
-    missed = [np.sum(((one.hessian - best) @ z.numpy()) ** 2) for z in _signs(m * d)]
+    missed = [np.sum(((single.hessian - best) @ z.numpy()) ** 2) for z in _signs(m * d)]
     np.testing.assert_allclose(actual["nearest_missed"][a, seed, at], missed, rtol=0.05)
-    basis, vectors = descending(best)[1], descending(one.hessian)[1]
+    basis, vectors = descending(best)[1], descending(single.hessian)[1]
     overlap = np.sum((vectors[:, :2].T @ basis[:, :2]) ** 2) / 2
     assert actual["nearest_overlap"][a, seed, at][1] == pytest.approx(overlap, abs=0.05)
 
@@ -160,10 +160,10 @@ def test_nothing_that_is_a_product_comes_closer_than_the_nearest(networks, actua
 def test_tables_are_about_all_images(networks, actual, network, seed, layer):
     whole = len(networks["labels"])
     assert whole > FEW
-    one = dense(networks, network, seed, layer, images=whole)
+    single = dense(networks, network, seed, layer, images=whole)
     a, at = place(actual, network, layer)
-    values, vectors = descending(one.input)
-    aligned = (vectors[:, 0] @ one.mean) ** 2 / (one.mean @ one.mean)
+    values, vectors = descending(single.input)
+    aligned = (vectors[:, 0] @ single.mean) ** 2 / (single.mean @ single.mean)
     assert actual["mean_aligned"][a, seed, at] == pytest.approx(aligned, abs=1e-5)
     assert actual["spectral_ratio"][a, seed, at] == pytest.approx(values[0] / values[1], rel=1e-4)
 
@@ -186,9 +186,9 @@ def test_of_a_convolution_the_mean_is_a_left_singular_vector(tmp_path):
 
 def test_shares_are_those_of_the_shown_layers_of_the_first_seed(networks, actual):
     assert actual["shown"].tolist() == ["fc2:F-6^2", "fc1:F-5-BN"]
-    one = dense(networks, "F-6^2", 0, "fc2")
-    matrices = descending(one.hessian)[1].T.reshape(-1, *one.shape)[:4]
-    for name, matrix in (("output", one.output), ("input", one.input)):
+    single = dense(networks, "F-6^2", 0, "fc2")
+    matrices = descending(single.hessian)[1].T.reshape(-1, *single.shape)[:4]
+    for name, matrix in (("output", single.output), ("input", single.input)):
         basis = descending(matrix)[1]
         turned = matrices if name == "input" else matrices.transpose(0, 2, 1)
         shares = ((turned @ basis) ** 2).sum(axis=1)

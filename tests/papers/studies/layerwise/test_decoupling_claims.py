@@ -123,9 +123,9 @@ def test_a_row_says_what_is_printed_and_measured(planted):
     # The mean over layers of each seed, and Student's interval over seeds.
     reading = Reading(sides(noise=0.1))
     (entry,) = (
-        one
-        for one in planted[0].entries(statements, "row_of_a_table", sides(noise=0.1))
-        if one.id.endswith("table-6-CIFAR10-LeNet5-fc-ratio")
+        item
+        for item in planted[0].entries(statements, "row_of_a_table", sides(noise=0.1))
+        if item.id.endswith("table-6-CIFAR10-LeNet5-fc-ratio")
     )
     means = reading["spectral_ratio"][2, :, 2:].mean(axis=1)
     expected = scipy.stats.t(4, means.mean(), scipy.stats.sem(means)).interval(0.95)
@@ -179,7 +179,7 @@ def test_what_is_not_there_is_said():
 def test_the_figure_shows_each_shown_layer():
     reading = Reading(sides())
     axes = draw(reading).axes
-    titles = [one.get_title(loc="left") for one in axes]
+    titles = [axe.get_title(loc="left") for axe in axes]
     assert "(a) fc2:F-200^2" in titles
     assert "(b) fc1:LeNet5-BN" in titles
     first = axes[titles.index("(a) fc2:F-200^2")]
@@ -189,11 +189,11 @@ def test_the_figure_shows_each_shown_layer():
         assert any(np.array_equal(expected, line) for line in shown if len(line) == len(expected))
     overlaps = axes[titles.index("(c) overlap, first $k$")]
     assert len(overlaps.lines) == 3 + len(LAYERS["LeNet5-BN"]) + 1
-    maps = [image.get_array() for one in axes for image in one.images if one.images]
+    maps = [image.get_array() for axe in axes for image in axe.images if axe.images]
     # Each eigenvector of the product lies along one of each factor.
-    ideal = [np.asarray(one).T for one in maps if set(np.unique(one.compressed())) == {0.0, 1.0}]
+    ideal = [np.asarray(axe).T for axe in maps if set(np.unique(axe.compressed())) == {0.0, 1.0}]
     assert len(ideal) == 4
-    assert all((one.sum(axis=1) == 1).all() for one in ideal)
+    assert all((axe.sum(axis=1) == 1).all() for axe in ideal)
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ def test_the_top_is_that_of_the_dense_hessian(networks):
         top = full.approximation(4, form)
         np.testing.assert_allclose(actual["forms"][place], top.eigenvalues.flip(0), rtol=1e-9)
         for k in (1, 3):
-            one, other = vectors.flip(1)[:, :k], top.eigenvectors().flip(1)[:, :k]
-            overlap = float((one.T @ other).square().sum()) / k
+            first, other = vectors.flip(1)[:, :k], top.eigenvectors().flip(1)[:, :k]
+            overlap = float((first.T @ other).square().sum()) / k
             assert actual["overlap"][place, k - 1] == pytest.approx(overlap, abs=1e-5)
 
 

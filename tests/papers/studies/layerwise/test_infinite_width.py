@@ -67,8 +67,8 @@ def test_an_independent_copy_is_the_mean_over_all_pairs_of_inputs():
     y = torch.relu(actual.inputs @ net.first.T)
     p = torch.softmax(y @ net.second.T, dim=1)
     total = torch.zeros(9, 9, dtype=torch.float64)
-    for one in on:
-        rows = net.second * one
+    for item in on:
+        rows = net.second * item
         for q in p:
             total += rows.T @ (torch.diag(q) - torch.outer(q, q)) @ rows
     torch.testing.assert_close(actual.independent(net.second), total / 144, rtol=1e-12, atol=1e-15)
@@ -106,7 +106,7 @@ def test_spaces_apart_are_projectors_apart():
 
 
 def test_halves_leave_the_error_of_sampling_out():
-    """Of sampled matrices with a known expectation the distance is right on average."""
+    """The distance of sampled matrices with a known expectation is right on average."""
     draws = generator(0, "noise")
     basis = torch.linalg.qr(torch.randn(30, 2, generator=draws).double()).Q
     turned = torch.linalg.qr(basis + 0.05 * torch.randn(30, 2, generator=draws).double()).Q
@@ -114,7 +114,7 @@ def test_halves_leave_the_error_of_sampling_out():
     actual, plain = [], []
     for _ in range(200):
         noise = 0.02 * torch.randn(2, 30, 30, generator=draws).double()
-        tops = [quantities.top_space(matrix + one + one.T, 2) for one in noise]
+        tops = [quantities.top_space(matrix + item + item.T, 2) for item in noise]
         actual.append(quantities.spaces_apart(tops, [turned] * 2))
         plain.append(1 - subspace_overlap(tops[0], turned))
     expected = 1 - subspace_overlap(basis, turned)
@@ -170,7 +170,7 @@ def test_limits_are_the_integrals():
 
 
 def test_the_limits_are_those_of_wide_matrices():
-    """Of M = Π Wᵀ A W Π itself: what the rows' space and the projection leave of it."""
+    """The limits are what the rows' space and the projection leave of M = Π Wᵀ A W Π itself."""
     draws, n = generator(0, "wide"), 40000
     second = torch.randn(4, n, generator=draws).double() / n**0.5
     active = torch.special.ndtr(torch.randn(n, generator=draws).double() / math.sqrt(math.pi - 1))

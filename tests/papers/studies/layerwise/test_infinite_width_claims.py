@@ -59,7 +59,7 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 @pytest.mark.parametrize("name", ["top_space", "independent_copy", "projected_norms"])
 def test_what_is_in_print_is_held_to_rectified_inputs_alone(name, planted):
     entries = list(planted[0].entries(statements, name, planted[0].holds))
-    assert {("rectified" in one.id, one.heading.printed is not None) for one in entries} == {
+    assert {("rectified" in entry.id, entry.heading.printed is not None) for entry in entries} == {
         (True, True),
         (False, False),
     }

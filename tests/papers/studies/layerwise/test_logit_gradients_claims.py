@@ -44,8 +44,8 @@ def looped(kept, layer):
     module, outputs = model.get_submodule(layer), {}
     module.register_forward_hook(lambda _, given, out: outputs.update(z=out))
     sums, total = torch.zeros(3, 3, module.out_features, dtype=torch.float64), 0.0
-    for one, label in zip(x.double(), y.tolist(), strict=True):
-        scores = model(one[None])[0]
+    for item, label in zip(x.double(), y.tolist(), strict=True):
+        scores = model(item[None])[0]
         jacobian = torch.stack(
             [torch.autograd.grad(s, outputs["z"], retain_graph=True)[0][0] for s in scores]
         )

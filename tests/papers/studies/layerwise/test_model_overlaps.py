@@ -75,10 +75,10 @@ def top(matrix, count):
 def test_overlaps_are_those_of_dense_matrices(networks, arrays, network, place, layer, count):
     matrices = [dense(networks, network, layer, seed) for seed in networks["seed"].tolist()]
     row = {name: arrays[name][place[0], 1, place[1]] for name in ("overlap", "kronecker")}
-    for number, (one, other) in enumerate(combinations(matrices, 2)):
+    for number, (combination, other) in enumerate(combinations(matrices, 2)):
         for name, (a, b) in {
-            "overlap": (one[0], other[0]),
-            "kronecker": (torch.kron(*one[1:]), torch.kron(*other[1:])),
+            "overlap": (combination[0], other[0]),
+            "kronecker": (torch.kron(*combination[1:]), torch.kron(*other[1:])),
         }.items():
             expected = cv.subspace_overlaps(top(a, count), top(b, count))
             # The Hessians' eigenvectors are kept in float32.
@@ -115,8 +115,8 @@ def test_single_precision_is_nearly_the_same(networks, arrays):
 
 def test_first_inputs_and_means(networks, arrays):
     seeds = networks["seed"].tolist()
-    one, other = (dense(networks, "F-6", "fc2", seed)[2] for seed in (seeds[0], seeds[2]))
-    expected = float((top(one, 1).T @ top(other, 1)).square())
+    single, other = (dense(networks, "F-6", "fc2", seed)[2] for seed in (seeds[0], seeds[2]))
+    expected = float((top(single, 1).T @ top(other, 1)).square())
     assert arrays["first_inputs"][0, 1, 1, 1] == pytest.approx(expected, rel=1e-5)
     # All networks have the same images.
     np.testing.assert_allclose(arrays["first_inputs"][:, :, 0], 1, rtol=1e-9)
@@ -139,9 +139,9 @@ def factors(m=4, n=6, seed=0):
     return actual
 
 
-def moved(one, other, matrices, count):
+def moved(single, other, matrices, count):
     """The mean overlap of the first k eigenvectors over some matrices that move the outputs."""
-    (output, inputs), (moving, others) = one, other
+    (output, inputs), (moving, others) = single, other
     places = quantities.top_places(output.values, inputs.values, count)
     places_too = quantities.top_places(moving.values, others.values, count)
     basis = torch.einsum("ok,ik->oik", output.vectors[:, places[0]], inputs.vectors[:, places[1]])
@@ -153,8 +153,8 @@ def moved(one, other, matrices, count):
     return torch.stack(total)
 
 
-def expected_overlaps(one, other, squares, count):
-    (output, inputs), (moving, others) = one, other
+def expected_overlaps(single, other, squares, count):
+    (output, inputs), (moving, others) = single, other
     places = quantities.top_places(output.values, inputs.values, count)
     places_too = quantities.top_places(moving.values, others.values, count)
     return quantities.product_overlaps(
@@ -168,45 +168,45 @@ def expected_overlaps(one, other, squares, count):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_what_is_expected_over_permutations_is_their_mean(seed):
     m, count = 4, 14
-    one, other = factors(m, seed=seed)[:2], factors(m, seed=seed)[2:]
+    single, other = factors(m, seed=seed)[:2], factors(m, seed=seed)[2:]
     every = [torch.eye(m, dtype=torch.float64)[list(order)] for order in permutations(range(m))]
-    mean = moved(one, other, every, count).mean(dim=0)
-    actual = expected_overlaps(one, other, quantities.permuted_squares, count)
+    mean = moved(single, other, every, count).mean(dim=0)
+    actual = expected_overlaps(single, other, quantities.permuted_squares, count)
     torch.testing.assert_close(actual, mean, rtol=1e-12, atol=1e-12)
-    rotated = expected_overlaps(one, other, quantities.rotated_squares, count)
+    rotated = expected_overlaps(single, other, quantities.rotated_squares, count)
     assert not torch.allclose(rotated, mean, rtol=1e-3)
 
 
 def test_what_is_expected_over_rotations_is_their_mean():
     m, count, draws = 4, 14, torch.Generator().manual_seed(1)
-    one, other = factors(m)[:2], factors(m)[2:]
+    single, other = factors(m)[:2], factors(m)[2:]
     gaussian = torch.randn(4000, m, m, generator=draws, dtype=torch.float64)
     bases, triangles = torch.linalg.qr(gaussian)
     rotations = bases * triangles.diagonal(dim1=1, dim2=2).sign()[:, None]
-    overlaps = moved(one, other, rotations, count)
+    overlaps = moved(single, other, rotations, count)
     error = overlaps.std(dim=0) / len(rotations) ** 0.5
-    actual = expected_overlaps(one, other, quantities.rotated_squares, count)
+    actual = expected_overlaps(single, other, quantities.rotated_squares, count)
     assert ((actual - overlaps.mean(dim=0)).abs() <= 4 * error + 1e-12).all()
 
 
 def test_theorem_g1_is_a_case_of_it():
     m, n, count = 5, 4, 8
-    one, other = factors(m, n)[:2], factors(m, n)[2:]
+    single, other = factors(m, n)[:2], factors(m, n)[2:]
     # τ_m γ_1 > τ_1 γ_2
     spectra = torch.tensor([5.0, 4, 3, 2, 1]), torch.tensor([10.0, 1, 0.1, 0.01])
-    one, other = (
+    single, other = (
         tuple(factor._replace(values=v.double()) for factor, v in zip(pair, spectra, strict=True))
-        for pair in (one, other)
+        for pair in (single, other)
     )
-    actual = expected_overlaps(one, other, quantities.rotated_squares, count)
-    first = (one[1].vectors[:, 0] @ other[1].vectors[:, 0]).square()
+    actual = expected_overlaps(single, other, quantities.rotated_squares, count)
+    first = (single[1].vectors[:, 0] @ other[1].vectors[:, 0]).square()
     torch.testing.assert_close(actual[:m], torch.arange(1, m + 1).double() / m * first)
     assert actual[m] < actual[m - 1]
 
 
 def test_a_single_output_has_nothing_to_permute():
-    one = torch.ones(1, 1, dtype=torch.float64)
-    assert quantities.permuted_squares(one, -one).item() == 1
+    single = torch.ones(1, 1, dtype=torch.float64)
+    assert quantities.permuted_squares(single, -single).item() == 1
 
 
 def test_convolutions_are_measured(tmp_path):
@@ -218,16 +218,16 @@ def test_convolutions_are_measured(tmp_path):
     assert arrays["overlap"].shape == (1, 7)
     layers = [
         cv.layerwise(
-            cv.Problem(one.load(), nn.CrossEntropyLoss(), [one.samples.trained()]), "conv2"
+            cv.Problem(element.load(), nn.CrossEntropyLoss(), [element.samples.trained()]), "conv2"
         )
-        for one in items[1]["kept"]
+        for element in items[1]["kept"]
     ]
     spectra = {
         "overlap": [cv.top_eigenpairs(layer.hessian, 7, tol=1e-5) for layer in layers],
         "kronecker": [layer.kronecker(7) for layer in layers],
     }
     for name, pair in spectra.items():
-        expected = cv.subspace_overlaps(*(one.eigenvectors().flip(1) for one in pair))
+        expected = cv.subspace_overlaps(*(element.eigenvectors().flip(1) for element in pair))
         # These are computed in float32.
         np.testing.assert_allclose(arrays[name][0], expected, rtol=2e-3, atol=1e-4)
 
@@ -235,8 +235,8 @@ def test_convolutions_are_measured(tmp_path):
 def test_only_the_networks_that_are_asked_for(networks):
     items = correlation.items(config(networks=["F-5^2-BN"], times=[0]), networks)
     assert [item["layer"] for item in items] == ["fc1", "fc2", "fc3"]
-    assert {one.network for item in items for one in item["kept"]} == {"F-5^2-BN"}
-    assert {one.path.name for item in items for one in item["kept"]} == {"0.npz"}
+    assert {element.network for item in items for element in item["kept"]} == {"F-5^2-BN"}
+    assert {element.path.name for item in items for element in item["kept"]} == {"0.npz"}
 
 
 def test_a_probe_is_cheaper(networks):

@@ -66,9 +66,9 @@ def test_a_peak_is_a_ratio_of_means():
     every = np.ones(6, dtype=bool)
     # Those from 16 to 24 are around 20, and of the others 0.8 · 20/25 at k = 25 is the largest.
     assert layer.peak(every) == pytest.approx(25 / 20)
-    one = np.arange(6) == 2
+    single = np.arange(6) == 2
     arrays["correlation"]["overlap"][0, 0, 0, 2, 24] = 1.6
-    assert Reading(arrays).layer("F-200^2", "fc1").peak(one) == pytest.approx(0.8 / 1.6)
+    assert Reading(arrays).layer("F-200^2", "fc1").peak(single) == pytest.approx(0.8 / 1.6)
 
 
 def test_the_interval_is_the_jackknife_over_networks():

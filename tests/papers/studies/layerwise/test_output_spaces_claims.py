@@ -88,8 +88,8 @@ def test_a_network_without_a_hidden_layer_is_not_spoken_of():
 
 def test_a_wrong_last_layer_is_seen():
     assert Reading(sides(off=0.25)).last_layer() == pytest.approx(0.25)
-    one = changed(sides(), "correlation", jacobian_error=lambda old: np.where(old == 0, 1e-3, old))
-    assert Reading(one).last_layer() == pytest.approx(1e-3)
+    wrong = changed(sides(), "correlation", jacobian_error=lambda a: np.where(a == 0, 1e-3, a))
+    assert Reading(wrong).last_layer() == pytest.approx(1e-3)
 
 
 @pytest.mark.parametrize(

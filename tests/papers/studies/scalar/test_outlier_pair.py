@@ -36,7 +36,7 @@ def test_the_pair_keeps_its_kind_and_its_cell(plain):
 
 
 def test_the_bulk_is_the_mean_of_residual_times_input():
-    """Of the networks' own outputs, with its sign; of ReLU over the inputs that the cell sees."""
+    """The residual is of the networks' own outputs; of ReLU it is over what the cell sees."""
     data, settings = wedge(), config(steps=10)
     trained = study.train(settings, data)
     actual = study.closed_form(settings, trained)
@@ -124,7 +124,7 @@ def test_a_relu_network_needs_inputs_that_it_sees():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_relu_network_without_positive_units_is_refused(seed):
-    """Of width 1 every other seed draws none."""
+    """Every other seed draws none at width 1."""
     drawn = config(width=1, networks=["linear"], seed=seed).initial_weights()
     if drawn[0] > 0:
         config(width=1, seed=seed)

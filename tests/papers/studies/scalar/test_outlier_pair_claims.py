@@ -127,7 +127,7 @@ def test_the_share_is_of_the_seeds_that_converge_and_reach_zero(beyond):
 
 
 def test_a_path_has_three_parts(beyond):
-    """That of four seeds: all of it; no drop; a single passage; from above. The last diverges."""
+    """Four seeds have all; no drop; a single passage; an end from above. The last diverges."""
     paths = np.array([[-1, 0, 1, 2], [-1, 0, 0, 9], [-1, 0, 1, 1], [1, 0, 1, 2], [np.nan] * 4])
     of = {"seeds/path": paths[None, None], "seeds/momentum": np.array([0.5])}
     sides = changed(beyond, "closed_form", **of)

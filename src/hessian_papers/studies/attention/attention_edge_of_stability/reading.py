@@ -64,7 +64,7 @@ class Reading(Trajectory):
         return rank_correlation(self.steps[rows].astype(float), self[name][rows])
 
     def rise(self, *names: str) -> float:
-        """The same up to the edge, the smallest of some quantities'."""
+        """The smallest rank correlation of some quantities with the step up to the edge."""
         return min(self.trend(name, self.until_edge) for name in names)
 
     def changes(self, name: str) -> np.ndarray:

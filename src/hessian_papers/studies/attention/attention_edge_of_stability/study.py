@@ -209,7 +209,7 @@ class Coefficients(NamedTuple):
 
 
 def coefficients(weights: np.ndarray, x: np.ndarray, *, solved: bool = False) -> Coefficients:
-    """Those of half the mean squared error of a reversal, or of targets that the outputs meet.
+    """The coefficients of half the mean squared error of a reversal, or of targets that are met.
 
     Args:
         weights: w_V, w_Q and w_K ``(N, p)``, p = 1 + 2 d_K.

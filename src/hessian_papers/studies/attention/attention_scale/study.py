@@ -131,9 +131,9 @@ def sweep(
         2, config.key_dimension, generator=generator(config.seed, purpose), dtype=torch.float64
     )
     query, key = draws / draws.norm(dim=1, keepdim=True)
-    one = config.weight_norm
-    value = torch.tensor(one, dtype=torch.float64)
-    network = Network(value, one * query, one * key, 0.0, x, y, 0.0)
+    norm = config.weight_norm
+    value = torch.tensor(norm, dtype=torch.float64)
+    network = Network(value, norm * query, norm * key, 0.0, x, y, 0.0)
     for at in varied.tolist():
         if name == "query_key":
             changed = replace(network, w_query=at * query, w_key=at * key)

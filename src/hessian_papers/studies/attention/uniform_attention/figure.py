@@ -54,7 +54,7 @@ def draw(reading: Reading) -> Figure:
         axes.set_ylabel(label)
         style.letter(axes, title)
     last = grid[1, 1]
-    _bands(last, reading, lambda one: reading.bulk_range(one) + 1e-12)
+    _bands(last, reading, lambda name: reading.bulk_range(name) + 1e-12)
     last.axhline(CONSTANT, label="10 %", **THIN)
     last.set_ylabel(r"range of $|\gamma|$, relative")
     factors = reading["factor"]

@@ -172,7 +172,7 @@ def _of_draw(config: Config, draw: Draw) -> Arrays:
 
 
 def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The same of networks as modules, and the eigenvalues of their Hessians that repeat.
+    """The quantities of networks as modules, and the eigenvalues of their Hessians that repeat.
 
     Returns:
         ``key_dimension`` (s,), those of the configuration up to the largest that is checked; (i, s,

@@ -67,7 +67,7 @@ def _lead(
 
 @figures(4, 14).statement("section 4.2; {artifact}", typically, POSITIVE, each=at_both_times)
 def spectral_most(reading: Reading, parametrisation: str, time: str) -> Estimate:
-    """Of all norms of the weight matrices the spectral norm correlates most with the sharpness.
+    """The spectral norm correlates most with the sharpness, of all norms of the weight matrices.
 
     Statistic: Pearson's r of the better matrix by its squared spectral norm, minus the best r by
     Frobenius or nuclear norm, mean over D > 1 (at D = 1 all norms are one); paired bootstrap over
@@ -273,7 +273,7 @@ def all_norms(reading: Reading, parametrisation: str, time: str) -> Estimate:
 
 
 def _where_one_leads(reading: Reading) -> Iterator[Labels]:
-    """Of networks with one input; of those with more the text says it for μP alone."""
+    """The cases of networks with one input; of those with more the text says it for μP alone."""
     for case in at_both_times(reading):
         if reading.fixed == 1 or case["parametrisation"] == "mup":
             yield case

@@ -45,4 +45,4 @@ class Reading(StudyArrays):
         exponents = [
             self.exponent(scale, activation, depth) for depth in self.closed_form["depth"].tolist()
         ]
-        return max(exponents, key=lambda one: one.value)
+        return max(exponents, key=lambda estimate: estimate.value)

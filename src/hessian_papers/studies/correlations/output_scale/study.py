@@ -59,7 +59,7 @@ class Config(StudyConfig):
 
 
 def factors(scale: str, sizes: Sequence[int]) -> list[float]:
-    """Of each layer the standard deviation of its weights times its multiplier.
+    """The standard deviation of each layer's weights times its multiplier.
 
     Args:
         scale: a parametrisation of the library, or the printed one: variance d_l/d_(l-1).
@@ -115,7 +115,7 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
 
 
 def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The same of networks that are drawn.
+    """The quantities of networks that are drawn.
 
     Returns:
         ``size`` (p, a, d, k, N), the root of the mean square of a network's outputs.

@@ -54,7 +54,7 @@ def _place(study: Study) -> str:
 
 
 def _of(depth: int, activation: str) -> Cases:
-    """Of these networks alone."""
+    """The part of the arrays that these networks have."""
     return lambda reading: [{}] * ((reading.depth, reading.activation) == (depth, activation))
 
 

@@ -64,7 +64,7 @@ class Reading(StudyArrays):
         return list(dict.fromkeys(self["width"].tolist()))
 
     def at(self, points: np.ndarray, what: str) -> "Reading":
-        """The same of some points.
+        """The quantities of some points.
 
         Args:
             points: ``(P,)`` which.

@@ -116,7 +116,7 @@ def _column(grid: np.ndarray, network: Network) -> None:
 
 
 def _unfitted_column(grid: np.ndarray, network: Network) -> None:
-    """The same where the labels are not fitted."""
+    """One network of which the labels are not fitted: the spectrum above, the errors below."""
     shown, numeric = _shown(network), network["hessian_least_squares"]
     solution, printed = network["solution_least_squares"], network["labels_least_squares"]
     _spectrum(grid[0], numeric, solution, printed, shown)

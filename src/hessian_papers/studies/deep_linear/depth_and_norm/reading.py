@@ -46,7 +46,7 @@ class Reading(StudyArrays):
 
     @property
     def growths(self) -> np.ndarray:
-        """Of what grows with depth, ln(λ_max(L)/λ_max(2)) at the largest depth, at most ``(s,)``.
+        """The growths ln(λ_max(L)/λ_max(2)) > 0 at the largest depth, at most ``(s,)``.
 
         Raises:
             NothingToMeasure: no network has three layers, or the sharpness grows at no norm.

@@ -89,11 +89,11 @@ class Reading(NamedArrays):
 
     def pairs(self, along: str, compared: str, pairs: Pairs = BY_ATTENTION) -> Samples:
         """What attention adds in each pair of runs, ``(S, G)``; NaN where one has no such level."""
-        one, other = (
+        first, other = (
             Errors(self.runs(pairs.of, along, variant), self.runs("uncertainty", along, variant))
             for variant in (pairs.first, pairs.second)
         )
-        return compare(one, other, compared)
+        return compare(first, other, compared)
 
     def _common(
         self, along: str, compared: str, pairs: Pairs = BY_ATTENTION
@@ -117,7 +117,7 @@ class Reading(NamedArrays):
         return Estimate(*(float((end > 0).mean()) for end in estimate))
 
     def share_of_each_pair(self, along: str) -> np.ndarray:
-        """The same of each pair of runs by itself, over the levels that the two share, ``(S,)``."""
+        """The share of each pair of runs by itself, over the levels of both, ``(S,)``."""
         samples = self.pairs(along, "difference").value
         common = np.isfinite(samples)
         if not common.any(axis=1).all():
@@ -132,13 +132,13 @@ class Reading(NamedArrays):
 
     def at_start(self) -> Estimate:
         """The mean difference before the first step."""
-        one, other = (
+        first, other = (
             Errors(self[name][place, :, 0], self["measured_uncertainty"][place, :, 0])
             for name, place in (
                 ("measured", self.place("variant", variant)) for variant in (ATTENTION, TWIN)
             )
         )
-        samples = compare(one, other, "difference")
+        samples = compare(first, other, "difference")
         if self["step"][0] != 0 or not np.isfinite(samples.value).all():
             raise NothingToMeasure("in this configuration a run is not measured at its start")
         return estimate(samples)

@@ -38,11 +38,11 @@ class Reading(NamedArrays):
     def added(self, held_to: str, compared: str = "difference") -> Estimate:
         """What attention adds to the error at the last step, its mean over seeds."""
         values = self.error(held_to)
-        one, other = (
+        first, other = (
             Errors(*(part[self.place("variant", variant), :, -1] for part in values))
             for variant in (ATTENTION, TWIN)
         )
-        samples = compare(one, other, compared)
+        samples = compare(first, other, compared)
         if not np.isfinite(samples.value).all():
             raise NothingToMeasure("in this configuration a run has no error at its last step")
         return estimate(samples)
@@ -59,8 +59,8 @@ class Reading(NamedArrays):
             rows: of ``A``: those of F = H − G, or ``released_rows``, of the released product's
                 error.
         """
-        one, other = (self[name].mean(axis=-2) for name in (rows, "hessian_rows"))
-        return np.sqrt(np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0))
+        first, other = (self[name].mean(axis=-2) for name in (rows, "hessian_rows"))
+        return np.sqrt(np.divide(first, other, out=np.full(first.shape, np.nan), where=other > 0))
 
     def missing_difference(self, variant: str, first: str, second: str) -> Estimate:
         """By how much the share of one group is above that of another, at the last step."""

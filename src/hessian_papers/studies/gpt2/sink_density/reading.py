@@ -139,7 +139,7 @@ class Reading(StudyArrays):
 
     @property
     def training_correlation(self) -> np.ndarray:
-        """Its rank correlation with the largest eigenvalue over the measured steps, ``(s,)``.
+        """The rank correlation of attention with the largest eigenvalue over the steps, ``(s,)``.
 
         Raises:
             NothingToMeasure: fewer than three steps were measured.

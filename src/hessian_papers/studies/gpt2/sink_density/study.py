@@ -262,7 +262,7 @@ def _cost(item: Item) -> float:
 
 
 def _probe(item: Item) -> Item:
-    """The same with the strongest edit alone and a coarse density."""
+    """The study with the strongest edit alone and a coarse density."""
     settings: Settings = item["settings"]
     few = replace(settings, masses=settings.masses[-1:], probes=2, products=5)
     return {**item, "settings": few}

@@ -121,7 +121,7 @@ def _one_case(reading: Reading) -> Figure:
     _label_curve(sharpness, reading)
     sharpness.set_ylim(bottom=0)
     sharpness.set_ylabel(SHARPNESS)
-    _lines(ratio, main, lambda one: one["fit"] / one["labels"], linewidth=1)
+    _lines(ratio, main, lambda arrays: arrays["fit"] / arrays["labels"], linewidth=1)
     _points(ratio, main, attrgetter("ratio"))
     ratio.axhline(1, **EQUATION)
     ratio.set_ylabel(RATIO)

@@ -36,7 +36,7 @@ class Reading(StudyArrays):
     """All networks, or some of them; every array has a row for each."""
 
     def rows(self, chosen: np.ndarray) -> "Reading":
-        """The same of some networks, which ``chosen`` (N,) marks."""
+        """The reading of some networks, which ``chosen`` (N,) marks."""
         sides = {
             side: {name: array[chosen] for name, array in arrays.items()}
             for side, arrays in self.sides.items()

@@ -62,9 +62,10 @@ def easier(reading: Reading, done: str, inputs: str, **_: str) -> Estimate:
     fewer epochs remove a half, 99 % or 99.9 % of the loss that training can remove, without pairs
     of which neither gets there; interval: Wilson's, 95 %.
     """
-    one, uniform = f"one-{inputs}", f"uniform-{inputs}"
-    first, second = (reading.epochs_until(done, run) for run in (one, uniform))
-    return reading.share(first < second, one, uniform, among=np.isfinite(np.minimum(first, second)))
+    single, uniform = f"one-{inputs}", f"uniform-{inputs}"
+    first, second = (reading.epochs_until(done, run) for run in (single, uniform))
+    done_by_either = np.isfinite(np.minimum(first, second))
+    return reading.share(first < second, single, uniform, among=done_by_either)
 
 
 @courses.statement(
@@ -83,8 +84,8 @@ def peak_is_not_lower(reading: Reading, inputs: str) -> Estimate:
     Statistic: fraction of the pairs of networks of which the largest sharpness at the recorded
     epochs is so; interval: Wilson's, 95 %.
     """
-    one, uniform = f"one-{inputs}", f"uniform-{inputs}"
-    return reading.share(reading.peak(one) > reading.peak(uniform), one, uniform)
+    single, uniform = f"one-{inputs}", f"uniform-{inputs}"
+    return reading.share(reading.peak(single) > reading.peak(uniform), single, uniform)
 
 
 @courses.statement(

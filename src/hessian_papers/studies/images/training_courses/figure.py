@@ -84,12 +84,12 @@ def _spread(axes: Axes, reading: Reading, labels: str) -> None:
 def draw(reading: Reading) -> Figure:
     """Learning and sharpness by labels and inputs above, balance by how it is trained below."""
     figure, grid = style.panels(2, 3, height=2.5)
-    (loss, whitened, raw), (imbalance, one, uniform) = grid
+    (loss, whitened, raw), (imbalance, single, uniform) = grid
     _loss(loss, reading)
     _sharpness(whitened, reading, "whitened")
     _sharpness(raw, reading, "raw")
     _imbalance(imbalance, reading)
-    _spread(one, reading, "one")
+    _spread(single, reading, "one")
     _spread(uniform, reading, "uniform")
     loss.set_yscale("log")
     titles = (

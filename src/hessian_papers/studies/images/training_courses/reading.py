@@ -62,7 +62,7 @@ class Reading(StudyArrays):
         return quotient(unbalance, unbalance[:, :1])
 
     def predicted(self, run: str) -> np.ndarray:
-        """The same under gradient flow, ``(R, t)``."""
+        """The quantities under gradient flow, ``(R, t)``."""
         unbalance = self.closed_form["unbalance"][self["run"].tolist().index(run)]
         return quotient(unbalance, unbalance[:, :1])
 

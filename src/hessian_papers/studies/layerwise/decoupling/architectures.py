@@ -1,4 +1,4 @@
-"""Of which architectures of a study each claim is made."""
+"""The architectures of a study that each claim is about."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ def followed(reading: Reading) -> list[Labels]:
 
 
 def pairs(reading: Reading) -> list[Labels]:
-    """Those with batch normalisation of which the other one is there, too."""
+    """The architectures with batch normalisation that are there without it, too."""
     names = [name.removesuffix(NORMALISED) for name in reading.normalised]
     return [{"network": name} for name in names if name in reading.plain]
 

@@ -20,13 +20,13 @@ class Reading(StudyArrays):
 
     @property
     def plain(self) -> list[str]:
-        """Those without batch normalisation, of more than one layer."""
+        """The architectures without batch normalisation, of more than one layer."""
         names = [name for name in self.networks if NORMALISED not in name]
         return [name for name in names if len(self.layers(name)) > 1]
 
     @property
     def normalised(self) -> list[str]:
-        """Those with batch normalisation."""
+        """The architectures with batch normalisation."""
         return [name for name in self.networks if NORMALISED in name]
 
     def place(self, network: str) -> int:
@@ -169,7 +169,7 @@ class Reading(StudyArrays):
 
 
 def _known(values: np.ndarray) -> np.ndarray:
-    """The same.
+    """The quantity, where it is known of all.
 
     Raises:
         NothingToMeasure: one is no number, as of a Hessian that is zero.

@@ -29,7 +29,7 @@ def by_score_at_first(reading: Reading, network: str) -> Estimate:
 
 
 def _plain(reading: Reading) -> list[Labels]:
-    """Those without batch normalisation, of which Figure 30 shows one."""
+    """The architectures without batch normalisation, of which Figure 30 shows one."""
     return [case for case in each_network(reading) if not case["network"].endswith("-BN")]
 
 

@@ -16,7 +16,7 @@ class Reading(LayersReading):
         return (count - 1) / (count**2 - 1)
 
     def hidden(self, name: str, network: str, epoch: int) -> np.ndarray:
-        """The same of all layers but the last, whose outputs are the scores.
+        """The quantity of all layers but the last, whose outputs are the scores.
 
         Raises:
             NothingToMeasure: the first epoch is asked for, and those weights are not kept; or there

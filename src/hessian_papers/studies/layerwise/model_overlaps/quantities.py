@@ -25,7 +25,7 @@ class Factor(NamedTuple):
 
 
 def eigenpairs(matrix: Tensor) -> Factor:
-    """Those of a symmetric matrix ``(n, n)``, in float64.
+    """The eigenpairs of a symmetric matrix ``(n, n)``, in float64.
 
     Example:
         >>> eigenpairs(torch.diag(torch.first([1.0, 2.0]))).values

@@ -118,7 +118,7 @@ class Reading(StudyArrays):
         return network.endswith("-BN")
 
     def layers(self, network: str) -> list[Layer]:
-        """Those of an architecture, in their order."""
+        """The layers of an architecture, in their order."""
         place = self.networks.index(network)
         names = [str(name) for name in self["layer"][place] if name]
         return [self._layer(place, number, names) for number in range(len(names))]

@@ -10,7 +10,7 @@ class Reading(LayersReading):
     """Quantities of A architectures, S seeds, E epochs and at most L layers."""
 
     def hidden(self, name: str, network: str, epoch: int) -> np.ndarray:
-        """The same of all layers but the last, of which everything is exact.
+        """The quantity of all layers but the last, of which everything is exact.
 
         Raises:
             NothingToMeasure: it is not known of all of them.

@@ -45,7 +45,7 @@ class Reading(StudyArrays):
 
     @property
     def methods(self) -> list[str]:
-        """Those of the study."""
+        """The methods of the study."""
         return [str(name) for name in self["method"]]
 
     def of(self, name: str, network: str, method: str) -> np.ndarray:

@@ -241,7 +241,7 @@ def certificate(
 
 
 def _variance(posterior: GaussianPosterior, settings: Settings) -> float:
-    """That of the prior, no larger than the grid's first: the last step may have gone beyond."""
+    """The prior's variance, no larger than the grid's first: the last step may have gone beyond."""
     first = float(cf.prior_variance(1, settings.largest_variance, settings.grid_precision))
     return math.exp(min(2 * float(posterior.half_log_variance.detach()), math.log(first)))
 

@@ -195,7 +195,7 @@ def _numeric_bulk(spectrum: Spectrum) -> tuple[Tensor, float]:
 
 
 def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The same from eigenvectors of the automatically differentiated Hessian.
+    """The quantities from eigenvectors of the automatically differentiated Hessian.
 
     Returns:
         For each optimizer: ``step`` (s,); ``eigenvalues`` (s, 2m); ``iterate`` (s,) as in the

@@ -118,7 +118,7 @@ class Reading(SpectraReading):
         return mean_of(agree)
 
     def retarded_below_zero(self, place: int) -> Estimate:
-        """Of how many networks λ₂ < 0 for the last head to learn when the first has learned.
+        """The number of networks with λ₂ < 0 for the last head to learn when the first has learned.
 
         Raises:
             NothingToMeasure: no network learns with all of its heads.

@@ -141,7 +141,7 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
-def _told(name: str, run: Training) -> list[str]:
+def _sentences(name: str, run: Training) -> list[str]:
     """What is to be said about one run, a sentence each."""
     values = []
     moves = run.steps[1:][np.diff(run["units"]) != 0]
@@ -169,7 +169,7 @@ def caption(reading: Reading) -> str:
         "phase (1/3 < t < 1) alone. The two upper rows show the steps up to the last one with "
         "|λ₂| above a thousandth of λ₁; in the third row, where |λ₂| oscillates, the thick line is "
         "through its maxima, and the depth of the dips, changes of sign, is one of sampling.",
-        *(sentence for name, run in reading.runs.items() for sentence in _told(name, run)),
+        *(sentence for name, run in reading.runs.items() for sentence in _sentences(name, run)),
         "Bottom: error of the whole spectrum, relative to its largest eigenvalue (dashed: "
         f"{EXACT:.0e}).",
     ]

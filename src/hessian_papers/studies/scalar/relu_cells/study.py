@@ -88,7 +88,7 @@ def _hessian(model: TwoLayerReLU, x: Tensor, y: Tensor) -> tuple[np.ndarray, np.
 
 
 def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The same from exact products with the loss, which know nothing of cells.
+    """The spectra from exact products with the loss, which know nothing of cells.
 
     Returns:
         ``eigenvalues`` ``(2m,)``, ascending; ``mass`` ``(2m,)``, the share of each eigenvector's
