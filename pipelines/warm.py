@@ -120,8 +120,9 @@ def _run(request: Mapping[str, Any], streams: list[int]) -> None:
     for given, own in zip(streams, STREAMS, strict=True):
         os.dup2(given, own)
         os.close(given)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=stream.isatty())  # type: ignore[union-attr]
+    # What goes to a terminal is seen line by line; errors always are.
+    for stream, lines in ((sys.stdout, sys.stdout.isatty()), (sys.stderr, True)):
+        stream.reconfigure(line_buffering=lines)  # type: ignore[union-attr]
     for name in [name for name in sys.modules if name.partition(".")[0] == "pipelines"]:
         del sys.modules[name]
     sys.argv[:] = [request["module"], *request["arguments"]]

@@ -51,33 +51,9 @@ def require_positive(settings: Any, *fields: str) -> None:
     _require_each(settings, fields, lambda x: math.isfinite(x) and x > 0, "a positive number")
 
 
-def require_scale(settings: Any, *fields: str) -> None:
-    """Refuse the scale of weights or data beyond which float64 loses digits, like `require`."""
-    expected = f"a positive number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
-    _require_each(settings, fields, lambda x: SMALLEST_SCALE <= x <= LARGEST_SCALE, expected)
-
-
 def require_at_least(smallest: int, settings: Any, *fields: str) -> None:
     """Refuse a field of the settings that is smaller than it may be, like `require`."""
     _require_each(settings, fields, lambda value: value >= smallest, f"at least {smallest}")
-
-
-def require_once(settings: Any, *fields: str) -> None:
-    """Refuse a list in which an entry is there twice, like `require`."""
-
-    def fits(entries: Sequence[Any]) -> bool:
-        return all(entry not in entries[:place] for place, entry in enumerate(entries))
-
-    _require_each(settings, fields, fits, "each of them once")
-
-
-def require_different(known: Collection[str], settings: Any, *fields: str) -> None:
-    """Refuse an empty list, or one that names something unknown or twice, like `require`."""
-
-    def fits(names: Collection[str]) -> bool:
-        return bool(names) and len(set(names)) == len(names) and set(names) <= set(known)
-
-    _require_each(settings, fields, fits, f"different ones of {', '.join(known)}")
 
 
 def require_different_numbers(smallest: int, settings: Any, *fields: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hessian_spectra.validation import require_at_least
+from hessian_papers.constraints import Checked, Count
 
 ONE_FEATURE = "one feature per sample"
 SEVERAL_FEATURES = "several features per sample"
@@ -42,7 +42,7 @@ class Form:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataConfig:
+class DataConfig(Checked):
     """The fields that every ``conf/data/<data set>.yaml`` has.
 
     Args:
@@ -72,10 +72,7 @@ class SizedConfig(DataConfig):
         size: number of points n.
     """
 
-    size: int
-
-    def __post_init__(self) -> None:
-        require_at_least(1, self, "size")
+    size: Count
 
     @property
     def form(self) -> Form | None:

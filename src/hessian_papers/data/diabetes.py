@@ -29,6 +29,7 @@ class Config(DataConfig):
     feature: str
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         choices = ("all", *FEATURES)
         require(self.feature in choices, "feature", f"one of {', '.join(choices)}", self.feature)
 

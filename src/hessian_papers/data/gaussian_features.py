@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from hessian_papers.constraints import Count
 from hessian_papers.data.base import OFFLINE, SEVERAL_FEATURES, Form, SizedConfig, Storage
 from hessian_papers.data.tools.draws import gaussian
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require_at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,11 +16,7 @@ class Config(SizedConfig):
         features: number of features D.
     """
 
-    features: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_at_least(1, self, "features")
+    features: Count
 
     @property
     def form(self) -> Form:

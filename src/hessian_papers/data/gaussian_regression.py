@@ -3,10 +3,10 @@
 import math
 from dataclasses import dataclass
 
+from hessian_papers.constraints import Scale
 from hessian_papers.data.base import OFFLINE, SizedConfig, Storage
 from hessian_papers.data.tools.draws import gaussian
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require_scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,11 +17,7 @@ class Config(SizedConfig):
         input_variance: variance of the inputs.
     """
 
-    input_variance: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_scale(self, "input_variance")
+    input_variance: Scale
 
 
 def make(config: Config, storage: Storage = OFFLINE) -> Arrays:

@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import torch
 
+from hessian_papers.constraints import Count, OneOf
 from hessian_papers.data.base import IMAGES, OFFLINE, DataConfig, Form, Storage
 from hessian_papers.data.tools import _archive, _torchvision
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import optional_import, require, require_at_least
+from hessian_spectra.validation import optional_import, require
 
 NAMES = ("digits", *_torchvision.CLASSES)
 # Both: the images of the one, then those of the other.
@@ -49,20 +51,20 @@ class Config(DataConfig):
     """
 
     sources: list[str]
-    split: str
+    split: Annotated[str, OneOf(tuple(SPLITS))]
     classes: list[int]
     random_labels: bool
     per_class: int
-    magnification: int
+    magnification: Count
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require(len(self.sources) > 0, "sources", "at least one source", self.sources)
         for source in self.sources:
             known = source in NAMES or source.endswith(".npz")
             require(known, "sources", f"{', '.join(NAMES)} or a path to an .npz file", source)
         names = [name_of(source) for source in self.sources]
         require(len(set(names)) == len(names), "sources", "different names", self.sources)
-        require(self.split in SPLITS, "split", f"one of {', '.join(SPLITS)}", self.split)
         available = self.split == "train" or "digits" not in self.sources
         require(available, "split", "train, as digits come without a test split", self.split)
         kept = {label for label in self.classes if label != -1}
@@ -71,7 +73,6 @@ class Config(DataConfig):
         fits = not self.classes or len(self.classes) >= LABELS or not {*self.sources} & {*NAMES}
         require(fits, "classes", f"one for each of {LABELS} labels, or none", self.classes)
         require(self.per_class >= 0, "per_class", "0 (all) or more", self.per_class)
-        require_at_least(1, self, "magnification")
 
     @property
     def form(self) -> Form:

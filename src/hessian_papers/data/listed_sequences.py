@@ -23,6 +23,7 @@ class Config(DataConfig):
     sequences: list[Any]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         fits = all(isinstance(sequence, list) for sequence in self.sequences)
         require(fits, "sequences", "a list of lists of numbers", self.sequences)
         lengths = {len(sequence) for sequence in self.sequences}

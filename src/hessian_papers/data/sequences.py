@@ -1,7 +1,9 @@
 """Sequences of standard normal tokens for the self-attention layers."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from hessian_papers.constraints import Count, OneOf
 from hessian_papers.data.base import (
     OFFLINE,
     SCALAR_TOKENS,
@@ -12,7 +14,6 @@ from hessian_papers.data.base import (
 )
 from hessian_papers.data.tools.draws import gaussian
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_at_least
 
 TARGETS = ("gaussian", "reversal")
 
@@ -28,14 +29,10 @@ class Config(DataConfig):
         target: ``gaussian`` for standard normal targets, ``reversal`` for the sequence backwards.
     """
 
-    batch: int
-    length: int
-    embedding_dimension: int
-    target: str
-
-    def __post_init__(self) -> None:
-        require_at_least(1, self, "batch", "length", "embedding_dimension")
-        require(self.target in TARGETS, "target", f"one of {', '.join(TARGETS)}", self.target)
+    batch: Count
+    length: Count
+    embedding_dimension: Count
+    target: Annotated[str, OneOf(tuple(TARGETS))]
 
     @property
     def form(self) -> Form:

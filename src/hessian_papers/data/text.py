@@ -5,13 +5,15 @@ import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
+from hessian_papers.constraints import Once
 from hessian_papers.data.base import OFFLINE, TEXT, DataConfig, Form, Storage
 from hessian_papers.data.tools import _openwebtext, tokenizer
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_at_least, require_once
+from hessian_spectra.validation import require, require_at_least
 
 TOPICS, OPENWEBTEXT, TRAINED = "python-topics", "openwebtext", "bpe"
 
@@ -29,17 +31,17 @@ class Config(DataConfig):
         validation: share of the text, its end, that is not trained on.
     """
 
-    sources: list[str]
+    sources: Annotated[list[str], Once()]
     tokenizer: str
     vocabulary: int
     validation: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require(len(self.sources) > 0, "sources", "at least one source", self.sources)
         for source in self.sources:
             known = source in (TOPICS, OPENWEBTEXT) or source.endswith(".txt")
             require(known, "sources", f"{TOPICS}, {OPENWEBTEXT} or a path to a .txt file", source)
-        require_once(self, "sources")
         alone = OPENWEBTEXT not in self.sources or len(self.sources) == 1
         require(alone, "sources", f"{OPENWEBTEXT} alone or without it", self.sources)
         given = bool(self.tokenizer.strip())

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import torch
 
+from hessian_papers.constraints import Scale
 from hessian_papers.data.base import OFFLINE, SizedConfig, Storage
 from hessian_papers.data.tools.draws import gaussian
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import LARGEST_SCALE, require, require_scale
+from hessian_spectra.validation import LARGEST_SCALE, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +23,13 @@ class Config(SizedConfig):
         noise: standard deviation of the Gaussian noise on the targets.
     """
 
-    half_width: float
+    half_width: Scale
     slope_plus: float
     slope_minus: float
     noise: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_scale(self, "half_width")
         largest = f"at most {LARGEST_SCALE:g} in size"
         for field in ("slope_plus", "slope_minus"):
             slope = getattr(self, field)

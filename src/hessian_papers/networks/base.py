@@ -3,9 +3,11 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
+from hessian_papers.constraints import Checked
+
 
 @dataclass(frozen=True, kw_only=True)
-class NetworksConfig:
+class NetworksConfig(Checked):
     """The fields that every ``conf/networks/<name>.yaml`` has.
 
     Args:

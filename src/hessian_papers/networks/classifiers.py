@@ -7,13 +7,14 @@ that differ in their initial weights and in the order of the samples.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hessian_papers.constraints import AtLeast, Count
 from hessian_papers.data.base import IMAGES, Form
 from hessian_papers.data.images import largest_value
 from hessian_papers.models import classifier
@@ -28,7 +29,7 @@ from hessian_papers.training.divergence import has_diverged
 from hessian_papers.work import FanOut, Item, Run
 from hessian_spectra.files import Arrays, read_arrays, write_arrays
 from hessian_spectra.training import Observer, join
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require
 
 # What networks of one ensemble may be trained with different values of.
 VARIED = ("learning_rate", "momentum", "weight_decay")
@@ -52,7 +53,7 @@ class Settings(ClassifierDescent):
 
     initialisation: str
     inputs: str
-    held_out: int
+    held_out: Annotated[int, AtLeast(0)]
     kept: list[int]
 
     def __post_init__(self) -> None:
@@ -62,7 +63,6 @@ class Settings(ClassifierDescent):
         require(fits, "initialisation", f"one of {known}", self.initialisation)
         both = STANDARDISED, UNIT_INTERVAL
         require(self.inputs in both, "inputs", f"one of {', '.join(both)}", self.inputs)
-        require_at_least(0, self, "held_out")
         different = len({*self.kept}) == len(self.kept)
         fits = different and {*self.kept} <= {*range(self.epochs + 1)}
         require(fits, "kept", f"different epochs from 0 to {self.epochs}", self.kept)
@@ -86,7 +86,7 @@ class Config(Settings, NetworksConfig):
 
     data: str
     networks: list[str]
-    seeds: int
+    seeds: Count
     variations: list[dict[str, float]]
 
     def __post_init__(self) -> None:
@@ -96,7 +96,6 @@ class Config(Settings, NetworksConfig):
         require(fits, "networks", "different names of architectures", names)
         for name in names:
             builder(name)
-        require_at_least(1, self, "seeds")
         for changed in self.variations:
             fits = bool(changed) and {*changed} <= {*VARIED}
             require(fits, "variations", f"values of {', '.join(VARIED)}", [*self.variations])

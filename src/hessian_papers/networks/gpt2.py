@@ -8,9 +8,11 @@ batches, and are measured on the same sequences.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Annotated
 
 import numpy as np
 
+from hessian_papers.constraints import Count, Different
 from hessian_papers.data.base import TEXT, Form
 from hessian_papers.data.tools.tokens import batch, opened
 from hessian_papers.models.gpt2 import VARIANTS, Shape, gpt2, language_loss, parameter_count
@@ -23,7 +25,7 @@ from hessian_papers.training.pretraining import Pretraining
 from hessian_papers.work import FanOut, Item, Run
 from hessian_spectra.files import Arrays
 from hessian_spectra.training import join
-from hessian_spectra.validation import require, require_at_least, require_different
+from hessian_spectra.validation import require
 
 # The batch that no update is made of: it holds the sequences that are measured.
 MEASURED = -1
@@ -55,16 +57,15 @@ class Settings(Pretraining):
     heads: int
     context: int
     dropout: float
-    sequences: int
+    sequences: Count
     measured: list[list[int]]
     tolerance: float
     kept: list[int]
-    memory: int
+    memory: Count
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.shape(VARIANTS[0], vocabulary=1)
-        require_at_least(1, self, "sequences", "memory")
         pairs = [pair for pair in self.measured if len(pair) == 2 and min(pair) >= 1]
         untils = [pair[1] for pair in pairs]
         fits = len(pairs) == len(self.measured) and untils == sorted(set(untils))
@@ -104,13 +105,8 @@ class Config(Settings, NetworksConfig):
     """
 
     data: str
-    variants: list[str]
-    seeds: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_different(VARIANTS, self, "variants")
-        require_at_least(1, self, "seeds")
+    variants: Annotated[list[str], Different(tuple(VARIANTS))]
+    seeds: Count
 
     def require_data(self, form: Form) -> None:
         """Refuse a data set that is no text.

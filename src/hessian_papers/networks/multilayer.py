@@ -8,12 +8,13 @@ and in the order of their data only.
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast, Checked, Different, DifferentNumbers
 from hessian_papers.models.parametrisation import PARAMETRISATIONS, draw, parametrise
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.networks.base import NetworksConfig, shared
@@ -31,8 +32,6 @@ from hessian_spectra.models import Ensemble, PiecewiseLinear, require_piecewise_
 from hessian_spectra.validation import (
     require,
     require_at_least,
-    require_different,
-    require_different_numbers,
 )
 
 TIMES = ("initialisation", "trained")
@@ -40,7 +39,7 @@ NORMS = ("spectral", "frobenius", "nuclear")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(Checked):
     """What the networks of all points have in common.
 
     Args:
@@ -63,7 +62,7 @@ class Settings:
     activation: str
     width: int
     samples: int
-    noise_variance: float
+    noise_variance: Annotated[float, AtLeast(0)]
     batch_size: int
     order: str
     smallest_learning_rate: float
@@ -91,9 +90,9 @@ class Config(Settings, NetworksConfig):
         networks_per_item: networks that one item of the fan-out trains together.
     """
 
-    parametrisations: list[str]
-    depths: list[int]
-    sizes: list[int]
+    parametrisations: Annotated[list[str], Different(tuple(PARAMETRISATIONS))]
+    depths: Annotated[list[int], DifferentNumbers(2)]
+    sizes: Annotated[list[int], DifferentNumbers(1)]
     teachers: int
     networks: int
     learning_rates: dict[str, float]
@@ -102,22 +101,19 @@ class Config(Settings, NetworksConfig):
     networks_per_item: int
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_piecewise_linear(self.activation)
-        require_different(PARAMETRISATIONS, self, "parametrisations")
         for name in self.parametrisations:
             for field in ("learning_rates", "large_learning_rates"):
                 rate = getattr(self, field).get(name, 0.0)
                 expected = f"at least smallest_learning_rate for {name}"
                 require(rate >= self.smallest_learning_rate, field, expected, rate)
-        require_different_numbers(2, self, "depths")
-        require_different_numbers(1, self, "sizes")
         positive = ("width", "samples", "patience", "epochs", "teachers", "networks_per_item")
         require_at_least(1, self, *positive)
         require(self.networks >= 3, "networks", "at least 3, to correlate them", self.networks)
         in_range = 1 <= self.batch_size <= self.samples
         require(in_range, "batch_size", "between 1 and samples", self.batch_size)
         require(self.order in get_args(Order), "order", " or ".join(get_args(Order)), self.order)
-        require(self.noise_variance >= 0, "noise_variance", "at least 0", self.noise_variance)
         rate = self.smallest_learning_rate
         require(rate > 0, "smallest_learning_rate", "a positive number", rate)
         for field in ("factor", "tolerance"):

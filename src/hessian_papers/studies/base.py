@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from hessian_papers.constraints import Checked
 from hessian_papers.data.base import Form
 from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyConfig:
+class StudyConfig(Checked):
     """The fields that every ``conf/studies/<paper>/<study>.yaml`` has.
 
     Args:

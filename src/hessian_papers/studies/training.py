@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hessian_papers.constraints import Count, Positive, Scale
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.training import Record, Trajectory
 from hessian_papers.training.descent import Measure
@@ -17,7 +18,7 @@ from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.progress import LOGGED_EPOCHS
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.validation import require, require_at_least, require_positive, require_scale
+from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +33,10 @@ class TrainingConfig(DataStudyConfig):
         numeric_every: every how many of the recorded steps the numerical spectrum is computed.
     """
 
-    initial_scale: float
-    learning_rate: float
-    steps: int
-    numeric_every: int
-
-    def __post_init__(self) -> None:
-        require_scale(self, "initial_scale")
-        require_positive(self, "learning_rate")
-        require_at_least(1, self, "steps", "numeric_every")
+    initial_scale: Scale
+    learning_rate: Positive
+    steps: Count
+    numeric_every: Count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,12 +48,11 @@ class HiddenLayerConfig(TrainingConfig):
         record_every: distance of the steps at which the closed form is evaluated.
     """
 
-    width: int
-    record_every: int
+    width: Count
+    record_every: Count
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_at_least(1, self, "width", "record_every")
         require_dense(2 * self.width, "width")
 
     def initial_weights(self, *inputs: int, scale: float | None = None) -> Tensor:

@@ -6,21 +6,22 @@ The set-up is that of wu2022dissecting, appendix E.3.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hessian_papers.constraints import AtLeast, Checked, Count, Positive
 from hessian_papers.training.optimizers import stochastic_gradient_descent
 from hessian_spectra.progress import Log, silent
 from hessian_spectra.training import Batch, Observer, Order, Passes, Task, train_by_minibatches
-from hessian_spectra.validation import require, require_at_least, require_positive
+from hessian_spectra.validation import require, require_at_least
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierDescent:
+class ClassifierDescent(Checked):
     """How classifiers are trained, whatever the number of samples.
 
     Args:
@@ -31,16 +32,14 @@ class ClassifierDescent:
         weight_decay: of all parameters; paper: none, 0.0005 in a variation.
     """
 
-    epochs: int
-    batch_size: int
-    learning_rate: float
+    epochs: Count
+    batch_size: Count
+    learning_rate: Positive
     momentum: float
-    weight_decay: float
+    weight_decay: Annotated[float, AtLeast(0)]
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "epochs", "batch_size")
-        require_positive(self, "learning_rate")
-        require_at_least(0, self, "weight_decay")
+        super().__post_init__()
         require(0 <= self.momentum < 1, "momentum", "a number in [0, 1)", self.momentum)
 
 

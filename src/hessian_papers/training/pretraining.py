@@ -2,17 +2,19 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import nn
 
-from hessian_spectra.validation import require, require_at_least, require_positive
+from hessian_papers.constraints import AtLeast, Checked, Count, Positive
+from hessian_spectra.validation import require
 
 PRECISIONS = ("float32", "bf16")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pretraining:
+class Pretraining(Checked):
     """How a language model is trained.
 
     Args:
@@ -30,23 +32,21 @@ class Pretraining:
         compile: whether the network is compiled, which pays on a GPU.
     """
 
-    steps: int
-    batch_size: int
-    accumulation: int
-    learning_rate: float
+    steps: Count
+    batch_size: Count
+    accumulation: Count
+    learning_rate: Positive
     smallest_learning_rate: float
-    warmup: int
+    warmup: Annotated[int, AtLeast(0)]
     decay_steps: int
-    weight_decay: float
+    weight_decay: Annotated[float, AtLeast(0)]
     betas: list[float]
-    clip: float
+    clip: Positive
     precision: str
     compile: bool
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "steps", "batch_size", "accumulation")
-        require_at_least(0, self, "warmup", "weight_decay")
-        require_positive(self, "learning_rate", "clip")
+        super().__post_init__()
         largest, smallest = self.learning_rate, self.smallest_learning_rate
         expected = f"a number from 0 to the learning rate, {largest}"
         require(0 <= smallest <= largest, "smallest_learning_rate", expected, smallest)

@@ -136,9 +136,9 @@ def loss_plane(
         tensor([[ 0.,  8.],
                 [ 2., 10.]], dtype=torch.float64)
     """
-    first, other = _unit(problem, u, "u"), _unit(problem, v, "v")
+    along, other = _unit(problem, u, "u"), _unit(problem, v, "v")
     for _ in range(2):
-        other = other - (first @ other) * first
+        other = other - (along @ other) * along
         outside = float(other.norm())
         if outside < _PARALLEL:
             raise ValueError(
@@ -146,7 +146,7 @@ def loss_plane(
                 f"{outside:.0e}"
             )
         other = other / outside
-    directions = torch.stack([first, other], dim=1)
+    directions = torch.stack([along, other], dim=1)
     rows = _ascending(first, "first")
     columns = rows if second is None else _ascending(second, "second")
     losses = _losses(problem, directions, torch.cartesian_prod(rows, columns))

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hessian_papers.constraints import Positive
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,10 +17,7 @@ class Config(DataStudyConfig):
         scale: what the inputs are multiplied with.
     """
 
-    scale: float
-
-    def __post_init__(self) -> None:
-        require(self.scale > 0, "scale", "a positive number", self.scale)
+    scale: Positive
 
 
 def _moments(config: Config, data: Arrays) -> np.ndarray:

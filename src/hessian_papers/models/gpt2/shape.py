@@ -1,17 +1,18 @@
 """How large a GPT-2 is, and of which variant."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from torch import nn
 
-from hessian_spectra.validation import require, require_at_least
+from hessian_papers.constraints import Checked, Count, OneOf
+from hessian_spectra.validation import require
 
 VARIANTS = ("attention", "no attention", "no norm weights")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class Shape(Checked):
     """How large a GPT-2 is, and of which variant.
 
     Args:
@@ -32,18 +33,17 @@ class Shape:
     Source: singh2026cracking, appendix D.1.5 (124M: 12 layers, six further MLP blocks).
     """
 
-    layers: int
-    width: int
-    heads: int
-    context: int
-    vocabulary: int
-    variant: str
+    layers: Count
+    width: Count
+    heads: Count
+    context: Count
+    vocabulary: Count
+    variant: Annotated[str, OneOf(tuple(VARIANTS))]
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "layers", "width", "heads", "context", "vocabulary")
+        super().__post_init__()
         require(self.width % self.heads == 0, "heads", f"a divisor of {self.width}", self.heads)
-        require(self.variant in VARIANTS, "variant", f"one of {', '.join(VARIANTS)}", self.variant)
         require(0 <= self.dropout < 1, "dropout", "a number from 0 to below 1", self.dropout)
 
     @property

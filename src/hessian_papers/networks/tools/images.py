@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from hessian_papers.constraints import Checked, Count, Positive, Scale
 from hessian_papers.data.base import Form
 from hessian_papers.data.tools.reduction import reduce_regression
 from hessian_papers.data.tools.whitening import PrincipalComponents, principal_components
@@ -33,9 +34,6 @@ from hessian_spectra.validation import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
     require,
-    require_at_least,
-    require_positive,
-    require_scale,
 )
 
 # What is done to the inputs, how the weights are drawn, and the activation of the hidden layers.
@@ -56,7 +54,7 @@ HALVINGS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(Checked):
     """What all networks of a study have in common.
 
     Args:
@@ -73,10 +71,10 @@ class Settings:
 
     seed: int
     depth: int
-    input_scale: float
+    input_scale: Scale
     initial_range: list[float]
-    learning_rate: float
-    epochs: int
+    learning_rate: Positive
+    epochs: Count
     precision: str
 
 
@@ -90,14 +88,13 @@ class ImageNetworksConfig(Settings):
         width: units of each hidden layer.
     """
 
-    samples: int
-    replicates: int
-    width: int
+    samples: Count
+    replicates: Count
+    width: Count
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "samples", "replicates", "width", "epochs")
+        super().__post_init__()
         require(self.depth >= 2, "depth", "at least 2 layers", self.depth)
-        require_scale(self, "input_scale")
         ends = list(self.initial_range)
         ordered = len(ends) == 2 and 0 <= ends[0] <= ends[-1]
         require(ordered, "initial_range", "two numbers, 0 <= smallest <= largest", ends)
@@ -105,7 +102,6 @@ class ImageNetworksConfig(Settings):
         fits = SMALLEST_SCALE <= ends[1] <= LARGEST_SCALE
         expected = f"a largest number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
         require(fits, "initial_range", expected, ends)
-        require_positive(self, "learning_rate")
         known = self.precision in PRECISIONS
         require(known, "precision", " or ".join(PRECISIONS), self.precision)
 

@@ -1,13 +1,14 @@
 """Which points of an ensemble a study takes, and what became of their networks."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from hessian_papers.constraints import Once
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_once
+from hessian_spectra.validation import require
 
 AXES = ("size", "depth")
 # The statuses of a training that did not end at its plateau.
@@ -24,12 +25,12 @@ class PointsConfig(EnsembleStudyConfig):
         sizes: the input and output sizes D to take; empty for all of the ensemble.
     """
 
-    parametrisations: list[str]
-    depths: list[int]
-    sizes: list[int]
+    parametrisations: Annotated[list[str], Once()]
+    depths: Annotated[list[int], Once()]
+    sizes: Annotated[list[int], Once()]
 
     def __post_init__(self) -> None:
-        require_once(self, "parametrisations", "depths", "sizes")
+        super().__post_init__()
         names = self.parametrisations
         require(len(names) > 0, "parametrisations", "at least one", names)
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
 
+from hessian_papers.constraints import Once
 from hessian_papers.data.base import IMAGES, Form
 from hessian_papers.data.tools.subsets import imbalanced_subset, share_range
 from hessian_papers.networks.tools.images import (
@@ -20,7 +21,7 @@ from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.work import Item
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require, require_once
+from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +38,9 @@ class ClassSubsetsConfig(ImageNetworksConfig, DataStudyConfig):
 
     takes = IMAGES
 
-    cases: list[str]
-    shares: list[float]
-    other_samples: list[int]
+    cases: Annotated[list[str], Once()]
+    shares: Annotated[list[float], Once()]
+    other_samples: Annotated[list[int], Once()]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,7 +51,6 @@ class ClassSubsetsConfig(ImageNetworksConfig, DataStudyConfig):
         require(valid, "shares", "one or more shares in (0, 1]", shares)
         sizes = list(self.other_samples)
         require(all(n >= 1 for n in sizes), "other_samples", "numbers of at least 1", sizes)
-        require_once(self, "cases", "shares", "other_samples")
 
     def require_data(self, form: Form) -> None:
         """Refuse data of anything but images, or of fewer than a subset has."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hessian_papers.constraints import Count
 from hessian_papers.data.base import IMAGES, Form
 from hessian_papers.networks.tools.images import (
     ImageNetworksConfig,
@@ -38,13 +39,12 @@ class ThroughTrainingConfig(ImageNetworksConfig, DataStudyConfig):
     takes = IMAGES
 
     initialisation: str
-    recorded: int
+    recorded: Count
 
     def __post_init__(self) -> None:
         super().__post_init__()
         known = self.initialisation in ("balanced", "kaiming")
         require(known, "initialisation", "balanced or kaiming", self.initialisation)
-        require(self.recorded >= 1, "recorded", "at least 1", self.recorded)
 
     def require_data(self, form: Form) -> None:
         """Refuse data of anything but images, or of fewer than a subset has."""

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import Count
 from hessian_papers.data.base import SCALAR_TOKENS
 from hessian_papers.results import stacked
 from hessian_papers.studies.attention.attention_edge_of_stability.reading import (
@@ -27,7 +28,7 @@ from hessian_spectra import statistics
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require
 
 WEIGHTS = ("w_value", "w_query", "w_key")
 # Weights beyond this have diverged.
@@ -49,13 +50,12 @@ class Config(TrainingConfig):
 
     takes = SCALAR_TOKENS
 
-    key_dimension: int
-    draws: int
+    key_dimension: Count
+    draws: Count
     rates: list[float]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_at_least(1, self, "key_dimension", "draws")
         positive = bool(self.rates) and all(rate > 0 for rate in self.rates)
         require(positive, "rates", "one positive number or more", self.rates)
         require_dense(2 * self.key_dimension + 1, "key_dimension")

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast, Count, Scale
 from hessian_papers.data.base import SCALAR_TOKENS
 from hessian_papers.results import stacked
 from hessian_papers.studies.base import DataStudyConfig
@@ -17,7 +19,7 @@ from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.validation import require, require_at_least, require_scale
+from hessian_spectra.validation import require
 
 # What each sweep varies; the last one is the third on sequences with a massive first token.
 SWEEPS = ("query_key", "value", "sink", "massive_sink")
@@ -45,26 +47,22 @@ class Config(DataStudyConfig):
 
     takes = SCALAR_TOKENS
 
-    key_dimension: int
-    weight_norm: float
-    smallest_norm: float
-    largest_norm: float
-    largest_sink_bias: float
-    massive_activation: float
-    points: int
+    key_dimension: Annotated[int, AtLeast(3)]
+    weight_norm: Scale
+    smallest_norm: Scale
+    largest_norm: Scale
+    largest_sink_bias: Scale
+    massive_activation: Scale
+    points: Annotated[int, AtLeast(2)]
     numeric_points: int
     dense_points: int
-    draws: int
-    draw_points: int
-    small_norm: float
+    draws: Count
+    draw_points: Annotated[int, AtLeast(2)]
+    small_norm: Scale
 
     def __post_init__(self) -> None:
         # A bulk eigenvalue occurs d_K − 1 times, and the bulk is found as what repeats.
-        require_at_least(3, self, "key_dimension")
-        require_scale(self, "weight_norm", "smallest_norm", "largest_norm")
-        require_scale(self, "massive_activation", "largest_sink_bias", "small_norm")
-        require_at_least(2, self, "points", "draw_points")
-        require_at_least(1, self, "draws")
+        super().__post_init__()
         expected = f"more than smallest_norm = {self.smallest_norm}"
         fits = self.largest_norm > self.smallest_norm
         require(fits, "largest_norm", expected, self.largest_norm)

@@ -4,12 +4,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast, Count
 from hessian_papers.data.base import VECTOR_TOKENS, Form
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.training import require_dense
@@ -19,7 +20,7 @@ from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, VectorSelfAttention
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require
 
 # Eigenvalues closer than this share of the largest are the same; round-off is below 1e-14.
 SAME = 1e-11
@@ -47,19 +48,18 @@ class Config(DataStudyConfig):
 
     takes = VECTOR_TOKENS
 
-    key_dimension: int
+    key_dimension: Count
     value_norm: float
     query_key_norm: float
     sink_biases: list[float]
-    points: int
+    points: Annotated[int, AtLeast(2)]
     outlier_share: float
-    replicates: int
-    draws: int
+    replicates: Count
+    draws: Count
     draw_norms: list[list[float]]
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "key_dimension", "replicates", "draws")
-        require_at_least(2, self, "points")
+        super().__post_init__()
         pairs = all(len(pair) == 2 for pair in self.draw_norms)
         expected = "one pair of norms or more, of W_V and of W_Q and W_K"
         require(pairs and len(self.draw_norms) > 0, "draw_norms", expected, self.draw_norms)

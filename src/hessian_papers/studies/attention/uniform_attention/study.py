@@ -9,10 +9,12 @@ scores are c x_i x_j with c = ⟨w_Q, w_K⟩/√d_K, and c is of the order of th
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 
+from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
 from hessian_papers.results import stacked
 from hessian_papers.studies.base import StudyConfig
 from hessian_spectra import closed_form as cf
@@ -22,9 +24,6 @@ from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import (
     require,
-    require_at_least,
-    require_different,
-    require_different_numbers,
 )
 
 # Normal entries of variance 2/(1 + d_K); of norm 1, as in Figure 2; of variance 1/3, which is the
@@ -46,21 +45,18 @@ class Config(StudyConfig):
         checked_dimension: the largest d_K at which they are.
     """
 
-    initialisations: list[str]
-    key_dimensions: list[int]
-    length: int
-    draws: int
+    initialisations: Annotated[list[str], Different(tuple(INITIALISATIONS))]
+    key_dimensions: Annotated[list[int], DifferentNumbers(3)]
+    length: Annotated[int, AtLeast(2)]
+    draws: Annotated[int, AtLeast(2)]
     factors: list[float]
-    checked: int
+    checked: Count
     checked_dimension: int
 
     def __post_init__(self) -> None:
-        require_different(INITIALISATIONS, self, "initialisations")
+        super().__post_init__()
         # A bulk eigenvalue occurs d_K − 1 times, and the bulk is found as what repeats.
-        require_different_numbers(3, self, "key_dimensions")
         require(len(self.key_dimensions) > 1, "key_dimensions", "two or more", self.key_dimensions)
-        require_at_least(2, self, "length", "draws")
-        require_at_least(1, self, "checked")
         require(self.checked <= self.draws, "checked", f"at most {self.draws}", self.checked)
         positive = len(self.factors) > 1 and min(self.factors) > 0
         require(positive, "factors", "two positive numbers or more", self.factors)

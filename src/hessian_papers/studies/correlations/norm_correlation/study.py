@@ -7,9 +7,11 @@ its interval is that of a paired comparison.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from hessian_papers.constraints import Different, OneOf
 from hessian_papers.results import stacked
 from hessian_papers.studies.correlations.norm_correlation.regions import (
     REGIONS,
@@ -29,7 +31,7 @@ from hessian_papers.studies.correlations.resampling import (
 )
 from hessian_spectra import statistics
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_different
+from hessian_spectra.validation import require
 
 TARGETS = ("sharpness", "trace")
 QUANTITIES = ("matrices", "products", "alignments")
@@ -51,17 +53,14 @@ class Config(AlongConfig):
         confidence: level of the intervals.
     """
 
-    target: str
-    quantities: list[str]
-    norms: list[str]
+    target: Annotated[str, OneOf(tuple(TARGETS))]
+    quantities: Annotated[list[str], Different(tuple(QUANTITIES))]
+    norms: Annotated[list[str], Different(tuple(NORMS))]
     highlighted: str
     resamples: int
     confidence: float
 
     def __post_init__(self) -> None:
-        require(self.target in TARGETS, "target", f"one of {', '.join(TARGETS)}", self.target)
-        require_different(QUANTITIES, self, "quantities")
-        require_different(NORMS, self, "norms")
         require(len(self.quantities) <= 2, "quantities", "at most two", self.quantities)
         among = f"one of {', '.join(self.norms)}"
         require(self.highlighted in self.norms, "highlighted", among, self.highlighted)

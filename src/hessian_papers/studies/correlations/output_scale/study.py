@@ -8,20 +8,17 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 
+from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
 from hessian_papers.models import parametrise
 from hessian_papers.studies.base import StudyConfig
 from hessian_papers.studies.correlations.output_scale.reading import PRINTED
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import (
-    require_at_least,
-    require_different,
-    require_different_numbers,
-)
 
 SCALES = ("sp", "ntp", "mup", PRINTED)
 ACTIVATIONS = ("linear", "relu")
@@ -41,21 +38,13 @@ class Config(StudyConfig):
         draws: of the weights at each width.
     """
 
-    parametrisations: list[str]
-    activations: list[str]
-    depths: list[int]
-    widths: list[int]
-    size: int
-    samples: int
-    draws: int
-
-    def __post_init__(self) -> None:
-        require_different(SCALES, self, "parametrisations")
-        require_different(ACTIVATIONS, self, "activations")
-        require_different_numbers(2, self, "depths")
-        require_different_numbers(2, self, "widths")
-        require_at_least(1, self, "size", "samples")
-        require_at_least(2, self, "draws")
+    parametrisations: Annotated[list[str], Different(tuple(SCALES))]
+    activations: Annotated[list[str], Different(tuple(ACTIVATIONS))]
+    depths: Annotated[list[int], DifferentNumbers(2)]
+    widths: Annotated[list[int], DifferentNumbers(2)]
+    size: Count
+    samples: Count
+    draws: Annotated[int, AtLeast(2)]
 
 
 def factors(scale: str, sizes: Sequence[int]) -> list[float]:

@@ -8,12 +8,13 @@ random by about the distance of their neighbours.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
 from hessian_papers.models.parametrisation import draw
 from hessian_papers.results import stacked
@@ -36,9 +37,6 @@ from hessian_spectra.models import Ensemble, require_piecewise_linear
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import (
     require,
-    require_at_least,
-    require_different,
-    require_different_numbers,
 )
 
 # How the weights are drawn and what is done to the data, as ``<parametrisation>-<data>``.
@@ -68,20 +66,18 @@ class Config(DataStudyConfig):
     takes = SEVERAL_FEATURES
 
     activation: str
-    depth: int
-    cases: list[str]
-    widths: list[int]
+    depth: Annotated[int, AtLeast(2)]
+    cases: Annotated[list[str], Different(tuple(CASES))]
+    widths: Annotated[list[int], DifferentNumbers(1)]
     samples: list[int]
-    sizes: list[int]
-    networks: int
-    jitters: int
-    networks_per_item: int
+    sizes: Annotated[list[int], DifferentNumbers(1)]
+    networks: Count
+    jitters: Annotated[int, AtLeast(19)]
+    networks_per_item: Count
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_piecewise_linear(self.activation)
-        require_at_least(2, self, "depth")
-        require_different(CASES, self, "cases")
-        require_different_numbers(1, self, "widths", "sizes")
         expected = "one number for each of widths"
         require(len(self.samples) == len(self.widths), "samples", expected, self.samples)
         several = any(1 < size <= max(self.widths) for size in self.sizes)
@@ -98,8 +94,6 @@ class Config(DataStudyConfig):
                 "whose whole Hessian is taken"
             )
             require(reduced or parameters <= LARGEST_DENSE, "widths", expected, parameters)
-        require_at_least(1, self, "networks", "networks_per_item")
-        require_at_least(19, self, "jitters")
 
     def require_data(self, form: Form) -> None:
         """Refuse data with too few samples or features."""

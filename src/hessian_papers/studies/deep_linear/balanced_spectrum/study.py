@@ -11,12 +11,13 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import Once, Scale
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
 from hessian_papers.data.tools.whitening import whiten
 from hessian_papers.models import balanced_weights
@@ -27,7 +28,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, Perceptron
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require, require_once, require_scale
+from hessian_spectra.validation import require
 
 # Largest residual of an eigenpair of Lanczos' method, relative to the largest eigenvalue.
 TOLERANCE = 1e-8
@@ -46,13 +47,13 @@ class Config(DataStudyConfig):
 
     takes = SEVERAL_FEATURES
 
-    input_scale: float
-    architectures: list[list[int]]
-    residual: float
+    input_scale: Scale
+    architectures: Annotated[list[list[int]], Once()]
+    residual: Scale
     top: int
 
     def __post_init__(self) -> None:
-        require_scale(self, "input_scale", "residual")
+        super().__post_init__()
         # Beyond, the rounding of the residual covers what the inputs explain.
         largest_residual = 1e4 * self.input_scale
         expected = f"at most 10000 input_scale = {largest_residual:g}"
@@ -61,7 +62,6 @@ class Config(DataStudyConfig):
         shaped = len(networks) > 0 and all(len(s) >= 2 and min(s) >= 1 for s in networks)
         expected = "one or more lists of two or more widths, each at least 1"
         require(shaped, "architectures", expected, networks)
-        require_once(self, "architectures")
         largest = max(map(_parameters, networks))
         expected = f"at most {cv.DENSE_LIMIT} parameters for the whole spectrum"
         require(largest <= cv.DENSE_LIMIT, "architectures", expected, largest)

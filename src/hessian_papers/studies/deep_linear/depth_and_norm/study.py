@@ -8,11 +8,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast, Count, Scale
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
 from hessian_papers.data.tools.whitening import whiten
 from hessian_papers.models import balanced_weights
@@ -26,8 +28,6 @@ from hessian_spectra.validation import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
     require,
-    require_at_least,
-    require_scale,
 )
 
 # Largest residual of the largest eigenvalue, relative; its own error is about its square.
@@ -49,18 +49,16 @@ class Config(DataStudyConfig):
 
     takes = SEVERAL_FEATURES
 
-    input_scale: float
-    largest_depth: int
+    input_scale: Scale
+    largest_depth: Annotated[int, AtLeast(2)]
     norms: list[float]
-    contour_points: int
-    smallest_width: int
+    contour_points: Annotated[int, AtLeast(2)]
+    smallest_width: Count
     largest_width: int
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         norms = list(self.norms)
-        require_scale(self, "input_scale")
-        require_at_least(2, self, "largest_depth", "contour_points")
-        require_at_least(1, self, "smallest_width")
         positive = all(SMALLEST_SCALE <= norm <= LARGEST_SCALE for norm in norms)
         # Nearer ones do not tell the exponent between them.
         apart = len(norms) >= 2 and all(a * 1.01 <= b for a, b in pairwise(norms))

@@ -11,14 +11,15 @@ stands the error at the first such point alone.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from hessian_papers.constraints import AtLeast, Different
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_at_least, require_different
+from hessian_spectra.validation import require
 
 # What runs are compared at, and which array of theirs has it.
 ALONG = {"residual": "residual", "loss": "loss", "step": "step", "sharpness": "hessian"}
@@ -39,14 +40,13 @@ class Config(EnsembleStudyConfig):
             magnitude, in the logarithm), at which the runs are interpolated.
     """
 
-    along: list[str]
+    along: Annotated[list[str], Different(tuple(ALONG))]
     shown: str
-    points: int
+    points: Annotated[int, AtLeast(2)]
 
     def __post_init__(self) -> None:
-        require_different(ALONG, self, "along")
+        super().__post_init__()
         require(self.shown in SHOWN, "shown", " or ".join(SHOWN), self.shown)
-        require_at_least(2, self, "points")
 
     def require_networks(self, networks: Any) -> None:
         """Refuse an ensemble of anything but language models."""

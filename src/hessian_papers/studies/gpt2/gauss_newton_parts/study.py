@@ -16,12 +16,13 @@ here:
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hessian_papers.constraints import AtLeast, Count
 from hessian_papers.models import gpt2
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.tools.divergence import surviving
@@ -36,7 +37,7 @@ from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require
 
 # The groups of weights, by what is in the name of a parameter.
 GROUPS = {"attention": ".attn.", "MLP": ".mlp.", "norm": "ln_", "embedding": ".w"}
@@ -57,8 +58,8 @@ class Settings:
 
     seed: int
     tolerance: float
-    probes: int
-    memory: int
+    probes: Annotated[int, AtLeast(2)]
+    memory: Count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +67,9 @@ class Config(Settings, EnsembleStudyConfig):
     """The study's configuration."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         fits = 1e-6 <= self.tolerance <= 0.1
         require(fits, "tolerance", "a relative residual from 1e-6 to 0.1", self.tolerance)
-        require_at_least(2, self, "probes")
-        require_at_least(1, self, "memory")
 
     def require_networks(self, networks: Any) -> None:
         """Refuse networks that are no language models, or of which no weights are kept."""

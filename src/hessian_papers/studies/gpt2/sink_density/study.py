@@ -11,12 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast, Count
 from hessian_papers.models import gpt2
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.tools.divergence import surviving
@@ -32,7 +33,7 @@ from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import Which
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require
 
 ENDS: dict[str, Which] = {"largest": "largest algebraic", "smallest": "smallest algebraic"}
 # Products that an extreme eigenvalue takes, about, as a unit of cost.
@@ -61,11 +62,11 @@ class Settings:
     seed: int
     masses: list[float]
     tolerance: float
-    probes: int
+    probes: Annotated[int, AtLeast(2)]
     products: int
-    points: int
+    points: Annotated[int, AtLeast(2)]
     kappa: float
-    memory: int
+    memory: Count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,14 +74,13 @@ class Config(Settings, EnsembleStudyConfig):
     """The study's configuration."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         masses = list(self.masses)
         ascending = all(a < b for a, b in pairwise(masses))
         fits = bool(masses) and ascending and all(0 < mass < 1 for mass in masses)
         require(fits, "masses", "shares of the attention in (0, 1), ascending", masses)
         fits = 1e-6 <= self.tolerance <= 0.1
         require(fits, "tolerance", "a relative residual from 1e-6 to 0.1", self.tolerance)
-        require_at_least(2, self, "probes", "points")
-        require_at_least(1, self, "memory")
         require(self.kappa > 1, "kappa", "a number above 1", self.kappa)
         narrow = self.products >= 2 and kernel_width(self.kappa, self.products) < 1
         expected = "so many that the kernel is narrower than the spectrum"

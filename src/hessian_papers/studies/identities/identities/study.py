@@ -1,9 +1,11 @@
 """The catalogue of theorems on one data set: what it says, and the errors against brute force."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from hessian_papers.constraints import AtLeast
 from hessian_papers.data.base import ONE_FEATURE, Form
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.theorems import PAPERS, THEOREMS, Draw, drawn
@@ -27,14 +29,13 @@ class Config(DataStudyConfig):
 
     takes = ONE_FEATURE
 
-    instances: int
+    instances: Annotated[int, AtLeast(6)]
     width: int
-    points: int
+    points: Annotated[int, AtLeast(2)]
 
     def __post_init__(self) -> None:
-        require(self.instances >= 6, "instances", "at least 6", self.instances)
+        super().__post_init__()
         require(2 <= self.width <= 50, "width", "2 to 50", self.width)
-        require(self.points >= 2, "points", "at least 2", self.points)
 
     def require_data(self, form: Form) -> None:
         """Refuse other data than one feature, and too few for inputs of full rank."""

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import torch
 
+from hessian_papers.constraints import Count
 from hessian_papers.networks.tools.images import joined, split, training
 from hessian_papers.results import stacked
 from hessian_papers.studies.images.curvature import measure_top, weights_at
@@ -38,14 +39,13 @@ class Config(ThroughTrainingConfig):
     """
 
     narrow: int
-    top: int
+    top: Count
     tolerance: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.depth == 2, "depth", "2: equation (15) is about two layers", self.depth)
         require(self.narrow >= 0, "narrow", "a width, or 0 for none", self.narrow)
-        require(self.top >= 1, "top", "at least 1", self.top)
         # What the claims allow the solver, and what rounding lets it reach.
         fits = 1e-12 <= self.tolerance <= 1e-6
         require(fits, "tolerance", "a number from 1e-12 to 1e-06", self.tolerance)

@@ -10,12 +10,14 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from hessian_papers.constraints import AtLeast, Count, Positive
 from hessian_papers.data.base import IMAGES, Form
 from hessian_papers.data.images import LABELS as CLASSES
 from hessian_papers.data.tools.reduction import ReducedRegression, reduce_regression
@@ -29,7 +31,7 @@ from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import Ensemble
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require, require_at_least, require_positive
+from hessian_spectra.validation import require
 
 LABELS = ("one", "uniform")
 BALANCED, KAIMING = ("whitened", "raw"), ("plain", "decay", "edge")
@@ -60,21 +62,19 @@ class Config(DataStudyConfig):
 
     takes = IMAGES
 
-    samples: int
-    replicates: int
-    depth: int
-    width: int
+    samples: Count
+    replicates: Count
+    depth: Annotated[int, AtLeast(2)]
+    width: Count
     initial_range: list[float]
-    learning_rate: float
-    epochs: int
-    recorded: int
-    weight_decay: float
-    beyond: float
+    learning_rate: Positive
+    epochs: Count
+    recorded: Count
+    weight_decay: Positive
+    beyond: Positive
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "samples", "replicates", "width", "epochs", "recorded")
-        require_at_least(2, self, "depth")
-        require_positive(self, "learning_rate", "weight_decay", "beyond")
+        super().__post_init__()
         ends = list(self.initial_range)
         ordered = len(ends) == 2 and 0 < ends[0] <= ends[-1]
         require(ordered, "initial_range", "two numbers, 0 < smallest <= largest", ends)

@@ -9,12 +9,13 @@ the Kronecker product that is nearest of all.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from hessian_papers.constraints import Once
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.studies.layerwise.decoupling.quantities import (
@@ -38,7 +39,7 @@ from hessian_papers.studies.layerwise.gathering import gathered
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_at_least, require_once
+from hessian_spectra.validation import require, require_at_least
 
 # What is measured at every epoch whose weights are kept; all else is of the last.
 THROUGHOUT = ("output", "input", "squares", "missed")
@@ -56,11 +57,11 @@ class Config(Settings, ClassifierStudyConfig):
         shown: layers whose eigenvectors are drawn, such as ``fc1:LeNet5``.
     """
 
-    networks: list[str]
+    networks: Annotated[list[str], Once()]
     shown: list[str]
 
     def __post_init__(self) -> None:
-        require_once(self, "networks")
+        super().__post_init__()
         require_at_least(2, self, "top", "probes")
         require_at_least(0, self, "images")
         require_residual(self)

@@ -8,11 +8,12 @@ lengths of their mean inputs first.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
 from torch import nn
 
+from hessian_papers.constraints import AtLeast, Count
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.studies.layerwise.ensembles import (
@@ -27,7 +28,6 @@ from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.layerwise import Form
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require_at_least
 
 FORMS: tuple[Form, ...] = get_args(Form)
 
@@ -44,9 +44,9 @@ class Settings:
     """
 
     seed: int
-    top: int
+    top: Count
     tolerance: float
-    images: int
+    images: Annotated[int, AtLeast(0)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +54,7 @@ class Config(Settings, ClassifierStudyConfig):
     """The study's configuration."""
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "top")
-        require_at_least(0, self, "images")
+        super().__post_init__()
         require_residual(self)
 
 

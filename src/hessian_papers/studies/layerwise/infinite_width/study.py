@@ -10,10 +10,12 @@ The inputs come in two halves, whose products leave the squared error of the sam
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import scipy
 
+from hessian_papers.constraints import AtLeast, Different, Positive
 from hessian_papers.studies.base import StudyConfig
 from hessian_papers.studies.layerwise.infinite_width.quantities import (
     activation_errors,
@@ -30,9 +32,7 @@ from hessian_spectra.seeding import generator
 from hessian_spectra.validation import (
     require,
     require_at_least,
-    require_different,
     require_different_numbers,
-    require_positive,
 )
 
 LAWS = ("rectified", "gaussian")
@@ -54,20 +54,18 @@ class Config(StudyConfig):
             weights is made of; its dual matrix has c times half as many rows.
     """
 
-    laws: list[str]
+    laws: Annotated[list[str], Different(tuple(LAWS))]
     widths: list[int]
-    classes: int
-    alpha: float
-    draws: int
+    classes: Annotated[int, AtLeast(2)]
+    alpha: Positive
+    draws: Annotated[int, AtLeast(2)]
     samples: int
     layer_samples: int
 
     def __post_init__(self) -> None:
-        require_different(LAWS, self, "laws")
-        require_at_least(2, self, "classes", "draws")
+        super().__post_init__()
         # Fewer units may all be inactive; the space of all units is no top space.
         require_different_numbers(max(self.classes + 1, SMALLEST_WIDTH), self, "widths")
-        require_positive(self, "alpha")
         weights = max(width * _inputs(self, width) for width in self.widths)
         expected = f"at most {LARGEST_LAYER} weights n d of the first layer"
         require(weights <= LARGEST_LAYER, "alpha", expected, weights)

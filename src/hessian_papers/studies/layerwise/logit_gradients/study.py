@@ -9,12 +9,13 @@ the vectors themselves whether the nearest neighbour of each has the same j or t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hessian_papers.constraints import AtLeast
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.results import stacked
@@ -29,7 +30,7 @@ from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.layerwise import Captured, layers_of
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import optional_import, require_at_least
+from hessian_spectra.validation import optional_import
 
 # Of t-SNE, scikit-learn's own; less of few points.
 PERPLEXITY = 30.0
@@ -45,15 +46,12 @@ class Settings:
     """
 
     seed: int
-    images: int
+    images: Annotated[int, AtLeast(0)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Settings, ClassifierStudyConfig):
     """The study's configuration."""
-
-    def __post_init__(self) -> None:
-        require_at_least(0, self, "images")
 
 
 @dataclass(frozen=True, kw_only=True)

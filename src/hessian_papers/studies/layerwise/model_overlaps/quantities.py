@@ -28,8 +28,8 @@ def eigenpairs(matrix: Tensor) -> Factor:
     """The eigenpairs of a symmetric matrix ``(n, n)``, in float64.
 
     Example:
-        >>> eigenpairs(torch.diag(torch.first([1.0, 2.0]))).values
-        first([2., 1.], dtype=torch.float64)
+        >>> eigenpairs(torch.diag(torch.tensor([1.0, 2.0]))).values
+        tensor([2., 1.], dtype=torch.float64)
     """
     values, vectors = torch.linalg.eigh(matrix.double())
     return Factor(values.flip(0), vectors.flip(1))
@@ -47,8 +47,8 @@ def top_places(output: Tensor, inputs: Tensor, count: int) -> Tensor:
         ``(2, count)``, the first row i and the second j.
 
     Example:
-        >>> top_places(torch.first([3.0, 1.0]), torch.first([4.0, 2.0]), 3)
-        first([[0, 0, 1],
+        >>> top_places(torch.tensor([3.0, 1.0]), torch.tensor([4.0, 2.0]), 3)
+        tensor([[0, 0, 1],
                 [0, 1, 0]])
     """
     places = torch.outer(output, inputs).flatten().argsort(descending=True, stable=True)[:count]
@@ -72,9 +72,9 @@ def product_overlaps(output: Tensor, inputs: Tensor, first: Tensor, other: Tenso
     Source: wu2022dissecting, (267).
 
     Example:
-        >>> places = top_places(torch.first([2.0, 1.0]), torch.first([1.0]), 2)
+        >>> places = top_places(torch.tensor([2.0, 1.0]), torch.tensor([1.0]), 2)
         >>> product_overlaps(torch.full((2, 2), 0.5), torch.ones(1, 1), places, places)
-        first([0.5000, 1.0000])
+        tensor([0.5000, 1.0000])
     """
     (i, j), (p, q) = first, other
     squares = output[i[:, None], p] * inputs[j[:, None], q]
@@ -93,7 +93,7 @@ def rotated_squares(first: Tensor, other: Tensor) -> Tensor:
 
     Example:
         >>> rotated_squares(torch.eye(2), torch.eye(2))
-        first([[0.5000, 0.5000],
+        tensor([[0.5000, 0.5000],
                 [0.5000, 0.5000]])
     """
     return torch.full_like(first.T @ other, 1 / len(first))
@@ -113,7 +113,7 @@ def permuted_squares(first: Tensor, other: Tensor) -> Tensor:
 
     Example:
         >>> permuted_squares(torch.eye(2), torch.eye(2))
-        first([[0.5000, 0.5000],
+        tensor([[0.5000, 0.5000],
                 [0.5000, 0.5000]])
     """
     m = len(first)

@@ -11,11 +11,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 
+from hessian_papers.constraints import AtLeast, Once
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
@@ -31,7 +32,7 @@ from hessian_papers.studies.layerwise.model_overlaps.spaces import pair_of, top_
 from hessian_papers.work import FanOut, Item
 from hessian_spectra.curvature.layerwise import layers_of
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_at_least, require_once
+from hessian_spectra.validation import require
 
 PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
@@ -52,9 +53,9 @@ class Settings:
 
     seed: int
     reach: float
-    top: int
+    top: Annotated[int, AtLeast(2)]
     tolerance: float
-    images: int
+    images: Annotated[int, AtLeast(0)]
     precision: str
 
     def count(self, outputs: int, inputs: int) -> int:
@@ -79,14 +80,12 @@ class Config(Settings, ClassifierStudyConfig):
         times: at which of the ensemble's kept epochs, by their place: 0 is the first, -1 the last.
     """
 
-    networks: list[str]
-    times: list[int]
+    networks: Annotated[list[str], Once()]
+    times: Annotated[list[int], Once()]
 
     def __post_init__(self) -> None:
-        require_once(self, "networks", "times")
+        super().__post_init__()
         require(len(self.times) > 0, "times", "at least one", self.times)
-        require_at_least(2, self, "top")
-        require_at_least(0, self, "images")
         fits = math.isfinite(self.reach) and self.reach > 0
         require(fits, "reach", "a positive number", self.reach)
         require_residual(self)

@@ -10,12 +10,13 @@ mean Jacobian ``E[G]`` of the scores by the layer's outputs in the place of ``S 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hessian_papers.constraints import AtLeast
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.results import stacked
@@ -30,7 +31,6 @@ from hessian_papers.studies.layerwise.rows import without_the_sum
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require_at_least
 
 Batches = list[tuple[Tensor, Tensor]]
 
@@ -43,15 +43,12 @@ class Settings:
         images: the loss is that on the first so many; 0 for all.
     """
 
-    images: int
+    images: Annotated[int, AtLeast(0)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Settings, ClassifierStudyConfig):
     """The study's configuration."""
-
-    def __post_init__(self) -> None:
-        require_at_least(0, self, "images")
 
 
 def products_behind(model: nn.Module) -> dict[str, Tensor]:

@@ -105,6 +105,7 @@ class Config(Settings, ClassifierStudyConfig):
     methods: list[str]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         names = [*self.methods]
         fits = bool(names) and len({*names}) == len(names) and {*names} <= {*METHODS}
         require(fits, "methods", f"different names of {', '.join(METHODS)}", names)

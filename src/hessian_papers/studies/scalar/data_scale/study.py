@@ -9,11 +9,13 @@ data is E[x²] and E[yx].
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast, Scale
 from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.models import standard_parametrisation
 from hessian_papers.results import stacked
@@ -24,7 +26,6 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import TwoLayerLinear
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require_at_least, require_scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,17 +42,16 @@ class Config(DataStudyConfig):
 
     takes = ONE_FEATURE
 
-    width: int
-    second_width: int
-    variance_times_fan_in: float
-    largest_second_moment: float
-    scales: int
+    width: Annotated[int, AtLeast(2)]
+    second_width: Annotated[int, AtLeast(2)]
+    variance_times_fan_in: Scale
+    largest_second_moment: Scale
+    scales: Annotated[int, AtLeast(2)]
 
     def __post_init__(self) -> None:
         # A single hidden unit has no bulk.
-        require_at_least(2, self, "width", "second_width", "scales")
+        super().__post_init__()
         require_dense(2 * max(self.width, self.second_width), "width")
-        require_scale(self, "variance_times_fan_in", "largest_second_moment")
 
 
 def second_moments(config: Config) -> np.ndarray:

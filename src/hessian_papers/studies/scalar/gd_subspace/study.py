@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hessian_papers.constraints import Count, Positive, Scale
 from hessian_papers.data.base import ONE_FEATURE, Form
 from hessian_papers.results import stacked
 from hessian_papers.studies.training import HiddenLayerConfig, curvature_shown, recorded
@@ -18,7 +19,7 @@ from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.validation import require, require_at_least, require_positive, require_scale
+from hessian_spectra.validation import require
 
 # The corollary covers the first; those up to weight decay combine gradients and iterates linearly,
 # so its proof carries over; the last two do not.
@@ -52,19 +53,16 @@ class Config(HiddenLayerConfig):
     takes = ONE_FEATURE
 
     momentum: float
-    weight_decay: float
-    batch_size: int
-    adam_learning_rate: float
-    velocity_scale: float
+    weight_decay: Positive
+    batch_size: Count
+    adam_learning_rate: Positive
+    velocity_scale: Scale
 
     def __post_init__(self) -> None:
         super().__post_init__()
         expected = "at least 2 (a network of width 1 has no bulk)"
         require(self.width >= 2, "width", expected, self.width)
-        require_positive(self, "weight_decay", "adam_learning_rate")
-        require_scale(self, "velocity_scale")
         require(0 < self.momentum < 1, "momentum", "a number in (0, 1)", self.momentum)
-        require_at_least(1, self, "batch_size")
 
     def require_data(self, form: Form) -> None:
         """Refuse data with fewer samples than a batch."""

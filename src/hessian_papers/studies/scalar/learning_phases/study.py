@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast, Count, Positive
 from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.results import stacked
 from hessian_papers.studies.base import DataStudyConfig
@@ -20,8 +22,6 @@ from hessian_spectra.validation import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
     require,
-    require_at_least,
-    require_positive,
 )
 
 
@@ -45,25 +45,21 @@ class Config(DataStudyConfig):
 
     takes = ONE_FEATURE
 
-    instances: int
-    without_signal: int
-    width: int
+    instances: Count
+    without_signal: Annotated[int, AtLeast(0)]
+    width: Count
     solution: list[float]
     ratio: list[float]
     weight_scale: list[float]
-    heads: int
-    head_draws: int
+    heads: Annotated[int, AtLeast(2)]
+    head_draws: Annotated[int, AtLeast(2)]
     head_scales: list[float]
-    head_rate: float
-    head_steps: int
+    head_rate: Positive
+    head_steps: Count
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "instances", "width")
+        super().__post_init__()
         require_dense(2 * self.width, "width")
-        require_at_least(0, self, "without_signal")
-        require_at_least(2, self, "heads", "head_draws")
-        require_at_least(1, self, "head_steps")
-        require_positive(self, "head_rate")
         scales = bool(self.head_scales) and min(self.head_scales) > 0
         require(scales, "head_scales", "one positive number or more", self.head_scales)
         for name in ("solution", "ratio", "weight_scale"):

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hessian_papers.constraints import AtLeast, Different, Scale
 from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.results import stacked
 from hessian_papers.studies.scalar.outlier_pair.many import small_outlier
@@ -25,9 +26,6 @@ from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReL
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.validation import (
     require,
-    require_at_least,
-    require_different,
-    require_scale,
 )
 
 NETWORKS: Mapping[str, type[nn.Module]] = {"linear": TwoLayerLinear, "relu": TwoLayerReLU}
@@ -75,25 +73,22 @@ class Config(HiddenLayerConfig):
 
     takes = ONE_FEATURE
 
-    networks: list[str]
+    networks: Annotated[list[str], Different(tuple(NETWORKS))]
     momentum: float
     high_learning_rate: float
     high_momentum: float
-    high_initial_scale: float
-    seeds: int
-    seed_steps: int
+    high_initial_scale: Scale
+    seeds: Annotated[int, AtLeast(0)]
+    seed_steps: Annotated[int, AtLeast(0)]
     input_scales: list[float]
     high_settings: list[list[float]]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_different(NETWORKS, self, "networks")
         require(0 <= self.momentum < 1, "momentum", "a number in [0, 1)", self.momentum)
         high = self.high_learning_rate
         require(high >= 0, "high_learning_rate", "a positive number, or 0 for none", high)
         require(0 <= self.high_momentum < 1, "high_momentum", "in [0, 1)", self.high_momentum)
-        require_scale(self, "high_initial_scale")
-        require_at_least(0, self, "seeds", "seed_steps")
         scales = all(scale > 0 for scale in self.input_scales)
         require(scales, "input_scales", "positive numbers", self.input_scales)
         pairs = all(len(pair) == 2 and min(pair) > 0 for pair in self.high_settings)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import Count, Scale
 from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.models import standard_parametrisation
 from hessian_papers.studies.base import DataStudyConfig
@@ -19,7 +20,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, TwoLayerReLU
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require, require_at_least, require_scale
+from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +35,13 @@ class Config(DataStudyConfig):
 
     takes = ONE_FEATURE
 
-    width: int
+    width: Count
     positive_units: int
-    variance_times_fan_in: float
+    variance_times_fan_in: Scale
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "width")
+        super().__post_init__()
         require_dense(2 * self.width, "width")
-        require_scale(self, "variance_times_fan_in")
         fits = 0 <= self.positive_units <= self.width
         require(fits, "positive_units", f"0 to {self.width} (width)", self.positive_units)
 
