@@ -161,7 +161,7 @@ def test_a_text_that_is_no_docstring_counts(said):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ("x = 1", "x = 2"),
         ("x = 1", "x = 1.0"),

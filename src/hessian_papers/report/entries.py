@@ -271,7 +271,8 @@ def _cells(section: Section, every: Sequence[Entry]) -> list[Cell]:
         said = [shown for shown in entry.statements if section.key in shown.statement.places]
         if said or figure.study in own:
             # Theorems of one paper that are measured with another's.
-            label = figure.artifact if figure.study in own else f"in {figure.paper}"
+            where = f"in {figure.artifact} of {figure.paper}"
+            label = figure.artifact if figure.study in own else where
             name = f"{figure.artifact}: {figure.title}"
             cells.append(Cell(label, name, anchor("figure", figure.study), said))
     if section.others:

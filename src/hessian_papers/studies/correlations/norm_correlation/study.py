@@ -61,10 +61,10 @@ class Config(AlongConfig):
     confidence: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require(len(self.quantities) <= 2, "quantities", "at most two", self.quantities)
         among = f"one of {', '.join(self.norms)}"
         require(self.highlighted in self.norms, "highlighted", among, self.highlighted)
-        super().__post_init__()
         two_layers = self.along == "size" and self.depths == [2]
         aligned = "alignments" in self.quantities
         require(two_layers or not aligned, "quantities", "alignments at depth 2 only", self.depths)
