@@ -308,10 +308,9 @@ def warm_process() -> Iterator[dict[str, str]]:
     """A block in which stages need not load what others load: see :mod:`pipelines.warm`.
 
     Yields:
-        What their environment needs for it; nothing elsewhere than on Linux, where a process is not
-        told when the one that it serves ends.
+        What their environment needs for it; nothing where the system does not offer it.
     """
-    if sys.platform != "linux":
+    if not warm.is_possible():
         yield {}
     elif warm.SOCKET in os.environ:
         yield {warm.SOCKET: os.environ[warm.SOCKET]}

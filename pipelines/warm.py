@@ -58,6 +58,15 @@ PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STREAMS = (0, 1, 2)
 
 
+def is_possible() -> bool:
+    """Whether this system tells a process when its forks end, and ends them with it."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
 def _end(status: int) -> NoReturn:
     """End this process as another ended: with its exit code, or by its signal."""
     code = os.waitstatus_to_exitcode(status)

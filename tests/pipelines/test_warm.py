@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from pipelines import warm
+from pipelines.reproduce import warm_process
 
 ROOT = Path(__file__).resolve().parents[2]
 # A stage that says who it is, and does what it is told.
@@ -190,3 +191,13 @@ def test_nothing_of_this_project_is_loaded():
     assert not {"hessian_papers", "hessian_spectra", "pipelines"} & {*names}
     # What is said while packages are loaded would be said to whoever runs the pipeline.
     assert said.stderr == ""
+
+
+def test_without_the_system_s_help_there_is_none(monkeypatch):
+    def forbidden(number):
+        raise PermissionError
+
+    monkeypatch.delenv(warm.SOCKET, raising=False)
+    monkeypatch.setattr(os, "pidfd_open", forbidden)
+    with warm_process() as warmth:
+        assert warmth == {}
