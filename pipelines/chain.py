@@ -5,8 +5,9 @@ from the same configuration, so that ``python -m pipelines.figures only=<study> 
 meets a file that was made with other overrides.
 """
 
+import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import OmegaConf
 
+from hessian_papers import labelled
 from hessian_papers.drawing.record import Origin
 from hessian_papers.ledger.evaluation import Measured
 from hessian_papers.ledger.statements import Study as ClaimedStudy
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.networks.tools.result import Networks
 from hessian_papers.networks.tools.result import read as read_networks
-from hessian_papers.results import SIDES, StudyArrays, sides_of
+from hessian_papers.results import SIDES, sides_of
 from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
 from hessian_papers.work import FanOut, Live, unseen
 from hessian_spectra.files import Arrays, read_arrays
@@ -72,7 +74,7 @@ def measured(
     Args:
         configs: the studies' configurations.
         about: what is said of the runs of each, see :func:`pipelines.inputs.about`.
-        results: the folder that holds ``<study>/<side>.npz``.
+        results: the folder that holds ``<study>/<side>.nc``.
     """
     names = {(config["paper"], config["artifact"]): name for name, config in configs.items()}
     entries = []
@@ -109,7 +111,7 @@ class Drawing:
     """A figure before it is drawn: the module that draws it, what of, and where it comes from."""
 
     module: ModuleType
-    reading: StudyArrays
+    reading: Any
     origin: Origin
     recorded: bool = False
 
@@ -122,28 +124,43 @@ def drawn(context: Context) -> list[Drawing]:
     name, config = context.name, raw_study(context)
     if not context.locked:
         about = inputs.about(schema.plain(context.config), name)
-        arrays = _reading(config, name)(all_sides(context, study_of(context)))
-        return [_drawing(name, config, arrays, about, about["damaged"])]
+        made = all_sides(context, study_of(context))
+        reading = _reading(config, name)
+        arrays = reading(made) if reading else labelled.joined([*made.values()])
+        return [_drawing(name, config, arrays, {}, about, about["damaged"])]
     if context.estimate:
         raise no_estimate("the drawing of a figure")
     about = context.about[name]
     known, damage = _recorded(name, about)
-    arrays = _reading(config, name).read(context.results / name, sides_of(config))
-    entries = [_drawing(name, config, arrays, about, damage)]
+    arrays = _data_of(config, name, context.results / name)
+    sides = sides_of(config)
+    digests = _digests(context.results / name, sides)
+    entries = [_drawing(name, config, arrays, digests, about, damage)]
     if known:
-        kept = _reading(known.config, name).read(known.folder, sides_of(known.config))
-        entries.append(_drawing(name, known.config, kept, about["recorded"], facts=known.facts))
+        kept = _data_of(known.config, name, known.folder)
+        digests = _digests(known.folder, sides)
+        entries.append(
+            _drawing(name, known.config, kept, digests, about["recorded"], facts=known.facts)
+        )
     return entries
 
 
-def _reading(config: Mapping[str, Any], name: str) -> type[StudyArrays]:
-    return schema.module_of("studies", config["kind"], f"studies.{name}", "reading").Reading
+def _reading(config: Mapping[str, Any], name: str) -> Any:
+    """Transition: what a kind that does not declare its variables yet reads of its arrays."""
+    claims = schema.module_of("studies", config["kind"], f"studies.{name}", "claims")
+    return claims.statements.reading
+
+
+def _data_of(config: Mapping[str, Any], name: str, folder: Path) -> Any:
+    reading, sides = _reading(config, name), sides_of(config)
+    return reading.read(folder, sides) if reading else labelled.read_study(folder, sides)
 
 
 def _drawing(
     name: str,
     config: Mapping[str, Any],
-    arrays: StudyArrays,
+    arrays: Any,
+    digests: Mapping[str, str],
     about: Mapping[str, Any],
     damage: str = "",
     facts: Mapping[str, Any] | None = None,
@@ -154,6 +171,7 @@ def _drawing(
         name: of the study.
         config: the study's, as that run has it.
         arrays: what it computed.
+        digests: of the files that it was read from, if it was read.
         about: what is said of it, see :func:`pipelines.inputs.about`.
         damage: what is wrong with the recorded run, if it counts for nothing.
         facts: those of a recorded run, else of today's.
@@ -163,13 +181,18 @@ def _drawing(
         study=name,
         config=config,
         package=figure.__name__.rpartition(".")[0],
-        arrays=arrays.digests(),
+        arrays=digests,
         scale=about["scale"],
         facts=about["facts"] if facts is None else facts,
         departs=about["departs"],
         damaged=damage,
     )
     return Drawing(figure, arrays, origin, recorded=facts is not None)
+
+
+def _digests(folder: Path, sides: Iterable[str]) -> dict[str, str]:
+    files = labelled.files_of(folder, sides)
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def data_set(context: Context, name: str) -> Arrays:
@@ -290,7 +313,7 @@ def networks_of(context: Context, study: Study) -> Arrays:
     return train(context, name)
 
 
-def evaluate(context: Context, study: Study, side: str, given: Arrays | None = None) -> Arrays:
+def evaluate(context: Context, study: Study, side: str, given: Arrays | None = None) -> Any:
     """One side of a study.
 
     Args:
@@ -314,7 +337,7 @@ def evaluate(context: Context, study: Study, side: str, given: Arrays | None = N
     return noted(result, arrays)
 
 
-def all_sides(context: Context, study: Study, given: Arrays | None = None) -> dict[str, Arrays]:
+def all_sides(context: Context, study: Study, given: Arrays | None = None) -> dict[str, Any]:
     """The arrays of all sides of a study, computed on the spot.
 
     Args:

@@ -1,19 +1,20 @@
 """Stage figures: draw a study's figure from its arrays, and from those of its recorded run."""
 
 from types import ModuleType
+from typing import Any
 
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.save import save
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.divergence import left_out
-from hessian_papers.results import DIVERGED, StudyArrays
+from hessian_papers.results import DIVERGED
 from hessian_spectra.pictures import style
 from pipelines import chain, inputs
 from pipelines.stage import Context, main
 
 
-def painted(module: ModuleType, reading: StudyArrays) -> tuple[Figure, str]:
+def painted(module: ModuleType, reading: Any) -> tuple[Figure, str]:
     """A figure and its caption, with how many trainings diverged if any did.
 
     Where they leave nothing to draw, both say why.

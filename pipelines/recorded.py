@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hessian_papers import labelled
 from hessian_papers.results import select_fields, sides_of
 from hessian_spectra.files import DamagedFileError, MissingResultError, read_arrays, read_json
 
@@ -20,7 +21,7 @@ class Recorded:
     """The recorded run of a study.
 
     Args:
-        folder: holds ``<side>.npz`` and ``facts.json``.
+        folder: holds ``data.nc`` and ``facts.json``.
         facts: the content of the latter.
         damage: what is wrong with one of these files and how to mend it, in one line; then nothing
             else is known of the run, and nothing is made of it.
@@ -80,9 +81,13 @@ def read(study: str) -> Recorded | None:
         return None
     try:
         facts = _facts(folder / "facts.json")
-        for side in sides_of(facts["study"]):
-            path = folder / f"{side}.npz"
-            read_arrays(path, f"git checkout {path}")
+        whole = folder / labelled.WHOLE
+        if whole.is_file():
+            labelled.read(whole, f"git checkout {whole}")
+        else:  # transition
+            for side in sides_of(facts["study"]):
+                path = folder / f"{side}.npz"
+                read_arrays(path, f"git checkout {path}")
     except (DamagedFileError, MissingResultError) as error:
         return Recorded(folder, {}, f"{study}: its recorded run does not count: {error}")
     return Recorded(folder, facts)

@@ -1,15 +1,18 @@
 """Stages closed_form, numerics and correlation: one side of a study."""
 
-from hessian_spectra.files import write_arrays
+import xarray as xr
+
+from hessian_papers import labelled
 from pipelines import chain, inputs
 from pipelines.stage import Context, main
 
 
 def side(context: Context) -> None:
-    """Write ``results/<study>/<side>.npz``."""
+    """Write ``results/<study>/<side>.nc``."""
     study = chain.study_of(context)
-    arrays = chain.evaluate(context, study, context.side)
-    write_arrays(context.results / study.name / f"{context.side}.npz", arrays)
+    data = chain.evaluate(context, study, context.side)
+    data = data if isinstance(data, xr.Dataset) else labelled.undeclared(data)
+    labelled.write(context.results / study.name / f"{context.side}.nc", data)
 
 
 if __name__ == "__main__":

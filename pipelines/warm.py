@@ -46,6 +46,8 @@ PACKAGES = (
     "scipy.sparse.linalg",
     "scipy.special",
     "scipy.stats",
+    "h5netcdf",
+    "xarray",
     "matplotlib.backends.backend_agg",
     "matplotlib.figure",
     "transformers",

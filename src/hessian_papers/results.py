@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from hessian_papers.labelled import plain_arrays
 from hessian_spectra.files import (
     Arrays,
     DamagedFileError,
@@ -119,6 +120,8 @@ class StudyArrays:
         """
         paths = {name: folder / f"{name}.npz" for name in offered or SIDES}
         sides = {name: read_arrays(path) for name, path in paths.items() if path.exists()}
+        paths = {name: folder / f"{name}.nc" for name in offered or SIDES}
+        sides |= {name: plain_arrays(path) for name, path in paths.items() if path.exists()}
         return cls(sides, folder, offered)
 
     @property

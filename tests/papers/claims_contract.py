@@ -14,15 +14,41 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import xarray as xr
 
+from hessian_papers.labelled import Variables, data_set, joined
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, Outcome
 from hessian_papers.ledger.statements import Entry, Statements, Study
 from hessian_spectra.files import Arrays
 
-Sides = Mapping[str, Arrays]
+Sides = Mapping[str, Arrays | xr.Dataset]
+
+
+class Kind(NamedTuple):
+    """The statements of a kind of studies, and the variables that its studies declare."""
+
+    statements: Statements
+    variables: Variables | None
+
+    def data(self, sides: Sides) -> Any:
+        """The data set of a study with these sides."""
+        if self.variables is None:  # transition
+            return self.statements.reading(sides)
+        return planted_data(sides, self.variables)
+
+
+def planted_data(sides: Sides, variables: Variables) -> xr.Dataset:
+    """Sides, plain arrays or data sets, as the data set of a study."""
+    return joined(
+        [
+            arrays if isinstance(arrays, xr.Dataset) else data_set(arrays, variables)
+            for arrays in sides.values()
+        ]
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +72,12 @@ class Planted:
     reduced: Sequence[Sides] = ()
     of_theory: Mapping[str, str] = field(default_factory=dict)
 
-    def entries(self, statements: Statements, name: str, sides: Sides) -> Iterator[Entry]:
+    def entries(self, kind: Kind, name: str, sides: Sides) -> Iterator[Entry]:
         """What a claim's function says of some arrays, an entry a case."""
-        only = copy(statements)
-        only.all = [each for each in statements.all if each.function_name == name]
+        only = copy(kind.statements)
+        only.all = [each for each in only.all if each.function_name == name]
         config = {"paper": self.paper, "artifact": self.artifact}
-        yield from only.entries(Study("planted", config), statements.reading(sides))
+        yield from only.entries(Study("planted", config), kind.data(sides))
 
 
 def names(statements: Statements) -> list[str]:
@@ -62,7 +88,10 @@ def names(statements: Statements) -> list[str]:
 def changed(sides: Sides, side: str, **arrays: object) -> Sides:
     """The sides with some arrays of one of them replaced; a function is called with the old one."""
     old = sides[side]
-    new = {name: a(old[name]) if callable(a) else a for name, a in arrays.items()}
+    new = {name: a(np.asarray(old[name])) if callable(a) else a for name, a in arrays.items()}
+    if isinstance(old, xr.Dataset):
+        new = {name: (old[name].dims, values, old[name].attrs) for name, values in new.items()}
+        return {**sides, side: old.assign(new)}
     return {**sides, side: {**old, **new}}
 
 
@@ -80,7 +109,7 @@ def _fails(entry: Entry) -> bool:
     return outcome == "fails" or (entry.heading.quantifier == "exists" and outcome == "open")
 
 
-def holds_and_fails(statements: Statements, planted: Sequence[Planted], name: str) -> None:
+def holds_and_fails(kind: Kind, planted: Sequence[Planted], name: str) -> None:
     """A claim holds on the arrays planted for it; each case, and what is in print, fails on others.
 
     An identity fails besides where the arrays that were measured are disturbed.
@@ -89,19 +118,19 @@ def holds_and_fails(statements: Statements, planted: Sequence[Planted], name: st
     failing: set[str] = set()
     printed: list[bool] = []
     for item in planted:
-        entries = {entry.id: entry for entry in item.entries(statements, name, item.holds)}
+        entries = {entry.id: entry for entry in item.entries(kind, name, item.holds)}
         for entry in entries.values():
             assert entry.problems() == []
             assert _outcome(entry) == "holds", f"{entry.id} does not hold where it was planted"
             if entry.measure_printed is not None:
                 printed.append(_outcome(entry, of_print=True) != "fails")
             if entry.heading.identity:
-                _is_measured(statements, item, name, entry.id)
+                _is_measured(kind, item, name, entry.id)
         holding |= {f"{item.artifact}: {entry}" for entry in entries}
         for sides in item.fails:
             failing |= {
                 f"{item.artifact}: {entry.id}"
-                for entry in item.entries(statements, name, sides)
+                for entry in item.entries(kind, name, sides)
                 if _fails(entry)
             }
     assert holding, f"nothing was planted for {name}"
@@ -109,11 +138,11 @@ def holds_and_fails(statements: Statements, planted: Sequence[Planted], name: st
     assert not printed or not all(printed), f"what is in print of {name} holds everywhere"
 
 
-def _is_measured(statements: Statements, planted: Planted, name: str, entry: str) -> None:
+def _is_measured(kind: Kind, planted: Planted, name: str, entry: str) -> None:
     """An identity is broken by some disturbance of what brute force, or training, says."""
     own = entry.removeprefix("planted/")
     broken = any(
-        _breaks(statements, planted, name, entry, sides)
+        _breaks(kind, planted, name, entry, sides)
         for side in planted.holds
         if side != "closed_form"
         for sides in _disturbances(planted.holds, side)
@@ -122,20 +151,22 @@ def _is_measured(statements: Statements, planted: Planted, name: str, entry: str
     assert not (broken and own in planted.of_theory), f"{entry} is not of theory alone"
 
 
-def _breaks(statements: Statements, planted: Planted, name: str, entry: str, sides: Sides) -> bool:
+def _breaks(kind: Kind, planted: Planted, name: str, entry: str, sides: Sides) -> bool:
     # Of disturbed indices or kinds there may be nothing to measure, or none of an array.
     with suppress(Exception):
-        actual = {each.id: each for each in planted.entries(statements, name, sides)}
+        actual = {each.id: each for each in planted.entries(kind, name, sides)}
         return _outcome(actual[entry]) == "fails"
     return False
 
 
 def _disturbances(sides: Sides, side: str) -> Iterator[Sides]:
     """With all real numbers of a side disturbed, and with each of its arrays alone."""
-    real = [name for name, values in sides[side].items() if np.asarray(values).dtype.kind == "f"]
+    arrays = sides[side]
+    arrays = arrays.variables if isinstance(arrays, xr.Dataset) else arrays
+    real = [name for name, values in arrays.items() if np.asarray(values).dtype.kind == "f"]
     for disturb in (_raised, _lowered, _shrunk):
         yield changed(sides, side, **dict.fromkeys(real, disturb))
-    for name in sides[side]:
+    for name in arrays:
         for disturb in (_raised, _lowered, _shrunk):
             yield changed(sides, side, **{name: disturb})
 
@@ -161,11 +192,11 @@ def _shrunk(values: np.ndarray) -> np.ndarray:
     return values * 1e-3 if np.asarray(values).dtype.kind == "f" else values
 
 
-def bears_a_missing_case(statements: Statements, planted: Sequence[Planted], name: str) -> None:
+def bears_a_missing_case(kind: Kind, planted: Sequence[Planted], name: str) -> None:
     """A claim is measured on a smaller study, or says that there is nothing to measure."""
     for item in planted:
         for sides in item.reduced:
-            for entry in item.entries(statements, name, sides):
+            for entry in item.entries(kind, name, sides):
                 assert entry.measure is not None
                 try:
                     actual = entry.measure()
@@ -175,14 +206,17 @@ def bears_a_missing_case(statements: Statements, planted: Sequence[Planted], nam
                 assert not math.isnan(value), f"{entry.id}: measured NaN of a smaller study"
 
 
-def contract(statements: Statements) -> tuple[Callable[..., None], Callable[..., None]]:
+def contract(
+    statements: Statements, variables: Variables | None = None
+) -> tuple[Callable[..., None], Callable[..., None]]:
     """The tests of all claims of a kind, for a module with a fixture ``planted``."""
+    kind = Kind(statements, variables)
 
     def holding(name: str, planted: Sequence[Planted]) -> None:
-        holds_and_fails(statements, planted, name)
+        holds_and_fails(kind, planted, name)
 
     def bearing(name: str, planted: Sequence[Planted]) -> None:
-        bears_a_missing_case(statements, planted, name)
+        bears_a_missing_case(kind, planted, name)
 
     each = pytest.mark.parametrize("name", names(statements))
     return each(holding), each(bearing)

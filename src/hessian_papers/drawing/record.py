@@ -29,7 +29,7 @@ class Origin:
         study: the study's name.
         config: its resolved configuration.
         package: the package of its kind, for example ``hessian_papers.studies.scalar.data_scale``.
-        arrays: the SHA-256 of each file of arrays that it was drawn from, by side. The ledger
+        arrays: the SHA-256 of each file of the data set that it was drawn from. The ledger
             depends on the records of figures, and through them on all arrays.
         scale: at which it was run, for example ``demo``.
         facts: of today's run the versions of packages and the digests of a user's own files; of a
@@ -62,7 +62,7 @@ class FigureRecord:
         caption: its text; numbers in it come from the study's arrays.
         config: the study's resolved configuration.
         digest: the short SHA-256 of ``config``.
-        arrays: the SHA-256 of each file of arrays that it was drawn from, by side.
+        arrays: the SHA-256 of each file of the data set that it was drawn from.
         command: what makes the figure.
         scale: at which it was run.
         facts: see :class:`Origin`.

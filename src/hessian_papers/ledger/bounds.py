@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+import xarray as xr
 
 from hessian_spectra.statistics import student_mean
 
@@ -73,6 +74,38 @@ def share_of(holds: Collection[Any]) -> Estimate:
         [0.5, 0.404, 0.596]
     """
     return wilson(float(sum(map(bool, holds)) / len(holds)), len(holds), NORMAL)
+
+
+# Dimensions of replicates, the highest first: draws within a teacher or a training are none.
+REPLICATES = ("teacher", "replicate", "seed", "draw", "instance")
+
+
+def estimate_of(values: xr.DataArray) -> Estimate:
+    """What replicates say: the share of draws of which something holds, else a mean.
+
+    Args:
+        values: booleans, or numbers whose dimensions are :data:`REPLICATES`; numbers are averaged
+            over all but the highest of these, and pooled by Student's t over that one.
+
+    Raises:
+        ValueError: another dimension is left.
+
+    Example:
+        >>> estimate_of(xr.DataArray([[0.0, 2.0], [1.0, 3.0]], dims=("seed", "draw"))).value
+        1.5
+        >>> estimate_of(xr.DataArray([True, False] * 50, dims="draw")).low.__round__(3)
+        0.404
+    """
+    if values.dtype.kind == "b" and values.ndim:
+        return share_of(values.values.ravel().tolist())
+    if left := [str(dim) for dim in values.dims if dim not in REPLICATES]:
+        expected = f"expected a number, or one for each of {', '.join(REPLICATES)}"
+        raise ValueError(f"{expected}; left over: {', '.join(left)}")
+    if not values.ndim:
+        return Estimate(float(values))
+    highest = next(name for name in REPLICATES if name in values.dims)
+    others = [dim for dim in values.dims if dim != highest]
+    return mean_of(values.mean(others, skipna=False) if others else values)
 
 
 class NothingToMeasure(Exception):  # noqa: N818 - no error: the claim is not about this run

@@ -1,24 +1,30 @@
 """What is said of trainings that diverged, beside every statement and below the figure."""
 
+from typing import Any
+
+import xarray as xr
+
+from hessian_papers.labelled import LEFT_OUT
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.results import DIVERGED, StudyArrays
+from hessian_papers.results import DIVERGED
 
 
-def left_out(arrays: StudyArrays) -> str:
+def left_out(data: Any) -> str:
     """The sentence on trainings that diverged; empty if none did.
 
     Raises:
         NothingToMeasure: all did, so that the study has nothing else.
 
     Example:
-        >>> import numpy as np
-        >>> rows = {"diverged": np.array([True, False]), "norm": np.ones(1)}
-        >>> left_out(StudyArrays({"correlation": rows}))
+        >>> left_out(xr.Dataset({LEFT_OUT: 1, "norm": 1.0}))
         '1 training diverged and is left out.'
     """
-    count = arrays.left_out
-    names = {name for side in arrays.sides.values() for name in side}
-    if names == {DIVERGED}:
+    if isinstance(data, xr.Dataset):
+        count, names = int(data.get(LEFT_OUT, 0)), {*data.variables}
+    else:
+        count = data.left_out
+        names = {name for side in data.sides.values() for name in side}
+    if names in ({DIVERGED}, {LEFT_OUT}):
         raise NothingToMeasure(
             f"nothing is left: all {count} trainings diverged; choose a smaller learning rate"
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from hessian_papers.labelled import lacking, read_study
 from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, Outcome
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
@@ -37,7 +38,7 @@ class Measured:
     Args:
         statements: of its kind.
         study: its name and the configuration of the run.
-        folder: holds ``<side>.npz``.
+        folder: holds ``<side>.nc``.
         scale: ``demo``, ``paper``, or another.
         recorded: whether it is a recorded run, not today's.
         departs: the settings that are not the paper's, ``[value here, the paper's]`` by key.
@@ -104,7 +105,7 @@ def collect(run: Measured) -> list[Entry]:
         MissingResultError: a file or an array that a statement needs is not there, of today's run.
         DamagedFileError: a file of arrays is damaged.
     """
-    reading = run.statements.reading.read(run.folder, sides_of(run.study.config))
+    reading = _data(run)
     try:
         entries = list(run.statements.entries(run.study, reading))
     except Exception as error:  # what a configuration leaves of the arrays may break any function
@@ -130,10 +131,19 @@ def collect(run: Measured) -> list[Entry]:
     return entries
 
 
+def _data(run: Measured) -> Any:
+    sides = sides_of(run.study.config)
+    if run.statements.reading is None:
+        return read_study(run.folder, sides)
+    return run.statements.reading.read(run.folder, sides)
+
+
 def _reason(error: Exception, run: Measured | None) -> str:
     """Why a case was not measured; raises what a stage that was not run leaves missing."""
     if isinstance(error, NothingToMeasure):
         return str(error)
+    if isinstance(error, KeyError) and "No variable named" in str(error):
+        error = lacking(str(error).split("'")[1])
     if isinstance(error, MissingResultError) and not (run and run.recorded):
         raise error
     return f"could not be measured here: {type(error).__name__}: {' '.join(str(error).split())}"

@@ -18,22 +18,28 @@ the first one has its sentence.
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
-from hessian_papers.ledger.bounds import Bound, Estimate
+import numpy as np
+import xarray as xr
+
+from hessian_papers.ledger.bounds import Bound, Estimate, estimate_of
 from hessian_papers.ledger.divergence import left_out
 from hessian_papers.ledger.verdicts import Book, Quantifier
 from hessian_papers.results import StudyArrays
 
 # What tells the cases of a statement apart: a parametrisation, a row of a table.
 Labels = Mapping[str, Any]
-Measure = Callable[..., float | Estimate]
-Decorator = Callable[[Measure], Measure]
+Measure = Callable[..., float | Estimate | xr.DataArray]
+Function = TypeVar("Function", bound=Measure)
+Decorator = Callable[[Function], Function]
 Cases = Callable[[Any], Iterable[Labels]]
+# Dimensions of a data set over which cases run, and if not over all labels along one, over which.
+Dimensions = Sequence[str] | Mapping[str, Callable[[Any], Iterable[Any]]]
 
 # A field of a text. Braces after _ or ^ are a formula's.
 _FIELD = re.compile(r"(?<![_^])\{([a-z_]+)\}")
@@ -208,7 +214,10 @@ class Statement:
         identity: whether it is exact.
         otherwise: what else would explain a difference, for each case if it is a function.
         printed: for an erratum, what is in print and its error.
-        each: the cases that it is made of, read from the arrays; a single one without labels.
+        over: the dimensions over which its cases run: the function gets the data set at the labels
+            of one case.
+        each: cases that are no labels of dimensions alone, read from the data set: the function
+            gets all of it, and the labels of one case. Without either there is a single case.
         paper: whose statement it is, if not the paper's of the study.
         artifacts: the papers' artifacts that it is about; empty for all studies of the kind.
         elsewhere: which cases the paper does not have, as other networks or data: they are a
@@ -226,6 +235,7 @@ class Statement:
     identity: bool = False
     otherwise: str | Callable[[Labels], str] = ""
     printed: Print | Callable[[Labels], Print | None] | None = None
+    over: Dimensions = ()
     each: Cases | None = None
     paper: str = ""
     artifacts: tuple[tuple[str, str], ...] = ()
@@ -259,7 +269,7 @@ class Statement:
         place = self.place if isinstance(self.place, str) else self.place(study)
         return {self.paper or study.config["paper"]: place}
 
-    def entry(self, study: Study, reading: StudyArrays, labels: Labels, fields: Labels) -> Entry:
+    def entry(self, study: Study, reading: Any, labels: Labels, fields: Labels) -> Entry:
         """One case, its texts filled in."""
         printed, bound = _chosen(self.printed, labels), _chosen(self.bound, labels)
         quantifier = _chosen(self.quantifier, labels)
@@ -290,10 +300,33 @@ class Statement:
             study=study.name,
             test=self.test,
             bound=bound,
-            measure=lambda: self.function(reading, **labels),
-            measure_printed=None if printed is None else lambda: printed.measure(reading, **labels),
+            measure=self._measured(self.function, reading, labels),
+            measure_printed=printed and self._measured(printed.measure, reading, labels),
             explanation=filled(_chosen(self.otherwise, labels)),
         )
+
+    def cases(self, data: Any) -> Iterable[Labels]:
+        """The labels of its cases, the last dimension the fastest."""
+        if self.each is not None:
+            return self.each(data)
+        chosen = self.over if isinstance(self.over, Mapping) else dict.fromkeys(self.over)
+        values = [
+            np.asarray(data[name]).tolist() if choose is None else choose(data)
+            for name, choose in chosen.items()
+        ]
+        return [dict(zip(chosen, labels, strict=True)) for labels in itertools.product(*values)]
+
+    def _measured(
+        self, function: Measure, data: Any, labels: Labels
+    ) -> Callable[[], float | Estimate]:
+        """Measures one case."""
+
+        def measure() -> float | Estimate:
+            selected = data.sel(labels) if self.over and labels else data
+            value = function(selected) if self.over else function(data, **labels)
+            return estimate_of(value) if isinstance(value, xr.DataArray) else value
+
+        return measure
 
     def _shown(self, labels: Labels) -> list[str]:
         """The labels that tell a case from the others: if its name is given, those in it."""
@@ -316,8 +349,8 @@ def over(*axes: str) -> Cases:
         [{'time': 'a'}, {'time': 'b'}]
     """
 
-    def cases(reading: StudyArrays) -> Iterator[Labels]:
-        for values in itertools.product(*(reading[axis].tolist() for axis in axes)):
+    def cases(reading: Any) -> Iterator[Labels]:
+        for values in itertools.product(*(np.asarray(reading[axis]).tolist() for axis in axes)):
             yield dict(zip(axes, values, strict=True))
 
     return cases
@@ -327,13 +360,13 @@ class Statements:
     """The statements of a kind of studies, in the order in which they are written.
 
     Args:
-        reading: what the kind reads from its arrays.
+        reading: transition: what the kind reads from its arrays.
         values: how texts say the values of labels, for example ``{"mup": "μP"}``.
     """
 
     def __init__(
         self,
-        reading: type[StudyArrays],
+        reading: type[StudyArrays] | None = None,
         *,
         values: Mapping[str, str] | None = None,
     ) -> None:
@@ -375,7 +408,7 @@ class Statements:
             "artifacts": self._artifacts,
         }
 
-        def keep(function: Measure) -> Measure:
+        def keep(function: Function) -> Function:
             self.all.append(Statement(function=function, **{**fields, **self._of, **of}))
             return function
 
@@ -385,7 +418,7 @@ class Statements:
         """Make an identity of a function: an error that is round-off, wherever it is measured."""
         return self.statement(place, "always", bound, identity=True, **of)
 
-    def entries(self, study: Study, reading: StudyArrays) -> Iterator[Entry]:
+    def entries(self, study: Study, reading: Any) -> Iterator[Entry]:
         """The cases of all statements on one study.
 
         Raises:
@@ -394,7 +427,7 @@ class Statements:
         note = left_out(reading)
         for statement in self.all:
             if statement.is_about(study.config):
-                for labels in [{}] if statement.each is None else statement.each(reading):
+                for labels in statement.cases(reading):
                     said = {key: self._said(value) for key, value in labels.items()}
                     said = {"artifact": study.config["artifact"], **said}
                     entry = statement.entry(study, reading, labels, said)

@@ -185,7 +185,7 @@ def _run(key: str, figure: FigureRecord, reports: Path) -> Run:
     """A run with its arrays, its facts if it is a recorded one, and the picture for print."""
     recorded = key == "recorded"
     folder = f"reports/evidence/{figure.study}" if recorded else f"results/{figure.study}"
-    names = [f"{side}.npz" for side in figure.arrays] + ["facts.json"] * recorded
+    names = [*figure.arrays] + ["facts.json"] * recorded
     links = _links(*(f"{folder}/{name}" for name in names))
     for file in (figure.image, figure.pdf):
         if file.is_file():

@@ -66,7 +66,7 @@ def _sides(
     """
     entries = {}
     for figure in figures:
-        paths = {side: folder / figure.study / f"{side}.npz" for side in SIDES}
+        paths = {side: folder / figure.study / f"{side}.nc" for side in SIDES}
         entries[figure.study] = {side: path for side, path in paths.items() if path.is_file()}
         if not entries[figure.study]:
             message = f"{folder / figure.study} holds no arrays: run {remedy}"
@@ -175,7 +175,7 @@ class _Content:
             },
         )
         for side, path in self.sides[figure.study].items():
-            artifact.add_file(str(path), name=f"{side}.npz")
+            artifact.add_file(str(path), name=f"{side}.nc")
         return artifact
 
 
@@ -263,7 +263,7 @@ def log_dashboard(
     Args:
         reports: holds ``figures/``, ``claims.json``, ``metrics.json``, and ``evidence/`` with the
             arrays of the recorded runs.
-        results: holds ``<study>/<side>.npz`` for the sides of each study.
+        results: holds ``<study>/<side>.nc`` for the sides of each study.
         group: digest of the configuration, or the experiment's name.
         config: the configuration of today's run.
         directory: below it the client keeps its folder ``wandb``.

@@ -1,9 +1,12 @@
 """Which networks of an ensemble are left when those that diverged are left out."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
+from hessian_papers.labelled import left_out
 from hessian_papers.results import DIVERGED
 from hessian_spectra.files import Arrays
 
@@ -45,13 +48,16 @@ def surviving(
     return best
 
 
-def noted(arrays: Arrays, networks: Arrays) -> Arrays:
+def noted(arrays: Any, networks: Arrays) -> Any:
     """What a study has of an ensemble, with which of its networks diverged if any did.
 
     Args:
         arrays: of the study; ``diverged``, of what it trains itself, is kept.
         networks: the arrays that the study started from.
     """
+    if isinstance(arrays, xr.Dataset) or not arrays:
+        data = arrays if isinstance(arrays, xr.Dataset) else xr.Dataset()
+        return left_out(data, int(np.sum(networks.get(DIVERGED, 0))))
     known = [item[DIVERGED].ravel() for item in (networks, arrays) if DIVERGED in item]
     if DIVERGED not in networks or not networks[DIVERGED].any():
         return arrays

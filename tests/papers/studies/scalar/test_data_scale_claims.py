@@ -1,17 +1,28 @@
 """The claims about the data scale, on small networks and on wrong spectra of them."""
 
 import pytest
-from claims_contract import Planted, changed, contract
+from claims_contract import Planted, changed, contract, planted_data
 from data_scale_sides import both, sample
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.data_scale.claims import statements
-from hessian_papers.studies.scalar.data_scale.reading import Reading
+from hessian_papers.studies.scalar.data_scale.study import VARIABLES
 
 # Targets that hardly correlate with the inputs: the spectrum is nearly proportional to σ_x².
 WEAK = sample(correlation=0.0, size=4000)
 LARGE = {"variance_times_fan_in": 10.0}
+
+
+def factors(network, targets, factor):
+    """The numerical spectra of one network with one way to treat the targets, times a factor."""
+
+    def changed(values):
+        values = values.copy()
+        values[["first", "second"].index(network), ["fixed", "scaled"].index(targets)] *= factor
+        return values
+
+    return {"numerical": changed}
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +35,9 @@ def planted(correlated):
     # Targets that dominate small weights: λ_1 is about |E[yx]|, which grows with σ_x.
     strong = both(sample(correlation=50.0), variance_times_fan_in=1e-2)
     about = {"paper": "singh2026cracking", "artifact": "Figure 7"}
-    spectra = {"second_scaled/eigenvalues": lambda values: 1.001 * values}
-    shifted = {"second_fixed/eigenvalues": lambda values: values + 1.0}
-    uneven = {
-        "first_scaled/eigenvalues": lambda values: values * [[1.0], [1.001], [1.0], [1.0]],
-    }
+    spectra = factors("second", "scaled", 1.001)
+    shifted = {"numerical": lambda values: values + 1.0}
+    uneven = factors("first", "scaled", [[1.0], [1.001], [1.0], [1.0]])
     return [
         Planted(
             **about,
@@ -40,12 +49,12 @@ def planted(correlated):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def measured(sides, artifact="Figure 7", paper="singh2026cracking"):
     study = Study("study", {"paper": paper, "artifact": artifact})
-    entries = statements.entries(study, Reading(sides))
+    entries = statements.entries(study, planted_data(sides, VARIABLES))
     return {entry.id.removeprefix("study/"): entry for entry in entries}
 
 
@@ -57,8 +66,7 @@ def test_identities_hold_to_round_off(correlated):
 
 
 def test_errors_are_as_large_as_what_was_planted(correlated):
-    wrong = {"second_scaled/eigenvalues": lambda values: 1.001 * values}
-    actual = measured(changed(correlated, "numerics", **wrong))
+    actual = measured(changed(correlated, "numerics", **factors("second", "scaled", 1.001)))
     assert actual["spectrum"].measure() > 1e-4
     assert actual["trace"].measure() == pytest.approx(1e-3, rel=1e-6)
 
@@ -69,12 +77,12 @@ def test_a_trace_that_is_rounding_is_not_measured(correlated):
     with pytest.raises(NothingToMeasure, match="no network whose trace stands out"):
         measured(small)["trace"].measure()
     # A network of which it can be told is measured all the same.
-    mixed = changed(correlated, "closed_form", squared_norms=lambda norms: norms * [1, 1e-12])
+    mixed = changed(correlated, "closed_form", squared_norm=lambda norms: norms * [1, 1e-12])
     assert measured(mixed)["trace"].measure() < 1e-12
 
 
 def test_a_bulk_that_is_rounding_is_not_measured(correlated):
-    bulk = {"first_scaled/eigenvalues": lambda values: values * [[1e-9, 1, 1e-9, 1]]}
+    bulk = factors("first", "scaled", [[1e-9, 1, 1e-9, 1] + [1] * 4])
     with pytest.raises(NothingToMeasure, match="bulk below 1e-6 of λ_1"):
         measured(changed(correlated, "numerics", **bulk))["proportional"].measure()
 

@@ -13,14 +13,16 @@ from typing import Annotated
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Scale
 from hessian_papers.data.base import ONE_FEATURE
+from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models import standard_parametrisation
-from hessian_papers.results import stacked
+from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
-from hessian_papers.studies.scalar.data_scale.reading import TARGETS
+from hessian_papers.studies.scalar.data_scale.derived import TARGETS
 from hessian_papers.studies.training import numeric_spectrum, require_dense
 from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
@@ -76,47 +78,53 @@ def _rescaled(networks: Arrays, second_moment: float, targets: str) -> tuple[Ten
 
 def _instances(
     config: Config, networks: Arrays
-) -> Iterator[tuple[str, list[tuple[Tensor, Tensor, Tensor, Tensor]]]]:
-    """``<network>_<targets>``, with ``v``, ``w``, ``x`` and ``y`` at all values of σ_x²."""
+) -> Iterator[tuple[Arrays, Tensor, Tensor, list[tuple[Tensor, Tensor]]]]:
+    """Labels, ``v``, ``w``, and the samples at all values of σ_x²."""
     moments = second_moments(config).tolist()
     for name, v, w in _weights(config):
         for targets in TARGETS:
-            yield (
-                f"{name}_{targets}",
-                [(v, w, *_rescaled(networks, moment, targets)) for moment in moments],
-            )
+            labels = {"network": np.array(name), "targets": np.array(targets)}
+            yield labels, v, w, [_rescaled(networks, moment, targets) for moment in moments]
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """All eigenvalues by Theorem 3.1 of singh2026cracking.
-
-    Returns:
-        ``second_moments`` ``(s,)``, the values of σ_x²; ``widths`` ``(2,)``; ``squared_norms``
-        ``(2,)``, ‖w‖² + ‖v‖² of both networks. For each network (``first``, ``second``) and each
-        way to treat the targets (``fixed``, ``scaled``) ``<network>_<targets>/eigenvalues``
-        ``(s, 2m)``, ascending, with ``.../kind`` and ``.../cell``.
-    """
-    squared_norms = [(v.square().sum() + w.square().sum()).item() for _, v, w in _weights(config)]
-    arrays: Arrays = {
-        "second_moments": second_moments(config),
-        "widths": np.array([config.width, config.second_width]),
-        "squared_norms": np.array(squared_norms),
-    }
-    for name, instances in _instances(config, networks):
-        rows = [cf.two_layer_linear(w, v, x, y).arrays() for v, w, x, y in instances]
-        arrays |= stacked(rows, f"{name}/")
-    return arrays
+VARIABLES: Variables = {
+    "network": Variable("network", "which of the networks"),
+    "targets": Variable("targets", "whether the targets are left alone or scaled with the inputs"),
+    "second_moment": Variable("second_moment", "σ_x², the second moment of the inputs"),
+    "width": Variable("network", "hidden units m"),
+    "squared_norm": Variable("network", "‖w‖² + ‖v‖²"),
+    **spectra.variables("network targets second_moment"),
+}
+AXES = ("network", "targets")
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """All eigenvalues of the Hessian that exact products with the loss of the whole sample give.
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """All eigenvalues by Theorem 3.1 of singh2026cracking, and what is known of the networks."""
+    parts = [
+        {
+            **labels,
+            "second_moment": second_moments(config),
+            "width": np.array(len(v)),
+            "squared_norm": np.array((v.square().sum() + w.square().sum()).item()),
+            **spectra.closed_form_arrays(
+                [cf.two_layer_linear(w, v, x, y).arrays() for x, y in samples]
+            ),
+        }
+        for labels, v, w, samples in _instances(config, networks)
+    ]
+    return assembled(parts, VARIABLES, AXES)
 
-    Returns:
-        ``<network>_<targets>/eigenvalues`` ``(s, 2m)`` as in :func:`closed_form`.
-    """
-    return {
-        f"{name}/eigenvalues": np.stack(
-            [numeric_spectrum(TwoLayerLinear(v, w), x, y) for v, w, x, y in instances]
-        )
-        for name, instances in _instances(config, networks)
-    }
+
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """All eigenvalues of the Hessian that exact products with the loss of the whole sample give."""
+    parts = [
+        {
+            **labels,
+            "second_moment": second_moments(config),
+            "numerical": np.stack(
+                [numeric_spectrum(TwoLayerLinear(v, w), x, y) for x, y in samples]
+            ),
+        }
+        for labels, v, w, samples in _instances(config, networks)
+    ]
+    return assembled(parts, VARIABLES, AXES)

@@ -1,0 +1,330 @@
+"""The data set of a study: what its stages hand on to statements, figures, page and dashboard.
+
+It is one :class:`xarray.Dataset` with named dimensions. A study declares each variable with its
+dimensions, its meaning and its unit; whoever reads selects by name. Stages that compute different
+parts of a study write a file each, which are joined when they are read: they agree on the names and
+the labels of the dimensions that they share.
+"""
+
+import io
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+import numpy as np
+import xarray as xr
+
+from hessian_spectra.files import (
+    STAGE,
+    Arrays,
+    MissingResultError,
+    damaged,
+    missing_result,
+    write_bytes,
+)
+
+# The file of a recorded run, which holds all parts of its study.
+WHOLE = "data.nc"
+# Variables of at least so many bytes are compressed: of a smaller one the index takes more.
+LARGE = 4096
+# How many trainings diverged and are left out; not there if none did.
+LEFT_OUT = "trainings_left_out"
+# What stands where a part lacks what others have, by the kind of its values.
+_EMPTY: Mapping[str, Any] = {"U": "", "i": 0, "u": 0, "b": False}
+
+
+class Variable(NamedTuple):
+    """What a study says of one of its variables.
+
+    Attributes:
+        dims: the names of its dimensions in order, apart by spaces; a variable with the name of its
+            only dimension holds the labels along it.
+        meaning: what it is, in words.
+        unit: of its values; empty where they have none.
+    """
+
+    dims: str
+    meaning: str
+    unit: str = ""
+
+
+Variables = Mapping[str, Variable]
+
+# What every study may have beside its own.
+COMMON: Variables = {
+    LEFT_OUT: Variable("", "number of trainings that diverged and are left out"),
+}
+
+
+def data_set(arrays: Mapping[str, Any], variables: Variables) -> xr.Dataset:
+    """Arrays as a data set, with the dimensions, meanings and units that are declared of them.
+
+    Args:
+        arrays: by the variables' names; some of them may be left out.
+        variables: what is declared.
+
+    Raises:
+        ValueError: an array is not declared, or has other dimensions than are declared.
+
+    Example:
+        >>> declared = {"seed": Variable("seed", "of the draw"), "loss": Variable("seed", "loss")}
+        >>> data = data_set({"seed": np.array([4, 5]), "loss": np.array([0.5, 0.25])}, declared)
+        >>> float(data.loss.sel(seed=5)), data.loss.attrs
+        (0.25, {'long_name': 'loss'})
+    """
+    declared = {**COMMON, **variables}
+    if unknown := sorted({*arrays} - {*declared}):
+        raise ValueError(f"variables {', '.join(unknown)}: expected those that the study declares")
+    chosen = {name: variable for name, variable in declared.items() if name in arrays}
+    return xr.Dataset({name: _entry(name, arrays[name], chosen[name]) for name in chosen})
+
+
+def _entry(name: str, array: Any, variable: Variable) -> xr.Variable:
+    values, dims = np.asarray(array), variable.dims.split()
+    if values.dtype.kind not in "biufU":
+        expected = "numbers, booleans or strings"
+        raise ValueError(f"variable {name!r}: expected {expected}, got dtype {values.dtype}")
+    if values.ndim != len(dims):
+        raise ValueError(
+            f"variable {name!r}: expected dimensions ({', '.join(dims)}), got shape {values.shape}"
+        )
+    attributes = {"long_name": variable.meaning, "units": variable.unit}
+    return xr.Variable(dims, values, {key: text for key, text in attributes.items() if text})
+
+
+def assembled(parts: Sequence[Arrays], variables: Variables, axes: Sequence[str]) -> xr.Dataset:
+    """The arrays of many items as one data set.
+
+    A variable has those of the axes that its declaration names; of one that has fewer, the first
+    item's is taken. Where items have arrays of other lengths, or lack one, the rest is NaN, 0, ""
+    or False.
+
+    Args:
+        parts: of each item its arrays, a single value for each of the axes among them, and of each
+            variable what is left of its dimensions without the axes.
+        variables: what is declared; of each variable the axes come first.
+        axes: the dimensions that tell the items apart.
+
+    Raises:
+        ValueError: as :func:`data_set`.
+
+    Example:
+        >>> declared = {"seed": Variable("seed", "of the draw"), "loss": Variable("seed step", "")}
+        >>> rows = [{"seed": np.array(s), "loss": np.arange(s)} for s in (2, 1)]
+        >>> data = assembled(rows, declared, ["seed"])
+        >>> data.seed.values.tolist(), data.loss.values.tolist()
+        ([2, 1], [[0, 1], [0, 0]])
+    """
+    labels = {axis: list(dict.fromkeys(part[axis].item() for part in parts)) for axis in axes}
+    arrays: Arrays = {axis: np.array(values) for axis, values in labels.items()}
+    for name in dict.fromkeys(name for part in parts for name in part if name not in labels):
+        own = [axis for axis in variables[name].dims.split() if axis in labels]
+        arrays[name] = _stacked([part for part in parts if name in part], name, own, labels)
+    return data_set(arrays, variables)
+
+
+def _stacked(
+    parts: Sequence[Arrays], name: str, axes: Sequence[str], labels: Mapping[str, list[Any]]
+) -> np.ndarray:
+    """One array of all items along some axes."""
+    arrays = [part[name] for part in parts]
+    lengths = np.max([array.shape for array in arrays], axis=0).astype(int)
+    shape = [*(len(labels[axis]) for axis in axes), *lengths]
+    empty = _EMPTY.get(arrays[0].dtype.kind, np.nan)
+    whole = np.full(shape, empty, dtype=np.result_type(*arrays))
+    # The first item of several at one place comes last, and stays.
+    for part in reversed(parts):
+        place: list[Any] = [labels[axis].index(part[axis].item()) for axis in axes]
+        whole[(*place, ...)][tuple(slice(length) for length in part[name].shape)] = part[name]
+    return whole
+
+
+def gathering(variables: Variables, *axes: str) -> Callable[[Any, Sequence[Arrays]], xr.Dataset]:
+    """The function ``(config, parts) -> data set`` that assembles items, see :func:`assembled`."""
+    return lambda config, parts: assembled(parts, variables, axes)
+
+
+def content(data: xr.Dataset) -> bytes:
+    """A data set as a netCDF file; equal data sets give equal bytes."""
+    encoding: dict[Any, Any] = {
+        name: {"zlib": True, "shuffle": True, "fletcher32": True, "chunksizes": values.shape}
+        for name, values in data.variables.items()
+        if values.dtype.kind in "biuf" and values.nbytes >= LARGE
+    }
+    # Of one that was read nothing is left of the order and the way in which it was written.
+    plain = xr.Dataset({name: data[name].variable for name in sorted(data.variables, key=str)})
+    plain = plain.drop_encoding()
+    return bytes(plain.to_netcdf(None, engine="h5netcdf", encoding=encoding))
+
+
+def write(path: Path, data: xr.Dataset) -> None:
+    """Write a data set, whole or not at all."""
+    write_bytes(path, content(data))
+
+
+def read(path: Path, remedy: str = STAGE) -> xr.Dataset:
+    """Read what :func:`write` wrote.
+
+    Args:
+        path: the file.
+        remedy: what to run to get it, for the message.
+
+    Raises:
+        MissingResultError: there is no such file.
+        DamagedFileError: it is no data set, or not as it was written.
+    """
+    try:
+        written = path.read_bytes()
+    except FileNotFoundError:
+        raise missing_result(path, remedy) from None
+    try:
+        # A look at all of its objects: h5netcdf prints a trace of its own for a torn file.
+        with h5py.File(io.BytesIO(written)) as file:
+            file.visititems(lambda name, entry: None)
+        # A unit such as seconds is told to a reader, and makes no dates.
+        data = xr.load_dataset(
+            io.BytesIO(written), engine="h5netcdf", decode_times=False, decode_timedelta=False
+        )
+    except MemoryError:
+        raise
+    except Exception as error:  # a torn file raises one of many errors
+        raise damaged(path, error, f"delete it and run {remedy}") from error
+    # Strings come back as objects.
+    return data.map(_plain_text, keep_attrs=True).assign_coords(
+        {name: _plain_text(values) for name, values in data.coords.items()}
+    )
+
+
+def _plain_text(values: xr.DataArray) -> xr.DataArray:
+    return values.astype(np.str_) if values.dtype.kind not in "biuf" else values
+
+
+def read_study(folder: Path, sides: Iterable[str]) -> xr.Dataset:
+    """The data set of a study, from the files of its folder.
+
+    Raises:
+        MissingResultError: a file is missing; the message says which stage writes it.
+        DamagedFileError: a file is damaged.
+        ValueError: two files disagree.
+    """
+    return joined([read(path) for path in files_of(folder, sides)])
+
+
+def files_of(folder: Path, sides: Iterable[str]) -> list[Path]:
+    """The files of a study's data set: one of a recorded run, else one for each of its sides."""
+    whole = folder / WHOLE
+    if whole.is_file():
+        return [whole]
+    # Transition: recorded runs of kinds that do not declare their variables yet.
+    old = [folder / f"{side}.npz" for side in sides]
+    return old if old[0].is_file() else [path.with_suffix(".nc") for path in old]
+
+
+def joined(parts: Sequence[xr.Dataset]) -> xr.Dataset:
+    """The parts of a study as one data set.
+
+    Raises:
+        ValueError: they disagree on a variable, or on the labels or the length of a dimension.
+
+    Example:
+        >>> exact = xr.Dataset({"exact": ("size", [1.0])}, {"size": [3]})
+        >>> other = xr.Dataset({"numerical": ("size", [1.0])}, {"size": [4]})
+        >>> sorted(joined([exact, exact]).variables)
+        ['exact', 'size']
+        >>> joined([exact, other])
+        Traceback (most recent call last):
+        ValueError: size: expected the same labels in all parts of a study; run its stages again
+    """
+    for first, second in itertools.pairwise(parts):
+        for name in sorted({*first.coords} & {*second.coords}, key=str):
+            if not first[name].equals(second[name]):
+                expected = "expected the same labels in all parts of a study"
+                raise ValueError(f"{name}: {expected}; run its stages again")
+    return xr.merge(parts, join="exact", compat="equals", combine_attrs="drop_conflicts")
+
+
+def of_kind(values: xr.DataArray, along: str, *masks: xr.DataArray) -> xr.DataArray:
+    """Those entries along a dimension that all masks choose, such as the bulk of a spectrum.
+
+    Where masks differ along other dimensions as well, as many entries are chosen everywhere.
+
+    Args:
+        values: for example eigenvalues, with the dimension ``along``.
+        along: the dimension.
+        masks: booleans with the dimension ``along`` and perhaps others of the values'.
+
+    Returns:
+        The values with a shorter dimension ``along``, in their order, which comes last.
+
+    Raises:
+        ValueError: different numbers of entries are chosen.
+
+    Example:
+        >>> eigenvalues = xr.DataArray([-1.0, 1.0, 3.0], dims="rank")
+        >>> kind = xr.DataArray(["bulk", "bulk", "outlier"], dims="rank")
+        >>> of_kind(eigenvalues, "rank", kind == "bulk").values.tolist()
+        [-1.0, 1.0]
+    """
+    chosen = xr.ones_like(values, dtype=bool)
+    for mask in masks:
+        chosen = chosen & mask
+    rows = values.transpose(..., along)
+    places = chosen.transpose(*rows.dims).values
+    counts = np.unique(places.sum(axis=-1))
+    if len(counts) > 1:
+        raise ValueError(f"expected as many of a kind everywhere, got {counts}")
+    own = {dim: rows.coords[dim] for dim in rows.dims[:-1] if dim in rows.coords}
+    kept = rows.values[places].reshape(*rows.shape[:-1], int(counts[0]) if len(counts) else 0)
+    return xr.DataArray(kept, own, rows.dims)
+
+
+def left_out(data: xr.Dataset, number: int) -> xr.Dataset:
+    """A data set that says how many trainings diverged, beside those that it says itself.
+
+    Args:
+        data: of a study.
+        number: those that diverged among the networks that it started from.
+    """
+    number += int(data.get(LEFT_OUT, 0))
+    return data.assign(data_set({LEFT_OUT: np.array(number)}, {})) if number else data
+
+
+def require(data: xr.Dataset, *names: str) -> None:
+    """Require that a run has some variables.
+
+    Raises:
+        MissingResultError: it lacks one; the message says what to do.
+    """
+    for name in names:
+        if name not in data:
+            raise lacking(name)
+
+
+def lacking(name: object) -> MissingResultError:
+    """The error of a variable that a run does not have."""
+    return MissingResultError(
+        f"the run has no variable {name!r}: it comes from an older version of the study, "
+        "run its stage again"
+    )
+
+
+# Transition, until all kinds declare their variables.
+SLASH = "__slash__"
+
+
+def undeclared(arrays: Mapping[str, Any]) -> xr.Dataset:
+    """Transition: arrays of a kind that does not declare its variables yet."""
+    entries = {name.replace("/", SLASH): np.asarray(array) for name, array in arrays.items()}
+    return xr.Dataset(
+        {
+            name: ([f"{name}_dim{axis}" for axis in range(array.ndim)], array)
+            for name, array in entries.items()
+        }
+    )
+
+
+def plain_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Transition: what :func:`undeclared` was given."""
+    return {str(name).replace(SLASH, "/"): values.values for name, values in read(path).items()}
