@@ -78,7 +78,7 @@ class FanOut:
         items: ``(config, networks) -> items``; an item says all that its computation needs, so
             equal items give equal arrays.
         compute: a function of a module, called with an item as keyword arguments.
-        gather: ``(config, arrays of all items in their order) -> arrays``.
+        gather: ``(config, arrays of all items in their order) -> arrays``, or a data set.
         cost: how long an item takes in some unit, for progress and estimates.
         probe: a miniature of an item, whose time tells that of a unit of ``cost``.
         trains: whether ``compute`` is a training, which takes a :class:`Run` as ``run``.
@@ -96,18 +96,18 @@ class FanOut:
 
     items: Callable[[Any, Arrays], Sequence[Item]]
     compute: Callable[..., Arrays]
-    gather: Callable[[Any, Sequence[Arrays]], Arrays]
+    gather: Callable[[Any, Sequence[Arrays]], Any]
     cost: Callable[[Item], float] = _unit
     probe: Callable[[Item], Item] = _whole
     trains: bool = False
 
-    def __call__(self, config: Any, networks: Arrays) -> Arrays:
+    def __call__(self, config: Any, networks: Arrays) -> Any:
         """The arrays of the whole computation, made in this process; nothing else is kept of it."""
         run = {"run": KEEPS_NOTHING} if self.trains else {}
         parts = [self.compute(**item, **run) for item in self.items(config, networks)]
         return self.collected(config, parts)
 
-    def collected(self, config: Any, parts: Sequence[Arrays]) -> Arrays:
+    def collected(self, config: Any, parts: Sequence[Arrays]) -> Any:
         """What ``gather`` makes of the arrays of all items; nothing of none."""
         return self.gather(config, parts) if parts else {}
 

@@ -40,24 +40,25 @@ def test_the_top_is_that_of_the_dense_hessian(networks):
     full = cv.full_output_hessian(problem)
     for place, form in enumerate(study.FORMS):
         top = full.approximation(4, form)
-        np.testing.assert_allclose(actual["forms"][place], top.eigenvalues.flip(0), rtol=1e-9)
+        np.testing.assert_allclose(
+            actual["approximation"][place], top.eigenvalues.flip(0), rtol=1e-9
+        )
         for k in (1, 3):
             first, other = vectors.flip(1)[:, :k], top.eigenvectors().flip(1)[:, :k]
             overlap = float((first.T @ other).square().sum()) / k
             assert actual["overlap"][place, k - 1] == pytest.approx(overlap, abs=1e-5)
 
 
-def test_the_arrays_of_an_ensemble(networks):
+def test_the_data_set_of_an_ensemble(networks):
     settings = config(top=20, tolerance=1e-3)
     parts = [study.measure(**item) for item in study.correlation.items(settings, networks)]
-    arrays = study.correlation.gather(settings, parts)
+    data = study.correlation.gather(settings, parts)
     # No more eigenpairs than the layers have outputs: 4 + 3, and 5 + 5 + 3.
-    assert arrays["hessian"].shape == (2, 2, 13)
-    assert np.isfinite(arrays["hessian"]).sum(axis=2).tolist() == [[7, 7], [13, 13]]
-    assert arrays["overlap"].shape == (2, 2, 2, 13)
-    assert arrays["form"].tolist() == ["corrected", "printed"]
-    assert (arrays["epoch"], arrays["classes"]) == (2, 3)
-    assert arrays["parameters"].tolist() == [4 * 5 + 3 * 5, 5 * 5 + 5 * 6 + 3 * 6]
+    assert data.sizes == {"network": 2, "seed": 2, "form": 2, "rank": 13}
+    assert data["hessian"].notnull().sum("rank").values.tolist() == [[7, 7], [13, 13]]
+    assert data["form"].values.tolist() == ["corrected", "printed"]
+    assert (data["epoch"], data["classes"]) == (2, 3)
+    assert data["parameters"].values.tolist() == [4 * 5 + 3 * 5, 5 * 5 + 5 * 6 + 3 * 6]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
-"""The claims about the full Hessian's forms, their reading and their figure, on planted arrays."""
+"""The claims about the full Hessian's forms, and their figure, on planted arrays."""
 
 import numpy as np
 import pytest
-from claims_contract import Planted, contract
+from claims_contract import Planted, contract, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.full_output.claims import statements
+from hessian_papers.studies.layerwise.full_output.claims import statements, top_values
+from hessian_papers.studies.layerwise.full_output.derived import outliers
 from hessian_papers.studies.layerwise.full_output.figure import caption, draw
-from hessian_papers.studies.layerwise.full_output.reading import CORRECTED, PRINTED, Reading
+from hessian_papers.studies.layerwise.full_output.study import FORMS, VARIABLES
 
 
 def sides(*, networks=("F-5", "F-5^2"), seeds=4, top=6, classes=4, off=0.1, overlap=0.8, gain=0.1):
@@ -21,12 +22,12 @@ def sides(*, networks=("F-5", "F-5^2"), seeds=4, top=6, classes=4, off=0.1, over
         "network": np.array(networks),
         "seed": np.arange(seeds),
         "epoch": np.array(9),
-        "form": np.array([CORRECTED, PRINTED]),
+        "form": np.array(FORMS),
         "classes": np.array(classes),
         "parameters": np.arange(1, len(networks) + 1),
         "hessian": exact,
         "residual": np.full(shape, 1e-5),
-        "forms": np.stack([exact * (1 + off * signs)] * 2, axis=2),
+        "approximation": np.stack([exact * (1 + off * signs)] * 2, axis=2),
         "overlap": np.stack([overlap + gain + noise, overlap - noise], axis=2),
     }
     return {"correlation": arrays}
@@ -45,19 +46,19 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def test_errors_are_of_as_many_eigenvalues_as_there_are_classes_less_one():
-    whole, few = Reading(sides(top=6)), Reading(sides(top=3))
-    assert whole.outliers == few.outliers == 3
-    assert whole.value_error("F-5", PRINTED).value == pytest.approx(0.1)
+    whole, few, fewer = (planted_data(sides(top=top), VARIABLES) for top in (6, 3, 2))
+    assert outliers(whole) == outliers(few) == 3
+    np.testing.assert_allclose(top_values(whole.sel(network="F-5")), 0.1)
     with pytest.raises(NothingToMeasure, match="fewer than 3 eigenvalues"):
-        _ = Reading(sides(top=2)).outliers
+        outliers(fewer)
 
 
 @pytest.mark.parametrize("arrays", [sides(), sides(seeds=1, networks=("F-5",)), sides(top=1)])
 def test_figure_and_caption_bear_what_is_there(arrays):
-    reading = Reading(arrays)
-    assert len(draw(reading).axes) == 2 * len(reading.networks)
-    assert "means over" in caption(reading)
+    data = planted_data(arrays, VARIABLES)
+    assert len(draw(data).axes) == 2 * data.sizes["network"]
+    assert "means over" in caption(data)

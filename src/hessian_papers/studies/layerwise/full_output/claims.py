@@ -1,10 +1,12 @@
 """What appendix C of wu2022dissecting says of the full Hessian."""
 
-from hessian_papers.ledger.bounds import Estimate, at_least, mean_of
-from hessian_papers.ledger.statements import Statements, over
+import xarray as xr
+
+from hessian_papers.ledger.bounds import at_least
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.layerwise.full_output.reading import CORRECTED, PRINTED, Reading
+from hessian_papers.studies.layerwise.full_output.derived import outliers
 
 OPEN = "'reasonably accurate' has no number; set after a first look at small networks on digits"
 VARIANCE = (
@@ -16,7 +18,7 @@ NO_MATTER = (
     "inputs differ from layer to layer."
 )
 
-statements = Statements(Reading).having(otherwise=VARIANCE)
+statements = Statements().having(otherwise=VARIANCE, over=["network"])
 
 
 @statements.statement(
@@ -24,16 +26,16 @@ statements = Statements(Reading).having(otherwise=VARIANCE)
     typically,
     reading_of("nearly"),
     id="full-hessian-has-the-top-eigenvalues",
-    each=over("network"),
 )
-def top_values(reading: Reading, network: str) -> Estimate:
+def top_values(data: xr.Dataset) -> xr.DataArray:
     """The full Hessian's top eigenvalues are nearly σ_i ‖w_i‖², of the eigenpairs of the second
     derivative by the outputs of all layers with the mean inputs attached.
 
     Statistic: mean relative error of as many as there are classes, minus one, mean over networks
     after training; interval: Student's t.
     """
-    return reading.value_error(network, PRINTED)
+    top = data.sel(form="printed").isel(rank=slice(outliers(data)))
+    return abs(top["approximation"] / top["hessian"] - 1).mean("rank")
 
 
 @statements.statement(
@@ -41,16 +43,20 @@ def top_values(reading: Reading, network: str) -> Estimate:
     typically,
     at_least(0.5, OPEN, source="ours"),
     id="full-hessian-has-the-top-eigenspace",
-    each=over("network"),
     book="readings",
 )
-def top_space(reading: Reading, network: str) -> Estimate:
+def top_space(data: xr.Dataset) -> xr.DataArray:
     """The full Hessian's top eigenspace is nearly that of the w_i.
 
     Statistic: overlap of the spaces of as many eigenvectors as there are classes, minus one, mean
     over networks after training; interval: Student's t.
     """
-    return mean_of(reading.space(network, PRINTED))
+    return _overlap(data, "printed")
+
+
+def _overlap(data: xr.Dataset, form: str) -> xr.DataArray:
+    """The overlap of the top ``c − 1`` spaces."""
+    return data["overlap"].sel(form=form).isel(rank=outliers(data) - 1)
 
 
 @statements.statement(
@@ -58,15 +64,14 @@ def top_space(reading: Reading, network: str) -> Estimate:
     typically,
     at_least(0.0, "no worse", source="ours"),
     id="weighing-by-lengths-is-nearer",
-    each=over("network"),
     otherwise=NO_MATTER,
     book="beyond",
 )
-def lengths_first(reading: Reading, network: str) -> Estimate:
+def lengths_first(data: xr.Dataset) -> xr.DataArray:
     """Weighing the layers by the lengths of their mean inputs before eigenvectors are taken, which
     is exact for constant inputs, gives a space that is nearer.
 
     Statistic: its overlap minus that of the printed form, of as many eigenvectors as there are
     classes, minus one, mean over networks; interval: Student's t.
     """
-    return mean_of(reading.space(network, CORRECTED) - reading.space(network, PRINTED))
+    return _overlap(data, "corrected") - _overlap(data, "printed")

@@ -6,7 +6,7 @@ attached. As printed, each eigenvector is that of ``E[M]``; it is right to weigh
 lengths of their mean inputs first.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args
 
@@ -14,6 +14,7 @@ import numpy as np
 from torch import nn
 
 from hessian_papers.constraints import AtLeast, Count
+from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.studies.layerwise.ensembles import (
@@ -23,7 +24,6 @@ from hessian_papers.studies.layerwise.ensembles import (
     require_residual,
     top_of,
 )
-from hessian_papers.studies.layerwise.gathering import gathered
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.layerwise import Form
@@ -67,9 +67,7 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
         settings: the rest.
 
     Returns:
-        With t eigenpairs, by descending eigenvalue: ``hessian`` and ``residual (t,)``;
-        ``forms (2, t)``, the eigenvalues by each of :data:`FORMS`, and ``overlap (2, t)`` of the
-        first k eigenvectors for each k; ``parameters`` and ``classes``; and the labels.
+        The :data:`VARIABLES` of one network, and its labels.
     """
     batches = batches_of(kept, settings.images)
     problem = cv.Problem(kept.load().double(), nn.CrossEntropyLoss(), batches)
@@ -81,7 +79,8 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
     return {
         "hessian": exact.values.cpu().numpy(),
         "residual": exact.residuals.cpu().numpy(),
-        "forms": np.stack([form.eigenvalues.flip(0).cpu().numpy() for form in forms]),
+        "form": np.array(FORMS),
+        "approximation": np.stack([form.eigenvalues.flip(0).cpu().numpy() for form in forms]),
         "overlap": np.stack([overlap.cpu().numpy() for overlap in overlaps]),
         "parameters": np.array(problem.size),
         "classes": np.array(full.layers[-1].outputs),
@@ -94,18 +93,17 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     return each_network(networks, Settings(**shared(Settings, config)), networks["kept"][-1:])
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all networks.
+VARIABLES: Variables = {
+    "network": Variable("network", "architecture"),
+    "seed": Variable("seed", "of the training"),
+    "form": Variable("form", "how the eigenvectors' layers are weighed"),
+    "epoch": Variable("", "after which the networks are measured"),
+    "classes": Variable("", "classes c"),
+    "parameters": Variable("network", "weights and biases"),
+    "hessian": Variable("network seed rank", "the full Hessian's top eigenvalues, descending"),
+    "residual": Variable("network seed rank", "their relative residuals"),
+    "approximation": Variable("network seed form rank", "the eigenvalues of a form, descending"),
+    "overlap": Variable("network seed form rank", "of the spaces of as many first eigenvectors"),
+}
 
-    Returns:
-        For A architectures and S seeds: ``network (A,)``, ``seed (S,)`` and ``epoch ()``; those of
-        :func:`measure`, ``(A, S, ...)``, but ``parameters (A,)`` and ``classes ()``; ``form (2,)``,
-        the names of the forms.
-    """
-    arrays = gathered(parts, ("network", "seed"))
-    arrays["parameters"] = arrays["parameters"][:, 0]
-    arrays["epoch"] = parts[0]["epoch"]
-    return arrays | {"classes": parts[0]["classes"], "form": np.array(FORMS)}
-
-
-correlation = FanOut(items=_items, compute=measure, gather=_gather)
+correlation = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, "network", "seed"))
