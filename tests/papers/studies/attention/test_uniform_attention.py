@@ -34,10 +34,15 @@ def test_the_distance_of_attention_to_one_token():
 
 @pytest.mark.parametrize("initialisation", study.INITIALISATIONS)
 def test_the_bulk_is_what_repeats(initialisation):
-    place = study.INITIALISATIONS.index(initialisation)
-    exact, numeric = (sides()[side]["bulk"][place] for side in ("closed_form", "numerics"))
-    assert numeric.shape == (2, 3)
-    np.testing.assert_allclose(numeric, exact[:2, :3], rtol=1e-8, atol=1e-13)
+    exact, numeric = (sides()[side] for side in ("closed_form", "numerics"))
+    actual = numeric["numerical_bulk"].sel(initialisation=initialisation)
+    expected = exact["bulk"].sel(
+        initialisation=initialisation,
+        key_dimension=numeric["checked_key_dimension"],
+        draw=numeric["checked_draw"],
+    )
+    assert actual.shape == (2, 3)
+    np.testing.assert_allclose(actual, expected.transpose(*actual.dims), rtol=1e-8, atol=1e-13)
 
 
 def test_entries_have_the_variance_or_the_norm_that_is_said():
@@ -49,15 +54,16 @@ def test_entries_have_the_variance_or_the_norm_that_is_said():
 
 def test_a_factor_multiplies_both_weights():
     closed = sides()["closed_form"]
-    np.testing.assert_allclose(closed["scaled_bulk"][:, :, 0], closed["bulk"], rtol=1e-12)
+    np.testing.assert_allclose(closed["scaled_bulk"].sel(factor=1.0), closed["bulk"], rtol=1e-12)
     stretched = study.closed_form(config(factors=[1.0, 3.0, 1.0]), {})["scaled_bulk"]
-    np.testing.assert_array_equal(stretched[:, :, 0], stretched[:, :, 2])
-    assert not np.allclose(stretched[:, :, 0], stretched[:, :, 1])
+    first, other, last = (stretched.isel(factor=place) for place in range(3))
+    np.testing.assert_array_equal(first, last)
+    assert not np.allclose(first, other)
 
 
 def test_more_draws_keep_the_first_ones():
-    more = study.closed_form(config(draws=41), {})
-    np.testing.assert_array_equal(more["bulk"][..., :40], sides()["closed_form"]["bulk"])
+    more, closed = study.closed_form(config(draws=41), {}), sides()["closed_form"]
+    np.testing.assert_array_equal(more["bulk"].sel(draw=closed["draw"]), closed["bulk"])
 
 
 @pytest.mark.parametrize(

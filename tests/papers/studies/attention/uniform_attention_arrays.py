@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import xarray as xr
 from study_configs import both_sides, configured
 
 from hessian_papers.studies.attention.uniform_attention import study
@@ -25,27 +26,30 @@ def config(**changes: object) -> study.Config:
 
 
 @cache
-def sides() -> dict[str, dict[str, np.ndarray]]:
+def sides() -> dict[str, xr.Dataset]:
     """The closed form and brute force of the smallest study."""
     return both_sides(study, config())
 
 
 def powers(
     exponent: float, *, of_bulk: float = -0.5, largest_range: float = 0.05
-) -> dict[str, dict[str, np.ndarray]]:
+) -> dict[str, xr.Dataset]:
     """Sides in which all distances go with a power of d_K, and so does the bulk."""
-    actual = dict(sides()["closed_form"])
-    dimensions = actual["key_dimension"][:, None].astype(float)
-    spread = np.linspace(0.5, 2.0, actual["distance"].shape[-1])
-    shape = (len(actual["initialisation"]), 1, 1)
-    for name in ("distance", "second_moment", "bulk_error"):
-        actual[name] = np.tile(dimensions**exponent * spread, shape)
-    factors = np.linspace(1, 1 + largest_range, len(actual["factor"]))
-    actual["scaled_bulk"] = np.ones_like(actual["scaled_bulk"]) * factors[:, None]
-    bulk = np.tile(dimensions**of_bulk * spread, shape)
-    numeric = dict(sides()["numerics"])
-    numeric["bulk"] = bulk[:, : numeric["bulk"].shape[1], : numeric["bulk"].shape[2]]
-    numeric["distance"] = actual["distance"][
-        :, : numeric["distance"].shape[1], : numeric["distance"].shape[2]
-    ]
-    return {"closed_form": actual | {"bulk": bulk}, "numerics": numeric}
+    exact, numeric = sides()["closed_form"], sides()["numerics"]
+    spread = xr.DataArray(np.linspace(0.5, 2.0, exact.sizes["draw"]), dims="draw")
+    factor = xr.DataArray(np.linspace(1, 1 + largest_range, exact.sizes["factor"]), dims="factor")
+    distances = exact["key_dimension"].astype(float) ** exponent * spread
+    planted = dict.fromkeys(("distance", "second_moment", "bulk_error"), distances)
+    planted["bulk"] = exact["key_dimension"].astype(float) ** of_bulk * spread
+    planted["scaled_bulk"] = factor
+    exact = exact.assign(
+        {name: values.broadcast_like(exact[name]) for name, values in planted.items()}
+    )
+    chosen = {"key_dimension": numeric["checked_key_dimension"], "draw": numeric["checked_draw"]}
+    numeric = numeric.assign(
+        {
+            f"numerical_{name}": exact[name].sel(chosen).drop_vars(["key_dimension", "draw"])
+            for name in ("bulk", "distance")
+        }
+    )
+    return {"closed_form": exact, "numerics": numeric}

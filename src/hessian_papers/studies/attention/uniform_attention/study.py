@@ -9,22 +9,22 @@ scores are c x_i x_j with c = ⟨w_Q, w_K⟩/√d_K, and c is of the order of th
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice, product
 from typing import Annotated
 
 import numpy as np
 import torch
+import xarray as xr
 
 from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
-from hessian_papers.results import stacked
+from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies.base import StudyConfig
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import (
-    require,
-)
+from hessian_spectra.validation import require
 
 # Normal entries of variance 2/(1 + d_K); of norm 1, as in Figure 2; of variance 1/3, which is the
 # standard parametrisation of a layer with one input.
@@ -125,39 +125,52 @@ def _second_moment_and_gamma(draw: Draw, score: np.ndarray) -> tuple[np.ndarray,
     return moments.m_2[..., 0, :].numpy(), numbers.gamma.numpy()
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """Attention, its second moment and the bulk of every draw, by Theorem 3.5.
+DRAWN = "draw initialisation key_dimension"
+CHECKED = "initialisation checked_key_dimension checked_draw"
+VARIABLES: Variables = {
+    "initialisation": Variable("initialisation", "how w_Q and w_K are drawn"),
+    "key_dimension": Variable("key_dimension", "d_K"),
+    "factor": Variable("factor", "what the entries of w_Q and w_K are multiplied by"),
+    "draw": Variable("draw", "number of the draw of weights, sequence and target"),
+    "length": Variable("", "tokens of a sequence"),
+    "distance": Variable(DRAWN, "total variation from uniform attention, mean over the tokens"),
+    "second_moment": Variable(DRAWN, "‖m_2 − variance of the tokens‖ over the variance's norm"),
+    "bulk": Variable(DRAWN, "|γ|"),
+    "uniform_bulk": Variable("draw key_dimension", "|γ_u|, the same under uniform attention"),
+    "bulk_error": Variable(DRAWN, "|γ/γ_u − 1|"),
+    "scaled_bulk": Variable(f"{DRAWN} factor", "|γ| with w_Q and w_K multiplied by a factor"),
+    "checked_key_dimension": Variable("checked_key_dimension", "d_K with a numerical Hessian"),
+    "checked_draw": Variable("checked_draw", "numbers of the draws with a numerical Hessian"),
+    "numerical_distance": Variable(CHECKED, "as distance, of the module's attention"),
+    "numerical_bulk": Variable(CHECKED, "largest eigenvalue of the Hessian that repeats"),
+    "numerical_largest": Variable(CHECKED, "largest eigenvalue of the Hessian"),
+}
 
-    Returns:
-        ``initialisation`` (i,), ``key_dimension`` (k,), ``factor`` (f,), ``length``;
-        ``distance`` (i, k, N), see :func:`distance`; ``second_moment`` (i, k, N), the norm of m_2
-        less the tokens' variance, over the norm of that; ``bulk`` (i, k, N), |γ|;
-        ``uniform_bulk`` (k, N), the same under uniform attention; ``bulk_error`` (i, k, N), what γ
-        differs from that in, relative; ``scaled_bulk`` (i, k, f, N), |γ| with the entries of w_Q
-        and w_K multiplied by each factor.
-    """
-    rows = [_of_draw(config, draw) for draw in draws(config)]
-    arrays = {name: np.stack([row[name] for row in rows], axis=-1) for name in rows[0]}
-    return arrays | {
-        "initialisation": np.array(config.initialisations),
-        "key_dimension": np.array(config.key_dimensions),
-        "factor": np.array(config.factors),
-        "length": np.array(config.length),
-    }
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """Attention, its second moment and the bulk of every draw, by Theorem 3.5."""
+    parts = [
+        {"draw": np.array(number), **_of_draw(config, draw)}
+        for number, draw in enumerate(draws(config))
+    ]
+    return assembled(parts, VARIABLES, ["draw"])
 
 
 def _of_draw(config: Config, draw: Draw) -> Arrays:
-    dimensions = np.array(config.key_dimensions)
+    dimensions, factors = np.array(config.key_dimensions), np.array(config.factors)
     score = np.array(
         [[draw.score(name, d) for d in dimensions.tolist()] for name in config.initialisations]
     )
     m_2, gamma = _second_moment_and_gamma(draw, score)
     variance, uniform = _second_moment_and_gamma(draw, np.zeros(()))
-    scores = score[..., None] * np.array(config.factors) ** 2
-    _, scaled = _second_moment_and_gamma(draw, scores)
+    _, scaled = _second_moment_and_gamma(draw, score[..., None] * factors**2)
     root = np.sqrt(dimensions)
     away = np.linalg.norm(m_2 - variance, axis=-1)
     return {
+        "initialisation": np.array(config.initialisations),
+        "key_dimension": dimensions,
+        "factor": factors,
+        "length": np.array(config.length),
         "distance": distance(attention_of(score, draw.x)),
         "second_moment": away / np.linalg.norm(variance),
         "bulk": np.abs(gamma) / root,
@@ -167,25 +180,17 @@ def _of_draw(config: Config, draw: Draw) -> Arrays:
     }
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The quantities of networks as modules, and the eigenvalues of their Hessians that repeat.
-
-    Returns:
-        ``key_dimension`` (s,), those of the configuration up to the largest that is checked; (i, s,
-        n) each: ``distance``, of the module's attention; ``bulk``, the largest eigenvalue of the
-        automatically differentiated Hessian that repeats; ``largest``, its largest one.
-    """
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """The quantities of networks as modules, and the eigenvalues of their Hessians that repeat."""
     dimensions = [d for d in config.key_dimensions if d <= config.checked_dimension]
-    chosen = [draw for draw, _ in zip(draws(config), range(config.checked), strict=False)]
-    rows = [
-        _measured(draw, name, dimension, config.seed)
-        for name in config.initialisations
-        for dimension in dimensions
-        for draw in chosen
+    chosen = [*islice(draws(config), config.checked)]
+    labels = product(config.initialisations, dimensions, range(config.checked))
+    parts = [
+        dict(zip(CHECKED.split(), map(np.array, (name, d, number)), strict=True))
+        | _measured(chosen[number], name, d, config.seed)
+        for name, d, number in labels
     ]
-    shape = len(config.initialisations), len(dimensions), len(chosen)
-    arrays = {name: array.reshape(shape) for name, array in stacked(rows).items()}
-    return arrays | {"key_dimension": np.array(dimensions)}
+    return assembled(parts, VARIABLES, CHECKED.split())
 
 
 def _measured(draw: Draw, initialisation: str, dimension: int, seed: int) -> Arrays:
@@ -199,7 +204,7 @@ def _measured(draw: Draw, initialisation: str, dimension: int, seed: int) -> Arr
     problem = cv.Problem(layer, HalfSquaredError("element"), [(x, y)])
     eigenvalues = cv.distinct_eigenvalues(cv.hessian(problem, check=False), seed=seed)
     return {
-        "distance": distance(layer.attention(x)[0].detach().numpy()),
-        "bulk": eigenvalues.values[eigenvalues.repeated].max().numpy(),
-        "largest": eigenvalues.values.max().numpy(),
+        "numerical_distance": distance(layer.attention(x)[0].detach().numpy()),
+        "numerical_bulk": eigenvalues.values[eigenvalues.repeated].max().numpy(),
+        "numerical_largest": eigenvalues.values.max().numpy(),
     }
