@@ -2,7 +2,7 @@
 
 from functools import cache
 
-import numpy as np
+import xarray as xr
 from study_configs import both_sides, configured
 
 from hessian_papers.studies.correlations.output_scale import study
@@ -25,6 +25,6 @@ def config(**changes: object) -> study.Config:
 
 
 @cache
-def sides() -> dict[str, dict[str, np.ndarray]]:
+def sides() -> dict[str, xr.Dataset]:
     """The expected and the measured sizes of the smallest study."""
     return both_sides(study, config())

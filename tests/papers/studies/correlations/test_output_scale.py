@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from output_scale_arrays import config, sides
 
 from hessian_papers.models import draw
@@ -10,9 +11,9 @@ from hessian_papers.studies.correlations.output_scale import study
 
 
 def test_networks_have_the_expected_size():
-    squares = (sides()["numerics"]["size"] ** 2).mean(axis=-1)
+    squares = (sides()["numerics"]["output"] ** 2).mean("draw")
     expected = sides()["closed_form"]["expected"] ** 2
-    np.testing.assert_allclose(squares, expected, rtol=0.5)
+    np.testing.assert_allclose(squares.transpose(*expected.dims), expected, rtol=0.5)
 
 
 @pytest.mark.parametrize("scale", ["sp", "ntp", "mup"])
@@ -42,8 +43,8 @@ def test_outputs_are_those_of_the_layers():
 
 
 def test_deeper_networks_share_their_draws_with_others():
-    fewer = study.numerics(config(depths=[2]), {})["size"]
-    np.testing.assert_array_equal(fewer[:, :, 0], sides()["numerics"]["size"][:, :, 0])
+    fewer, more = study.numerics(config(depths=[2]), {}), sides()["numerics"]
+    xr.testing.assert_identical(fewer.sel(depth=2), more.sel(depth=2))
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,16 @@
 """What the paper says of the scales of its parametrisations, and how it is measured."""
 
+import itertools
 from collections.abc import Iterator
 
-from hessian_papers.ledger.bounds import Bound, Estimate, at_most, equal_to
+import numpy as np
+import xarray as xr
+
+from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_most, equal_to
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always
-from hessian_papers.studies.correlations.output_scale.reading import PRINTED, Reading
 
+PRINTED = "mup_printed"
 PLACE = "appendix D.1.3, initialisation schemes"
 TENTH = 0.1
 FINITE = at_most(
@@ -17,23 +21,41 @@ FINITE = at_most(
 )
 NAMES = {"sp": "SP", "ntp": "NTP", "mup": "μP", "linear": "linear", "relu": "ReLU"}
 
-statements = Statements(Reading, values=NAMES).having(paper="singh2026cracking")
+statements = Statements(values=NAMES).having(paper="singh2026cracking")
 
 
-def _each(reading: Reading) -> Iterator[Labels]:
-    for scale in reading.closed_form["scale"].tolist():
-        for activation in reading.closed_form["activation"].tolist():
-            if scale != PRINTED:
-                yield {"scale": scale, "activation": activation}
+def _powers(data: xr.Dataset, **labels: str | int) -> xr.DataArray:
+    """The powers of the width that the outputs go with, one for each draw.
+
+    Each is the slope of a line of least squares through the logarithms of one network at each
+    width; the networks are all independent.
+    """
+    for name, label in labels.items():
+        if label not in data[name]:
+            raise NothingToMeasure(f"this configuration has no {name} {label}")
+    if data.sizes["width"] < 2:
+        raise NothingToMeasure("a single width has no exponent")
+    width = np.log(data["width"])
+    centred = width - width.mean()
+    return xr.dot(centred, np.log(data["output"].sel(labels)), dim="width") / (centred**2).sum()
 
 
-def _printed(reading: Reading, activation: str, **_: str) -> Estimate:
-    return reading.largest_exponent(PRINTED, activation)
+def _largest_powers(data: xr.Dataset, scale: str, activation: str) -> xr.DataArray:
+    """The powers at the depth where their mean is largest."""
+    powers = _powers(data, scale=scale, activation=activation)
+    return powers.sel(depth=powers.mean("draw").idxmax("depth"))
 
 
-def _print(case: Labels) -> Print | None:
-    text = "σ_l² = Θ(n_l/n_{l−1}) for μP, 1 between hidden layers"
-    return Print(text, _printed) if case["scale"] == "mup" else None
+def _each(data: xr.Dataset) -> Iterator[Labels]:
+    for scale, activation in itertools.product(data["scale"].values, data["activation"].values):
+        if scale != PRINTED:
+            yield {"scale": str(scale), "activation": str(activation)}
+
+
+PRINT = Print(
+    "σ_l² = Θ(n_l/n_{l−1}) for μP, 1 between hidden layers",
+    lambda data, activation, **_: _largest_powers(data, PRINTED, activation),
+)
 
 
 @statements.statement(
@@ -41,23 +63,23 @@ def _print(case: Labels) -> Print | None:
     always,
     FINITE,
     each=_each,
-    printed=_print,
+    printed=lambda case: PRINT if case["scale"] == "mup" else None,
     otherwise="The print has variance 1 between hidden layers, so that each of them multiplies its "
     "signals by the root of its width. The works that it cites for μP have standard deviations of "
     "min(1, √(n_l/n_{l−1}))/√n_{l−1}, which this project takes.",
 )
-def outputs_do_not_grow(reading: Reading, scale: str, activation: str) -> Estimate:
+def outputs_do_not_grow(data: xr.Dataset, scale: str, activation: str) -> xr.DataArray:
     """At initialisation the outputs do not grow with the width, under any of the parametrisations.
 
     Statistic: exponent of the width in the root of their mean square, at the depth where it is
     largest; interval: Student's, 95 %, over networks.
     """
-    return reading.largest_exponent(scale, activation)
+    return _largest_powers(data, scale, activation)
 
 
-def _each_depth(reading: Reading) -> Iterator[Labels]:
+def _each_depth(data: xr.Dataset) -> Iterator[Labels]:
     for scale, words in (("mup", "with the spectral condition"), (PRINTED, "as printed")):
-        for depth in reading.closed_form["depth"].tolist():
+        for depth in data["depth"].values.tolist():
             power = -0.5 if scale == "mup" else (depth - 1) / 2
             yield {"scale": scale, "depth": depth, "words": words, "power": f"{power:g}"}
 
@@ -80,11 +102,11 @@ def _power(case: Labels) -> Bound:
     each=_each_depth,
     name="exponent-{scale}-{depth}",
 )
-def exponent(reading: Reading, scale: str, depth: int, **_: str) -> Estimate:
+def exponent(data: xr.Dataset, scale: str, depth: int, **_: str) -> xr.DataArray:
     """The outputs of a linear network go like the width to the power of (depth − 1)/2 as μP is
     printed, and of −1/2 with the spectral condition.
 
     Statistic: exponent of the width in the root of their mean square; interval: Student's, 95 %,
     over networks.
     """
-    return reading.exponent(scale, "linear", depth)
+    return _powers(data, scale=scale, activation="linear", depth=depth)

@@ -8,18 +8,21 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+import xarray as xr
 
 from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
+from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.models import parametrise
 from hessian_papers.studies.base import StudyConfig
-from hessian_papers.studies.correlations.output_scale.reading import PRINTED
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
 
+# The maximal-update parametrisation with the variance that is printed.
+PRINTED = "mup_printed"
 SCALES = ("sp", "ntp", "mup", PRINTED)
 ACTIVATIONS = ("linear", "relu")
 
@@ -74,54 +77,50 @@ def expected(activation: str, scale: str, sizes: Sequence[int]) -> float:
     return math.sqrt(math.prod(factor**2 * fan_in for factor, fan_in in of_layers) / 2**halves)
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """The expected size of the outputs.
+VARIABLES: Variables = {
+    "scale": Variable("scale", "the parametrisation, or the variance that is printed"),
+    "activation": Variable("activation", "of the hidden layers"),
+    "depth": Variable("depth", "number of layers L"),
+    "width": Variable("width", "m, of all hidden layers"),
+    "expected": Variable(
+        "scale activation depth width",
+        "root of the mean square of an output, over weights and normal inputs",
+    ),
+    "output": Variable(
+        "width draw scale activation depth", "root of the mean square of a network's outputs"
+    ),
+}
 
-    Returns:
-        ``scale`` (p,), ``activation`` (a,), ``depth`` (d,), ``width`` (k,), and ``expected`` (p, a,
-        d, k), see :func:`expected`.
-    """
-    sizes = [
-        expected(activation, scale, _sizes(config, depth, width))
-        for scale in config.parametrisations
-        for activation in config.activations
-        for depth in config.depths
-        for width in config.widths
-    ]
-    shape = (
-        len(config.parametrisations),
-        len(config.activations),
-        len(config.depths),
-        len(config.widths),
-    )
+
+def _labels(config: Config) -> dict[str, list[Any]]:
     return {
-        "scale": np.array(config.parametrisations),
-        "activation": np.array(config.activations),
-        "depth": np.array(config.depths),
-        "width": np.array(config.widths),
-        "expected": np.array(sizes).reshape(shape),
+        "scale": list(config.parametrisations),
+        "activation": list(config.activations),
+        "depth": list(config.depths),
+        "width": list(config.widths),
     }
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The quantities of networks that are drawn.
-
-    Returns:
-        ``size`` (p, a, d, k, N), the root of the mean square of a network's outputs.
-    """
-    rows = [
-        list(_of_draw(config, width, number))
-        for width in config.widths
-        for number in range(config.draws)
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """The expected size of the outputs, see :func:`expected`."""
+    labels = _labels(config)
+    sizes = [
+        expected(activation, scale, _sizes(config, depth, width))
+        for scale, activation, depth, width in itertools.product(*labels.values())
     ]
-    shape = (
-        len(config.widths),
-        config.draws,
-        len(config.parametrisations),
-        len(config.activations),
-        -1,
+    shape = [*map(len, labels.values())]
+    return data_set({**labels, "expected": np.reshape(sizes, shape)}, VARIABLES)
+
+
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """The size of the outputs of networks that are drawn."""
+    labels = _labels(config)
+    draws = itertools.product(config.widths, range(config.draws))
+    sizes = [list(_of_draw(config, width, number)) for width, number in draws]
+    *kinds, widths = map(len, labels.values())
+    return data_set(
+        {**labels, "output": np.reshape(sizes, (widths, config.draws, *kinds))}, VARIABLES
     )
-    return {"size": np.moveaxis(np.array(rows).reshape(shape), (0, 1), (3, 4))}
 
 
 def _of_draw(config: Config, width: int, number: int) -> Iterator[float]:
@@ -131,19 +130,15 @@ def _of_draw(config: Config, width: int, number: int) -> Iterator[float]:
     def normal(rows: int, columns: int) -> torch.Tensor:
         return torch.randn(rows, columns, generator=numbers, dtype=torch.float64)
 
-    x, first, last = (
-        normal(config.size, config.samples),
-        normal(width, config.size),
-        normal(config.size, width),
-    )
+    x = normal(config.size, config.samples)
+    first, last = normal(width, config.size), normal(config.size, width)
     hidden = [normal(width, width) for _ in range(max(config.depths) - 2)]
-    for scale in config.parametrisations:
-        for activation in config.activations:
-            for depth in config.depths:
-                layers = [first, *hidden[: depth - 2], last]
-                of = factors(scale, _sizes(config, depth, width))
-                outputs = _outputs(layers, of, x, relu=activation == "relu")
-                yield float(outputs.square().mean().sqrt())
+    *kinds, _ = _labels(config).values()
+    for scale, activation, depth in itertools.product(*kinds):
+        layers = [first, *hidden[: depth - 2], last]
+        of = factors(scale, _sizes(config, depth, width))
+        outputs = _outputs(layers, of, x, relu=activation == "relu")
+        yield float(outputs.square().mean().sqrt())
 
 
 def _outputs(
