@@ -22,8 +22,8 @@ def _panel(axes: Axes, data: xr.Dataset) -> None:
         colour, marker, label = LOOKS[scale]
         for place, activation in enumerate(data["activation"].values.tolist()):
             chosen = data.sel(scale=scale, activation=activation)
-            line = {"color": colour, "linestyle": LINES[activation], "linewidth": 1.0}
-            axes.plot(width, chosen["expected"].values, **line)
+            expected = chosen["expected"].values
+            axes.plot(width, expected, color=colour, linestyle=LINES[activation], linewidth=1.0)
             low, middle, high = np.quantile(chosen["output"].values, [0.05, 0.5, 0.95], axis=1)
             axes.errorbar(
                 width, middle, np.array([middle - low, high - middle]), color=colour,
