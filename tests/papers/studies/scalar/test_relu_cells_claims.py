@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract
+from claims_contract import Planted, changed, contract, planted_data
 from relu_cells_sides import SIZES, both
 
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.relu_cells.claims import statements
-from hessian_papers.studies.scalar.relu_cells.reading import Reading
+from hessian_papers.studies.scalar.relu_cells.study import VARIABLES
 
 
 @pytest.fixture(scope="module")
@@ -22,28 +22,28 @@ def smaller():
 
 @pytest.fixture(scope="module")
 def planted(sides, smaller):
-    unchanged = sides["numerics"]["eigenvalues"]
+    unchanged = sides["numerics"]["numerical"].values
     return [
         Planted(
             paper="singh2026cracking",
             artifact="Figure 1",
             holds=sides,
             fails=[
-                changed(sides, "numerics", eigenvalues=lambda values: 1.001 * values),
+                changed(sides, "numerics", numerical=lambda values: 1.001 * values),
                 changed(sides, "closed_form", cell=lambda cells: cells[::-1]),
-                changed(sides, "numerics", doubled_eigenvalues=unchanged),
+                changed(sides, "numerics", doubled_numerical=unchanged),
             ],
             reduced=smaller,
         )
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def measured(sides, artifact="Figure 1", paper="singh2026cracking"):
     study = Study("study", {"paper": paper, "artifact": artifact})
-    entries = statements.entries(study, Reading(sides))
+    entries = statements.entries(study, planted_data(sides, VARIABLES))
     return {entry.id.removeprefix("study/"): entry for entry in entries}
 
 
@@ -53,7 +53,7 @@ def test_every_claim_holds_to_round_off_for_all_sizes_of_the_cells(sides, smalle
 
 
 def test_errors_are_as_large_as_what_was_planted(sides):
-    wrong = measured(changed(sides, "numerics", eigenvalues=lambda values: 1.001 * values))
+    wrong = measured(changed(sides, "numerics", numerical=lambda values: 1.001 * values))
     assert wrong["spectrum"].measure() == pytest.approx(1e-3, rel=0.01)
     assert wrong["largest"].measure() == pytest.approx(1e-3, rel=0.01)
     assert wrong["multiplicities"].measure() == 6  # all that there are in both bulks

@@ -1,12 +1,14 @@
 """The spectrum of the scalar ReLU network: by cell, bulk against outliers, and the error."""
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hessian_papers.drawing.errors import error_axis, visible
-from hessian_papers.studies.scalar.relu_cells.reading import CELLS, Reading
+from hessian_papers.studies.scalar.relu_cells.derived import CELLS, lives_in, mass_elsewhere
+from hessian_papers.studies.spectra import group, ranks
 from hessian_spectra.pictures import style
 
 NAMES = {"+": "positive cell", "-": "negative cell"}
@@ -15,23 +17,27 @@ SIGN = {"+": "+", "-": "−"}
 MARKERS = {"bulk": "o", "outlier": "D"}
 
 
-def _by_cell(axes: Axes, reading: Reading) -> None:
+def _ranks_below(axes: Axes, label: str) -> None:
+    """Label the axes of something that is drawn for each eigenvalue."""
+    axes.set_xlabel("rank of the eigenvalue, ascending")
+    axes.set_ylabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _by_cell(axes: Axes, data: xr.Dataset) -> None:
     """All eigenvalues in order, coloured by the cell they come from."""
-    exact, numeric = (side["eigenvalues"] for side in (reading.closed_form, reading.numerics))
-    rank = np.arange(1, len(exact) + 1)
+    rank = np.arange(1, data.sizes["rank"] + 1)
     for cell, colour in COLOURS.items():
         # The numerics know no cells: their colour is where most of the eigenvector lives.
-        lives = reading.lives_in(cell)
-        axes.plot(rank[lives], numeric[lives], **style.NUMERIC | {"color": colour})
+        lives = lives_in(data["mass"], cell).values
+        axes.plot(rank[lives], data["numerical"][lives], **style.NUMERIC | {"color": colour})
         for kind, marker in MARKERS.items():
             ring = style.EXACT_RING | {"marker": marker, "color": colour}
-            axes.plot(reading.ranks(kind, cell), reading.select(kind, cell), **ring)
-    border = (exact < 0).sum() + 0.5
+            axes.plot(ranks(data, kind, cell), group(data, kind, cell), **ring)
+    border = float((data["exact"] < 0).sum()) + 0.5
     axes.axvline(border, color=style.GREY, linestyle=":", linewidth=1.4)
     axes.axhline(0, color=style.BLACK, linewidth=0.6)
-    axes.set_xlabel("rank of the eigenvalue, ascending")
-    axes.set_ylabel(r"Hessian eigenvalue $\lambda$")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _ranks_below(axes, r"Hessian eigenvalue $\lambda$")
 
 
 def _multiplicity(axes: Axes, value: float, height: int, count: int) -> None:
@@ -48,11 +54,11 @@ def _multiplicity(axes: Axes, value: float, height: int, count: int) -> None:
     )
 
 
-def _bulk_and_outliers(axes: Axes, reading: Reading) -> None:
+def _bulk_and_outliers(axes: Axes, data: xr.Dataset) -> None:
     """One row for the bulk and one for the outliers of each cell, along the eigenvalue."""
     rows = [("outlier", "-"), ("bulk", "-"), ("outlier", "+"), ("bulk", "+")]
     for height, (kind, cell) in enumerate(rows):
-        numeric, exact = reading.select_numeric(kind, cell), reading.select(kind, cell)
+        numeric, exact = (group(data, kind, cell, of=of).values for of in ("numerical", "exact"))
         axes.plot(numeric, np.full(len(numeric), height), color=COLOURS[cell], **style.NUMERIC)
         ring = style.EXACT_RING | {"marker": MARKERS[kind], "color": COLOURS[cell]}
         axes.plot(exact, np.full(len(exact), height), **ring)
@@ -67,13 +73,11 @@ def _bulk_and_outliers(axes: Axes, reading: Reading) -> None:
     axes.set_xlabel(r"Hessian eigenvalue $\lambda$")
 
 
-def _errors(axes: Axes, error: np.ndarray, label: str, marker: str) -> None:
+def _errors(axes: Axes, error: xr.DataArray, label: str, marker: str) -> None:
     rank = np.arange(1, len(error) + 1)
-    axes.semilogy(rank, visible(error), marker, color=style.BLACK, markersize=3.5)
+    axes.semilogy(rank, visible(error.values), marker, color=style.BLACK, markersize=3.5)
     error_axis(axes)
-    axes.set_xlabel("rank of the eigenvalue, ascending")
-    axes.set_ylabel(label)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _ranks_below(axes, label)
 
 
 def _legend(figure: Figure) -> None:
@@ -88,15 +92,16 @@ def _legend(figure: Figure) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=6, columnspacing=1.2)
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """The ordered spectrum by cell, bulk against outliers, and the errors."""
     figure, grid = style.panels(2, 2, height=2.1, gridspec_kw={"height_ratios": [1.6, 1]})
-    _by_cell(grid[0, 0], reading)
-    _bulk_and_outliers(grid[0, 1], reading)
-    _errors(grid[1, 0], reading.errors, "relative error", "o")
-    _errors(grid[1, 1], reading.mass_elsewhere, "mass in the\nother cell", "x")
+    _by_cell(grid[0, 0], data)
+    _bulk_and_outliers(grid[0, 1], data)
+    errors = abs(data["exact"] - data["numerical"]) / abs(data["numerical"]).max()
+    _errors(grid[1, 0], errors, "relative error", "o")
+    _errors(grid[1, 1], mass_elsewhere(data), "mass in the\nother cell", "x")
     titles = [
-        f"(a) spectrum by cell, width m = {reading.width}",
+        f"(a) spectrum by cell, width m = {int(data['width'])}",
         "(b) bulk against outliers",
         "(c) closed form against numbers",
         "(d) eigenvectors keep to their cell",
@@ -107,15 +112,15 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    width, density = reading.width, float(reading["density"])
+    width, density = int(data["width"]), float(data["density"])
     return (
         "Each eigenvalue of a ReLU network's Hessian belongs to one cell of inputs, the positive "
         "or the negative one. "
         f"All {2 * width} Hessian eigenvalues of a ReLU network with {width} hidden units, "
-        f"{reading.positive_units} of them in the positive cell, which holds {density:.0%} of the "
-        "points; "
+        f"{int(data['positive_units'])} of them in the positive cell, which holds "
+        f"{density:.0%} of the points; "
         "×k: multiplicity. Rings and diamonds: closed form; points: numerical spectrum, coloured "
         "by the cell that its eigenvector lives in. (c) Their difference over the largest "
         "eigenvalue. (d) The share of each eigenvector's squared norm in the other cell (dashed: "

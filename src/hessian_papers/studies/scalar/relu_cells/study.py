@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import Count, Scale
 from hessian_papers.data.base import ONE_FEATURE
+from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.models import standard_parametrisation
+from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.training import require_dense
 from hessian_spectra import closed_form as cf
@@ -62,41 +65,38 @@ def _data(networks: Arrays) -> tuple[Tensor, Tensor]:
     return x, y
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """All eigenvalues by Theorem 3.4 of singh2026cracking.
+_MASS = "share of the eigenvector's squared norm on the parameters of the units with v_j > 0"
+# Which leaves the averages over a cell as they are and changes its share of the points.
+_DOUBLED = "after every point with x < 0 was taken twice"
 
-    Returns:
-        ``eigenvalues`` ``(2m,)``, ascending; for each of them ``cell`` (``+`` or ``-``) and
-        ``kind`` (``outlier`` or ``bulk``); ``density``, the share of points with x > 0; ``width``
-        and ``positive_units``.
-    """
+VARIABLES: Variables = {
+    **spectra.variables(""),
+    "density": Variable("", "share of points with x > 0"),
+    "width": Variable("", "hidden units m"),
+    "positive_units": Variable("", "hidden units q of the positive cell"),
+    "mass": Variable("rank", _MASS),
+    "doubled_numerical": Variable("rank", f"eigenvalues of the Hessian, ascending, {_DOUBLED}"),
+    "doubled_mass": Variable("rank", f"{_MASS}, {_DOUBLED}"),
+    "growth": Variable("", f"by what factor the number of points is larger {_DOUBLED}"),
+}
+
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """All eigenvalues by Theorem 3.4 of singh2026cracking, and what is known of the cells."""
     v, w = _weights(config)
     x, y = _data(networks)
-    spectrum = cf.two_layer_relu(w, v, x, y)
-    return {
-        **spectrum.arrays(),
-        "density": (x > 0).double().mean().numpy(),
-        "width": np.array(config.width),
-        "positive_units": np.array(config.positive_units),
+    arrays = cf.two_layer_relu(w, v, x, y).arrays()
+    known = {
+        "exact": arrays.pop("eigenvalues"),
+        "density": (x > 0).double().mean(),
+        "width": config.width,
+        "positive_units": config.positive_units,
     }
+    return data_set(arrays | known, VARIABLES)
 
 
-def _hessian(model: TwoLayerReLU, x: Tensor, y: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """All eigenvalues ``(2m,)`` and eigenvectors ``(2m, 2m)``, from exact products."""
-    spectrum = cv.dense_spectrum(cv.hessian(cv.Problem(model, HalfSquaredError(), [(x, y)])))
-    return spectrum.eigenvalues.numpy(), spectrum.eigenvectors().numpy()
-
-
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The spectra from exact products with the loss, which know nothing of cells.
-
-    Returns:
-        ``eigenvalues`` ``(2m,)``, ascending; ``mass`` ``(2m,)``, the share of each eigenvector's
-        squared norm on the parameters of the units with v_j > 0. Then ``doubled_eigenvalues`` and
-        ``doubled_mass``, the same after every point with x < 0 was taken twice, which leaves the
-        averages over a cell as they are and changes its share of the points; and ``growth``, by
-        what factor the number of points grew.
-    """
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """The spectra from exact products with the loss, which know nothing of cells."""
     v, w = _weights(config)
     x, y = _data(networks)
     model = TwoLayerReLU(v=v, w=w)
@@ -104,8 +104,9 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
     copies = torch.where(x < 0, 2, 1)
     doubled = x.repeat_interleave(copies), y.repeat_interleave(copies)
     arrays = {"growth": np.array(len(doubled[0]) / len(x))}
-    for prefix, data in (("", (x, y)), ("doubled_", doubled)):
-        eigenvalues, eigenvectors = _hessian(model, *data)
-        arrays[f"{prefix}eigenvalues"] = eigenvalues
-        arrays[f"{prefix}mass"] = (eigenvectors[positive] ** 2).sum(axis=0)
-    return arrays
+    for prefix, points in (("", (x, y)), ("doubled_", doubled)):
+        hessian = cv.hessian(cv.Problem(model, HalfSquaredError(), [points]))
+        spectrum = cv.dense_spectrum(hessian)
+        arrays[f"{prefix}numerical"] = spectrum.eigenvalues.numpy()
+        arrays[f"{prefix}mass"] = (spectrum.eigenvectors().numpy()[positive] ** 2).sum(axis=0)
+    return data_set(arrays, VARIABLES)
