@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import xarray as xr
 from omegaconf import OmegaConf
 
 from hessian_papers import labelled
@@ -99,6 +100,11 @@ def measured(
     return entries
 
 
+def damaged(context: Context) -> list[str]:
+    """A line for each recorded run that does not count."""
+    return [about["damaged"] for about in context.about.values() if about["damaged"]]
+
+
 def _recorded(name: str, about: Mapping[str, Any]) -> tuple[recorded.Recorded | None, str]:
     """The recorded run of a study, if ``survey`` found it, or what is wrong with it."""
     known = recorded.read(name) if about["recorded"] else None
@@ -123,14 +129,10 @@ def drawn(context: Context) -> list[Drawing]:
     """
     name, config = context.name, raw_study(context)
     if not context.locked:
-        about = inputs.about(schema.plain(context.config), name)
-        made = all_sides(context, study_of(context))
-        reading = _reading(config, name)
-        arrays = reading(made) if reading else labelled.joined([*made.values()])
-        return [_drawing(name, config, arrays, {}, about, about["damaged"])]
-    if context.estimate:
+        compute(context)
+    elif context.estimate:
         raise no_estimate("the drawing of a figure")
-    about = context.about[name]
+    about = about_of(context)[name]
     known, damage = _recorded(name, about)
     arrays = _data_of(config, name, context.results / name)
     sides = sides_of(config)
@@ -143,6 +145,22 @@ def drawn(context: Context) -> list[Drawing]:
             _drawing(name, known.config, kept, digests, about["recorded"], facts=known.facts)
         )
     return entries
+
+
+def compute(context: Context) -> None:
+    """Without DVC, compute a study on the spot, into the folder of the run."""
+    study = study_of(context)
+    for side, data in all_sides(context, study).items():
+        whole = data if isinstance(data, xr.Dataset) else labelled.undeclared(data)
+        labelled.write(context.results / study.name / f"{side}.nc", whole)
+
+
+def about_of(context: Context) -> Mapping[str, Any]:
+    """What is said of the runs of studies; without DVC of the run itself alone."""
+    if context.locked:
+        return context.about
+    about = inputs.about(schema.plain(context.config), context.name)
+    return {context.name: about | {"recorded": None}}
 
 
 def _reading(config: Mapping[str, Any], name: str) -> Any:

@@ -1,38 +1,30 @@
-"""Stage claims: hold the claims of the papers against the arrays of all runs.
-
-With ``only=<family>`` those of one family of studies alone, without a word on any other.
-"""
+"""Stages claims: hold the claims that are measured on a paper's studies against all their runs."""
 
 import sys
 
-from hessian_papers.ledger.evaluation import evaluate
+from hessian_papers.ledger import measured_cases
+from hessian_papers.ledger.evaluation import decided, measurements
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.ledger.table import table
-from hessian_papers.ledger.totals import metrics, summary
-from hessian_spectra.files import write_bytes, write_json
+from hessian_papers.ledger.totals import summary
+from hessian_spectra.files import write_bytes
 from pipelines import chain
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 
+# What the studies of a paper measured, in the folder of the paper.
+CASES = "cases.json"
+
 
 def claims(context: Context) -> None:
-    """Write ``reports/claims.json``, ``claims.md`` and ``metrics.json``.
-
-    Of a family alone ``results/claims/<family>.md``.
-    """
-    studies = plain(context.config.studies)
-    runs = chain.measured(studies, context.about, context.results)
-    statements, damaged = evaluate(runs), [run.damaged for run in runs if run.damaged]
+    """Write ``results/claims/<paper>/{cases.json, claims.json, claims.md}``."""
+    runs = chain.measured(plain(context.config.studies), context.about, context.results)
+    measured, damaged = measurements(runs), chain.damaged(context)
     print(*damaged, sep="\n", end="\n" * bool(damaged), file=sys.stderr)
-    if context.only is not None:
-        statements = [s for s in statements if s.cases[0].study]
-        text = table(statements, damaged)
-        write_bytes(context.results / "claims" / f"{context.only}.md", text.encode())
-        print(summary(statements))
-        return
-    write_ledger(context.reports / "claims.json", statements)
-    write_bytes(context.reports / "claims.md", table(statements, damaged).encode())
-    write_json(context.reports / "metrics.json", metrics(statements))
+    folder, statements = context.results / "claims" / context.name, decided(measured)
+    measured_cases.write(folder / CASES, measured)
+    write_ledger(folder / "claims.json", statements)
+    write_bytes(folder / "claims.md", table(statements, damaged).encode())
     print(summary(statements))
 
 

@@ -29,13 +29,14 @@ def painted(module: ModuleType, reading: Any) -> tuple[Figure, str]:
 
 
 def figures(context: Context) -> None:
-    """Write ``reports/figures/<study>.png`` and the folder ``<study>`` beside it."""
+    """Write ``reports/figures/<paper>/<study>.png`` and the folder ``<study>`` beside it."""
     # All of them are drawn before one is written.
     drawings = [(item, *painted(item.module, item.reading)) for item in chain.drawn(context)]
     for drawing, figure, caption in drawings:
         save(figure, caption, drawing.origin, context.reports / "figures", drawing.recorded)
     if not context.locked:
-        print(f"wrote {context.reports / 'figures' / context.name}.png")
+        paper = drawings[0][0].origin.config["paper"]
+        print(f"wrote {context.reports / 'figures' / paper / context.name}.png")
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from pipelines.files import digests as file_digests
 from pipelines.schema import kinds
 from pipelines.yaml_files import read_yaml
 
-# Of a study or of networks below their name, as claims are of one family; else by the stage's.
-COMPUTES, DRAWS, CLAIMS = "computes", "draws", "claims"
+# Of a study, of networks or of a paper, below its name; else by the stage's.
+COMPUTES, DRAWS, CLAIMS, REPORT = "computes", "draws", "claims", "report"
 
 # The sentences that the page opens with.
 FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
@@ -39,13 +39,17 @@ CARRIERS = {
 # How what a module may read from its own folder ends.
 BESIDE = ("csv", "yaml", "css", "html", "js")
 # The entry points of the stages; what a kind's module imports is found by itself.
-ENTRIES = {COMPUTES: ("side", "train"), DRAWS: ("figures",)}
+ENTRIES = {
+    COMPUTES: ("side", "train"),
+    DRAWS: ("figures",),
+    CLAIMS: ("claims",),
+    REPORT: ("report",),
+}
 
 
 def path_of(folder: Path, name: str, only: str | None) -> Path:
     """The file of a stage, or of one of the items that it serves."""
-    served = name in ENTRIES or (name == CLAIMS and only)
-    return folder / (f"{only}/{name}.json" if served else f"{name}.json")
+    return folder / (f"{only}/{name}.json" if name in ENTRIES else f"{name}.json")
 
 
 def read(folder: Path, name: str, only: str | None) -> dict[str, Any]:
@@ -196,15 +200,18 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         yield COMPUTES, name, made_by(computes, [f"{kind}.study"]) | own
         draws = made_by(ENTRIES[DRAWS], [f"{kind}.figure", "drawing.save"])
         yield DRAWS, name, draws | own | {"about": {name: digests[name]}}
-    for family in (None, *sorted({_family(item) for item in package.values()})):
-        members = {item: path for item, path in package.items() if family in (None, _family(path))}
-        chosen = {name: item for name, item in params["studies"].items() if item["kind"] in members}
-        ledger = [f"{path}.claims" for path in members.values()]
-        ledger += ["ledger.evaluation", "ledger.table", "ledger.record"]
-        claims = made_by([CLAIMS], ledger) | {"settings": {"studies": chosen}}
-        yield CLAIMS, family, claims | {"about": {name: digests[name] for name in chosen}}
+    ledger, papers = ["ledger.measured_cases", "ledger.table"], papers_of(params)
+    for paper, chosen in papers.items():
+        measured = {f"{package[config['kind']]}.claims" for config in chosen.values()}
+        claims = made_by([CLAIMS], [*sorted(measured), *ledger]) | {"settings": {"studies": chosen}}
+        yield CLAIMS, paper, claims | {"about": {name: digests[name] for name in chosen}}
+        shown = {"settings": {"durations": durations()}}
+        yield REPORT, paper, made_by([REPORT], ["report"]) | shown
+    whole = made_by(["ledger"], ledger) | {"settings": {"papers": [*papers]}}
+    damage = {name: {"damaged": item["damaged"]} for name, item in digests.items()}
+    yield "ledger", None, whole | {"about": damage}
     sentences = {"findings": findings(), "durations": durations()}
-    yield "report", None, made_by(["report"], ["report"]) | {"settings": sentences}
+    yield "page", None, made_by(["page"], ["report"]) | {"settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
     yield "dashboard", None, made_by(["dashboard"], ["tracking"]) | {"settings": shown}
     yield "check", None, made_by(["check"], ["ledger.evaluation"]) | {"settings": {}}
@@ -215,9 +222,12 @@ def _own(group: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return {"settings": {group: {name: config}}}
 
 
-def _family(package: str) -> str:
-    """The family of a kind of studies."""
-    return package.split(".")[1]
+def papers_of(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The studies of each paper, by the paper's key, in the order of the configuration."""
+    papers: dict[str, dict[str, Any]] = {}
+    for name, config in params["studies"].items():
+        papers.setdefault(config["paper"], {})[name] = config
+    return papers
 
 
 def write(folder: Path, params: Mapping[str, Any]) -> None:

@@ -1,20 +1,17 @@
-"""Stage report: the page that shows every figure, its statements and where they come from."""
+"""Stages report: the page of one paper, as soon as its own claims are there."""
 
-from hessian_papers.ledger.record import read_ledger
 from hessian_papers.report import build
-from hessian_papers.report.findings import findings, markdown
 from hessian_spectra.files import write_bytes
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 
 
 def report(context: Context) -> None:
-    """Write ``reports/index.html``, and the sentences that it opens with as ``findings.md``."""
-    ledger, settings = read_ledger(context.reports), plain(context.config)
-    result = findings(settings["findings"], ledger)
-    write_bytes(context.reports / "findings.md", markdown(result).encode())
-    page = build(context.reports, result, settings["durations"])
-    write_bytes(context.reports / "index.html", page.encode())
+    """Write ``reports/<paper>.html``."""
+    paper, durations = context.name, plain(context.config.durations)
+    ledger = context.results / "claims" / paper
+    page = build(context.reports, durations=durations, paper=paper, ledger=ledger)
+    write_bytes(context.reports / f"{paper}.html", page.encode())
 
 
 if __name__ == "__main__":

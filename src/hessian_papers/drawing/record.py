@@ -50,7 +50,7 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class FigureRecord:
-    """One registered figure: an image and ``reports/figures/<study>/{figure.pdf, figure.json}``.
+    """One registered figure: ``reports/figures/<paper>/<study>.png``, its PDF and its record.
 
     Args:
         study: the study's name.
@@ -139,7 +139,7 @@ def files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
     """Where a figure's image, its PDF and its record are, by suffix.
 
     Args:
-        folder: the folder of all figures.
+        folder: the folder of the paper's figures.
         study: the study's name.
         recorded: whether of the recorded run, which is drawn beside today's.
 
@@ -181,20 +181,21 @@ def _with_recorded(folder: Path, study: str) -> FigureRecord:
     return replace(figure, recorded=_figure(recorded, study))
 
 
-def read_figures(reports: Path) -> list[FigureRecord]:
+def read_figures(reports: Path, paper: str = "*") -> list[FigureRecord]:
     """All registered figures, by paper and within a paper in natural order of their studies.
 
     Args:
-        reports: the folder that holds ``figures/``.
+        reports: the folder that holds ``figures/<paper>/``.
+        paper: the key of one paper, for its figures alone.
 
     Raises:
         MissingResultError: there are no figures, or an image or a record is missing.
         DamagedFileError: a record or an image is broken.
     """
     folder = reports / "figures"
-    studies = {path.name for path in folder.glob("[!.]*/")}
-    studies |= {path.stem for path in folder.glob("[!.]*.png")}
-    if not studies:
+    entries = {(path.parent, path.name) for path in folder.glob(f"{paper}/[!.]*/")}
+    entries |= {(path.parent, path.stem) for path in folder.glob(f"{paper}/[!.]*.png")}
+    if not entries:
         raise MissingResultError(f"{folder} holds no figures: run the stage figures (dvc repro)")
-    figures = [_with_recorded(folder, study) for study in studies]
+    figures = [_with_recorded(own, study) for own, study in entries]
     return sorted(figures, key=lambda f: (reading_order(f.paper), natural_order(f.study)))

@@ -17,7 +17,7 @@ logging.getLogger("fontTools").setLevel(logging.WARNING)
 def save(
     figure: Figure, caption: str, origin: Origin, folder: Path, recorded: bool = False
 ) -> None:
-    """Write ``<study>.png`` and ``<study>/{figure.pdf, figure.json}`` to ``folder``.
+    """Write ``<study>.png`` and ``<study>/{figure.pdf, figure.json}`` to ``folder/<paper>``.
 
     Equal figures give equal bytes.
 
@@ -25,11 +25,11 @@ def save(
         figure: the figure.
         caption: its text, with the numbers in it taken from the study's arrays.
         origin: where it comes from.
-        folder: where to write.
+        folder: where to write, each paper to a folder of its own.
         recorded: whether it shows the recorded run: then the files are
             ``<study>/recorded.{png, pdf, json}``.
     """
-    paths = files(folder, origin.study, recorded)
+    paths = files(folder / origin.config["paper"], origin.study, recorded)
     for suffix, content in rendered(figure).items():
         write_bytes(paths[suffix], content)
     config = origin.config

@@ -204,12 +204,14 @@ class Measurement:
     """One case on one run: its record, and the numbers before they are rounded.
 
     Args:
+        heading: of the statement.
         record: of the case.
         estimate: the measured value.
         bound: what it is compared with.
         in_print_fails: whether what is in print does not hold.
     """
 
+    heading: Heading
     record: CaseRecord
     estimate: Estimate = _NOTHING
     bound: Bound = _NO_BOUND
@@ -240,64 +242,73 @@ def measure(entry: Entry, run: Measured | None) -> Measurement:
     Raises:
         MissingResultError: a file or an array that it needs is not there, of today's run.
     """
-    bound = entry.bound
+    bound, heading = entry.bound, entry.heading
     if entry.measure is None or bound is None:
-        return Measurement(_record(entry, "not measured", run))
+        return Measurement(heading, _record(entry, "not measured", run))
     try:
         measured = _estimate(entry.measure())
         print_ = None if entry.measure_printed is None else _estimate(entry.measure_printed())
     except Exception as error:  # what a configuration leaves of the arrays may break any function
         unmeasured = replace(entry, explanation=_reason(error, run))
-        return Measurement(_record(unmeasured, "not measured", run))
+        return Measurement(heading, _record(unmeasured, "not measured", run))
     if math.isnan(measured.value):
         entry = replace(entry, explanation="could not be measured here: it gave NaN")
     record = _record(entry, outcome(entry, measured), run, measured, print_)
     fails = print_ is not None and bound.outcome(print_) == "fails"
-    return Measurement(record, measured, bound, fails)
+    return Measurement(heading, record, measured, bound, fails)
 
 
-def evaluate(runs: Sequence[Measured]) -> list[StatementRecord]:
-    """Measure every case of every statement on each of its runs; the strongest run decides.
-
-    Args:
-        runs: of all studies. The strongest run of a case is one that could measure it, of the
-            first of :data:`SCALES`, with the fewest settings that depart from the paper's, today's
-            before a recorded one.
-
-    Returns:
-        The ledger in the studies' order, then the statements that no study of ours measures; the
-        weaker run of a case stands beside it. Measured values have three significant digits, see
-        :func:`rounded`; verdicts are of the numbers before that.
+def measurements(runs: Sequence[Measured]) -> list[Measurement]:
+    """Every case of every statement, measured on each of some runs.
 
     Raises:
         LedgerError: see :func:`collect`.
         MissingResultError: see :func:`collect`.
     """
-    headings: dict[str, list[Heading]] = {}
-    measured: dict[str, dict[str, list[Measurement]]] = {}
-    measurements = [(entry, measure(entry, run)) for run in runs for entry in collect(run)]
-    measurements += [(entry, measure(entry, None)) for entry in not_run()]
-    for entry, measurement in measurements:
-        headings.setdefault(entry.heading.id, []).append(entry.heading)
-        cases = measured.setdefault(entry.heading.id, {})
-        cases.setdefault(entry.id, []).append(measurement)
-    return [_statement(headings[name], [*measured[name].values()]) for name in headings]
+    return [measure(entry, run) for run in runs for entry in collect(run)]
 
 
-def _statement(
-    headings: Sequence[Heading], cases: Sequence[Sequence[Measurement]]
-) -> StatementRecord:
-    """A statement with its verdict.
+def unmeasured() -> list[Measurement]:
+    """The cases that no study of ours measures."""
+    return [measure(entry, None) for entry in not_run()]
+
+
+def decided(measured: Sequence[Measurement]) -> list[StatementRecord]:
+    """The statements with their verdicts; of each case the strongest run decides.
 
     Args:
-        headings: of all its cases, on all runs; the first has its sentence.
-        cases: each on its runs.
+        measured: all cases. The strongest run of a case is one that could measure it, of the first
+            of :data:`SCALES`, with the fewest settings that depart from the paper's, today's before
+            a recorded one.
+
+    Returns:
+        The statements in the order of their first cases; the weaker run of a case stands beside it.
+        Measured values have three significant digits, see :func:`rounded`; verdicts are of the
+        numbers before that.
+
+    Raises:
+        LedgerError: cases of one statement disagree on what it is.
     """
+    statements: dict[str, dict[str, list[Measurement]]] = {}
+    for case in measured:
+        cases = statements.setdefault(case.heading.id, {})
+        cases.setdefault(case.record.id, []).append(case)
+    return [_statement([*cases.values()]) for cases in statements.values()]
+
+
+def evaluate(runs: Sequence[Measured]) -> list[StatementRecord]:
+    """The whole ledger of some runs: :func:`decided` of all that they measure and of the rest."""
+    return decided([*measurements(runs), *unmeasured()])
+
+
+def _statement(cases: Sequence[Sequence[Measurement]]) -> StatementRecord:
+    """A statement with its verdict, of its cases, each on its runs; the first has its sentence."""
     decisive, records = [], []
     for same in cases:
         first, *weaker = sorted(same, key=lambda measurement: measurement.weakness)
         decisive.append(first)
         records.append(replace(first.record, beside=weaker[0].record if weaker else None))
+    headings = [measurement.heading for same in cases for measurement in same]
     heading = headings[0]
     for name in ("quantifier", "book", "identity"):
         values = list(dict.fromkeys(str(getattr(heading, name)) for heading in headings))

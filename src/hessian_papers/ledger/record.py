@@ -47,7 +47,7 @@ def _checked(
     """The fields of a record.
 
     Raises:
-        DamagedFileError: it is not what the stage ``claims`` writes.
+        DamagedFileError: it is not what the stage ``ledger`` writes.
     """
     values = select_fields(record, [field.name for field in fields(cls)], where, remedy)
     for name, (fits, expected) in checks.items():
@@ -153,7 +153,7 @@ class CaseRecord:
         """The case that a file holds.
 
         Raises:
-            DamagedFileError: it is not what the stage ``claims`` writes.
+            DamagedFileError: it is not what the stage ``ledger`` writes.
         """
         values = _checked(cls, record, _OF_A_CASE, where, remedy)
         if values["beside"] is not None:
@@ -220,7 +220,7 @@ class StatementRecord:
         """The statement that a file holds.
 
         Raises:
-            DamagedFileError: it is not what the stage ``claims`` writes.
+            DamagedFileError: it is not what the stage ``ledger`` writes.
         """
         values = _checked(cls, record, _OF_A_STATEMENT, where, remedy)
         values["cases"] = [
@@ -240,7 +240,7 @@ def write_ledger(path: Path, statements: Sequence[StatementRecord]) -> None:
     write_json(path, [asdict(statement) for statement in statements])
 
 
-def read_ledger(reports: Path, remedy: str = "dvc repro claims") -> list[StatementRecord]:
+def read_ledger(reports: Path, remedy: str = "dvc repro ledger") -> list[StatementRecord]:
     """The ledger in its own order.
 
     Args:

@@ -109,6 +109,8 @@ def build(
     durations: Mapping[str, Any] | None = None,
     *,
     embedded: bool = False,
+    paper: str = "",
+    ledger: Path | None = None,
 ) -> str:
     """The report page as an HTML document that needs no network.
 
@@ -121,6 +123,8 @@ def build(
         durations: how long figures took: ``seconds`` by study, and the ``processor``.
         embedded: whether the pictures are part of the document, which then needs no other file and
             links none.
+        paper: the key of a paper, for a page of its figures alone.
+        ledger: the folder of ``claims.json``, if that is another one.
 
     Returns:
         The document.
@@ -129,7 +133,8 @@ def build(
         MissingResultError: an input is missing; the message names the stage to run.
         DamagedFileError: an input is broken.
     """
-    figures, statements = read_figures(reports), read_ledger(reports)
+    figures = read_figures(reports, paper or "*")
+    statements = read_ledger(ledger or reports)
 
     def picture(figure: FigureRecord) -> str:
         return data_uri(figure) if embedded else figure.image.relative_to(reports).as_posix()
@@ -144,6 +149,7 @@ def build(
         findings=findings,
         icon="data:image/svg+xml," + urllib.parse.quote(_ICON),
         notation=tables(),
+        of_paper=paper,
         overview=overview(papers),
         papers=papers,
         picture=picture,

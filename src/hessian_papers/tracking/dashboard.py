@@ -283,7 +283,7 @@ def log_dashboard(
         TrackingError: an unknown mode.
     """
     figures, statements = read_figures(reports), read_ledger(reports)
-    metrics = read_json(reports / "metrics.json", "the stage claims (dvc repro claims)")
+    metrics = read_json(reports / "metrics.json", "the stage ledger (dvc repro ledger)")
     today = _Content(
         figures=figures,
         sides=_sides(results, figures, "dvc repro 'figures@{}'"),

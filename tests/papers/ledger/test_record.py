@@ -23,7 +23,7 @@ def statement(cases=None, **changes):
 
 
 def of(entry):
-    return StatementRecord.of(entry, "claims.json, entry 0", "dvc repro claims")
+    return StatementRecord.of(entry, "claims.json, entry 0", "dvc repro ledger")
 
 
 def test_a_ledger_is_read_as_it_was_written(tmp_path):
@@ -77,7 +77,7 @@ def test_a_field_of_a_case_that_is_not_what_it_should_be_is_named(changes, words
             of(statement([changed]))
         message = str(caught.value)
         assert message.startswith(f"claims.json, {where}: {words}")
-        assert message.endswith("; run dvc repro claims")
+        assert message.endswith("; run dvc repro ledger")
         assert "\n" not in message
 
 

@@ -488,7 +488,7 @@ def remove(pattern: str) -> Callable[[Path], None]:
             remove("figures/poster-pair.png"),
             r"poster-pair\.png is missing: run dvc repro 'figures@",
         ),
-        (remove("claims.json"), r"claims\.json is missing: run dvc repro claims"),
+        (remove("claims.json"), r"claims\.json is missing: run dvc repro ledger"),
         (write("claims.json", b"[{"), r"claims\.json is no JSON .*: delete it and run"),
         (write("claims.json", b"\xff"), r"claims\.json is no JSON .*: delete it and run"),
         (write("claims.json", b"[]"), r"expected a list of statements, got none; run dvc repro"),

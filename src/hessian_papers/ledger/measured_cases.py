@@ -1,0 +1,60 @@
+"""What a paper's studies measured, between the stage that measures and the one that decides.
+
+Numbers stand as text, since JSON knows neither NaN nor infinity, and not rounded.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from hessian_papers.ledger.bounds import Bound, Estimate
+from hessian_papers.ledger.evaluation import Measurement
+from hessian_papers.ledger.record import CaseRecord
+from hessian_papers.ledger.statements import Heading
+from hessian_spectra.files import damaged, read_json, write_json
+
+
+def write(path: Path, measured: Sequence[Measurement]) -> None:
+    """Write cases, in their order."""
+    write_json(path, [_record(case) for case in measured])
+
+
+def _record(case: Measurement) -> dict[str, Any]:
+    bound = replace(case.bound, expected=0.0)
+    return {
+        "heading": asdict(case.heading),
+        "record": asdict(case.record),
+        "numbers": [repr(float(number)) for number in (*case.estimate, case.bound.expected)],
+        "bound": asdict(bound),
+        "in_print_fails": case.in_print_fails,
+    }
+
+
+def read(path: Path, remedy: str) -> list[Measurement]:
+    """Read what :func:`write` wrote.
+
+    Args:
+        path: the file.
+        remedy: what to run to get it, for the message.
+
+    Raises:
+        MissingResultError: there is no such file.
+        DamagedFileError: it is not what was written there.
+    """
+    records = read_json(path, remedy)
+    try:
+        return [_case(record, str(path), remedy) for record in records]
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged(path, error, f"run {remedy}") from error
+
+
+def _case(record: Any, where: str, remedy: str) -> Measurement:
+    *estimate, expected = map(float, record["numbers"])
+    return Measurement(
+        heading=Heading(**record["heading"]),
+        record=CaseRecord.of(record["record"], where, remedy),
+        estimate=Estimate(*estimate),
+        bound=Bound(**{**record["bound"], "expected": expected}),
+        in_print_fails=record["in_print_fails"],
+    )
