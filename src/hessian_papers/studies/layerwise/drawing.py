@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 
-from hessian_papers.studies.layerwise.reading import LayersReading
+from hessian_papers.studies.layerwise.layers import own_layers, with_hidden_layers
 from hessian_spectra.pictures import style
 
 # How far two numbers stand apart beside a layer.
@@ -15,8 +16,7 @@ ASIDE = 0.14
 
 def draw_layers(
     axes: Axes,
-    reading: LayersReading,
-    epoch: int,
+    data: xr.Dataset,
     looks: Mapping[str, Mapping[str, Any]],
     *,
     means: bool = False,
@@ -26,22 +26,21 @@ def draw_layers(
 
     Args:
         axes: to draw on.
-        reading: the study's arrays.
-        epoch: its place.
+        data: of a study at one epoch.
         looks: how the points of a number look, by its name.
         means: whether lines through the means over the networks are drawn as well.
         ticks_look: how the names of the layers look.
     """
     ticks: list[str] = []
-    for network in reading.networks:
-        layers = reading.layers(network)
+    for network in with_hidden_layers(data):
+        own = own_layers(data.sel(network=network))
+        layers = own["layer"].values.tolist()
         for sign, (name, look) in zip((-1, 1), looks.items(), strict=True):
-            values = reading.of(name, network, epoch)
             x = len(ticks) + np.arange(len(layers)) + ASIDE * sign
             points = {**look, "label": None, "linestyle": "none", "markersize": 3, "alpha": 0.6}
-            axes.plot(x, values.T, **points)
+            axes.plot(x, own[name].transpose("layer", "seed").values, **points)
             if means:
-                axes.plot(x, values.mean(axis=0), linewidth=0.8, color=look["color"])
+                axes.plot(x, own[name].mean("seed").values, linewidth=0.8, color=look["color"])
         if ticks:
             axes.axvline(len(ticks) - 0.5, color=style.GREY, linewidth=0.6)
         ticks += [f"{layers[0]}\n{network}", *layers[1:]]

@@ -37,7 +37,7 @@ def sides(
         arrays[name] = array
     labels = {
         "network": np.array(networks),
-        "layer": names,
+        "layer_name": names,
         "seed": np.arange(seeds),
         "epoch": np.array(epochs),
         "outputs": np.where(names != "", outputs, 0),

@@ -3,16 +3,20 @@
 import numpy as np
 import pytest
 import torch
-from claims_contract import Planted, contract
+from claims_contract import Planted, contract, planted_data
 from torch import nn
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.networks.classifiers import kept_classifier
+from hessian_papers.studies.layerwise.layers import own_layers
 from hessian_papers.studies.layerwise.logit_gradients import study
-from hessian_papers.studies.layerwise.logit_gradients.claims import statements
+from hessian_papers.studies.layerwise.logit_gradients.claims import (
+    by_score_at_first,
+    statements,
+    weakly_by_class_at_last,
+)
+from hessian_papers.studies.layerwise.logit_gradients.derived import chance
 from hessian_papers.studies.layerwise.logit_gradients.figure import caption, draw
-from hessian_papers.studies.layerwise.logit_gradients.reading import Reading
-from hessian_papers.studies.layerwise.reading import FIRST, LAST
 from tests.papers.studies.layerwise import small_classifiers
 
 NETWORKS = ["F-5^2", "F-6-BN"]
@@ -57,8 +61,8 @@ def looped(kept, layer):
     return sums / counts[:, None, None], counts / len(y), total / len(y)
 
 
-@pytest.mark.parametrize(("network", "layer", "place"), [("F-5^2", "fc2", 1), ("F-6-BN", "fc1", 0)])
-def test_they_are_those_of_a_loop_over_samples(networks, actual, network, layer, place):
+@pytest.mark.parametrize(("network", "layer"), [("F-5^2", "fc2"), ("F-6-BN", "fc1")])
+def test_they_are_those_of_a_loop_over_samples(networks, actual, network, layer):
     kept = kept_classifier(networks, network, 4, 3)
     means, shares, moment = looped(kept, layer)
     x, y = kept.samples.trained()
@@ -67,15 +71,14 @@ def test_they_are_those_of_a_loop_over_samples(networks, actual, network, layer,
     torch.testing.assert_close(mine.means, means, rtol=1e-9, atol=1e-12)
     torch.testing.assert_close(mine.shares, shares.double())
     torch.testing.assert_close(mine.moment, moment, rtol=1e-9, atol=1e-12)
-    at = (NETWORKS.index(network), 1, LAST, place)
-    assert actual["moment_error"][at] < 1e-9
+    own = own_layers(actual.sel(network=network)).sel(layer=layer, seed=4, epoch=3)
+    assert own["moment_error"] < 1e-9
     printed = torch.einsum("ijm,ijn->mn", means, means) / 9
-    assert actual["printed_error"][at] == pytest.approx(
-        float((printed - moment).norm() / moment.norm())
-    )
+    expected = float((printed - moment).norm() / moment.norm())
+    assert own["printed_error"].item() == pytest.approx(expected)
     trace = sum(float(s) * float(g.square().sum()) for s, g in zip(shares, means, strict=True))
-    assert actual["between"][at] == pytest.approx(trace / float(moment.trace()))
-    assert 0 < actual["between"][at] <= 1
+    assert own["between"].item() == pytest.approx(trace / float(moment.trace()))
+    assert 0 < own["between"] <= 1
 
 
 def test_neighbours_are_counted_by_brute_force():
@@ -93,16 +96,15 @@ def test_labels_at_random_have_the_share_of_chance():
     draws = torch.Generator().manual_seed(1)
     shares = [study.purities(torch.randn(5, 5, 40, generator=draws)) for _ in range(300)]
     mean, error = np.mean(shares), np.std(shares) / np.sqrt(600)
-    assert abs(mean - Reading(sides(classes=5)).chance) < 4 * error
+    assert abs(mean - chance(data_of(classes=5))) < 4 * error
 
 
 def test_the_arrays_of_an_ensemble(actual):
-    assert actual["epoch"].tolist() == [0, 3]
-    assert actual["layer"].tolist() == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
+    assert actual["epoch"].values.tolist() == [0, 3]
+    assert actual["layer_name"].values.tolist() == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
     assert actual["by_score"].shape == (2, 2, 2, 3)
-    assert np.isnan(actual["by_class"][1, :, :, 2]).all()
-    assert actual["classes"] == 3
-    assert actual["embedding"].shape == (2, 9, 2)
+    assert actual["by_class"].sel(network="F-6-BN").isnull().any(["seed", "epoch"]).sum() == 1
+    assert actual["embedding"].shape == (2, 3, 3, 2)
     assert np.isfinite(actual["embedding"]).all()
 
 
@@ -133,13 +135,20 @@ def sides(*, networks=("F-5^2", "F-5-BN"), epochs=(0, 9), classes=3, seeds=4, **
     }
     labels = {
         "network": np.array(networks),
-        "layer": np.array([["fc1", "fc2", "fc3"]] * len(networks)),
+        "layer_name": np.array([["fc1", "fc2", "fc3"]] * len(networks)),
         "seed": np.arange(seeds),
         "epoch": np.array(epochs),
-        "classes": np.array(classes),
-        "embedding": draws.standard_normal((len(epochs), classes**2, 2)),
+        "class": np.arange(classes),
+        "score": np.arange(classes),
+        "axis": np.array(["x", "y"]),
+        "embedding": draws.standard_normal((len(epochs), classes, classes, 2)),
     }
     return {"correlation": labels | arrays}
+
+
+def data_of(**of):
+    """The data set of planted arrays."""
+    return planted_data(sides(**of), study.VARIABLES)
 
 
 @pytest.fixture(scope="module")
@@ -159,27 +168,29 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
+    statements, study.VARIABLES
+)
 
 
 def test_epochs_that_are_not_kept_are_nothing_to_measure():
     with pytest.raises(NothingToMeasure, match="keeps no weights from before training"):
-        Reading(sides(epochs=(9,))).hidden("by_score", "F-5^2", FIRST)
+        by_score_at_first(data_of(epochs=(9,)).sel(network="F-5^2"))
     with pytest.raises(NothingToMeasure, match="keeps no weights from after training"):
-        Reading(sides(epochs=(0,))).hidden("by_score", "F-5^2", LAST)
+        weakly_by_class_at_last(data_of(epochs=(0,)).sel(network="F-5^2"))
 
 
-@pytest.mark.parametrize("arrays", [sides(), sides(epochs=(9,), seeds=1), sides(epochs=(0,))])
-def test_figure_and_caption_show_what_is_there(arrays):
-    reading = Reading(arrays)
-    axes = draw(reading).axes
-    first = reading["embedding"][FIRST]
-    shown = np.concatenate([line.get_xydata() for line in axes[0].lines])
-    assert sorted(map(tuple, shown)) == sorted(map(tuple, first))
-    # By score those of one number are c apart.
-    np.testing.assert_array_equal(axes[0].lines[1].get_xydata(), first[1::3])
-    np.testing.assert_array_equal(axes[1].lines[1].get_xydata(), reading["embedding"][LAST][3:6])
-    assert "labels at random, 0.25" in caption(reading)
+@pytest.mark.parametrize("of", [{}, {"epochs": (9,), "seeds": 1}, {"epochs": (0,)}])
+def test_figure_and_caption_show_what_is_there(of):
+    data = data_of(**of)
+    axes = draw(data).axes
+    first, last = (data["embedding"].isel(epoch=end) for end in (0, -1))
+    assert len(axes[0].lines) == len(axes[1].lines) == 3
+    for number in range(3):
+        shown = [panel.lines[number].get_xydata() for panel in axes[:2]]
+        np.testing.assert_array_equal(shown[0], first.sel(score=number))
+        np.testing.assert_array_equal(shown[1], last.sel({"class": number}))
+    assert "labels at random, 0.25" in caption(data)
 
 
 def test_only_linear_layers_with_one_position_are_looked_at(tmp_path):
@@ -187,6 +198,6 @@ def test_only_linear_layers_with_one_position_are_looked_at(tmp_path):
         tmp_path, shape=(16, 16), samples=6, networks=["LeNet5"], seeds=1, epochs=1, kept=[0, 1]
     )
     actual = study.correlation(config(), small)
-    assert actual["layer"].tolist() == [["fc1", "fc2", "fc3"]]
+    assert actual["layer_name"].values.tolist() == [["fc1", "fc2", "fc3"]]
     assert (actual["moment_error"] < 1e-9).all()
     assert isinstance(kept_classifier(small, "LeNet5", 3, 1).load(), nn.Sequential)

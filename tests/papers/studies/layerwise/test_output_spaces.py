@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch import nn
 
-from hessian_papers.studies.layerwise.gathering import gathered
 from hessian_papers.studies.layerwise.output_spaces import study
 from tests.papers.studies.layerwise import small_classifiers
 
@@ -140,17 +139,18 @@ def study_config(**changes):
 def test_the_arrays_of_an_ensemble(networks):
     config = study_config()
     parts = [study.measure(**item) for item in study.correlation.items(config, networks)]
-    arrays = study.correlation.gather(config, parts)
-    assert arrays["layer"].tolist() == [["fc1", "fc2"], ["fc3", ""]]
-    assert arrays["outputs"].tolist() == [[4, 3], [3, 0]]
-    assert arrays["classes"] == CLASSES
-    assert arrays["epoch"].tolist() == [0, 2]
-    assert arrays["seed"].tolist() == [3, 4]
-    assert arrays["rows"].shape == (2, 2, 2, 2)
-    assert np.isnan(arrays["rows"][1, :, :, 1]).all()
-    np.testing.assert_allclose(arrays["rows"][1, :, :, 0], 1, atol=1e-5)
+    data = study.correlation.gather(config, parts)
+    assert data["layer_name"].values.tolist() == [["fc1", "fc2"], ["fc3", ""]]
+    assert data["outputs"].values.tolist() == [[4, 3], [3, 0]]
+    assert data["classes"] == CLASSES
+    assert data["epoch"].values.tolist() == [0, 2]
+    assert data["seed"].values.tolist() == [3, 4]
+    last, lacking = data["rows"].sel(network="F-5^2-BN").transpose("layer", ...).values
+    np.testing.assert_allclose(last, 1, atol=1e-5)
+    assert np.isnan(lacking).all()
     few = study.correlation.items(study_config(images=7), networks)
-    assert study.measure(**few[0])["printed_error"][0] != arrays["printed_error"][0, 0, 0, 0]
+    whole = data["printed_error"].sel(network="F-4", seed=3, epoch=0)
+    assert study.measure(**few[0])["printed_error"][0] != whole[0]
 
 
 def test_what_is_no_classifier_is_refused(networks):
@@ -158,15 +158,3 @@ def test_what_is_no_classifier_is_refused(networks):
         study_config().require_networks(object())
     with pytest.raises(ValueError, match="images: expected at least 0, got -1"):
         study_config(images=-1)
-
-
-def test_what_an_item_lacks_is_empty_in_the_whole():
-    parts = [
-        {"a": np.array("x"), "n": np.array(1), "name": np.array(["p", "q"]), "v": np.ones(2)},
-        {"a": np.array("y"), "n": np.array(1), "name": np.array(["p"]), "w": np.array(3)},
-    ]
-    actual = gathered(parts, ("a", "n"))
-    assert actual["a"].tolist() == ["x", "y"]
-    assert actual["name"].tolist() == [[["p", "q"]], [["p", ""]]]
-    np.testing.assert_array_equal(actual["v"], [[[1, 1]], [[np.nan, np.nan]]])
-    assert actual["w"].tolist() == [[0], [3]]

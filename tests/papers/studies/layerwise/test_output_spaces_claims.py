@@ -1,15 +1,25 @@
-"""The claims about output spaces, their reading and their figure, on planted arrays."""
+"""The claims about output spaces and their figure, on planted arrays."""
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract
+import xarray as xr
+from claims_contract import Planted, changed, contract, planted_data
 from output_spaces_arrays import sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.output_spaces.claims import TABLE_8, statements
+from hessian_papers.studies.layerwise.layers import layer_names, with_hidden_layers
+from hessian_papers.studies.layerwise.output_spaces.claims import (
+    TABLE_8,
+    better_reading,
+    exact_in_the_last_layer,
+    form_in_print,
+    hidden,
+    largest,
+    smallest,
+    statements,
+)
 from hessian_papers.studies.layerwise.output_spaces.figure import caption, draw
-from hessian_papers.studies.layerwise.output_spaces.reading import Reading, largest, smallest
-from hessian_papers.studies.layerwise.reading import LAST
+from hessian_papers.studies.layerwise.output_spaces.study import VARIABLES
 
 
 def unknown(**of):
@@ -57,51 +67,54 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+
+
+def data_of(arrays):
+    """The data set of planted arrays."""
+    return planted_data(arrays, VARIABLES)
 
 
 def test_the_layer_is_the_worst_by_its_mean():
-    values = np.array([[0.0, 0.3, 0.9], [0.8, 0.3, 0.7]])
-    assert largest(values).value == pytest.approx(0.8)
-    assert smallest(values).value == pytest.approx(0.3)
-    assert smallest(values).low == pytest.approx(0.3)
+    names = {"layer": np.array(["fc1", "fc2", "fc3"])}
+    values = xr.DataArray([[0.0, 0.3, 0.9], [0.8, 0.3, 0.7]], names, ("seed", "layer"))
+    assert largest(values).values.tolist() == [0.9, 0.7]
+    assert smallest(values).values.tolist() == [0.3, 0.3]
 
 
 def test_the_better_reading_is_taken():
-    reading = Reading(sides(rows=0.5, complement=0.7))
-    np.testing.assert_array_equal(
-        reading.printed_space("F-5", LAST), reading.hidden("complement", "F-5", LAST)
-    )
+    data = data_of(sides(rows=0.5, complement=0.7)).sel(network="F-5")
+    assert better_reading(data.isel(epoch=-1)) == "complement"
 
 
 def test_what_is_not_known_is_nothing_to_measure():
     with pytest.raises(NothingToMeasure, match="F-5 has layers of fewer outputs than classes"):
-        Reading(unknown()).hidden("rows", "F-5", LAST)
+        hidden(data_of(unknown()).sel(network="F-5"), "rows")
     with pytest.raises(NothingToMeasure, match="keeps no weights from before training"):
-        Reading(sides(epochs=(3, 9))).initial("rows", "F-5")
+        form_in_print(data_of(sides(epochs=(3, 9))).sel(network="F-5"))
 
 
 def test_a_network_without_a_hidden_layer_is_not_spoken_of():
-    assert Reading(sides()).networks == ["F-5", "F-5^2"]
-    assert Reading(sides()).layers("F-5-BN") == ["fc2"]
+    data = data_of(sides())
+    assert with_hidden_layers(data) == ["F-5", "F-5^2"]
+    assert layer_names(data, "F-5-BN") == ["fc2"]
 
 
 def test_a_wrong_last_layer_is_seen():
-    assert Reading(sides(off=0.25)).last_layer() == pytest.approx(0.25)
+    assert exact_in_the_last_layer(data_of(sides(off=0.25))) == pytest.approx(0.25)
     wrong = changed(sides(), "correlation", jacobian_error=lambda a: np.where(a == 0, 1e-3, a))
-    assert Reading(wrong).last_layer() == pytest.approx(1e-3)
+    assert exact_in_the_last_layer(data_of(wrong)) == pytest.approx(1e-3)
 
 
 @pytest.mark.parametrize(
     "arrays", [sides(), sides(networks=("F-5-BN",)), unknown(), sides(epochs=(9,), seeds=1)]
 )
 def test_figure_and_caption_bear_what_is_there(arrays):
-    reading = Reading(arrays)
-    figure = draw(reading)
-    assert [axes.get_ylim()[0] for axes in figure.axes] == [0.0] * 4
-    assert "E[M]" in caption(reading)
+    data = data_of(arrays)
+    assert [axes.get_ylim()[0] for axes in draw(data).axes] == [0.0] * 4
+    assert "E[M]" in caption(data)
 
 
 def test_the_first_panel_is_before_training():
-    first, *_ = draw(Reading(sides())).axes
+    first, *_ = draw(data_of(sides())).axes
     assert first.get_title(loc="left") == "(a) before training"

@@ -1,14 +1,20 @@
 """What appendix G.5 of wu2022dissecting says of gradients by class and score."""
 
-from hessian_papers.ledger.bounds import Estimate, at_least, at_most, mean_of, within
-from hessian_papers.ledger.statements import Labels, Print, Statements
+import xarray as xr
+
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
+from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import exists, typically
-from hessian_papers.studies.layerwise.logit_gradients.reading import Reading
-from hessian_papers.studies.layerwise.reading import FIRST, LAST, each_network
+from hessian_papers.studies.layerwise.layers import (
+    before_training,
+    hidden_layers,
+    with_hidden_layers,
+)
+from hessian_papers.studies.layerwise.logit_gradients.derived import chance
 
 OPEN = "the paper has pictures alone; half is ours, set before anything was measured"
 
-statements = Statements(Reading)
+statements = Statements()
 
 
 @statements.statement(
@@ -16,21 +22,33 @@ statements = Statements(Reading)
     exists,
     at_least(0.5, OPEN, source="ours"),
     id="gradients-cluster-by-score-at-initialisation",
-    each=each_network,
+    over={"network": with_hidden_layers},
     book="readings",
 )
-def by_score_at_first(reading: Reading, network: str) -> Estimate:
+def by_score_at_first(data: xr.Dataset) -> xr.DataArray:
     """Before training the mean gradients of each class and score lie together by the score.
 
     Statistic: fraction of them whose nearest neighbour is of the same score, mean over layers but
     the last and networks; interval: Student's t.
     """
-    return mean_of(reading.hidden("by_score", network, FIRST).mean(axis=1))
+    return hidden_layers(before_training(data))["by_score"].mean("layer")
 
 
-def _plain(reading: Reading) -> list[Labels]:
+def _plain(data: xr.Dataset) -> list[str]:
     """The architectures without batch normalisation, of which Figure 30 shows one."""
-    return [case for case in each_network(reading) if not case["network"].endswith("-BN")]
+    return [network for network in with_hidden_layers(data) if not network.endswith("-BN")]
+
+
+def _by_class(data: xr.Dataset) -> xr.DataArray:
+    """How many neighbours are of the same class after training, mean over layers but the last.
+
+    Raises:
+        NothingToMeasure: those weights are not kept.
+    """
+    last = data.isel(epoch=-1)
+    if int(last["epoch"]) == 0:
+        raise NothingToMeasure("this configuration keeps no weights from after training")
+    return hidden_layers(last)["by_class"].mean("layer")
 
 
 @statements.statement(
@@ -38,16 +56,16 @@ def _plain(reading: Reading) -> list[Labels]:
     exists,
     at_most(0.5, OPEN, source="ours"),
     id="gradients-cluster-weakly-by-class",
-    each=_plain,
+    over={"network": _plain},
     book="readings",
 )
-def weakly_by_class_at_last(reading: Reading, network: str) -> Estimate:
+def weakly_by_class_at_last(data: xr.Dataset) -> xr.DataArray:
     """After training they lie together by the class but very weakly.
 
     Statistic: fraction of them whose nearest neighbour is of the same class, mean over layers but
     the last and networks; interval: Student's t.
     """
-    return mean_of(reading.hidden("by_class", network, LAST).mean(axis=1))
+    return _by_class(data)
 
 
 @statements.statement(
@@ -55,17 +73,17 @@ def weakly_by_class_at_last(reading: Reading, network: str) -> Estimate:
     typically,
     at_least(0.0, "more than by chance", source="ours"),
     id="gradients-cluster-by-class-more-than-by-chance",
-    each=each_network,
+    over={"network": with_hidden_layers},
     book="beyond",
 )
-def more_by_class_than_chance(reading: Reading, network: str) -> Estimate:
+def more_by_class_than_chance(data: xr.Dataset) -> xr.DataArray:
     """After training they lie together by the class more than by chance.
 
     Statistic: fraction of them whose nearest neighbour is of the same class, minus that by chance,
     mean
     over layers but the last and networks; interval: Student's t.
     """
-    return mean_of(reading.hidden("by_class", network, LAST).mean(axis=1) - reading.chance)
+    return _by_class(data) - chance(data)
 
 
 @statements.identity(
@@ -74,13 +92,14 @@ def more_by_class_than_chance(reading: Reading, network: str) -> Estimate:
     id="output-hessian-is-a-mean-over-samples",
     printed=Print(
         "M = E_ij[Γ_ijᵀ Γ_ij], over the means of classes and scores",
-        lambda reading: reading.worst("printed_error"),
+        lambda data: data["printed_error"].max(),
     ),
 )
-def the_moment_is_of_samples(reading: Reading) -> float:
+def the_moment_is_of_samples(data: xr.Dataset) -> xr.DataArray:
     """E[M] is the mean over samples of Σ_j γ_j γ_jᵀ, the rows of Q G; of their means by class and
     score it lacks what varies within a class, and the sum over scores is no mean.
 
     Statistic: largest ‖F − E[M]‖ / ‖E[M]‖ over all networks, layers and both epochs.
     """
-    return reading.worst("moment_error")
+    # NaN of the layers that a network lacks is left out.
+    return data["moment_error"].max()

@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_papers.studies.layerwise.drawing import draw_layers
-from hessian_papers.studies.layerwise.logit_gradients.reading import Reading
-from hessian_papers.studies.layerwise.reading import FIRST, LAST
+from hessian_papers.studies.layerwise.layers import layer_names, when
+from hessian_papers.studies.layerwise.logit_gradients.derived import chance
 from hessian_spectra.pictures import style
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -17,35 +18,29 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def _draw_plane(axes: Axes, points: np.ndarray, by: str) -> None:
+def _draw_plane(axes: Axes, points: xr.DataArray, by: str) -> None:
     """The embedded vectors; a number says of which score or class each is."""
-    count = round(len(points) ** 0.5)
-    numbers = np.arange(len(points))
-    numbers = numbers % count if by == "score" else numbers // count
-    for number, colour in enumerate(style.COLOURMAP(np.linspace(0, 1, count))):
-        own = points[numbers == number]
-        axes.plot(own[:, 0], own[:, 1], marker=f"${number}$", markersize=5, color=colour, ls="")
+    colours = style.COLOURMAP(np.linspace(0, 1, points.sizes[by]))
+    for number, colour in zip(points[by].values, colours, strict=True):
+        x, y = (points.sel({by: number, "axis": axis}).values for axis in "xy")
+        axes.plot(x, y, marker=f"${number}$", markersize=5, color=colour, ls="")
     axes.set_xticks([])
     axes.set_yticks([])
 
 
-def _draw_shares(axes: Axes, reading: Reading, epoch: int) -> None:
-    """Shares by layer of each architecture, one point a network."""
-    draw_layers(axes, reading, epoch, LOOKS, fontsize=6)
-    axes.axhline(reading.chance, color=style.BLACK, linewidth=0.6, linestyle=":")
-    axes.set_ylim(0, 1.04)
-
-
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """A picture by t-SNE, by score before training and by class after it; below it the shares."""
     figure, grid = style.panels(2, 2, height=2.3)
-    letters = style.letters()
-    for axes, epoch, by in zip(grid[0], (FIRST, LAST), ("score", "class"), strict=True):
-        _draw_plane(axes, reading["embedding"][epoch], by)
-        style.letter(axes, f"({next(letters)}) {reading.when(epoch)}, by {by}")
-    for axes, epoch in zip(grid[1], (FIRST, LAST), strict=True):
-        _draw_shares(axes, reading, epoch)
-        style.letter(axes, f"({next(letters)}) {reading.when(epoch)}")
+    for (plane, shares), epoch, by, (upper, lower) in zip(
+        grid.T, (0, -1), ("score", "class"), (("a", "c"), ("b", "d")), strict=True
+    ):
+        at = data.isel(epoch=epoch)
+        _draw_plane(plane, at["embedding"], by)
+        style.letter(plane, f"({upper}) {when(at)}, by {by}")
+        draw_layers(shares, at, LOOKS, fontsize=6)
+        shares.axhline(chance(data), color=style.BLACK, linewidth=0.6, linestyle=":")
+        shares.set_ylim(0, 1.04)
+        style.letter(shares, f"({lower}) {when(at)}")
     grid[1, 0].set_ylabel("share of nearest neighbours")
     handles = [style.entry(linestyle="none", markersize=3, **look) for look in LOOKS.values()]
     handles += [style.entry("chance", color=style.BLACK, linewidth=0.6, linestyle=":")]
@@ -53,16 +48,17 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    network = str(reading["network"][0])
+    network = str(data["network"].values[0])
+    layer = layer_names(data, network)[0]
     return (
         "Before training mean gradients group by the score that is differentiated, after it in "
         "part by class. "
         "Mean gradients Γ_ij of score j over the images of class i with respect to a layer's "
-        f"outputs, weighed by Q, QᵀQ = diag(p) − ppᵀ. (a, b) Those of {reading.layers(network)[0]} "
+        f"outputs, weighed by Q, QᵀQ = diag(p) − ppᵀ. (a, b) Those of {layer} "
         f"of the first {network} in the plane by t-SNE, which shows clusters where there are none "
         "as well; a number says which j, or i. (c, d) In their own space: of how many the nearest "
         "neighbour has the same j, or i, one point a network; dotted what is expected of labels at "
-        f"random, {reading.chance:.2f}."
+        f"random, {chance(data):.2f}."
     )

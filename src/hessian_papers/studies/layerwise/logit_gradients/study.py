@@ -7,7 +7,7 @@ after it by the class i, and that only weakly. A picture by t-SNE cannot tell: i
 the vectors themselves whether the nearest neighbour of each has the same j or the same i.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast
+from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.results import stacked
@@ -25,7 +26,7 @@ from hessian_papers.studies.layerwise.ensembles import (
     batches_of,
     each_network,
 )
-from hessian_papers.studies.layerwise.gathering import gathered
+from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.layerwise import Captured, layers_of
@@ -34,6 +35,8 @@ from hessian_spectra.validation import optional_import
 
 # Of t-SNE, scikit-learn's own; less of few points.
 PERPLEXITY = 30.0
+# What is measured of the layers.
+MEASURED = "network seed epoch layer"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +138,7 @@ def purities(means: Tensor) -> tuple[float, float]:
 
 
 def embedded(means: Tensor, seed: int) -> np.ndarray:
-    """The vectors in the plane by t-SNE, ``(c², 2)``; of vectors that are all zero one point.
+    """The vectors in the plane by t-SNE, ``(c, c, 2)``; of vectors that are all zero one point.
 
     Source: van der Maaten and Hinton (2008).
     """
@@ -145,10 +148,26 @@ def embedded(means: Tensor, seed: int) -> np.ndarray:
     # The smallest gradients of trained networks are far below 1, where t-SNE sets its steps.
     largest = np.linalg.norm(points, axis=1).max()
     if not largest > 0:
-        return np.zeros((len(points), 2))
+        return np.zeros((*means.shape[:2], 2))
     points = points / largest
     method = manifold.TSNE(perplexity=perplexity, init="pca", random_state=seed)
-    return np.asarray(method.fit_transform(points), dtype=np.float64)
+    return np.asarray(method.fit_transform(points), np.float64).reshape(*means.shape[:2], 2)
+
+
+VARIABLES: Variables = {
+    **ENSEMBLE,
+    "class": Variable("class", "of the images that a mean is over"),
+    "score": Variable("score", "that is differentiated"),
+    "axis": Variable("axis", "of the plane"),
+    "by_score": Variable(MEASURED, "share of vectors whose nearest neighbour has the same score"),
+    "by_class": Variable(MEASURED, "share of vectors whose nearest neighbour has the same class"),
+    "between": Variable(MEASURED, "trace of Σ_i π_i Σ_j Γ_ij Γ_ijᵀ over that of E[M]"),
+    "printed_error": Variable(MEASURED, "‖F − E[M]‖ / ‖E[M]‖ of F = (1/c²) Σ_ij Γ_ij Γ_ijᵀ"),
+    "moment_error": Variable(MEASURED, "‖F − E[M]‖ / ‖E[M]‖ of F = E[Nᵀ N]"),
+    "embedding": Variable(
+        "epoch class score axis", "by t-SNE: those of the first network's first layer"
+    ),
+}
 
 
 def measure(
@@ -163,11 +182,7 @@ def measure(
         settings: the rest.
 
     Returns:
-        Of its L fully connected layers: ``by_score`` and ``by_class (L,)``, see :func:`purities`;
-        ``between (L,)``, the trace of ``Σ_i π_i Σ_j Γ_ij Γ_ijᵀ`` over that of ``E[M]``;
-        ``printed_error (L,)``, ``‖F − E[M]‖ / ‖E[M]‖`` of ``F = (1/c²) Σ_ij Γ_ij Γ_ijᵀ``, and
-        ``moment_error (L,)`` of ``F = E[Nᵀ N]``; ``layer (L,)``, their names, ``classes ()``;
-        ``embedding (c², 2)``, if it is drawn, the score varying fastest; and the labels.
+        What is in :data:`VARIABLES`, of its fully connected layers; ``embedding``, if it is drawn.
     """
     model, batches = kept.load().double(), batches_of(kept, settings.images)
     names = [name for name, module in model.named_children() if isinstance(module, nn.Linear)]
@@ -178,8 +193,10 @@ def measure(
     return {
         **stacked(rows),
         **({"embedding": embedded(first, settings.seed)} if drawn else {}),
-        "layer": np.array(names),
-        "classes": np.array(len(first)),
+        "layer_name": np.array(names),
+        "class": np.arange(len(first)),
+        "score": np.arange(len(first)),
+        "axis": np.array(["x", "y"]),
         **{name: np.array(label) for name, label in labels.items()},
     }
 
@@ -208,21 +225,4 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     return [{**item, "drawn": place.items() <= item["labels"].items()} for item in items]
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all networks; NaN and "" for layers that one lacks.
-
-    Returns:
-        For A architectures, S seeds, E epochs and at most L layers ``network (A,)``, ``seed (S,)``
-        and ``epoch (E,)``; ``layer (A, L)``, ``classes ()``, and the numbers of :func:`measure`
-        ``(A, S, E, L)``; ``embedding (E, c², 2)`` of the first seed of the first one.
-    """
-    rows = [{name: row[name] for name in row if name != "embedding"} for row in parts]
-    arrays = gathered(rows, LABELS)
-    return arrays | {
-        "layer": arrays["layer"][:, 0, 0],
-        "classes": parts[0]["classes"],
-        "embedding": np.stack([row["embedding"] for row in parts if "embedding" in row]),
-    }
-
-
-correlation = FanOut(items=_items, compute=measure, gather=_gather)
+correlation = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))

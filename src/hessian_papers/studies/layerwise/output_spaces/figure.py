@@ -2,11 +2,11 @@
 
 from typing import Any
 
+import xarray as xr
 from matplotlib.figure import Figure
 
 from hessian_papers.studies.layerwise.drawing import draw_layers
-from hessian_papers.studies.layerwise.output_spaces.reading import Reading
-from hessian_papers.studies.layerwise.reading import FIRST, LAST
+from hessian_papers.studies.layerwise.layers import when
 from hessian_spectra.pictures import style
 
 # One colour for what is in print, one for the mean Jacobian, in both rows.
@@ -18,35 +18,36 @@ NAMES = {
     "printed": "from the product of the weights behind (as printed)",
     "jacobian": "from the mean Jacobian",
 }
-OVERLAPS = {"printed": "rows", "jacobian": "jacobian"}
-ERRORS = {"printed": "printed_error", "jacobian": "jacobian_error"}
+# What each row of panels shows of them, and its axis.
+ROWS = {
+    r"overlap with the top $c-1$ space": {"printed": "rows", "jacobian": "jacobian"},
+    r"$\|F - E[M]\| \, / \, \|E[M]\|$": {
+        "printed": "printed_error",
+        "jacobian": "jacobian_error",
+    },
+}
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Overlaps and errors by layer, at the first and the last epoch."""
     figure, grid = style.panels(2, 2, height=2.1, sharey="row", sharex=True)
     letters = style.letters()
-    for row, names, label in zip(
-        grid,
-        (OVERLAPS, ERRORS),
-        (r"overlap with the top $c-1$ space", r"$\|F - E[M]\| \, / \, \|E[M]\|$"),
-        strict=True,
-    ):
-        looks = {names[held]: look for held, look in LOOKS.items()}
-        for axes, epoch in zip(row, (FIRST, LAST), strict=True):
-            draw_layers(axes, reading, epoch, looks, means=True)
+    for row, (label, names) in zip(grid, ROWS.items(), strict=True):
+        looks = {names[of]: look for of, look in LOOKS.items()}
+        for axes, epoch in zip(row, (0, -1), strict=True):
+            at = data.isel(epoch=epoch)
+            draw_layers(axes, at, looks, means=True)
             axes.set_ylim(bottom=0)
-            style.letter(axes, f"({next(letters)}) {reading.when(epoch)}")
+            style.letter(axes, f"({next(letters)}) {when(at)}")
         row[0].set_ylabel(label)
     handles = [
-        style.entry(NAMES[held], markersize=3, linewidth=0.8, **look)
-        for held, look in LOOKS.items()
+        style.entry(NAMES[of], markersize=3, linewidth=0.8, **look) for of, look in LOOKS.items()
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
     return (
         "The weights behind a layer predict the top eigenspace of its output Hessian, and the "

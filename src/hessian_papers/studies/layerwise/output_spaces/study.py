@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast
+from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.results import stacked
@@ -26,10 +27,11 @@ from hessian_papers.studies.layerwise.ensembles import (
     batches_of,
     each_network,
 )
-from hessian_papers.studies.layerwise.gathering import gathered
+from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.studies.layerwise.rows import without_the_sum
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.layerwise import Captured, layers_of
 from hessian_spectra.files import Arrays
 
 Batches = list[tuple[Tensor, Tensor]]
@@ -93,33 +95,37 @@ def expectations(
     Returns:
         ``(c, c)`` and, by layer, ``(c, m)``, float64.
     """
-    outputs: dict[str, Tensor] = {}
-    modules = dict(model.named_children())
-    hooks = [
-        modules[name].register_forward_hook(
-            lambda module, inputs, output, name=name: outputs.update({name: output})
-        )
-        for name in names
-    ]
+    layers = layers_of(model, names)
     count = sum(len(x) for x, _ in batches)
     softmax: Any = 0.0
     jacobians: dict[str, Any] = dict.fromkeys(names, 0.0)
-    try:
-        for x, _ in batches:
+    for x, _ in batches:
+        with torch.enable_grad(), Captured(model, layers) as captured:
             scores = model(x)
-            p = torch.softmax(scores.detach().double(), dim=1)
-            softmax = softmax + (torch.diag(p.sum(dim=0)) - p.T @ p) / count
-            kept = [outputs[name] for name in names]
-            rows = [
-                torch.autograd.grad(score, kept, retain_graph=True) for score in scores.sum(dim=0)
-            ]
-            for name, own in zip(names, zip(*rows, strict=True), strict=True):
-                summed = torch.stack([row.sum(dim=0) for row in own]).double()
-                jacobians[name] = jacobians[name] + summed / count
-    finally:
-        for hook in hooks:
-            hook.remove()
+        p = torch.softmax(scores.detach().double(), dim=1)
+        softmax = softmax + (torch.diag(p.sum(dim=0)) - p.T @ p) / count
+        rows = [
+            torch.autograd.grad(score, captured.outputs, retain_graph=True)
+            for score in scores.sum(dim=0)
+        ]
+        for name, own in zip(names, zip(*rows, strict=True), strict=True):
+            summed = torch.stack([row[:, 0].sum(dim=0) for row in own]).double()
+            jacobians[name] = jacobians[name] + summed / count
     return softmax, jacobians
+
+
+# What is measured of the layers; the overlaps are those with the top c − 1 space of E[M].
+MEASURED = "network seed epoch layer"
+VARIABLES: Variables = {
+    **ENSEMBLE,
+    "outputs": Variable("network layer", "number of a layer's outputs"),
+    "classes": Variable("", "number of classes c"),
+    "rows": Variable(MEASURED, "overlap of the rows of S without their sum, {Sᵀ a: Σ a = 0}"),
+    "complement": Variable(MEASURED, "overlap of what of their span is orthogonal to their sum"),
+    "jacobian": Variable(MEASURED, "overlap of {E[G]ᵀ a: Σ a = 0}"),
+    "printed_error": Variable(MEASURED, "‖F − E[M]‖ / ‖E[M]‖, F = Sᵀ E[A] S / 4^(L−p)"),
+    "jacobian_error": Variable(MEASURED, "‖F − E[M]‖ / ‖E[M]‖, F = E[G]ᵀ E[A] E[G]"),
+}
 
 
 def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings) -> Arrays:
@@ -131,9 +137,7 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
         settings: the rest.
 
     Returns:
-        For the L layers of :func:`products_behind`, the first one first, what
-        :func:`measure_layer` gives, ``(L,)``; ``layer (L,)``, their names, and ``outputs (L,)``,
-        their sizes; and the labels.
+        What is in :data:`VARIABLES`, of the layers of :func:`products_behind`, the first one first.
     """
     model, batches = kept.load().double(), batches_of(kept, settings.images)
     behind = dict(reversed(products_behind(model).items()))
@@ -151,7 +155,7 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
     ]
     return {
         **stacked(rows),
-        "layer": np.array(list(behind)),
+        "layer_name": np.array(list(behind)),
         "outputs": np.array([layers[name].shape[0] for name in behind]),
         "classes": np.array(len(softmax)),
         **{name: np.array(label) for name, label in labels.items()},
@@ -170,12 +174,9 @@ def measure_layer(
         halved: ``S / 2^(L−p)``, ``(c, m)``.
 
     Returns:
-        ``rows`` and ``complement``, the overlaps of its top ``c − 1`` space with the two readings
-        of the rows of S without their sum: ``{Sᵀ a: Σ a = 0}``, and what of their span is
-        orthogonal to the sum; ``jacobian``, with ``{E[G]ᵀ a: Σ a = 0}``; ``printed_error`` and
-        ``jacobian_error``, ``‖F − E[M]‖ / ‖E[M]‖`` in the Frobenius norm of ``F = Tᵀ E[A] T`` with
-        ``T = S / 2^(L−p)`` and ``T = E[G]``. NaN where there are fewer than c − 1 dimensions, or
-        E[M] is zero.
+        The overlaps of three spaces with its top ``c − 1`` space and, in the Frobenius norm, two
+        errors: see :data:`VARIABLES`. NaN where there are fewer than c − 1 dimensions, or E[M] is
+        zero.
     """
     size = hessian.norm()
     forms = {"printed_error": halved, "jacobian_error": jacobian}
@@ -209,18 +210,4 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     return each_network(networks, Settings(**shared(Settings, config)), networks["kept"])
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all networks.
-
-    Returns:
-        For A architectures, S seeds, E epochs and at most L layers: ``network (A,)``, ``seed (S,)``
-        and ``epoch (E,)``; those of :func:`measure`, ``(A, S, E, L)``, but ``layer`` and
-        ``outputs (A, L)``, and ``classes ()``.
-    """
-    arrays = gathered(parts, LABELS)
-    for name in ("layer", "outputs"):
-        arrays[name] = arrays[name][:, 0, 0]
-    return arrays | {"classes": parts[0]["classes"]}
-
-
-correlation = FanOut(items=_items, compute=measure, gather=_gather)
+correlation = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))

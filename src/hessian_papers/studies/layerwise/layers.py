@@ -1,0 +1,69 @@
+"""Layers and epochs in data sets of layer-wise studies: what each architecture has, and when.
+
+The dimension ``layer`` counts as many layers as any architecture has; ``layer_name`` has their
+names, "" where an architecture has fewer.
+"""
+
+import xarray as xr
+
+from hessian_papers.labelled import Variable, Variables
+from hessian_papers.ledger.bounds import NothingToMeasure
+
+# What tells the networks of an ensemble and their layers apart.
+ENSEMBLE: Variables = {
+    "network": Variable("network", "architecture"),
+    "seed": Variable("seed", "of the training"),
+    "epoch": Variable("epoch", "after which the weights are taken"),
+    "layer_name": Variable("network layer", 'names of the layers, "" where a network has fewer'),
+}
+
+
+def own_layers(data: xr.Dataset) -> xr.Dataset:
+    """The data of one network without the layers that others have more of, labelled by name.
+
+    Example:
+        >>> names = ("network", "layer"), [["fc1", "fc2"], ["fc1", ""]]
+        >>> data = xr.Dataset({"layer_name": names}, {"network": ["F-5", "linear"]})
+        >>> own_layers(data.sel(network="linear"))["layer"].values.tolist()
+        ['fc1']
+    """
+    names = data["layer_name"]
+    return data.assign_coords(layer=names).isel(layer=(names != "").values)
+
+
+def hidden_layers(data: xr.Dataset) -> xr.Dataset:
+    """The layers of one network but the last, whose outputs are the scores."""
+    return own_layers(data).isel(layer=slice(None, -1))
+
+
+def layer_names(data: xr.Dataset, network: str) -> list[str]:
+    """The layers of a network, the last one last."""
+    return [str(name) for name in own_layers(data.sel(network=network))["layer"].values]
+
+
+def with_hidden_layers(data: xr.Dataset) -> list[str]:
+    """The networks that have a layer before the last which is spoken of."""
+    networks = data["network"].values.tolist()
+    return [network for network in networks if len(layer_names(data, network)) > 1]
+
+
+def before_training(data: xr.Dataset) -> xr.Dataset:
+    """The data at the epoch before training.
+
+    Raises:
+        NothingToMeasure: those weights are not kept.
+    """
+    if 0 not in data["epoch"]:
+        raise NothingToMeasure("this configuration keeps no weights from before training")
+    return data.sel(epoch=0)
+
+
+def when(data: xr.Dataset) -> str:
+    """How texts say the epoch of data at one.
+
+    Example:
+        >>> when(xr.Dataset(coords={"epoch": 3}))
+        'after 3 epochs'
+    """
+    number = int(data["epoch"])
+    return f"after {number} epochs" if number else "before training"
