@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import xarray as xr
 from study_configs import configured
 
 from hessian_papers.studies.identities.identities import study
@@ -16,7 +17,7 @@ def config(**changes: object) -> study.Config:
 
 
 @cache
-def both_sides() -> dict[str, dict[str, np.ndarray]]:
+def both_sides() -> dict[str, xr.Dataset]:
     """The texts of the catalogue, and the errors of the smallest study."""
     x, y = np.random.default_rng(0).normal(size=(2, 200))
     data = {"x": x, "y": y}

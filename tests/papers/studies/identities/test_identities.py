@@ -1,32 +1,38 @@
-"""The study of the identities: the texts and errors of the catalogue, as arrays."""
+"""The study of the identities: the texts and errors of the catalogue, as a data set."""
 
 import numpy as np
 import pytest
 from identities_arrays import both_sides, config
 
-from hessian_papers.studies.identities.identities.reading import Reading
+from hessian_papers.studies.identities.identities.derived import errors
 from hessian_papers.theorems import THEOREMS
 
 
-def test_the_catalogue_comes_back_from_the_arrays():
-    rows = Reading(both_sides()).rows
-    assert list(rows) == list(THEOREMS)
-    for name, row in rows.items():
-        theorem = THEOREMS[name]
-        for field in ("label", "statement", "places", "printed", "remark", "source", "tolerance"):
-            assert getattr(row, field) == getattr(theorem, field)
-        assert row.needed == (theorem.assumption is not None)
-        assert (row.printed_errors is not None) == bool(theorem.printed)
+def test_the_catalogue_comes_back_from_the_data_set():
+    data = both_sides()["closed_form"]
+    assert data["theorem"].values.tolist() == list(THEOREMS)
+    for name, theorem in THEOREMS.items():
+        row = data.sel(theorem=name)
+        for field in ("label", "statement", "printed", "remark", "source", "tolerance"):
+            assert row[field] == getattr(theorem, field)
+        places = zip(row["paper"].values, row["place"].values, strict=True)
+        assert {paper: place for paper, place in places if place} == theorem.places
+        assert row["needed"] == (theorem.assumption is not None)
 
 
 def test_errors_are_those_of_single_instances():
-    errors = {name: len(values) for name, values in both_sides()["numerics"].items() if values.ndim}
-    assert min(errors.values()) > 0
-    assert errors["error/linear-spectrum"] == 13 + config().instances
-    assert errors["error/linear-zero-vector"] == errors["printed_error/linear-zero-vector"] < 13
-    assert errors["error/attention-monotone"] < errors["printed_error/attention-monotone"]
-    assert errors["error/bias-assumptions"] == 5
-    assert all(np.isfinite(values).all() for values in both_sides()["numerics"].values())
+    data = both_sides()["numerics"]
+    for form in ("corrected", "printed"):
+        for name, theorem in THEOREMS.items():
+            drawn = errors(data, name, form)
+            assert np.isfinite(drawn).all()
+            assert bool(len(drawn)) == (form == "corrected" or bool(theorem.printed))
+    right, printed = (data["instances"].sel(form=form) for form in ("corrected", "printed"))
+    assert right.sel(theorem="linear-spectrum") == 13 + config().instances
+    zero, monotone = {"theorem": "linear-zero-vector"}, {"theorem": "attention-monotone"}
+    assert right.sel(zero) == printed.sel(zero) < 13
+    assert right.sel(monotone) < printed.sel(monotone)
+    assert right.sel(theorem="bias-assumptions") == 5
 
 
 @pytest.mark.parametrize(

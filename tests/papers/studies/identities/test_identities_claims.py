@@ -5,23 +5,27 @@ import pytest
 from claims_contract import Planted, changed, contract
 from identities_arrays import both_sides
 
+from hessian_papers.labelled import write
 from hessian_papers.ledger.evaluation import Measured, broken, evaluate
 from hessian_papers.ledger.record import all_cases
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.identities.identities.claims import statements
+from hessian_papers.studies.identities.identities.study import VARIABLES
 from hessian_papers.theorems import THEOREMS
-from hessian_spectra.files import write_arrays
 
 STUDY = Study("thm", {"kind": "identities", "paper": "singh2026cracking", "artifact": "Theorems"})
 
 
-def with_errors(error, *names):
+def with_errors(error, *names, form="corrected"):
     """Both sides with the errors of some theorems, or of all, changed."""
-    chosen = [f"error/{name}" for name in names or THEOREMS]
-    return changed(both_sides(), "numerics", **dict.fromkeys(chosen, error))
+    labels = {"form": form, "theorem": [*(names or THEOREMS)]}
+    sides = both_sides()
+    numerics = sides["numerics"].copy(deep=True)
+    numerics["error"].loc[labels] = error(numerics["error"].sel(labels).values)
+    return {**sides, "numerics": numerics}
 
 
-NOTHING_DRAWN = with_errors(lambda errors: errors[:0])
+NOTHING_DRAWN = changed(both_sides(), "numerics", instances=np.zeros_like)
 
 
 @pytest.fixture
@@ -39,13 +43,13 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def evaluated(folder, sides):
     """The ledger's statements on a study with these arrays, by name."""
-    for side, arrays in sides.items():
-        write_arrays(folder / f"{side}.npz", arrays)
+    for side, data in sides.items():
+        write(folder / f"{side}.nc", data)
     run = Measured(statements=statements, study=STUDY, folder=folder, scale="demo")
     records = evaluate([run])
     return {record.id: record for record in records if record.cases[0].study == "thm"}
@@ -82,9 +86,10 @@ def test_a_row_is_a_case_of_each_paper_with_both_errors(records):
 
 
 def test_a_broken_theorem_and_nan_fail_by_name(tmp_path):
-    sides = with_errors(lambda errors: errors + 1e-3, "multi-input-spectrum")
-    wrong = {"error/relu-spectrum": lambda errors: np.append(errors, np.nan)}
-    lines = broken(list(evaluated(tmp_path, changed(sides, "numerics", **wrong)).values()))
+    wrong = {"multi-input-spectrum": 1e-3, "relu-spectrum": np.nan}
+    planted = np.array([[error] for error in wrong.values()])
+    sides = with_errors(lambda errors: errors + planted, *wrong)
+    lines = broken(list(evaluated(tmp_path, sides).values()))
     assert any(line.startswith("thm/relu-spectrum: measured no number") for line in lines)
     (line,) = (line for line in lines if "relu" not in line)
     assert line.startswith("thm/multi-input-spectrum: measured 0.001")
@@ -92,8 +97,8 @@ def test_a_broken_theorem_and_nan_fail_by_name(tmp_path):
 
 
 def test_a_print_that_turns_out_right_is_no_erratum(tmp_path):
-    right = {"printed_error/linear-poster": np.zeros_like}
-    records = evaluated(tmp_path, changed(both_sides(), "numerics", **right))
+    right = with_errors(np.zeros_like, "linear-poster", form="printed")
+    records = evaluated(tmp_path, right)
     assert records["linear-poster"].verdict == "reproduced"
 
 

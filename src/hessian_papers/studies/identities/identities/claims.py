@@ -1,14 +1,17 @@
 """The statements of the catalogue of theorems: a row each, and a case for each paper that has it.
 
-All texts come from :mod:`hessian_papers.theorems`, by the arrays of the study.
+All texts come from :mod:`hessian_papers.theorems`, by the data set of the study.
 """
 
 from collections.abc import Callable, Iterator
 
-from hessian_papers.ledger.bounds import Bound, at_least, within
+import numpy as np
+import xarray as xr
+
+from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_least, within
 from hessian_papers.ledger.statements import Cases, Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always
-from hessian_papers.studies.identities.identities.reading import Reading, Row, worst
+from hessian_papers.studies.identities.identities.derived import errors
 
 # A case's name ends with its paper, where a statement is one of several papers.
 SUFFIXES = {"singh2024closed": "-2024", "singh2024poster": "-poster"}
@@ -18,56 +21,54 @@ CITED = {
     "decorrelation": "decorrelation-is-needed",
 }
 
-statements = Statements(Reading)
+statements = Statements().having(paper="{paper}", id="{cited}", name="{name}{suffix}")
 
 
-def _rows(*, needed: bool) -> Cases:
-    def cases(reading: Reading) -> Iterator[Labels]:
-        for row in reading.rows.values():
-            for paper, place in row.places.items() if row.needed == needed else ():
-                suffix, cited = SUFFIXES.get(paper, ""), CITED.get(row.name, row.name)
-                case = {"paper": paper, "place": place, "suffix": suffix, "cited": cited}
-                yield case | {"row": row, "name": row.name, "text": row.statement}
+def _cases(*, needed: bool) -> Cases:
+    def cases(data: xr.Dataset) -> Iterator[Labels]:
+        chosen = data["theorem"][data["needed"] == needed]
+        texts = data.drop_dims(["form", "instance"]).sel(theorem=chosen)
+        table = texts.to_dataframe(["theorem", "paper"]).reset_index()
+        for row in table[table["place"] != ""].to_dict("records"):
+            name, suffix = row["theorem"], SUFFIXES.get(row["paper"], "")
+            yield {**row, "name": name, "cited": CITED.get(name, name), "suffix": suffix}
 
     return cases
 
 
 def _bound(relation: Callable[..., Bound]) -> Callable[[Labels], Bound]:
-    return lambda case: relation(
-        case["row"].tolerance, case["row"].reason, source=case["row"].source
-    )
+    return lambda case: relation(case["tolerance"], case["reason"], source=case["source"])
 
 
-def _print(case: Labels) -> Print | None:
-    row = case["row"]
-    return Print(row.printed, lambda *_, **__: worst(row.printed_errors)) if row.printed else None
+def worst(values: np.ndarray) -> float:
+    """The largest of some errors; NaN if one of them is.
+
+    Raises:
+        NothingToMeasure: there are none: a statement about no instance would hold without being
+            looked at.
+    """
+    if not len(values):
+        raise NothingToMeasure("this configuration draws no instance of that kind")
+    return float(np.max(values))
+
+
+def _as_printed(data: xr.Dataset, name: str, **case: object) -> float:
+    return worst(errors(data, name, "printed"))
 
 
 @statements.identity(
     "{place}",
     _bound(within),
-    paper="{paper}",
-    otherwise=lambda case: case["row"].remark,
-    printed=_print,
-    each=_rows(needed=False),
-    id="{cited}",
-    name="{name}{suffix}",
+    otherwise=lambda case: case["remark"],
+    printed=lambda case: Print(case["printed"], _as_printed) if case["printed"] else None,
+    each=_cases(needed=False),
 )
-def identity(reading: Reading, row: Row, **case: str) -> float:
-    """{text}"""
-    return worst(row.errors)
+def identity(data: xr.Dataset, name: str, **case: object) -> float:
+    """{statement}"""
+    return worst(errors(data, name))
 
 
-@statements.statement(
-    "{place}",
-    always,
-    _bound(at_least),
-    paper="{paper}",
-    each=_rows(needed=True),
-    id="{cited}",
-    name="{name}{suffix}",
-    book="beyond",
-)
-def assumption(reading: Reading, row: Row, **case: str) -> float:
-    """{text}"""
-    return -worst(-row.errors)
+@statements.statement("{place}", always, _bound(at_least), each=_cases(needed=True), book="beyond")
+def assumption(data: xr.Dataset, name: str, **case: object) -> float:
+    """{statement}"""
+    return -worst(-errors(data, name))

@@ -1,25 +1,30 @@
 """Every identity with its errors, and every erratum with the error of what is in print."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hessian_papers.studies.identities.identities.reading import Reading, Row
+from hessian_papers.studies.identities.identities.derived import errors
 from hessian_spectra.pictures import style
 
 # Where an error of exactly 0 is drawn on a logarithmic axis: below all round-off.
 ZERO = 3e-18
 _LIMITS = (1e-18, 3e3)
+# Colour and label of the errors of each form.
+Looks = Mapping[str, tuple[str, str | None]]
+RIGHT: Looks = {"corrected": (style.BLUE, "closed form − brute force")}
+WRONG: Looks = {"printed": (style.VERMILION, "as printed"), "corrected": (style.BLUE, "corrected")}
 # Height of a row, in inches.
 _ROW = 0.119
 
 
-def _dots(axes: Axes, height: int, errors: np.ndarray, colour: str, label: str | None) -> None:
+def _dots(axes: Axes, height: int, values: np.ndarray, colour: str, label: str | None) -> None:
     """All instances of one row, spread a little so that equal errors stay visible."""
-    spread = height + 0.22 * np.sin(2.4 * np.arange(len(errors)))
-    shown = np.maximum(errors, ZERO)
+    spread = height + 0.22 * np.sin(2.4 * np.arange(len(values)))
+    shown = np.maximum(values, ZERO)
     axes.plot(
         shown, spread, linestyle="none", marker="o", markersize=2, markeredgewidth=0,
         alpha=0.45, color=colour, label=label,
@@ -54,30 +59,33 @@ def _frame(axes: Axes, labels: list[str]) -> None:
     axes.set_xlabel("relative error (dimensionless)")
 
 
-def _panel(axes: Axes, rows: Sequence[Row], text: str) -> None:
+def _panel(axes: Axes, data: xr.Dataset, looks: Looks, text: str) -> None:
     """A line for each theorem: its errors, for errata those of the print below, its tolerance."""
-    for height, row in enumerate(rows):
-        first = height == 0
-        if row.printed_errors is not None:
-            _dots(
-                axes, height, row.printed_errors, style.VERMILION, "as printed" if first else None
-            )
-        holds = "corrected" if row.printed else "closed form − brute force"
-        _dots(axes, height, row.errors, style.BLUE, holds if first else None)
-    _frame(axes, [row.label for row in rows])
-    for height, row in enumerate(rows):
-        stroke = [height - 0.42, height + 0.42]
-        label = "tolerance" if height == 0 else None
-        axes.plot([row.tolerance] * 2, stroke, color=style.BLACK, linewidth=1.2, label=label)
+    tolerances = data["tolerance"].values
+    for height, name in enumerate(data["theorem"].values.tolist()):
+        stroke, first = [height - 0.42, height + 0.42], height == 0
+        for form, (colour, label) in looks.items():
+            _dots(axes, height, errors(data, name, form), colour, label if first else None)
+        label = "tolerance" if first else None
+        axes.plot([tolerances[height]] * 2, stroke, color=style.BLACK, linewidth=1.2, label=label)
+    _frame(axes, data["label"].values.tolist())
     style.letter(axes, text)
 
 
-def draw(reading: Reading) -> Figure:
+def _drawn(data: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """The theorems that are right in print, and those that are not."""
+    theorems, wrong = data["theorem"], data["printed"] != ""
+    right = ~wrong & ~data["needed"]
+    return data.sel(theorem=theorems[right]), data.sel(theorem=theorems[wrong])
+
+
+def draw(data: xr.Dataset) -> Figure:
     """Every instance of every identity and erratum."""
-    inches = 0.6 + _ROW * max(len(reading.identities), len(reading.errata))
+    identities, errata = _drawn(data)
+    inches = 0.6 + _ROW * max(identities.sizes["theorem"], errata.sizes["theorem"])
     figure, (left, right) = style.panels(1, 2, height=inches)
-    _panel(left, reading.identities, "(a) what holds")
-    _panel(right, reading.errata, "(b) what is wrong in print")
+    _panel(left, identities, RIGHT, "(a) what holds")
+    _panel(right, errata, WRONG, "(b) what is wrong in print")
     for axes in (left, right):
         axes.legend(
             loc="upper right", bbox_to_anchor=(1.0, -0.48 / inches), ncols=3, markerscale=2,
@@ -86,12 +94,12 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    identities, errata = len(reading.identities), len(reading.errata)
+    identities, errata = (part.sizes["theorem"] for part in _drawn(data))
     return (
         "Every closed form agrees with brute force, and what is misprinted does not. Closed forms "
-        f"against brute force on {reading.numerics['instances']} random networks and edge cases, "
+        f"against brute force on {data['networks'].item()} random networks and edge cases, "
         "one dot each. Theorems, equations and sections are those of singh2026cracking, but where "
         "2024 (singh2024closed), data (anon2026data) or the poster is named; (ours) marks "
         f"additions of this project. (a) {identities} statements; formulas with a square root or "

@@ -4,16 +4,40 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers.constraints import AtLeast
 from hessian_papers.data.base import ONE_FEATURE, Form
+from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.theorems import PAPERS, THEOREMS, Draw, drawn
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 # What the ledger and the figure take of a theorem as it stands.
-TEXTS = ("name", "label", "statement", "printed", "remark", "source", "reason")
+STATED = {
+    "label": "what the figure calls it",
+    "statement": "the sentence; for an erratum, the corrected one",
+    "printed": "for an erratum, what is in print",
+    "remark": "what a reader should know about the difference",
+    "source": "what the error is taken from",
+    "reason": "why the tolerance is what it is",
+    "tolerance": "largest error that is agreement; the least one without a needed assumption",
+}
+VARIABLES: Variables = {
+    "theorem": Variable("theorem", "name of the theorem"),
+    "paper": Variable("paper", "a paper that has theorems"),
+    **{name: Variable("theorem", meaning) for name, meaning in STATED.items()},
+    "needed": Variable("theorem", "whether it says that assumptions are needed"),
+    "place": Variable("theorem paper", "where it stands; empty where it does not"),
+    "form": Variable("form", "whether a theorem is as it is printed, or corrected"),
+    "instances": Variable("form theorem", "number of instances that are measured"),
+    "error": Variable(
+        "form theorem instance",
+        "error in each instance; of a needed assumption the largest without it, for each",
+    ),
+    "networks": Variable("", "number of networks that are drawn"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,41 +72,26 @@ class Config(DataStudyConfig):
         require(form.shape[0] >= least, "data", expected, form.shape[0])
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """What theory says: the texts of the catalogue.
-
-    Args:
-        config: the settings.
-        networks: the data set; no text depends on it.
-
-    Returns:
-        Of each theorem its :data:`TEXTS`, ``tolerance``, and whether it says that assumptions are
-        ``needed``, ``(T,)`` each; ``place`` ``(T, P)`` in each ``paper`` ``(P,)``, empty where it
-        does not stand there.
-    """
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """What theory says: the texts of the catalogue, which do not depend on the data."""
     theorems = THEOREMS.values()
     papers = [p for p in PAPERS.values() if any(p in theorem.places for theorem in theorems)]
-    places = [[theorem.places.get(paper, "") for paper in papers] for theorem in theorems]
-    texts = {text: np.array([getattr(theorem, text) for theorem in theorems]) for text in TEXTS}
-    return texts | {
-        "tolerance": np.array([theorem.tolerance for theorem in theorems]),
-        "needed": np.array([theorem.assumption is not None for theorem in theorems]),
-        "paper": np.array(papers),
-        "place": np.array(places),
+    stated = {name: [getattr(theorem, name) for theorem in theorems] for name in STATED}
+    arrays = stated | {
+        "theorem": [*THEOREMS],
+        "needed": [theorem.assumption is not None for theorem in theorems],
+        "paper": papers,
+        "place": [[theorem.places.get(paper, "") for paper in papers] for theorem in theorems],
     }
+    return data_set(arrays, VARIABLES)
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
     """The error of every theorem, and of what is in print, in each instance that it is about.
 
     Args:
         config: the settings.
         networks: ``x`` and ``y`` ``(n,)``, the data set whose slices the instances use.
-
-    Returns:
-        ``error/<name>`` ``(k,)`` and, of errata, ``printed_error/<name>`` ``(k',)``; of a needed
-        assumption the largest error without it, for each assumption. ``instances``: how many
-        networks there are.
     """
     nets = drawn(
         Draw(
@@ -94,9 +103,11 @@ def numerics(config: Config, networks: Arrays) -> Arrays:
             size=config.points,
         )
     )
-    arrays = {"instances": np.array(sum(map(len, nets.values())))}
+    parts = []
     for name, theorem in THEOREMS.items():
-        arrays[f"error/{name}"] = np.array(theorem.errors(nets))
-        if theorem.printed:
-            arrays[f"printed_error/{name}"] = np.array(theorem.errors(nets, printed=True))
-    return arrays
+        for form in ("corrected", "printed") if theorem.printed else ("corrected",):
+            errors = theorem.errors(nets, printed=form == "printed")
+            part = {"form": form, "theorem": name, "error": errors, "instances": len(errors)}
+            parts.append({key: np.array(values) for key, values in part.items()})
+    number = data_set({"networks": sum(map(len, nets.values()))}, VARIABLES)
+    return assembled(parts, VARIABLES, ["form", "theorem"]).merge(number)
