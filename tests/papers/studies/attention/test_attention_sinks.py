@@ -3,23 +3,24 @@
 import numpy as np
 import pytest
 from attention_arrays import sinks_config, sinks_sides, vector_tokens
+from claims_contract import planted_data
 
-from hessian_papers.studies.attention.attention_sinks import study
-from hessian_papers.studies.attention.attention_sinks.reading import Reading
+from hessian_papers.labelled import data_set
+from hessian_papers.studies.attention.attention_sinks import derived, study
 from hessian_papers.studies.training import numeric_spectrum
 
 
-def test_arrays_have_one_row_a_sink():
-    sides = sinks_sides()
-    closed_form, numerics = sides["closed_form"], sides["numerics"]
-    assert closed_form["bulk"].shape == (5, 6)
-    assert closed_form["copies"] == 12 - 2 * 3 + 1
-    assert closed_form["replicate_bulk"].shape == numerics["replicate_largest"].shape == (3, 3)
-    assert numerics["eigenvalues"].shape == (3, 9 + 2 * 3 * 12)
-    np.testing.assert_allclose(closed_form["attention"][[0, 2, 4]], numerics["attention"])
-    assert numerics["attention"][-1] > 0.9
-    assert numerics["replicate_residual"].max() <= 1e-8
-    assert Reading(sides).bulk_error.max() < 1e-12
+def test_there_is_one_spectrum_a_sink():
+    data = planted_data(sinks_sides(), study.VARIABLES)
+    assert data["bulk"].shape == (5, 6)
+    assert data["copies"] == 12 - 2 * 3 + 1
+    assert data["replicate_bulk"].shape == data["replicate_largest"].shape == (3, 3)
+    assert data["numerical"].shape == (3, 9 + 2 * 3 * 12)
+    drawn = data["attention"].sel(bias=data["sink_bias"])
+    np.testing.assert_allclose(drawn, data["sink_attention"])
+    assert data["sink_attention"][-1] > 0.9
+    assert data["replicate_residual"].max() <= 1e-8
+    assert derived.bulk_errors(data).max() < 1e-12
 
 
 def test_replicates_have_other_weights_and_another_first_token():
@@ -37,26 +38,23 @@ def test_replicates_have_other_weights_and_another_first_token():
 
 def test_what_is_kept_of_draws_is_of_their_dense_hessians():
     config = sinks_config(key_dimension=7)
-    sides = {
-        "closed_form": study.closed_form(config, vector_tokens()),
-        "numerics": study.numerics(config, vector_tokens()),
-    }
-    largest, residual = (sides["numerics"][f"draw_{name}"] for name in ("largest", "residual"))
-    bulk, norms = (sides["closed_form"][f"draw_{name}"] for name in ("bulk", "norms"))
-    assert largest.shape == residual.shape == bulk.shape == (2, 3, 2)
-    for place, draws in enumerate(study.draws_of(config, vector_tokens()["x"].shape)):
+    data = planted_data(sinks_sides(key_dimension=7), study.VARIABLES)
+    drawn = study.draws_of(config, vector_tokens()["x"].shape)
+    for (norm, at_norm), draws in zip(data.groupby("query_key_norm"), drawn, strict=True):
+        at_norm = at_norm.squeeze("query_key_norm")
         for number, network in enumerate(draws):
             actual = network.W_value.norm().item(), network.W_key.norm().item()
-            np.testing.assert_allclose(actual, norms[place])
-            for end, bias in enumerate((0.0, 6.0)):
+            np.testing.assert_allclose(actual, [at_norm["value_norm"], norm])
+            for sink, bias in (("none", 0.0), ("largest", 6.0)):
+                here = at_norm.isel(draw=number).sel(sink=sink)
                 values = numeric_spectrum(network.layer(bias), network.x, network.y, "element")
-                here = place, number, end
-                assert abs(largest[here] - values.max()) <= residual[here] + 1e-14
+                error = abs(here["draw_largest"] - values.max())
+                assert error <= here["draw_residual"] + 1e-14
                 # Each of the six values of the bulk occurs 7 − 6 + 1 times.
-                exact = network.bulk(bias).numpy()
+                exact = network.bulk([bias])[0]
                 distance = np.abs(values[:, None] - exact).min(axis=1)
                 assert np.count_nonzero(distance < 1e-12) >= 12
-                assert bulk[here] == pytest.approx(np.abs(exact).mean())
+                assert here["draw_bulk"].item() == pytest.approx(np.abs(exact).mean())
     tokens = [network.x[0, 0, 0].item() for network in draws]
     assert len(set(tokens)) == 3
 
@@ -72,19 +70,16 @@ def test_repeating_eigenvalues_are_read_once_each():
     spectrum = np.array([[-1.0, -1.0 + 1e-14, 0.0, 0.5, 0.5, 0.5, 2.0]])
     first = study._first_of_equals(spectrum)
     copies = np.array([study._copies(first[0])])
-    reading = Reading(
-        {
-            "numerics": {
-                "eigenvalues": spectrum,
-                "first": first,
-                "copies": copies,
-                "outlier_share": np.array(0.5),
-            },
-            "closed_form": {"numeric_bulk": np.array([[-1.0, 0.5]])},
-        }
-    )
-    assert [values.tolist() for values in reading.repeated] == [[-1.0, 0.5]]
-    assert reading.largest_outliers.tolist() == [[2.0]]
+    arrays = {
+        "numerical": spectrum,
+        "first_of_equals": first,
+        "equals": copies,
+        "outlier_share": 0.5,
+        "sink_bulk": np.array([[-1.0, 0.5]]),
+    }
+    data = data_set(arrays, study.VARIABLES)
+    assert [values.tolist() for values in derived.repeated(data)] == [[-1.0, 0.5]]
+    assert derived.largest_outliers(data).tolist() == [[2.0]]
 
 
 def test_scalar_tokens_are_refused():

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from attention_arrays import sinks_sides
-from claims_contract import Planted, changed, contract
+from claims_contract import Planted, changed, contract, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure, wilson
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.attention.attention_sinks import claims as module
 from hessian_papers.studies.attention.attention_sinks import figure as figures
 from hessian_papers.studies.attention.attention_sinks.claims import statements
-from hessian_papers.studies.attention.attention_sinks.reading import Reading
+from hessian_papers.studies.attention.attention_sinks.derived import is_resolved
+from hessian_papers.studies.attention.attention_sinks.study import VARIABLES
 
 
 def drawn(sides, bulk=(1.0, 0.05), largest=(1.0, 2.0), draws=20):
@@ -27,12 +28,12 @@ def planted():
     def from_the_last(values):
         return values[::-1]
 
-    backwards = dict.fromkeys(("eigenvalues", "first", "copies"), from_the_last)
+    backwards = dict.fromkeys(("numerical", "first_of_equals", "equals"), from_the_last)
     fails = [
         changed(holds, "numerics", **backwards),
         drawn(holds, bulk=(0.05, 1.0)),
         drawn(holds, largest=(2.0, 1.0)),
-        changed(holds, "closed_form", numeric_bulk=lambda bulk: bulk + 1e-8),
+        changed(holds, "closed_form", sink_bulk=lambda bulk: bulk + 1e-8),
         changed(holds, "closed_form", copies=np.array(6)),
     ]
     few = {"points": 2, "replicates": 1, "draws": 1, "draw_norms": [[1.0, 1.0]]}
@@ -47,44 +48,47 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+
+
+def data_of(**changes):
+    return planted_data(sinks_sides(points=2, replicates=1, **changes), VARIABLES)
 
 
 def test_sinks_that_take_all_the_attention_are_left_out():
     """There the bulk is rounding, and so is which eigenvalues repeat."""
-    reading = Reading(sinks_sides(sink_biases=[0.0, 40.0], points=2, replicates=1))
-    assert reading.resolved.tolist() == [True, False]
-    assert module.bulk(reading) < 1e-10
-    assert module.bulk_multiplicity(reading) == 0
-    assert len(figures.draw(reading).axes) == 4
-    assert "unknown" not in figures.caption(reading)
+    data = data_of(sink_biases=[0.0, 40.0])
+    assert is_resolved(data).values.tolist() == [True, False]
+    assert module.bulk(data) < 1e-10
+    assert module.bulk_multiplicity(data) == 0
+    assert len(figures.draw(data).axes) == 4
+    assert "unknown" not in figures.caption(data)
 
 
 def test_where_no_sink_can_be_told_nothing_is_measured():
-    reading = Reading(sinks_sides(sink_biases=[40.0, 50.0], points=2, replicates=1))
+    data = data_of(sink_biases=[40.0, 50.0])
     for claim in (module.bulk, module.bulk_multiplicity):
         with pytest.raises(NothingToMeasure, match="no sink at which float64 tells the bulk's"):
-            claim(reading)
-    assert len(figures.draw(reading).axes) == 4
-    assert "It is unknown, as rounding hides it" in figures.caption(reading)
+            claim(data)
+    assert len(figures.draw(data).axes) == 4
+    assert "It is unknown, as rounding hides it" in figures.caption(data)
 
 
 def measured(sides, name):
-    entries = statements.entries(
-        Study("s", {"paper": "singh2026cracking", "artifact": "Figure 9"}), Reading(sides)
-    )
+    study = Study("s", {"paper": "singh2026cracking", "artifact": "Figure 9"})
+    entries = statements.entries(study, planted_data(sides, VARIABLES))
     return {entry.id: entry.measure for entry in entries}[f"s/{name}"]()
 
 
 def test_a_bulk_of_zeros_does_not_shrink(planted):
-    names = ("bulk", "numeric_bulk", "replicate_bulk", "draw_bulk")
+    names = ("bulk", "sink_bulk", "replicate_bulk", "draw_bulk")
     nothing = changed(
         planted[0].holds, "closed_form", **dict.fromkeys(names, lambda bulk: 0 * bulk)
     )
     for name in ("bulk-shrinks-1", "bulk-towards-zero-1"):
         with pytest.raises(NothingToMeasure, match="the draws have no bulk but zeros"):
             measured(nothing, name)
-    assert len(figures.draw(Reading(nothing)).axes) == 4
+    assert len(figures.draw(planted_data(nothing, VARIABLES)).axes) == 4
 
 
 def test_the_shares_are_those_of_the_draws_at_each_norm(planted):

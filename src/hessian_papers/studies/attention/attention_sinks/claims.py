@@ -2,13 +2,23 @@
 
 from collections.abc import Iterator
 
-import numpy as np
+import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, at_least, share_of, within
+from hessian_papers.ledger.bounds import (
+    Estimate,
+    NothingToMeasure,
+    at_least,
+    estimate_of,
+    within,
+)
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import exists, left_open
 from hessian_papers.ledger.words import MOST
-from hessian_papers.studies.attention.attention_sinks.reading import Reading
+from hessian_papers.studies.attention.attention_sinks.derived import (
+    bulk_errors,
+    largest_outliers,
+    resolved,
+)
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.statistics import rank_correlation
 
@@ -23,9 +33,20 @@ WEIGHTS = (
 )
 FEW = "a rank correlation of 1 is a monotone trend; 0.1 for one swap of neighbours among few sinks"
 
-statements = Statements(Reading)
+statements = Statements()
 extension = statements.having(paper="singh2026cracking")
 figure_9 = statements.about("singh2026cracking", "Figure 9").having(otherwise=WEIGHTS)
+
+
+def _resolved(data: xr.Dataset) -> xr.Dataset:
+    """The data set at the sinks at which that can be measured which is to repeat."""
+    chosen = resolved(data)
+    if not chosen.sizes["sink_bias"]:
+        raise NothingToMeasure(
+            "this configuration has no sink at which float64 tells the bulk's values from each "
+            "other, from zero and from the outliers"
+        )
+    return chosen
 
 
 @extension.identity(
@@ -34,12 +55,12 @@ figure_9 = statements.about("singh2026cracking", "Figure 9").having(otherwise=WE
     id="bulk-of-vector-tokens",
     book="beyond",
 )
-def bulk(reading: Reading) -> float:
+def bulk(data: xr.Dataset) -> float:
     """The eigenvalues that repeat are ± the singular values of the loss's derivative by W_Q W_Kᵀ.
 
     Statistic: largest difference, relative to the largest eigenvalue.
     """
-    return float(reading.where_resolved(reading.bulk_error).max())
+    return float(bulk_errors(_resolved(data)).max())
 
 
 @extension.identity(
@@ -48,13 +69,13 @@ def bulk(reading: Reading) -> float:
     id="multiplicity-for-vector-tokens",
     book="beyond",
 )
-def bulk_multiplicity(reading: Reading) -> float:
+def bulk_multiplicity(data: xr.Dataset) -> float:
     """Each of them occurs d_K − 2 d + 1 times, as often as [W_Q; W_K] of full rank allows.
 
     Statistic: number of eigenvalues that repeat otherwise.
     """
-    otherwise = reading.numerics["copies"] != reading.closed_form["copies"]
-    return float(np.count_nonzero(reading.where_resolved(reading.repeats & otherwise)))
+    equals = _resolved(data)["equals"]
+    return float(((equals > 1) & (equals != data["copies"])).sum())
 
 
 @figure_9.statement(
@@ -63,13 +84,13 @@ def bulk_multiplicity(reading: Reading) -> float:
     at_least(1.0, FEW, tolerance=0.1, source=CAPTION),
     id="larger-sinks-larger-outliers",
 )
-def outliers_grow(reading: Reading) -> float:
+def outliers_grow(data: xr.Dataset) -> float:
     """The larger the attention sink, the larger the outliers.
 
     Statistic: of the network that is drawn, whose whole spectrum is known, rank correlation of the
     mean attention on the first token and the mean of the largest outliers.
     """
-    return rank_correlation(reading.attention, reading.largest_outliers.mean(axis=1))
+    return rank_correlation(data["sink_attention"].values, largest_outliers(data).mean(axis=1))
 
 
 # What the figure says of a network without and with the largest sink: by the case's name the
@@ -81,11 +102,11 @@ SAID = {
 }
 
 
-def _said_at_each_norm(reading: Reading) -> Iterator[Labels]:
-    for place, (value, query_key) in enumerate(reading["draw_norms"].tolist()):
+def _said_at_each_norm(data: xr.Dataset) -> Iterator[Labels]:
+    for norm, value in zip(data["query_key_norm"].values, data["value_norm"].values, strict=True):
         for name, (statement, means) in SAID.items():
-            norms = f"‖W_V‖ = {value:g}, ‖W_Q‖ = ‖W_K‖ = {query_key:g}"
-            case = {"name": name, "place": place, "query_key": f"{query_key:g}"}
+            norms = f"‖W_V‖ = {value:g}, ‖W_Q‖ = ‖W_K‖ = {norm:g}"
+            case = {"name": name, "query_key_norm": norm, "query_key": f"{norm:g}"}
             yield case | {"statement": statement, "means": means, "norms": norms}
 
 
@@ -98,15 +119,32 @@ def _said_at_each_norm(reading: Reading) -> Iterator[Labels]:
     name="{name}-{query_key}",
     shown=("means", "norms"),
 )
-def in_most_draws(reading: Reading, name: str, place: int, **_: str) -> Estimate:
+def in_most_draws(
+    data: xr.Dataset, name: str, query_key_norm: float, **_: str
+) -> Estimate | xr.DataArray:
     """With a large attention sink the bulk is smaller and the largest eigenvalue larger; the
     weights are left open.
 
     Statistic: fraction of the draws of weights, sequences and targets, independent and normal, in
     which at the largest sink it is so; interval: Wilson's, 95 %.
     """
+    draws = data.sel(query_key_norm=query_key_norm)
     if name == "largest-grows":
-        return reading.share_that_grows(place)
-    without, with_sink = reading.draw_bulk(place)
+        return _share_that_grows(draws)
+    bulk = draws["draw_bulk"]
+    if not bulk.any():
+        raise NothingToMeasure("in this configuration the draws have no bulk but zeros")
     limit = 0.1 if name == "bulk-towards-zero" else 1.0
-    return share_of(with_sink < limit * without)
+    return bulk.sel(sink="largest") < limit * bulk.sel(sink="none")
+
+
+def _share_that_grows(draws: xr.Dataset) -> Estimate:
+    """The share of the draws whose largest eigenvalue a sink raises.
+
+    Eigenvalues are known to within their residuals. Draws of which that leaves it open are among
+    those that are raised at the upper end of the interval, and not at the lower.
+    """
+    largest, margin = draws["draw_largest"], draws["draw_residual"].sum("sink")
+    growth = largest.sel(sink="largest") - largest.sel(sink="none")
+    share, surely, perhaps = (estimate_of(growth > least) for least in (0.0, margin, -margin))
+    return Estimate(share.value, surely.low, perhaps.high)

@@ -3,11 +3,17 @@
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.errors import error_axis, visible
-from hessian_papers.studies.attention.attention_sinks.reading import Reading
+from hessian_papers.studies.attention.attention_sinks.derived import (
+    bulk_errors,
+    largest_outliers,
+    repeated,
+    resolved,
+)
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.pictures import style
 
@@ -17,12 +23,12 @@ SMALL: dict[str, Any] = {"markersize": 3}
 GROUPED, WIDE = 0.015, 0.06
 
 
-def _draw_bulk(axes: Axes, reading: Reading) -> None:
+def _draw_bulk(axes: Axes, data: xr.Dataset) -> None:
     look = style.NUMERIC | SMALL | {"color": style.BLACK, "marker": "s"}
-    for attention, bulk in zip(reading.attention, reading.repeated, strict=True):
+    for attention, bulk in zip(data["sink_attention"].values, repeated(data), strict=True):
         axes.plot(np.full(len(bulk), attention), 1e3 * bulk, **look)
     axes.plot(
-        reading.closed_form["attention"], 1e3 * reading["bulk"], color=style.COLOURS["bulk"],
+        data["attention"], 1e3 * data["bulk"], color=style.COLOURS["bulk"],
         **(style.EXACT | {"linewidth": 0.9}),
     )  # fmt: skip
     axes.axhline(0, color=style.BLACK, linewidth=0.5)
@@ -32,7 +38,7 @@ def _draw_bulk(axes: Axes, reading: Reading) -> None:
         style.entry("numerical, repeated", **look),
     ]
     axes.legend(handles=handles, loc="upper right", handlelength=1.2, borderaxespad=0.2)
-    top = 1e3 * np.abs(reading["bulk"]).max() or 1.0
+    top = float(1e3 * abs(data["bulk"]).max()) or 1.0
     axes.set_ylim(-1.1 * top, 1.6 * top)
 
 
@@ -44,13 +50,13 @@ def _beside(values: np.ndarray) -> np.ndarray:
     )
 
 
-def _draw_outliers(axes: Axes, reading: Reading) -> None:
+def _draw_outliers(axes: Axes, data: xr.Dataset) -> None:
     """The sinks stand at equal distances, which leaves each eigenvalue its own mark."""
-    largest, attention = reading.largest_outliers, reading.attention
+    largest, attention = largest_outliers(data), data["sink_attention"].values
     colour = style.COLOURS["outlier 1"]
     look = style.NUMERIC | {"color": colour, "markersize": 2.2, "markeredgewidth": 0, "alpha": 0.9}
     places = np.arange(len(attention))
-    label = f"largest {float(reading['outlier_share']):.0%} of the outliers, each"
+    label = f"largest {float(data['outlier_share']):.0%} of the outliers, each"
     for place, spectrum in zip(places, largest, strict=True):
         axes.plot(place + _beside(spectrum), spectrum, label=label, **look)
         label = ""
@@ -64,34 +70,32 @@ def _draw_outliers(axes: Axes, reading: Reading) -> None:
     axes.legend(loc="upper left", handlelength=1.6, borderaxespad=0.2)
 
 
-def _draw_replicates(axes: Axes, reading: Reading) -> None:
+def _draw_replicates(axes: Axes, data: xr.Dataset) -> None:
     """Bulk and largest eigenvalue of other networks, over their values without sink."""
-    attention = reading["replicate_attention"]
     for values, colour, marker, label in (
-        (reading["replicate_largest"], style.COLOURS["outlier 1"], "o", "largest eigenvalue"),
-        (reading["replicate_bulk"], style.COLOURS["bulk"], "s", "mean bulk magnitude"),
+        (data["replicate_largest"], style.COLOURS["outlier 1"], "o", "largest eigenvalue"),
+        (data["replicate_bulk"], style.COLOURS["bulk"], "s", "mean bulk magnitude"),
     ):
-        start = np.broadcast_to(values[:, :1], values.shape)
-        nothing = np.full(values.shape, np.nan)
-        ratio = np.divide(values, start, out=nothing, where=start != 0).T
+        start = values.sel(sink_bias=values["sink_bias"][0])
         axes.semilogy(
-            attention.T, ratio, color=colour, marker=marker, markersize=2, linewidth=0.7,
-            label=[label] + [""] * (ratio.shape[1] - 1),
+            data["replicate_attention"].T, (values / start.where(start != 0)).T, color=colour,
+            marker=marker, markersize=2, linewidth=0.7,
+            label=[label] + [""] * (len(values) - 1),
         )  # fmt: skip
     axes.axhline(1, color=style.BLACK, linewidth=0.5)
     axes.set_ylabel("ratio to the value without sink")
     axes.legend(loc="lower left", handlelength=1.4, borderaxespad=0.2)
 
 
-def _draw_error(axes: Axes, reading: Reading) -> None:
-    error = visible(reading.bulk_error[reading.resolved])
-    attention = reading.attention[reading.resolved]
-    axes.semilogy(attention, error, ".", color=style.COLOURS["error"])
+def _draw_error(axes: Axes, data: xr.Dataset) -> None:
+    chosen = resolved(data)
+    error = visible(bulk_errors(chosen))
+    axes.semilogy(chosen["sink_attention"], error, ".", color=style.COLOURS["error"])
     error_axis(axes)
     axes.set_ylabel("relative error of\nthe bulk's closed form")
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Bulk, outliers, replicates and the bulk's error, against the mean attention on token 1."""
     figure, grid = style.panels(2, 2, height=2.1)
     panels = {
@@ -101,26 +105,26 @@ def draw(reading: Reading) -> Figure:
         "error of the bulk": _draw_error,
     }
     for axes, letter, (title, drawn) in zip(grid.flat, "abcd", panels.items(), strict=True):
-        drawn(axes, reading)
+        drawn(axes, data)
         style.letter(axes, f"({letter}) {title}")
         axes.set_xlabel("mean attention on token 1")
     return figure
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    p, d = reading["eigenvalues"].shape[1], reading["bulk"].shape[1] // 2
-    hidden = "" if reading.resolved.any() else " It is unknown, as rounding hides it."
+    p, d = data.sizes["rank"], data.sizes["bulk_rank"] // 2
+    hidden = "" if resolved(data).sizes["sink_bias"] else " It is unknown, as rounding hides it."
     return (
         "The stronger the attention sink, the smaller the bulk and the larger the outliers, with "
         f"vector tokens too. Eigenvalues of a self-attention layer ({p} parameters) against the "
         "strength of an attention sink, a bias on the scores of the first token. (a) The bulk: "
-        f"{2 * d} values, each occurring {int(reading.closed_form['copies'])} times; "
+        f"{2 * d} values, each occurring {int(data['copies'])} times; "
         "lines: closed form (± the singular values of the loss's derivative by the product of "
         "query and key weights), points: numerical eigenvalues that repeat. (b) The largest of "
         f"those that do not, each with its own mark: for small query and key weights in groups of "
         f"{d}, one for each output entry, which are drawn beside each other. (c) The same for "
-        f"{len(reading['replicate_bulk'])} other networks, each with another token as the sink. "
+        f"{data.sizes['replicate']} other networks, each with another token as the sink. "
         "(d) Largest error of the bulk's closed form, relative to the largest eigenvalue (dashed: "
         f"{EXACT:.0e}); it falls below the rounding of one number where the bulk is as small "
         f"beside the largest.{hidden}"

@@ -8,10 +8,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count
 from hessian_papers.data.base import VECTOR_TOKENS, Form
+from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.training import require_dense
 from hessian_spectra import closed_form as cf
@@ -79,6 +81,11 @@ class Config(DataStudyConfig):
         fits = 0 < self.outlier_share <= 1
         require(fits, "outlier_share", "a share in (0, 1]", self.outlier_share)
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest of the biases."""
+        return self.sink_biases[0], self.sink_biases[-1]
+
     def require_data(self, form: Form) -> None:
         """Refuse other data than vectors, and those with which no eigenvalue would repeat."""
         super().require_data(form)
@@ -111,22 +118,22 @@ class Network:
         """The network as a module, with a sink."""
         return VectorSelfAttention(self.W_value, self.W_query, self.W_key, sink_bias)
 
-    def attention(self, sink_bias: float) -> float:
-        """The mean attention on the first token."""
-        return float(self.layer(sink_bias).attention(self.x)[..., 0].detach().mean())
+    def attention(self, sink_biases: Sequence[float]) -> np.ndarray:
+        """The mean attention on the first token, ``(s,)``."""
+        attention = (self.layer(bias).attention(self.x).detach() for bias in sink_biases)
+        return np.array([float(on_all[..., 0].mean()) for on_all in attention])
 
-    def bulk(self, sink_bias: float) -> Tensor:
-        """The distinct eigenvalues of the bulk, ascending."""
+    def spectrum(self, sink_bias: float) -> Spectrum:
+        """The bulk by the closed form."""
         bias = torch.zeros(self.x.shape[1], dtype=torch.float64)
         bias[0] = sink_bias
         weights = self.W_value, self.W_query, self.W_key
-        spectrum = cf.vector_attention_bulk(*weights, self.x, self.y, score_bias=bias)
-        return spectrum.values.sort().values
+        return cf.vector_attention_bulk(*weights, self.x, self.y, score_bias=bias)
 
-    def copies(self) -> int:
-        """How often each of them occurs."""
-        weights = self.W_value, self.W_query, self.W_key
-        return cf.vector_attention_bulk(*weights, self.x, self.y).multiplicities[0]
+    def bulk(self, sink_biases: Sequence[float]) -> np.ndarray:
+        """The distinct eigenvalues of the bulk, ascending, ``(s, 2 d)``."""
+        spectra = map(self.spectrum, sink_biases)
+        return np.array([np.sort(spectrum.values.numpy()) for spectrum in spectra])
 
     def hessian(
         self, sink_bias: float, check: Literal["once", False] = "once"
@@ -186,85 +193,102 @@ def draws_of(config: Config, shape: tuple[int, ...]) -> Iterator[list[Network]]:
         yield draws
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """The eigenvalues that repeat: an extension of Theorem 3.5, see ``vector_attention_bulk``.
+VARIABLES: Variables = {
+    "bias": Variable("bias", "bias on the first token's scores, with a closed form alone"),
+    "sink_bias": Variable("sink_bias", "bias on the first token's scores, with numbers as well"),
+    "query_key_norm": Variable("query_key_norm", "norm of W_Q and of W_K of the draws"),
+    "value_norm": Variable("query_key_norm", "norm of W_V of the draws"),
+    "sink": Variable("sink", "which of the biases: none, or the largest"),
+    "outlier_share": Variable("", "share of the eigenvalues that do not repeat which is shown"),
+    "copies": Variable("", "how often each value of the bulk occurs, by the closed form"),
+    "attention": Variable("bias", "mean attention on the first token"),
+    "bulk": Variable("bias bulk_rank", "distinct values of the bulk by the closed form, ascending"),
+    "sink_attention": Variable("sink_bias", "mean attention on the first token"),
+    "sink_bulk": Variable("sink_bias bulk_rank", "as bulk, at the biases with numbers"),
+    "replicate_attention": Variable("replicate sink_bias", "mean attention on the first token"),
+    "replicate_bulk": Variable("replicate sink_bias", "mean magnitude of the bulk, closed form"),
+    "draw_bulk": Variable("query_key_norm draw sink", "mean magnitude of the bulk, closed form"),
+    "numerical": Variable("sink_bias rank", "eigenvalues of the loss's Hessian, ascending"),
+    "first_of_equals": Variable("sink_bias rank", "whether it is the first of its equals"),
+    "equals": Variable("sink_bias rank", "how many equals it has, itself included"),
+    "replicate_largest": Variable("replicate sink_bias", "largest eigenvalue of the Hessian"),
+    "replicate_residual": Variable("replicate sink_bias", "residual of the largest eigenvalue"),
+    "draw_largest": Variable("query_key_norm draw sink", "largest eigenvalue of the Hessian"),
+    "draw_residual": Variable("query_key_norm draw sink", "residual of the largest eigenvalue"),
+}
 
-    Returns:
-        ``bias`` and ``attention`` (s,), the mean attention on the first token; ``bulk`` (s, 2 d),
-        the distinct eigenvalues of the bulk, ascending; ``copies``, how often each occurs;
-        ``numeric_bulk`` (n, 2 d) at the biases with a numerical spectrum; ``replicate_attention``
-        and ``replicate_bulk`` (k, n), the latter the mean magnitude of the bulk; ``draw_norms``
-        (m, 2) and ``draw_bulk`` (m, N, 2), the same without and with the largest sink.
-    """
-    first, *replicates = networks_of(config, networks)
-    biases = np.linspace(config.sink_biases[0], config.sink_biases[-1], config.points)
 
-    def bulk(network: Network, chosen: list[float]) -> np.ndarray:
-        return torch.stack([network.bulk(bias) for bias in chosen]).numpy()
-
-    chosen = list(config.sink_biases)
+def _settings(config: Config) -> Arrays:
+    """The labels that both sides have."""
+    value, query_key = np.array(config.draw_norms, dtype=float).T
     return {
-        "bias": biases,
-        "attention": np.array([first.attention(bias) for bias in biases.tolist()]),
-        "bulk": bulk(first, biases.tolist()),
-        "copies": np.array(first.copies()),
-        "numeric_bulk": bulk(first, chosen),
-        "replicate_attention": np.array(
-            [[network.attention(bias) for bias in chosen] for network in replicates]
-        ),
-        "replicate_bulk": np.array(
-            [np.abs(bulk(network, chosen)).mean(axis=1) for network in replicates]
-        ),
-        "draw_norms": np.array(config.draw_norms, dtype=float),
-        "draw_bulk": np.array(
-            [
-                [np.abs(bulk(network, [chosen[0], chosen[-1]])).mean(axis=1) for network in draws]
-                for draws in draws_of(config, networks["x"].shape)
-            ]
-        ),
+        "sink_bias": np.array(config.sink_biases),
+        "sink": np.array(["none", "largest"]),
+        "query_key_norm": query_key,
+        "value_norm": value,
     }
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The whole spectrum for each sink, and the largest eigenvalue of each replicate.
-
-    Returns:
-        ``bias`` and ``attention`` (n,); ``eigenvalues`` (n, p), ascending; ``first`` (n, p),
-        whether each is the first of its equals, and ``copies`` (n, p), how many these are;
-        ``outlier_share``; ``replicate_largest`` (k, n), ``replicate_residual`` (k, n), and
-        ``draw_largest``, ``draw_residual`` (m, N, 2) of the draws, without and with the largest
-        sink.
-    """
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """The eigenvalues that repeat: an extension of Theorem 3.5, see ``vector_attention_bulk``."""
     first, *replicates = networks_of(config, networks)
-    biases = list(config.sink_biases)
+    chosen, biases = config.sink_biases, np.linspace(*config.ends, config.points)
+    draws = draws_of(config, networks["x"].shape)
+    arrays = {
+        "bias": biases,
+        "attention": first.attention(biases.tolist()),
+        "bulk": first.bulk(biases.tolist()),
+        "copies": first.spectrum(0.0).multiplicities[0],
+        "sink_bulk": first.bulk(chosen),
+        "replicate_attention": [network.attention(chosen) for network in replicates],
+        "replicate_bulk": [_magnitude(network, chosen) for network in replicates],
+        "draw_bulk": [
+            [_magnitude(network, config.ends) for network in of_norm] for of_norm in draws
+        ],
+    }
+    return data_set(_settings(config) | arrays, VARIABLES)
+
+
+def _magnitude(network: Network, sink_biases: Sequence[float]) -> np.ndarray:
+    """The mean magnitude of the bulk for each sink, ``(s,)``."""
+    return np.asarray(np.abs(network.bulk(sink_biases)).mean(axis=1))
+
+
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """The whole spectrum for each sink, and the largest eigenvalue of replicates and draws."""
+    first, *replicates = networks_of(config, networks)
+    biases = config.sink_biases
     eigenvalues = np.array(
         [torch.linalg.eigvalsh(cv.dense_matrix(first.hessian(bias))).numpy() for bias in biases]
     )
     first_of_equals = _first_of_equals(eigenvalues)
     tops = np.array([_tops(network, biases, 1e-8) for network in replicates])
-    ends = [biases[0], biases[-1]]
-    drawn = np.array(
+    drawn = draws_of(config, networks["x"].shape)
+    draws = np.array(
         [
-            [_tops(network, ends, DECIDED, check=False) for network in draws]
-            for draws in draws_of(config, networks["x"].shape)
+            [_tops(network, config.ends, DECIDED, check=False) for network in of_norm]
+            for of_norm in drawn
         ]
     )
-    return {
-        "bias": np.array(biases),
-        "attention": np.array([first.attention(bias) for bias in biases]),
-        "eigenvalues": eigenvalues,
-        "first": first_of_equals,
-        "copies": np.array([_copies(row) for row in first_of_equals]),
-        "outlier_share": np.array(config.outlier_share),
+    arrays = {
+        "outlier_share": config.outlier_share,
+        "sink_attention": first.attention(biases),
+        "numerical": eigenvalues,
+        "first_of_equals": first_of_equals,
+        "equals": [_copies(row) for row in first_of_equals],
         "replicate_largest": tops[..., 0],
         "replicate_residual": tops[..., 1],
-        "draw_largest": drawn[..., 0],
-        "draw_residual": drawn[..., 1],
+        "draw_largest": draws[..., 0],
+        "draw_residual": draws[..., 1],
     }
+    return data_set(_settings(config) | arrays, VARIABLES)
 
 
 def _tops(
-    network: Network, biases: list[float], tolerance: float, check: Literal["once", False] = "once"
+    network: Network,
+    biases: Sequence[float],
+    tolerance: float,
+    check: Literal["once", False] = "once",
 ) -> list[tuple[float, float]]:
     """The largest eigenvalue for each sink, and its residual."""
     operators = [network.hessian(bias, check) for bias in biases]
