@@ -6,6 +6,7 @@ parts of a study write a file each, which are joined when they are read: they ag
 the labels of the dimensions that they share.
 """
 
+import hashlib
 import io
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,8 @@ from hessian_spectra.files import (
 
 # The file of a recorded run, which holds all parts of its study.
 WHOLE = "data.nc"
+# The attribute of a file that its content is held against.
+CHECKSUM = "sha256"
 # Variables of at least so many bytes are compressed: of a smaller one the index takes more.
 LARGE = 4096
 # How many trainings diverged and are left out; not there if none did.
@@ -149,14 +152,29 @@ def gathering(variables: Variables, *axes: str) -> Callable[[Any, Sequence[Array
 def content(data: xr.Dataset) -> bytes:
     """A data set as a netCDF file; equal data sets give equal bytes."""
     encoding: dict[Any, Any] = {
-        name: {"zlib": True, "shuffle": True, "fletcher32": True, "chunksizes": values.shape}
+        name: {"zlib": True, "shuffle": True, "chunksizes": values.shape}
         for name, values in data.variables.items()
         if values.dtype.kind in "biuf" and values.nbytes >= LARGE
     }
     # Of one that was read nothing is left of the order and the way in which it was written.
     plain = xr.Dataset({name: data[name].variable for name in sorted(data.variables, key=str)})
-    plain = plain.drop_encoding()
+    plain = plain.drop_encoding().assign_attrs({CHECKSUM: _checksum(plain)})
     return bytes(plain.to_netcdf(None, engine="h5netcdf", encoding=encoding))
+
+
+def _checksum(data: xr.Dataset) -> str:
+    """The SHA-256 of all that a data set says: HDF5 notices a changed byte in some places alone."""
+    sha256 = hashlib.sha256()
+    for name in sorted(data.variables, key=str):
+        values = data[name]
+        text = values.dtype.kind == "U"
+        sha256.update(
+            repr((name, values.dims, values.shape, sorted(values.attrs.items()))).encode()
+        )
+        sha256.update(
+            "\0".join(values.values.ravel()).encode() if text else values.values.tobytes()
+        )
+    return sha256.hexdigest()
 
 
 def write(path: Path, data: xr.Dataset) -> None:
@@ -191,14 +209,17 @@ def read(path: Path, remedy: str = STAGE) -> xr.Dataset:
         raise
     except Exception as error:  # a torn file raises one of many errors
         raise damaged(path, error, f"delete it and run {remedy}") from error
-    # Strings come back as objects.
-    return data.map(_plain_text, keep_attrs=True).assign_coords(
-        {name: _plain_text(values) for name, values in data.coords.items()}
-    )
+    whole = xr.Dataset({name: _as_written(values) for name, values in data.variables.items()})
+    if data.attrs.get(CHECKSUM, "") != _checksum(whole):
+        raise damaged(path, "its content is not what was written", f"delete it and run {remedy}")
+    return whole
 
 
-def _plain_text(values: xr.DataArray) -> xr.DataArray:
-    return values.astype(np.str_) if values.dtype.kind not in "biuf" else values
+def _as_written(values: xr.Variable) -> xr.Variable:
+    """A variable without what only the file needs; strings come back as objects."""
+    text = values.dtype.kind not in "biuf"
+    plain = values.values.astype(np.str_) if text else values.values
+    return xr.Variable(values.dims, plain, values.attrs)
 
 
 def read_study(folder: Path, sides: Iterable[str]) -> xr.Dataset:
