@@ -15,6 +15,7 @@ from hessian_spectra.models import Activation, HalfSquaredError, Perceptron
 
 # What the loss of a trained network depends on beside its weights.
 DATA = ("root", "target", "floor", "inputs", "targets")
+MATRICES = ("hessian", "ggn")
 # Residual of the sharpness, relative; its own error is about the square of it.
 TOLERANCE = 1e-5
 
@@ -51,60 +52,53 @@ def problem(network: Arrays, activation: Activation) -> cv.Problem:
     return cv.Problem(model, HalfSquaredError("sample"), [batch])
 
 
-def measure_sharpness(network: Arrays, activation: Activation, diverged: bool) -> Arrays:
+def measure_sharpness(
+    labels: Arrays, network: Arrays, activation: Activation, diverged: bool
+) -> Arrays:
     """The largest eigenvalue of the Hessian and of its Gauss-Newton part, NaN if it diverged.
 
+    Args:
+        labels: which network it is, which is returned as well.
+        network: what :func:`at_epoch` gives.
+        activation: of its hidden layers.
+        diverged: whether its training did.
+
     Returns:
-        ``sharpness``, ``residual``, ``ggn`` and ``ggn_residual``.
+        ``sharpness``, ``ggn`` and the residuals of both.
     """
-    if diverged:
-        return {name: np.array(np.nan) for name in ("sharpness", "residual", "ggn", "ggn_residual")}
-    values, residuals = _top(network, activation, 1, TOLERANCE)
-    return {
-        "sharpness": np.array(values["hessian"][0]),
-        "residual": np.array(residuals["hessian"][0]),
-        "ggn": np.array(values["ggn"][0]),
-        "ggn_residual": np.array(residuals["ggn"][0]),
-    }
+    names = ("sharpness", "ggn", "residual", "ggn_residual")
+    values = [np.nan] * 4 if diverged else np.ravel(_top(network, activation, 1, TOLERANCE))
+    return labels | {name: np.array(value) for name, value in zip(names, values, strict=True)}
 
 
-def measure_top(network: Arrays, epoch: int, top: int, tolerance: float) -> Arrays:
+def measure_top(labels: Arrays, network: Arrays, top: int, tolerance: float) -> Arrays:
     """The top eigenvalues of the Hessian and of its Gauss-Newton part, of a linear network.
 
     Returns:
-        ``epoch``, ``hessian`` and ``ggn`` (k,), ascending, and the residuals of each.
+        The labels; ``numerical`` and ``residual`` (2, k) of each ``matrix``, ascending.
     """
     parameters = sum(array[0].size for n, array in network.items() if n.startswith("weights "))
     values, residuals = _top(network, "linear", min(top, parameters), tolerance)
-    result = {f"{name}_residual": array for name, array in residuals.items()}
-    return {"epoch": np.array(epoch)} | values | result
+    return labels | {"matrix": np.array(MATRICES), "numerical": values, "residual": residuals}
 
 
-def _top(
-    network: Arrays, activation: Activation, count: int, tolerance: float
-) -> tuple[Arrays, Arrays]:
-    """Top eigenvalues, and their residuals, of the Hessian and the Gauss-Newton matrix."""
+def _top(network: Arrays, activation: Activation, count: int, tolerance: float) -> np.ndarray:
+    """Top eigenvalues, and their residuals, of both matrices, ``(2, 2, count)``."""
     loss = problem(network, activation)
-    operators = {"hessian": cv.hessian(loss, backend="curvlinops"), "ggn": cv.ggn(loss)}
-    values, residuals = {}, {}
-    for name, operator in operators.items():
-        pairs = cv.top_eigenpairs(operator, k=count, tol=tolerance)
-        assert pairs.residuals is not None
-        values[name], residuals[name] = pairs.eigenvalues.numpy(), pairs.residuals.numpy()
-    return values, residuals
+    matrices = cv.hessian(loss, backend="curvlinops"), cv.ggn(loss)
+    pairs = [cv.top_eigenpairs(matrix, k=count, tol=tolerance) for matrix in matrices]
+    return np.array([[pair.eigenvalues for pair in pairs], [pair.residuals for pair in pairs]])
 
 
-def measure_trace(network: Arrays, epoch: int, probes: int, seed: int) -> Arrays:
+def measure_trace(labels: Arrays, network: Arrays, probes: int, seed: int) -> Arrays:
     """Hutchinson's estimate of the trace of a linear network's Hessian.
 
     Returns:
-        ``epoch``, ``trace`` and ``standard_error``.
+        The labels, ``estimate`` and ``standard_error``.
     """
     operator = cv.hessian(problem(network, "linear"), backend="curvlinops")
     # Other probes at each epoch, so that the errors are independent.
-    estimate = cv.trace(operator, "hutchinson", blocks=None, probes=probes, seed=seed + epoch)
-    return {
-        "epoch": np.array(epoch),
-        "trace": np.array(estimate.value),
-        "standard_error": np.array(estimate.standard_error),
-    }
+    own = seed + int(labels["epoch"])
+    actual = cv.trace(operator, "hutchinson", blocks=None, probes=probes, seed=own)
+    error = np.array(actual.standard_error)
+    return labels | {"estimate": np.array(actual.value), "standard_error": error}

@@ -1,15 +1,16 @@
 """What figures of image networks share: names of image sets, and columns of epochs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hessian_papers.studies.images.reading import TrainedNetwork
+from hessian_papers.studies.images.derived import networks
 from hessian_spectra.pictures import style
 
 NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST"}
@@ -62,33 +63,33 @@ def titles(sets: Iterable[str]) -> list[str]:
     return [f"({letter}) {image_set(source)}" for letter, source in letters]
 
 
-def columns(
-    sets: Mapping[str, Sequence[TrainedNetwork]], height: float, ratios: Sequence[float]
-) -> tuple[Figure, Any]:
+def columns(data: xr.Dataset, height: float, ratios: Sequence[float]) -> tuple[Figure, Any]:
     """A column of panels against the epoch for each image set.
 
     Args:
-        sets: the networks by image set.
+        data: networks through their training.
         height: of a row in inches, on average.
         ratios: the rows' heights, relative to each other.
 
     Returns:
         The figure and its axes, ``(rows, image sets)``.
     """
+    sources = data["source"].values
     figure, grid = style.panels(
         len(ratios),
-        len(sets),
+        len(sources),
         height=height,
         # More than four would be too narrow on a page; the figure is wider for them.
-        width=max(min(style.FULL_WIDTH, 2.25 * len(sets) + 2.0), 1.6 * len(sets)),
+        width=max(min(style.FULL_WIDTH, 2.25 * len(sources) + 2.0), 1.6 * len(sources)),
         sharex="col",
         squeeze=False,
         height_ratios=ratios,
     )
-    for axes, title, networks in zip(grid.T, titles(sets), sets.values(), strict=True):
+    for axes, title, source in zip(grid.T, titles(sources), sources, strict=True):
         style.letter(axes[0], title)
-        last = max(int(network.epoch[-1]) for network in networks)
-        _epoch_axis(axes[-1], last, narrow=len(sets) > 1)
+        of_set = networks(data.sel(source=source))
+        last = max(int(network["epoch"].max()) for network in of_set)
+        _epoch_axis(axes[-1], last, narrow=len(sources) > 1)
         axes[-1].set_xlabel("epoch")
     return figure, grid
 

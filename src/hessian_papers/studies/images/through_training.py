@@ -6,24 +6,28 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from hessian_papers.constraints import Count
 from hessian_papers.data.base import IMAGES, Form
+from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.networks.tools.images import (
     ImageNetworksConfig,
-    joined,
     network_item,
     require_images,
     sources,
     split,
 )
-from hessian_papers.results import stacked
 from hessian_papers.studies.base import DataStudyConfig
-from hessian_papers.studies.images.curvature import at_epoch
+from hessian_papers.studies.images.curvature import at_epoch, weights_at
+from hessian_papers.studies.images.derived import NETWORK
 from hessian_papers.work import FanOut, Item
+from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
+
+AXES = (*NETWORK, "epoch")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,49 +89,69 @@ def training_items(
                 )
 
 
-def facts(network: Arrays) -> Arrays:
-    """What both studies say about a network at its recorded epochs; of the last one if it stopped.
+VARIABLES: Variables = {
+    "source": Variable("source", "image set that the networks are trained on"),
+    "width": Variable("width", "units of each hidden layer"),
+    "replicate": Variable("replicate", "which of the networks, each on a subset of its own"),
+    "epoch": Variable("epoch", "recorded epoch of training"),
+    "loss": Variable(" ".join(AXES), "loss"),
+    "rate": Variable(" ".join(AXES), "learning rate"),
+    "floor": Variable(" ".join(NETWORK), "loss of least squares"),
+    "features": Variable(" ".join(NETWORK), "independent features of the inputs"),
+    "samples": Variable(" ".join(NETWORK), "images of a subset"),
+    "diverged_at": Variable(" ".join(NETWORK), "epoch at which training diverged, -1 for never"),
+}
 
-    Returns:
-        ``epoch`` (t,), ``loss`` (t,), ``rate`` (t,), and ``source``, ``replicate``, ``rank``,
-        ``floor``, ``diverged_at``, ``samples``.
-    """
-    names = ("epoch", "loss", "rate", "source", "replicate", "rank", "floor", "diverged_at")
-    return {name: network[name] for name in names} | {"samples": np.array(network["counts"].sum())}
+
+def _labels(network: Arrays, at: int) -> Arrays:
+    """Which network it is, at which of its recorded epochs."""
+    return {
+        "source": network["source"],
+        "width": np.array(network["weights 1"].shape[1]),
+        "replicate": network["replicate"],
+        "epoch": np.array(network["epoch"][at]),
+    }
+
+
+def at_epochs(networks: Arrays) -> Iterator[tuple[Arrays, list[Tensor]]]:
+    """What is known of each network at each recorded epoch without theory, and its weights."""
+    for network in split(networks):
+        facts = {name: network[name] for name in ("floor", "diverged_at")}
+        facts |= {"features": network["rank"], "samples": np.array(network["counts"].sum())}
+        for at in range(len(network["epoch"])):
+            course = {name: np.array(network[name][at]) for name in ("loss", "rate")}
+            yield _labels(network, at) | facts | course, weights_at(network, at)
+
+
+def trace_by_formula(config: ThroughTrainingConfig, weights: Sequence[Tensor]) -> np.ndarray:
+    """The trace of the Hessian on white inputs, whose moments are a multiple of the identity."""
+    moments = config.input_scale**2 * torch.eye(weights[0].shape[1], dtype=torch.float64)
+    return np.array(float(cf.deep_linear_trace(weights, moments)))
 
 
 def at_each_epoch(
-    compute: Callable[..., Arrays], settings: Callable[[Any], dict[str, Any]]
+    compute: Callable[..., Arrays], settings: Callable[[Any], dict[str, Any]], variables: Variables
 ) -> FanOut:
     """What is computed of each network at each recorded epoch, side by side.
 
     Args:
-        compute: from ``network``, what the loss at that epoch depends on, and ``epoch``.
+        compute: from ``labels``, which are returned as well, and ``network``, what the loss at that
+            epoch depends on.
         settings: what else it takes, from the study's configuration.
+        variables: what the study declares.
     """
 
     def items(config: ThroughTrainingConfig, networks: Arrays) -> list[Item]:
         return [
-            {"network": at_epoch(network, at), "epoch": int(epoch)} | settings(config)
+            {"labels": _labels(network, at), "network": at_epoch(network, at)} | settings(config)
             for network in split(networks)
-            for at, epoch in enumerate(network["epoch"])
+            for at in range(len(network["epoch"]))
         ]
 
-    return FanOut(items=items, compute=compute, gather=gather_epochs, cost=_cost)
+    return FanOut(items=items, compute=compute, gather=gathering(variables, *AXES), cost=_cost)
 
 
 def _cost(item: Item) -> float:
     """The parameters, to which the time of a product is roughly proportional, and its calls."""
     weights = [array for name, array in item["network"].items() if name.startswith("weights ")]
     return 1e5 + float(sum(array.size for array in weights))
-
-
-def gather_epochs(config: ThroughTrainingConfig, parts: Sequence[Arrays]) -> Arrays:
-    """What was measured at each epoch, ``<number>/<name>`` with the epochs first."""
-    # A network begins anew wherever the epochs do not rise.
-    networks: list[list[Arrays]] = []
-    for part in parts:
-        if not networks or part["epoch"] <= networks[-1][-1]["epoch"]:
-            networks.append([])
-        networks[-1].append(part)
-    return joined([*map(stacked, networks)])

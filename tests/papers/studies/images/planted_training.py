@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from hessian_papers.labelled import assembled
+from hessian_papers.studies.images.derived import NETWORK
+
 EPOCHS = np.array([0, 1, 4, 16, 64, 256, 1024, 4096])
 # Down to the floor of 0.2: the first five epochs have more than half of the way before them.
 FLOOR = 0.2
@@ -9,16 +12,19 @@ LOSS = FLOOR + 0.8 * np.array([1.0, 0.99, 0.95, 0.8, 0.55, 0.3, 0.01, 1e-4])
 LAST_EARLY = 4
 
 
-def joined(networks):
+def joined(networks, variables):
     """The sides of a study, of those of each of its networks."""
     return {
-        side: {
-            f"{number}/{name}": array
-            for number, network in enumerate(networks)
-            for name, array in network[side].items()
-        }
+        side: assembled(
+            [network["labels"] | network[side] for network in networks], variables, NETWORK
+        )
         for side in ("closed_form", "numerics")
     }
+
+
+def labels(source, width=5):
+    """What tells a network from the others."""
+    return {"source": np.array(source), "width": np.array(width), "replicate": np.array(0)}
 
 
 def replaced(networks, number, side, **arrays):

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, contract
-from planted_training import EPOCHS, FLOOR, LOSS, joined, replaced
+from claims_contract import Planted, contract, planted_data
+from planted_training import EPOCHS, FLOOR, LOSS, joined, labels, replaced
 
 from hessian_papers.studies.images.pair_sums_through_training import claims as module
 from hessian_papers.studies.images.pair_sums_through_training.claims import statements
-from hessian_papers.studies.images.pair_sums_through_training.reading import Reading
+from hessian_papers.studies.images.pair_sums_through_training.derived import FORMS
+from hessian_papers.studies.images.pair_sums_through_training.study import VARIABLES
 
 TOP, RANK, OUTPUTS, SCALE = 4, 7, 3, 1.5
 NORMS = (1, 0.99, 0.98, 0.96, 0.94, 0.95, 0.97, 0.98)  # of the layers, relative to the start's
@@ -18,7 +19,7 @@ def theory(first, last):
     padded = [np.pad(v**2, (0, n - len(v))) for v, n in ((first, RANK), (last, OUTPUTS))]
     sums = {"printed": np.add.outer(first**2, last**2), "corrected": np.add.outer(*padded)}
     row = {"trace": np.array(SCALE**2 * (OUTPUTS * (first**2).sum() + RANK * (last**2).sum()))}
-    row["spectral_norms"] = np.array([first[0], last[0]])
+    row["spectral_norm"] = np.array([first[0], last[0]])
     for name, values in sums.items():
         ascending = np.sort(SCALE**2 * values.ravel())
         row |= {name: np.pad(ascending, (TOP, 0))[-TOP:], f"{name}_sum": ascending.sum()}
@@ -26,7 +27,7 @@ def theory(first, last):
     return row
 
 
-def spectra(width):
+def spectra(width, source):
     """A network of random layers whose Hessian nears its Gauss-Newton part, or does not.
 
     The narrow one ends with a tenth of the excess loss, and its error stays.
@@ -40,15 +41,15 @@ def spectra(width):
     rows = [theory(norm * start[0], norm * start[1]) for norm in NORMS]
     exact = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     off = 0.02 * shrink[:, None] ** (2 if fitted else 0.5)
-    facts = {"epoch": EPOCHS, "loss": loss, "floor": np.array(FLOOR), "width": np.array(width)}
+    facts = {"epoch": EPOCHS, "loss": loss, "floor": np.array(FLOOR)}
     hessian = exact["corrected"] * (1 + off)
     numeric = {"epoch": EPOCHS, "ggn": exact["corrected"], "hessian": hessian}
-    return {"closed_form": facts | exact, "numerics": numeric}
+    return {"labels": labels(source, width), "closed_form": facts | exact, "numerics": numeric}
 
 
 def both():
     """Two image sets, each with a wide and a narrow network."""
-    return [spectra(width) for _ in range(2) for width in (6, 2)]
+    return [spectra(width, source) for source in ("first", "second") for width in (6, 2)]
 
 
 WIDE, NARROW = 2, 1  # the second image set's wide network, and the first one's narrow one
@@ -62,13 +63,27 @@ def numeric(number, name):
     return both()[number]["numerics"][name]
 
 
+def sides(networks):
+    """The sides of a study; forms and matrices, each an array of a network above, have an axis."""
+    actual = []
+    for network in networks:
+        exact, numeric = dict(network["closed_form"]), dict(network["numerics"])
+        for name, end in (("exact", ""), ("sum", "_sum"), ("count", "_count")):
+            exact[name] = np.stack([exact.pop(f"{form}{end}") for form in FORMS], axis=1)
+        numeric["numerical"] = np.stack([numeric.pop(name) for name in ("hessian", "ggn")], axis=1)
+        exact |= {"form": np.array(FORMS), "layer": np.array([1, 2])}
+        numeric["matrix"] = np.array(["hessian", "ggn"])
+        actual.append({**network, "closed_form": exact, "numerics": numeric})
+    return joined(actual, VARIABLES)
+
+
 def measured(name, networks):
-    return getattr(module, name)(Reading(joined(networks)))
+    return getattr(module, name)(planted_data(sides(networks), VARIABLES))
 
 
 def printed(name, networks):
     (claim,) = [claim for claim in statements.all if claim.function_name == name]
-    return claim.printed.measure(Reading(joined(networks)))
+    return claim.printed.measure(planted_data(sides(networks), VARIABLES))
 
 
 def failing():
@@ -94,9 +109,9 @@ def planted():
         Planted(
             paper="anon2026data",
             artifact="Figure 4",
-            holds=joined(both()),
-            fails=[joined(networks) for networks in failing()],
-            reduced=[joined(networks) for networks in reduced],
+            holds=sides(both()),
+            fails=[sides(networks) for networks in failing()],
+            reduced=[sides(networks) for networks in reduced],
             of_theory={
                 "sums": "singular values against the entries of the layers: the print fails"
             },
@@ -104,7 +119,7 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def test_the_print_is_wrong_of_the_narrow_network_alone():
@@ -124,9 +139,9 @@ def test_sum_or_maximum():
     assert measured("sharpness", both()) == pytest.approx(0.02 * 1e-4)
     ratio = (1.2**2 + 1.1**2) / 1.2**2
     assert printed("sharpness", both()) == pytest.approx(ratio - 1, rel=1e-4)
-    norms = exact(0, "spectral_norms").copy()
+    norms = exact(0, "spectral_norm").copy()
     norms[3] *= 1.001
-    off = replaced(both(), 0, "closed_form", spectral_norms=norms)
+    off = replaced(both(), 0, "closed_form", spectral_norm=norms)
     assert measured("largest_eigenvalue", off) == pytest.approx(1 - 1 / 1.001**2, rel=1e-6)
 
 
@@ -171,5 +186,5 @@ def test_the_fall_is_that_of_the_network_where_it_is_least(name, side, array):
     # The Hessian's error shrinks as well, by a per cent at most.
     assert measured(name, both()) == pytest.approx(0.94**2 - 1, abs=0.01)
     growing = np.linspace(1, 2, len(EPOCHS))
-    values = growing[:, None] if array == "hessian" else growing
+    values = growing[:, None] * np.ones(TOP) if array == "hessian" else growing
     assert measured(name, replaced(both(), 3, side, **{array: values})) == pytest.approx(1 / 7)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, contract
-from planted_training import EPOCHS, FLOOR, LAST_EARLY, LOSS, joined, replaced
+from claims_contract import Planted, contract, planted_data
+from planted_training import EPOCHS, FLOOR, LAST_EARLY, LOSS, joined, labels, replaced
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.images.trace_through_training import claims as module
 from hessian_papers.studies.images.trace_through_training.claims import statements
-from hessian_papers.studies.images.trace_through_training.reading import Reading
+from hessian_papers.studies.images.trace_through_training.study import VARIABLES
 
 # Signs that sum to 0 and have a mean square of 1.
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
@@ -21,8 +21,9 @@ def traces(count=2, fall=0.9):
         exact = np.array([1.0, 0.99, 0.97, 0.95, fall, 1.1, 1.4, 1.5]) * 100 * (number + 1)
         error = 0.01 * exact
         facts = {"epoch": EPOCHS, "loss": LOSS, "floor": np.array(FLOOR), "trace": exact}
-        estimate = {"trace": exact + SIGNS * error, "standard_error": error}
-        actual.append({"closed_form": facts, "numerics": {"epoch": EPOCHS} | estimate})
+        numeric = {"estimate": exact + SIGNS * error, "standard_error": error, "epoch": EPOCHS}
+        own = labels(f"set {number}")
+        actual.append({"labels": own, "closed_form": facts, "numerics": numeric})
     return actual
 
 
@@ -31,19 +32,23 @@ def biased(by):
     actual = traces()
     for number, item in enumerate(actual):
         off = by * item["numerics"]["standard_error"]
-        actual = replaced(actual, number, "numerics", trace=item["closed_form"]["trace"] + off)
+        actual = replaced(actual, number, "numerics", estimate=item["closed_form"]["trace"] + off)
     return actual
 
 
 def off_by(factor):
     """Networks of which the second one's errors are so many times what they say."""
     first = traces()[1]
-    exact, estimate = first["closed_form"]["trace"], first["numerics"]["trace"]
-    return replaced(traces(), 1, "numerics", trace=exact + factor * (estimate - exact))
+    exact, estimate = first["closed_form"]["trace"], first["numerics"]["estimate"]
+    return replaced(traces(), 1, "numerics", estimate=exact + factor * (estimate - exact))
+
+
+def sides(networks):
+    return joined(networks, VARIABLES)
 
 
 def measured(name, networks):
-    return getattr(module, name)(Reading(joined(networks)))
+    return getattr(module, name)(planted_data(sides(networks), VARIABLES))
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +61,14 @@ def planted():
         Planted(
             paper="anon2026data",
             artifact="Figure 3",
-            holds=joined(traces()),
-            fails=[joined(item) for item in (off_by(5), biased(-2), growing)],
-            reduced=[joined(traces(1)), joined(only_start)],
+            holds=sides(traces()),
+            fails=[sides(item) for item in (off_by(5), biased(-2), growing)],
+            reduced=[sides(traces(1)), sides(only_start)],
         )
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def test_errors_are_compared_with_what_they_should_be():
@@ -81,9 +86,9 @@ def test_a_bias_is_that_of_all_epochs_together():
 @pytest.mark.parametrize(("at", "counts"), [(LAST_EARLY, True), (LAST_EARLY + 1, False)])
 def test_only_early_epochs_are_early(at, counts):
     numeric = traces()[0]["numerics"]
-    far = numeric["trace"].copy()
+    far = numeric["estimate"].copy()
     far[at] += 10 * numeric["standard_error"][at]
-    value = measured("early", replaced(traces(), 0, "numerics", trace=far))
+    value = measured("early", replaced(traces(), 0, "numerics", estimate=far))
     assert value == pytest.approx(10 + SIGNS[at] if counts else 1.0)
 
 
@@ -123,19 +128,14 @@ def test_without_early_epochs_nothing_is_measured():
         measured("falls_early", replaced(traces(), 0, "closed_form", loss=sudden))
 
 
-def test_sides_of_other_networks_are_refused():
-    two, first = joined(traces()), joined(traces(1))
-    with pytest.raises(ValueError, match="expected the same networks on both sides, got 2 and 1"):
-        module.trace(Reading({**two, "numerics": first["numerics"]}))
-    later = replaced(traces(), 1, "numerics", epoch=EPOCHS + 1)
-    with pytest.raises(ValueError, match="network 1: expected the same epochs on both sides"):
-        measured("trace", later)
-
-
-def test_networks_come_in_the_order_of_their_numbers():
-    # As a file has them, whose names are sorted: 0, 1, 10, 11, 2, ...
-    sides = {
-        side: dict(sorted(arrays.items())) for side, arrays in joined(traces(count=12)).items()
+def test_networks_that_diverge_count_up_to_then():
+    """As one whose later epochs would break the claim."""
+    long, short = traces()
+    rises = {**long["closed_form"], "trace": long["closed_form"]["trace"] * [*[1] * 6, 9, 9]}
+    cut = {
+        side: {name: array[:6] if np.ndim(array) else array for name, array in short[side].items()}
+        for side in ("closed_form", "numerics")
     }
-    starts = [network.trace[0] for network in Reading(sides).networks]
-    assert starts == [100.0 * number for number in range(1, 13)]
+    assert measured("trace", [long, {**short, **cut}]) == pytest.approx(1.0)
+    assert measured("trace", [{**long, "closed_form": rises}, {**short, **cut}]) > 100
+    assert measured("falls_early", [long, {**short, **cut}]) == pytest.approx(-0.1)

@@ -7,50 +7,51 @@ not. Below each, the same error against the Gauss-Newton matrix, for which equat
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from hessian_papers.studies.images.derived import quotient
 from hessian_papers.studies.images.drawing import columns, finish
-from hessian_papers.studies.images.pair_sums_through_training.reading import (
-    Indices,
-    Matrix,
-    Network,
-    Reading,
+from hessian_papers.studies.images.pair_sums_through_training.derived import (
+    Form,
+    errors,
+    networks,
+    weyl_bound,
 )
-from hessian_papers.studies.images.reading import quotient
 from hessian_spectra.pictures import style
 
-LOOKS: dict[Indices, dict[str, Any]] = {
+LOOKS: dict[Form, dict[str, Any]] = {
     "printed": {"color": style.VERMILION, "marker": "s", "markersize": 6, "markerfacecolor": "w"},
     "corrected": {"color": style.BLUE, "marker": "o", "markersize": 3},
 }
-WORDS: dict[Indices, str] = {"printed": "indices in print", "corrected": "indices corrected"}
+WORDS: dict[Form, str] = {"printed": "indices in print", "corrected": "indices corrected"}
 BOUND: dict[str, Any] = {"color": style.BLACK, "linestyle": "--", "linewidth": 1.0}
 # An error of zero is drawn at the bottom of its axis.
 SMALLEST = 1e-14
 
 
-def _percent(network: Network, indices: Indices, matrix: Matrix) -> np.ndarray:
-    """The errors in per cent, ``(t, k)``, where a logarithmic axis shows them."""
-    return np.maximum(100 * network.errors(indices, matrix), SMALLEST)
+def _percent(data: xr.Dataset) -> xr.DataArray:
+    """The errors in per cent, where a logarithmic axis shows them."""
+    return (100 * errors(data)).clip(min=SMALLEST)
 
 
-def _draw_hessian(axes: Axes, network: Network) -> None:
+def _draw_hessian(axes: Axes, network: xr.Dataset) -> None:
     """Mean and range of the errors over the eigenvalues."""
-    for indices, look in LOOKS.items():
-        error = _percent(network, indices, "hessian")
-        ends = np.nanmin(error, axis=1), np.nanmax(error, axis=1)
-        axes.fill_between(network.epoch, *ends, color=look["color"], alpha=0.18, linewidth=0)
-        axes.plot(network.epoch, np.nanmean(error, axis=1), linewidth=1.2, **look)
-    bound = 100 * quotient(network.residual_bound, network["hessian"].min(axis=1))
-    axes.plot(network.epoch, bound, **BOUND)
+    for form, look in LOOKS.items():
+        error = _percent(network).sel(form=form)
+        ends = error.min("rank"), error.max("rank")
+        axes.fill_between(network["epoch"], *ends, color=look["color"], alpha=0.18, linewidth=0)
+        axes.plot(network["epoch"], error.mean("rank"), linewidth=1.2, **look)
+    bound = 100 * quotient(weyl_bound(network), network["numerical"].min("rank"))
+    axes.plot(network["epoch"], bound, **BOUND)
 
 
-def _draw_gauss_newton(axes: Axes, network: Network) -> None:
-    for indices, look in LOOKS.items():
-        error = np.nanmax(_percent(network, indices, "ggn"), axis=1)
-        axes.plot(network.epoch, error, linewidth=1.0, **look)
+def _draw_gauss_newton(axes: Axes, network: xr.Dataset) -> None:
+    for form, look in LOOKS.items():
+        error = _percent(network).sel(form=form).max("rank")
+        axes.plot(network["epoch"], error, linewidth=1.0, **look)
 
 
 def _decades(axes: Axes, low: float, high: float, step: int) -> None:
@@ -65,9 +66,9 @@ def _percent_text(value: float) -> str:
     return f"{value:g} %" if 1e-3 <= value <= 1e3 else f"$10^{{{np.log10(value):.0f}}}$ %"
 
 
-def _counts(axes: Axes, network: Network) -> None:
+def _counts(axes: Axes, network: xr.Dataset) -> None:
     """How many positive eigenvalues each index set has."""
-    printed, corrected = (int(network.count(indices)[-1]) for indices in LOOKS)
+    printed, corrected = (int(network["count"].sel(form=form).isel(epoch=-1)) for form in LOOKS)
     place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 6.5, "va": "bottom"}
     if printed == corrected:
         axes.text(0.03, 0.02, f"{printed} positive eigenvalues,\nprinted or corrected", **place)
@@ -76,27 +77,27 @@ def _counts(axes: Axes, network: Network) -> None:
     axes.text(0.03, 0.02, f"in print {printed}", color=style.VERMILION, **place)
 
 
-def _draw_width(hessian: Axes, gauss_newton: Axes, networks: list[Network]) -> None:
+def _draw_width(hessian: Axes, gauss_newton: Axes, data: xr.Dataset) -> None:
     """The networks of one image set and width in their two panels."""
-    for network in networks:
+    of_hessian, of_gauss_newton = (data.sel(matrix=matrix) for matrix in ("hessian", "ggn"))
+    for network in networks(of_hessian):
         _draw_hessian(hessian, network)
+    for network in networks(of_gauss_newton):
         _draw_gauss_newton(gauss_newton, network)
-    lowest = min(np.nanmin(_percent(n, name, "hessian")) for n in networks for name in LOOKS)
-    _decades(hessian, max(float(lowest), 1e-6) / 2, 200.0, 1)
+    _decades(hessian, max(float(_percent(of_hessian).min()), 1e-6) / 2, 200.0, 1)
     _decades(gauss_newton, SMALLEST / 3, 500.0, 7)
-    _counts(hessian, networks[-1])
+    _counts(hessian, networks(data)[-1])
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """For each image set and width the errors against the Hessian and its Gauss-Newton part."""
-    sets, widths = reading.image_sets, reading.widths
-    figure, grid = columns(sets, 1.45, (1.4, 0.6) * len(widths))
-    for column, networks in enumerate(sets.values()):
-        for row, width in enumerate(widths):
-            chosen = [network for network in networks if network.width == width]
-            _draw_width(grid[2 * row, column], grid[2 * row + 1, column], chosen)
-    hessian = [f"width {width}\nerror of top {reading.top}" for width in widths]
-    rows = [text for item in hessian for text in (item, "Gauss-\nNewton")]
+    widths = data["width"].values
+    figure, grid = columns(data, 1.45, (1.4, 0.6) * len(widths))
+    for axes, source in zip(grid.T, data["source"].values, strict=True):
+        for (hessian, gauss_newton), width in zip(axes.reshape(-1, 2), widths, strict=True):
+            _draw_width(hessian, gauss_newton, data.sel(source=source, width=width))
+    titles = [f"width {width}\nerror of top {data.sizes['rank']}" for width in widths]
+    rows = [text for item in titles for text in (item, "Gauss-\nNewton")]
     handles = [
         *(style.entry(WORDS[n], linewidth=1.2, **look) for n, look in LOOKS.items()),
         Patch(color=style.GREY, alpha=0.3, linewidth=0, label="range over the eigenvalues"),
@@ -105,12 +106,12 @@ def draw(reading: Reading) -> Figure:
     return finish(figure, grid, rows, handles)
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is seen, how to read it, and the setting."""
     return (
         "With corrected indices eq. (15) has the largest Hessian eigenvalues as soon as the loss "
         "has come to its least, with the printed ones not where a network is narrower than its "
-        f"outputs. Mean (line) and range (band) of its error over the {reading.top} largest "
+        f"outputs. Mean (line) and range (band) of its error over the {data.sizes['rank']} largest "
         "eigenvalues; in the panels how many positive ones there are. The printed indices leave "
         "out σ_j²(W₂) + 0, of input directions that the first layer drops, and their error "
         "jumps at the epoch at which the first of these comes among the largest. Lower panels: "

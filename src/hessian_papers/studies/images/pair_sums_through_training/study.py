@@ -6,26 +6,29 @@ A narrow network, which has fewer hidden units than outputs, shows the differenc
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
+import xarray as xr
+from torch import Tensor
 
 from hessian_papers.constraints import Count
-from hessian_papers.networks.tools.images import joined, split, training
-from hessian_papers.results import stacked
-from hessian_papers.studies.images.curvature import measure_top, weights_at
+from hessian_papers.labelled import Variable, Variables, assembled
+from hessian_papers.networks.tools.images import training
+from hessian_papers.studies.images import through_training
+from hessian_papers.studies.images.curvature import measure_top
+from hessian_papers.studies.images.pair_sums_through_training.derived import FORMS
 from hessian_papers.studies.images.through_training import (
+    AXES,
     ThroughTrainingConfig,
     at_each_epoch,
-    facts,
+    at_epochs,
+    trace_by_formula,
     training_items,
 )
 from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
-
-INDEX_SETS: tuple[Literal["printed", "corrected"], ...] = ("printed", "corrected")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,53 +58,59 @@ def _widths(config: Config) -> list[int]:
     return [config.width, *([config.narrow] if config.narrow else [])]
 
 
+_EACH = " ".join(AXES)
+VARIABLES: Variables = {
+    **through_training.VARIABLES,
+    "form": Variable("form", "indices of equation (15), as printed or corrected"),
+    "matrix": Variable("matrix", "Hessian or Gauss-Newton matrix"),
+    "layer": Variable("layer", "layer, from the inputs on"),
+    "spectral_norm": Variable(f"{_EACH} layer", "spectral norm of the layer"),
+    "trace": Variable(_EACH, "trace of the Gauss-Newton matrix by equation (11)"),
+    "exact": Variable(f"{_EACH} form rank", "largest eigenvalues by equation (15), ascending"),
+    "sum": Variable(f"{_EACH} form", "sum of all eigenvalues by equation (15)"),
+    "count": Variable(f"{_EACH} form", "number of positive eigenvalues by equation (15)"),
+    "numerical": Variable(f"{_EACH} matrix rank", "largest eigenvalues of the matrix, ascending"),
+    "residual": Variable(f"{_EACH} matrix rank", "of the numerical one, over the largest"),
+}
+
 train = training(lambda config, data: training_items(config, data, _widths(config)))
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """Equation (15) at each recorded epoch, with the printed and with the corrected indices.
-
-    Returns:
-        For each network ``<number>/printed`` and ``<number>/corrected`` (t, k), the k largest
-        eigenvalues, ascending, all if there are fewer; ``<number>/printed_sum`` and
-        ``<number>/corrected_sum`` (t,) of all of them, and ``<number>/trace`` (t,) by eq. (11);
-        ``printed_count`` and ``corrected_count`` (t,), how many are positive; ``spectral_norms``
-        (t, 2) of both layers; ``width``; and what :func:`facts` says.
-    """
-    return joined([_theory(config, network) for network in split(networks)])
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """Equation (15) at each recorded epoch, with the printed and with the corrected indices."""
+    parts = [facts | _theory(config, *weights) for facts, weights in at_epochs(networks)]
+    return assembled(parts, VARIABLES, AXES)
 
 
-def _theory(config: Config, network: Arrays) -> Arrays:
-    rows: list[Arrays] = []
-    for at in range(len(network["epoch"])):
-        first, last = weights_at(network, at)
-        moments = config.input_scale**2 * torch.eye(first.shape[1], dtype=torch.float64)
-        of_first, of_last = torch.linalg.svdvals(first), torch.linalg.svdvals(last)
-        norms = np.array([float(of_first[0]), float(of_last[0])])
-        row = {
-            "spectral_norms": norms,
-            "trace": np.array(float(cf.deep_linear_trace([first, last], moments))),
-        }
-        for indices in INDEX_SETS:
-            spectrum = cf.pair_eigenvalues(
-                of_first,
-                of_last,
-                inputs=first.shape[1],
-                outputs=last.shape[0],
-                input_scale=config.input_scale,
-                index_set=indices,
-            )
-            eigenvalues = spectrum.eigenvalues.numpy()
-            # In print a narrow network has fewer of them than are asked for.
-            top = min(config.top, first.numel() + last.numel())
-            missing = max(0, top - len(eigenvalues))
-            row[indices] = np.pad(eigenvalues, (missing, 0))[-top:]
-            row[f"{indices}_sum"] = eigenvalues.sum()
-            row[f"{indices}_count"] = np.array((eigenvalues > 0).sum())
-        rows.append(row)
-    return facts(network) | stacked(rows) | {"width": np.array(len(first))}
+def _theory(config: Config, first: Tensor, last: Tensor) -> Arrays:
+    of_first, of_last = torch.linalg.svdvals(first), torch.linalg.svdvals(last)
+    spectra = [
+        cf.pair_eigenvalues(
+            of_first,
+            of_last,
+            inputs=first.shape[1],
+            outputs=last.shape[0],
+            input_scale=config.input_scale,
+            index_set=form,
+        ).eigenvalues.numpy()
+        for form in FORMS
+    ]
+    # In print a narrow network has fewer of them than are asked for.
+    top = min(config.top, first.numel() + last.numel())
+    padded = [np.pad(each, (max(0, top - len(each)), 0))[-top:] for each in spectra]
+    return {
+        "form": np.array(FORMS),
+        "layer": np.array([1, 2]),
+        "spectral_norm": np.array([float(of_first[0]), float(of_last[0])]),
+        "trace": trace_by_formula(config, [first, last]),
+        "exact": np.stack(padded),
+        "sum": np.array([each.sum() for each in spectra]),
+        "count": np.array([(each > 0).sum() for each in spectra]),
+    }
 
 
 numerics = at_each_epoch(
-    measure_top, lambda config: {"top": config.top, "tolerance": float(config.tolerance)}
+    measure_top,
+    lambda config: {"top": config.top, "tolerance": float(config.tolerance)},
+    VARIABLES,
 )

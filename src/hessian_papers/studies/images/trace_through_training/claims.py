@@ -1,16 +1,13 @@
 """What anon2026data says about the trace of the Hessian through training."""
 
 import numpy as np
+import xarray as xr
 
-from hessian_papers.ledger.bounds import at_most, equal_to, within
+from hessian_papers.ledger.bounds import NothingToMeasure, at_most, equal_to, within
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
-from hessian_papers.studies.images.reading import GROWTH, worst
-from hessian_papers.studies.images.trace_through_training.reading import (
-    Reading,
-    root_mean_square,
-    standardised,
-)
+from hessian_papers.studies.images.derived import GROWTH, early_fall, is_early, networks, worst
+from hessian_papers.studies.images.trace_through_training.derived import standardised
 
 STUDENT = (
     "Known for few probes only: the standard error is then itself uncertain, and a difference over "
@@ -20,7 +17,7 @@ FALLS = at_most(
     0.0, "a sign; the formula is exact to rounding", source="the paper, which says it of L = 2"
 )
 
-statements = Statements(Reading)
+statements = Statements()
 figure_3 = statements.about("anon2026data", "Figure 3")
 
 
@@ -37,15 +34,23 @@ figure_3 = statements.about("anon2026data", "Figure 3")
     id="trace-within-the-error-of-its-estimate",
     otherwise=STUDENT,
 )
-def trace(reading: Reading) -> float:
+def trace(data: xr.Dataset) -> float:
     """Equation (7) is the trace of the Hessian within the error of Hutchinson's estimate, at every
     epoch.
 
     Statistic: root mean square over the epochs of their difference in standard errors, of the
     network for which it is furthest from 1.
     """
-    spreads = [root_mean_square(standardised([network])) for network in reading.networks]
+    spreads = [float(np.sqrt(np.mean(_known(network) ** 2))) for network in networks(data)]
     return max(spreads, key=lambda spread: abs(spread - 1))
+
+
+def _known(data: xr.Dataset) -> np.ndarray:
+    """All differences in standard errors, where there is an error."""
+    values = standardised(data).values
+    if not np.isfinite(values).any():
+        raise NothingToMeasure("in this configuration all random probes give the same trace")
+    return values[np.isfinite(values)]
 
 
 @statements.statement(
@@ -61,13 +66,13 @@ def trace(reading: Reading) -> float:
     otherwise=STUDENT,
     book="beyond",
 )
-def no_bias(reading: Reading) -> float:
+def no_bias(data: xr.Dataset) -> float:
     """What Hutchinson's estimates differ from eq. (7) by has no preferred sign.
 
     Statistic: mean of the standardised differences over all image sets and epochs, whose probes are
     drawn anew, over its standard error.
     """
-    differences = standardised(reading.networks)
+    differences = _known(data)
     return float(differences.mean() * np.sqrt(len(differences)))
 
 
@@ -82,23 +87,23 @@ def no_bias(reading: Reading) -> float:
     id="trace-is-exact-early-in-training",
     otherwise=STUDENT,
 )
-def early(reading: Reading) -> float:
+def early(data: xr.Dataset) -> float:
     """The approximation holds very well even early in training, when the loss is high.
 
     Statistic: largest difference in standard errors at epochs at which more than half of the loss
     that training can remove is still there.
     """
-    values = [network.standardised[network.early] for network in reading.networks]
-    return worst(np.abs(np.concatenate(values)))
+    differences = (abs(standardised(each).where(is_early(each))) for each in networks(data))
+    return worst(float(values.max()) for values in differences)
 
 
 @figure_3.statement(
     "text below eq. (11)", typically, FALLS, id="curvature-falls-early", otherwise=GROWTH
 )
-def falls_early(reading: Reading) -> float:
+def falls_early(data: xr.Dataset) -> float:
     """The curvature falls early in training, as the weights shrink.
 
     Statistic: lowest trace by eq. (7) while more than half of the loss that training can remove is
     still there, relative to the start, minus 1, of the image set where it falls least.
     """
-    return worst(network.early_fall(network.trace) for network in reading.networks)
+    return worst(early_fall(network, network["trace"]) for network in networks(data))

@@ -1,15 +1,15 @@
 """The trace of the Hessian through training: random probes, and equation (7) on top."""
 
-from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from hessian_papers.studies.images.derived import networks
 from hessian_papers.studies.images.drawing import columns, finish, titles
-from hessian_papers.studies.images.trace_through_training.reading import Network, Reading
+from hessian_papers.studies.images.trace_through_training.derived import standardised
 from hessian_spectra.pictures import style
 
 POINT: dict[str, Any] = {
@@ -31,42 +31,37 @@ FLOOR: dict[str, Any] = {"color": style.GREEN, "linestyle": "--", "linewidth": 1
 BAND = 2.0
 
 
-def _draw_trace(axes: Axes, network: Network) -> None:
+def _draw_trace(axes: Axes, network: xr.Dataset) -> None:
     bars = network["standard_error"]
-    axes.errorbar(network.epoch, network.estimate, bars, **POINT, **BARS)
-    axes.plot(network.epoch, network.trace, zorder=3, **EQUATION)
+    axes.errorbar(network["epoch"], network["estimate"], bars, **POINT, **BARS)
+    axes.plot(network["epoch"], network["trace"], zorder=3, **EQUATION)
 
 
-def _draw_loss(axes: Axes, network: Network) -> None:
-    axes.plot(network.epoch, network["loss"], **LOSS)
+def _draw_loss(axes: Axes, network: xr.Dataset) -> None:
+    axes.plot(network["epoch"], network["loss"], **LOSS)
     axes.axhline(float(network["floor"]), **FLOOR)
     axes.set_ylim(bottom=0)
 
 
-def _largest(arrays: Iterable[np.ndarray]) -> float:
-    """The largest size of the numbers in some arrays, 0 if there is none."""
-    return max(float(np.nanmax(np.abs(array), initial=0.0)) for array in arrays)
-
-
-def _draw_differences(axes: Axes, networks: list[Network]) -> None:
+def _draw_differences(axes: Axes, data: xr.Dataset) -> None:
     look = POINT | {"color": style.COLOURS["error"]}
-    for network in networks:
-        axes.plot(network.epoch, network.standardised, **look)
+    for network in networks(data):
+        axes.plot(network["epoch"], standardised(network), **look)
     axes.axhspan(-BAND, BAND, color=style.GREY, alpha=0.2, linewidth=0)
     axes.axhline(0, **EQUATION)
-    limit = max(3.0, 1.1 * _largest(network.standardised for network in networks))
+    limit = max(3.0, 1.1 * float(abs(standardised(data)).fillna(0).max()))
     axes.set_ylim(-limit, limit)
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """For each image set the trace, the loss, and the difference in standard errors."""
-    sets = reading.image_sets
-    figure, grid = columns(sets, 1.6, (1.5, 0.65, 0.9))
-    for (trace, loss, difference), networks in zip(grid.T, sets.values(), strict=True):
-        for network in networks:
+    figure, grid = columns(data, 1.6, (1.5, 0.65, 0.9))
+    for (trace, loss, difference), source in zip(grid.T, data["source"].values, strict=True):
+        of_set = data.sel(source=source)
+        for network in networks(of_set):
             _draw_trace(trace, network)
             _draw_loss(loss, network)
-        _draw_differences(difference, networks)
+        _draw_differences(difference, of_set)
     handles = [
         style.entry("Hutchinson ± standard error", **POINT),
         style.entry("equation (7)", **EQUATION),
@@ -77,18 +72,19 @@ def draw(reading: Reading) -> Figure:
     return finish(figure, grid, rows, handles)
 
 
-def _size(networks: list[Network]) -> str:
+def _size(data: xr.Dataset) -> str:
     """How many images a set has, of how many features, and whether they leave nothing to chance."""
-    known = any(np.isfinite(network.standardised).any() for network in networks)
+    known = standardised(data).notnull().any()
     exact = "" if known else ", of which all random probes give the same trace"
-    first = networks[0]
-    return f"{int(first['samples'])} images of {int(first['rank'])} independent features{exact}"
+    first = networks(data)[0]
+    return f"{int(first['samples'])} images of {int(first['features'])} independent features{exact}"
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    sets = reading.image_sets
-    texts = map("{}, {}".format, titles(sets), map(_size, sets.values()))
+    sources = data["source"].values
+    sizes = (_size(data.sel(source=source)) for source in sources)
+    texts = map("{}, {}".format, titles(sources), sizes)
     return (
         "Formula and random probes give the same trace from the first epoch to the last. "
         "Trace of the Hessian of deep linear networks on whitened images at epochs of their "

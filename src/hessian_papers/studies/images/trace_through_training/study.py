@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import torch
+import xarray as xr
 
-from hessian_papers.networks.tools.images import joined, split, training
-from hessian_papers.studies.images.curvature import measure_trace, weights_at
+from hessian_papers.labelled import Variable, Variables, assembled
+from hessian_papers.networks.tools.images import training
+from hessian_papers.studies.images import through_training
+from hessian_papers.studies.images.curvature import measure_trace
 from hessian_papers.studies.images.through_training import (
+    AXES,
     ThroughTrainingConfig,
     at_each_epoch,
-    facts,
+    at_epochs,
+    trace_by_formula,
     training_items,
 )
-from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
@@ -33,28 +35,25 @@ class Config(ThroughTrainingConfig):
         require(self.probes >= 2, "probes", "at least 2, for a standard error", self.probes)
 
 
+VARIABLES: Variables = {
+    **through_training.VARIABLES,
+    "trace": Variable(" ".join(AXES), "trace of the Hessian by equation (7)"),
+    "estimate": Variable(" ".join(AXES), "trace of the Hessian by Hutchinson's method"),
+    "standard_error": Variable(" ".join(AXES), "of the estimate"),
+}
+
 train = training(lambda config, data: training_items(config, data, [config.width]))
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """Equation (7) at each recorded epoch.
-
-    Returns:
-        For each network ``<number>/trace`` (t,), and what :func:`facts` says of it.
-    """
-    entries = []
-    for network in split(networks):
-        # White inputs: their second moments are a multiple of the identity.
-        features = len(network["root"])
-        moments = config.input_scale**2 * torch.eye(features, dtype=torch.float64)
-        traces = [
-            float(cf.deep_linear_trace(weights_at(network, at), moments))
-            for at in range(len(network["epoch"]))
-        ]
-        entries.append(facts(network) | {"trace": np.array(traces)})
-    return joined(entries)
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """Equation (7) at each recorded epoch."""
+    parts = [
+        facts | {"trace": trace_by_formula(config, weights)}
+        for facts, weights in at_epochs(networks)
+    ]
+    return assembled(parts, VARIABLES, AXES)
 
 
 numerics = at_each_epoch(
-    measure_trace, lambda config: {"probes": config.probes, "seed": config.seed}
+    measure_trace, lambda config: {"probes": config.probes, "seed": config.seed}, VARIABLES
 )
