@@ -63,7 +63,7 @@ PICTURES := cracking-fig4 data-fig1c
 pictures: $(VENV)/ready
 	dvc repro $(PICTURES:%=figures@%)
 	mkdir -p reports/pictures
-	for study in $(PICTURES); do cp reports/figures/$$study/recorded.png reports/pictures/$$study.png; done
+	for study in $(PICTURES); do cp reports/figures/*/$$study/recorded.png reports/pictures/$$study.png; done
 
 # Recorded runs of the language models; what was interrupted goes on where it stood, on another machine,
 # too, that has the folder results/shards: make evidence-gpt2 SETTINGS="data.root=data launcher.gpus=1"

@@ -12,9 +12,6 @@ from pipelines import chain
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 
-# What the studies of a paper measured, in the folder of the paper.
-CASES = "cases.json"
-
 
 def claims(context: Context) -> None:
     """Write ``results/claims/<paper>/{cases.json, claims.json, claims.md}``."""
@@ -22,7 +19,7 @@ def claims(context: Context) -> None:
     measured, damaged = measurements(runs), chain.damaged(context)
     print(*damaged, sep="\n", end="\n" * bool(damaged), file=sys.stderr)
     folder, statements = context.results / "claims" / context.name, decided(measured)
-    measured_cases.write(folder / CASES, measured)
+    measured_cases.write(folder / measured_cases.FILE, measured)
     write_ledger(folder / "claims.json", statements)
     write_bytes(folder / "claims.md", table(statements, damaged).encode())
     print(summary(statements))

@@ -7,7 +7,6 @@ from hessian_papers.ledger.table import table
 from hessian_papers.ledger.totals import metrics, summary
 from hessian_spectra.files import write_bytes, write_json
 from pipelines import chain
-from pipelines.claims import CASES
 from pipelines.stage import Context, main
 
 
@@ -17,7 +16,7 @@ def ledger(context: Context) -> None:
     measured = [
         case
         for paper in context.config.papers
-        for case in measured_cases.read(folder / paper / CASES, f"dvc repro claims@{paper}")
+        for case in measured_cases.read(folder / paper / measured_cases.FILE, f"dvc repro claims@{paper}")
     ]
     statements = decided([*measured, *unmeasured()])
     write_ledger(context.reports / "claims.json", statements)

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 
+from hessian_papers import labelled
 from hessian_papers.drawing.record import Origin
 from hessian_papers.drawing.save import save
 from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, VERDICTS
-from hessian_spectra.files import write_arrays, write_json
+from hessian_spectra.files import write_json
 from hessian_spectra.pictures import style
 
 STUDIES = {
@@ -178,12 +180,17 @@ def _save(study: str, scale: str, reports: Path) -> None:
         study=study,
         config=config(study),
         package="hessian_papers.studies.samples.sample",
-        arrays={"numerics": "0" * 64},
+        arrays={"data.nc" if recorded else "numerics.nc": "0" * 64},
         scale=scale,
         facts=FACTS if recorded else VERSIONS | (FILES if study == "poster-pair" else {}),
         departs=DEPARTS[scale] if study == RECORDED else {},
     )
     save(figure, caption, origin, reports / "figures", recorded=recorded)
+
+
+def _write(path: Path, values: dict[str, np.ndarray]) -> None:
+    rows = {name: (f"row of {name}", array) for name, array in values.items()}
+    labelled.write(path, xr.Dataset(rows))
 
 
 def write(root: Path) -> Path:
@@ -196,12 +203,12 @@ def write(root: Path) -> Path:
     for study in STUDIES:
         values = arrays(study)
         _save(study, "demo", reports)
-        write_arrays(results / study / "numerics.npz", values)
+        _write(results / study / "numerics.nc", values)
         if study != "cracking-fig9":
-            write_arrays(results / study / "closed_form.npz", {"outlier": values["outlier"]})
+            _write(results / study / "closed_form.nc", {"outlier": values["outlier"]})
     _save(RECORDED, "paper", reports)
     evidence = reports / "evidence" / RECORDED
-    write_arrays(evidence / "numerics.npz", arrays(RECORDED, "paper"))
+    _write(evidence / labelled.WHOLE, arrays(RECORDED, "paper"))
     write_json(evidence / "facts.json", FACTS)
     entries = statements()
     write_json(reports / "claims.json", entries)

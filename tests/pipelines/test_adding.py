@@ -19,7 +19,7 @@ PAPER = "singh2026cracking"
 MODEL = ROOT / "conf" / "studies" / "singh2024closed" / "closed2024-fig1.yaml"
 # A kind of studies, as small as one can be.
 KIND = ROOT / "tests" / "pipelines" / "my_kind"
-FILES = ("__init__.py", "study.py", "reading.py", "figure.py", "claims.py")
+FILES = ("__init__.py", "study.py", "figure.py", "claims.py")
 
 # Prints the statements of some studies alone: the stage `claims` measures all studies.
 MEASURE = """
@@ -27,9 +27,9 @@ import dataclasses, json, sys
 from pipelines import chain, inputs
 from pipelines.stage import INPUTS, RESULTS
 from hessian_papers.ledger.evaluation import evaluate
-found = inputs.read(INPUTS, "claims", None)
-studies = {name: found["settings"]["studies"][name] for name in sys.argv[1:]}
-records = evaluate(chain.measured(studies, found["about"], RESULTS))
+made = inputs.read(INPUTS, "claims", "singh2026cracking")
+studies = {name: made["settings"]["studies"][name] for name in sys.argv[1:]}
+records = evaluate(chain.measured(studies, made["about"], RESULTS))
 print(json.dumps([dataclasses.asdict(record) for record in records if record.cases[0].study]))
 """
 
@@ -62,7 +62,7 @@ def record_of(workspace, name, output):
     stages = re.findall(r"^Running stage '([^']+)'", output, re.MULTILINE)
     assert stages[-1] == f"figures@{name}"
     assert {stage.partition("@")[2] for stage in stages} == {"", name}
-    folder = workspace.path / "reports" / "figures"
+    folder = workspace.path / "reports" / "figures" / PAPER
     for file in (f"{name}.png", f"{name}/figure.pdf"):
         assert (folder / file).stat().st_size > 0
     return json.loads((folder / name / "figure.json").read_text())
@@ -88,7 +88,7 @@ def figure(make_workspace):
     ):
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    entry = "{input: data/gaussian-regression-small.npz}"
+    entry = f"{{input: data/gaussian-regression-small.npz, paper: {PAPER}}}"
     return workspace, add_study(workspace, "my-figure", text, entry)
 
 
@@ -105,8 +105,8 @@ def test_a_figure_is_made_without_dvc(figure):
     before = workspace.changed()
     workspace.run(sys.executable, "-m", "pipelines.figures", "only=my-figure")
     runs = workspace.path / "results" / "runs"
-    (own,) = runs.glob("only=my-figure-*/figures/my-figure.png")
-    by_dvc = workspace.path / "reports" / "figures" / "my-figure.png"
+    (own,) = runs.glob("only=my-figure-*/figures/*/my-figure.png")
+    by_dvc = workspace.path / "reports" / "figures" / PAPER / "my-figure.png"
     assert own.read_bytes() == by_dvc.read_bytes()
     assert workspace.changed() == before
 
@@ -133,7 +133,7 @@ def kind(figure):
     folder.mkdir()
     for name in FILES:
         shutil.copy(KIND / name, folder)
-    text, entry = (KIND / "my-study.yaml").read_text(), "{input: data/wedge.npz}"
+    text, entry = (KIND / "my-study.yaml").read_text(), f"{{input: data/wedge.npz, paper: {PAPER}}}"
     return workspace, add_study(workspace, "my-study", text, entry)
 
 
@@ -148,7 +148,7 @@ def test_a_kind_is_a_folder(kind):
 
 def test_the_stages_of_a_kind_depend_on_its_own_code(kind):
     workspace, _ = kind
-    for part, files in (("draws", ("reading", "figure")), ("computes", ("study",))):
+    for part, files in (("draws", ("figure",)), ("computes", ("study",))):
         text = (workspace.path / "results" / "inputs" / "my-study" / f"{part}.json").read_text()
         listed = re.findall(r"studies/scalar/my_kind/(\w+)\.py", text)
         assert sorted(listed) == sorted(["__init__", *files])

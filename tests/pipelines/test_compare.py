@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+PICTURE = "figures/singh2026cracking/cracking-fig2.png"
+
 
 @pytest.fixture
 def compare(sample_root, tmp_path):
@@ -68,12 +70,12 @@ def test_the_name_of_a_test_does_not_count(compare):
         (edited(lambda entries: entries[:-1]), "statement sample-35: only before"),
         (edited(lambda entries: entries[::-1]), "statement: in another order"),
         (
-            lambda reports: (reports / "figures" / "cracking-fig2.png").write_bytes(b"other"),
-            "figure cracking-fig2.png: other bytes",
+            lambda reports: (reports / PICTURE).write_bytes(b"other"),
+            "figure singh2026cracking/cracking-fig2.png: other bytes",
         ),
         (
-            lambda reports: (reports / "figures" / "cracking-fig2.png").unlink(),
-            "figure cracking-fig2.png: only before",
+            lambda reports: (reports / PICTURE).unlink(),
+            "figure singh2026cracking/cracking-fig2.png: only before",
         ),
     ],
 )

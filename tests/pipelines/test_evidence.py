@@ -34,7 +34,7 @@ def test_a_run_is_kept_as_arrays_with_where_it_was_made(workspace):
     assert code == 0, said
     folder = workspace.path / "reports" / "evidence" / STUDY
     names = {path.name for path in folder.iterdir()}
-    assert names == {"closed_form.npz", "facts.json", "numerics.npz"}
+    assert names == {"data.nc", "facts.json"}
     facts = json.loads((folder / "facts.json").read_text())
     assert facts["commit"] == workspace.run("git", "rev-parse", "HEAD").stdout.strip()
     assert facts["hardware"]["cores"] == os.cpu_count()

@@ -83,7 +83,8 @@ def fail(monkeypatch, capsys, tmp_path):
         ),
         (
             "side=numerics,correlation",
-            "config error: side: expected one of closed_form, numerics, correlation, got ",
+            "config error: side: expected one of closed_form, numerics, correlation, gpt2, "
+            "layerwise, pac_bayes, got ",
         ),
         (
             "studies.data-fig1b.norms=1,2",
@@ -140,9 +141,8 @@ def test_unknown_networks_are_named_with_those_that_exist(fail):
 )
 def test_a_side_is_asked_for(fail, arguments, got):
     line = fail(side.side, inputs.COMPUTES, *arguments)
-    assert line == (
-        f"error: side: expected closed_form, numerics, correlation, got {got}; add side=<side>"
-    )
+    sides = "closed_form, numerics, correlation, gpt2, layerwise, pac_bayes"
+    assert line == f"error: side: expected {sides}, got {got}; add side=<side>"
 
 
 def test_a_side_that_a_study_does_not_have_is_refused(fail):
@@ -332,7 +332,7 @@ def test_a_file_that_cannot_be_written_is_one_line_and_nothing_is_left(fail, mon
     monkeypatch.setattr(os, "replace", replace)
     line = fail(side.side, inputs.COMPUTES, "only=cracking-fig7", "side=closed_form")
     path, _, said = line.removeprefix("error: ").partition(": ")
-    assert path.endswith("cracking-fig7/closed_form.npz")
+    assert path.endswith("cracking-fig7/closed_form.nc")
     assert said == "No space left on device; free some space and run it again"
 
 

@@ -9,6 +9,8 @@ import hydra
 import pytest
 import yaml
 
+from hessian_papers import labelled
+from hessian_papers.results import sides_of
 from pipelines import chain, inputs, schema
 from pipelines.stage import CONF
 from tests.pipelines.workspace import ROOT, smallest
@@ -44,10 +46,10 @@ def garble(path):
 
 
 DAMAGES = [
-    ("correlation.npz", junk, r" is damaged \(it is no npz archive, or one that was cut off\)"),
-    ("correlation.npz", cut, r" is damaged \(it is no npz archive, or one that was cut off\)"),
-    ("correlation.npz", flip, r" is damaged \(Bad CRC-32 for file '.*'\)"),
-    ("correlation.npz", remove, r" is missing"),
+    ("data.nc", junk, r" is damaged \(.*\)"),
+    ("data.nc", cut, r" is damaged \(.*\)"),
+    ("data.nc", flip, r" is damaged \(.*\)"),
+    ("data.nc", remove, r" is missing"),
     ("facts.json", junk, r" is no JSON \(.*\)"),
     ("facts.json", remove, r" is missing"),
     ("facts.json", forget, r": expected study, found none"),
@@ -99,10 +101,11 @@ def test_damage_is_one_line_and_nothing_is_made_of_the_run(
 def keep(workspace, study):
     """Make the run of today a recorded one."""
     folder = workspace.path / "reports" / "evidence" / study
-    shutil.copytree(workspace.path / "results" / study, folder)
-    (folder / ".gitignore").unlink(missing_ok=True)
     params = yaml.safe_load((workspace.path / "params.yaml").read_text("utf-8"))
-    facts = {"scale": "workstation", "commit": "0" * 40, "study": params["studies"][study]}
+    config = params["studies"][study]
+    data = labelled.read_study(workspace.path / "results" / study, sides_of(config))
+    labelled.write(folder / labelled.WHOLE, data)
+    facts = {"scale": "workstation", "commit": "0" * 40, "study": config}
     (folder / "facts.json").write_text(json.dumps(facts), "utf-8")
 
 
@@ -114,20 +117,23 @@ def test_page_and_ledger_name_a_damaged_run_and_go_on_with_all_others(make_works
     workspace.run("dvc", "repro", f"figures@{damaged}", f"figures@{whole}")
     for study in (damaged, whole):
         keep(workspace, study)
-    workspace.run("dvc", "repro", "report")
-    drawn = [workspace.path / f"reports/figures/{name}/recorded.png" for name in (damaged, whole)]
+    workspace.run("dvc", "repro", "page")
+    figures = workspace.path / "reports" / "figures"
+    drawn = [
+        figures / "singh2026cracking" / damaged / "recorded.png",
+        figures / "singh2024poster" / whole / "recorded.png",
+    ]
     assert [path.is_file() for path in drawn] == [True, True]
     before = drawn[1].read_bytes()
-    path = f"reports/evidence/{damaged}/numerics.npz"
+    path = f"reports/evidence/{damaged}/data.nc"
     junk(workspace.path / path)
-    done = workspace.run("dvc", "repro", "report")
+    done = workspace.run("dvc", "repro", "page")
     assert [path.is_file() for path in drawn] == [False, True]
     assert drawn[1].read_bytes() == before
-    line = (
-        f"{damaged}: its recorded run does not count: {path} is damaged (it is no npz archive, "
-        f"or one that was cut off): delete it and run git checkout {path}"
-    )
     said = (done.stdout + done.stderr).splitlines()
+    beginning = f"{damaged}: its recorded run does not count: {path} is damaged ("
+    (line,) = {each for each in said if each.startswith(beginning)}
+    assert line.endswith(f"): delete it and run git checkout {path}")
     assert said.count(line) == 1
     reports = workspace.path / "reports"
     assert f"- {line}" in (reports / "claims.md").read_text("utf-8").splitlines()
@@ -142,14 +148,14 @@ def test_page_and_ledger_name_a_damaged_run_and_go_on_with_all_others(make_works
     assert {"demo", "workstation"} in scales[whole]
     # What is read of a run of today that is cut off ends each stage in one line.
     for side in ("closed_form", "numerics"):
-        cut(workspace.path / "results" / whole / f"{side}.npz")
-        for stage in ("claims", f"figures only={whole}"):
+        cut(workspace.path / "results" / whole / f"{side}.nc")
+        for stage in ("claims only=singh2024poster", f"figures only={whole}"):
             command = ("python", "-m", *f"pipelines.{stage} -cn locked".split())
             done = workspace.run(*command, check=False)
             *_, last = done.stderr.splitlines()
             assert done.returncode == 2
             assert "Traceback" not in done.stderr
-            assert last.startswith(f"error: results/{whole}/closed_form.npz is damaged (it is no")
+            assert last.startswith(f"error: results/{whole}/closed_form.nc is damaged (")
             assert last.endswith("delete it and run the stage that writes it (dvc repro)")
     # And that mends it.
     workspace.run("dvc", "repro", f"figures@{whole}")

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from hessian_spectra.files import read_arrays
+from hessian_papers import labelled
 from pipelines import inputs, side, stage, train
 
 NAME = "two-layer-linear"
@@ -103,6 +103,6 @@ def test_a_correlation_study_reads_its_ensemble(run, tmp_path):
     study = "studies.cracking-fig4"
     chosen = f"{study}.parametrisations=[sp]"
     assert run(side, "side=correlation", "only=cracking-fig4", chosen) == 0
-    (made,) = (tmp_path / "results" / "runs").rglob("cracking-fig4/correlation.npz")
-    arrays = read_arrays(made)
-    assert all(np.isfinite(arrays[name]).any() for name in arrays if arrays[name].dtype.kind == "f")
+    (made,) = (tmp_path / "results" / "runs").rglob("cracking-fig4/correlation.nc")
+    variables = labelled.read(made).variables.values()
+    assert all(np.isfinite(v.values).any() for v in variables if v.dtype.kind == "f")

@@ -14,6 +14,9 @@ from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.statements import Heading
 from hessian_spectra.files import damaged, read_json, write_json
 
+# In the folder of a paper.
+FILE = "cases.json"
+
 
 def write(path: Path, measured: Sequence[Measurement]) -> None:
     """Write cases, in their order."""

@@ -10,6 +10,7 @@ from hessian_papers.drawing.save import save
 from hessian_spectra.files import DamagedFileError, MissingResultError
 from hessian_spectra.pictures import style
 
+POSTER = "figures/singh2024poster"
 ORIGIN = Origin(
     study="poster-pair",
     config=sample_reports.config("poster-pair"),
@@ -59,7 +60,7 @@ def test_figures_come_by_paper_and_in_natural_order(sample_root: Path) -> None:
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("suffix", ["png", "json"])
 def test_a_missing_file_names_the_stage(reports: Path, recorded: bool, suffix: str) -> None:
-    path = files(reports / "figures", "poster-pair", recorded)[suffix]
+    path = files(reports / POSTER, "poster-pair", recorded)[suffix]
     path.unlink()
     with pytest.raises(MissingResultError, match=r"run dvc repro 'figures@poster-pair'$") as caught:
         read_figures(reports)
@@ -69,7 +70,7 @@ def test_a_missing_file_names_the_stage(reports: Path, recorded: bool, suffix: s
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("suffix", ["png", "json"])
 def test_a_cut_off_file_is_refused(reports: Path, recorded: bool, suffix: str) -> None:
-    path = files(reports / "figures", "poster-pair", recorded)[suffix]
+    path = files(reports / POSTER, "poster-pair", recorded)[suffix]
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DamagedFileError, match=r"run dvc repro 'figures@poster-pair'$") as caught:
         read_figures(reports)
@@ -77,14 +78,14 @@ def test_a_cut_off_file_is_refused(reports: Path, recorded: bool, suffix: str) -
 
 
 def test_a_record_of_another_study_is_refused(reports: Path) -> None:
-    shutil.move(reports / "figures" / "poster-pair", reports / "figures" / "mine")
-    (reports / "figures" / "poster-pair.png").unlink()
+    shutil.move(reports / POSTER / "poster-pair", reports / POSTER / "mine")
+    (reports / POSTER / "poster-pair.png").unlink()
     with pytest.raises(DamagedFileError, match="expected the study 'mine', got 'poster-pair'"):
         read_figures(reports)
 
 
 def test_a_recorded_run_that_is_gone_leaves_todays(reports: Path) -> None:
-    for path in files(reports / "figures", "poster-pair", recorded=True).values():
+    for path in files(reports / POSTER, "poster-pair", recorded=True).values():
         path.unlink()
     (figure,) = read_figures(reports)
     assert figure.recorded is None

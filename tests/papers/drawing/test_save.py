@@ -44,15 +44,16 @@ def line():
 def test_equal_figures_give_equal_bytes(tmp_path, recorded):
     for folder in ("one", "two"):
         save(line(), "A caption.", ORIGIN, tmp_path / folder, recorded=recorded)
+    one, two = (tmp_path / folder / CONFIG["paper"] for folder in ("one", "two"))
     written = [path for path in (tmp_path / "one").rglob("*") if path.is_file()]
-    assert {str(path.relative_to(tmp_path / "one")) for path in written} == set(FILES[recorded])
+    assert {str(path.relative_to(one)) for path in written} == set(FILES[recorded])
     for name in FILES[recorded]:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+        assert (one / name).read_bytes() == (two / name).read_bytes()
 
 
 def test_the_record_says_where_the_figure_comes_from(tmp_path):
     save(line(), "A caption.", ORIGIN, tmp_path)
-    record = json.loads((tmp_path / "toy-fig0" / "figure.json").read_text())
+    record = json.loads((tmp_path / CONFIG["paper"] / "toy-fig0" / "figure.json").read_text())
     assert record["config"] == CONFIG
     assert record["digest"] == digest(CONFIG)
     assert record["command"] == "dvc repro 'figures@toy-fig0'"

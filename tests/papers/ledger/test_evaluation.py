@@ -5,9 +5,10 @@ import math
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
 import pytest
+import xarray as xr
 
+from hessian_papers import labelled
 from hessian_papers.ledger import evaluation as module
 from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure
 from hessian_papers.ledger.evaluation import (
@@ -23,8 +24,7 @@ from hessian_papers.ledger.evaluation import (
 from hessian_papers.ledger.record import all_cases
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
 from hessian_papers.ledger.verdicts import everywhere
-from hessian_papers.results import StudyArrays
-from hessian_spectra.files import DamagedFileError, MissingResultError, digest, write_arrays
+from hessian_spectra.files import DamagedFileError, MissingResultError, digest
 
 ROOT = Path(__file__).parents[3]
 CONFIG = {"paper": "singh2026cracking", "artifact": "Figure 0", "width": 10, "seed": 0}
@@ -68,8 +68,9 @@ def case(**changes):
 
 @pytest.fixture
 def folder(tmp_path):
-    write_arrays(tmp_path / "closed_form.npz", {"a": np.array([1.0, 2.0])})
-    write_arrays(tmp_path / "numerics.npz", {"b": np.array([1.0, 2.0]), "c": np.array(5.0)})
+    labelled.write(tmp_path / "closed_form.nc", xr.Dataset({"a": ("row", [1.0, 2.0])}))
+    both = {"b": ("row", [1.0, 2.0]), "c": 5.0}
+    labelled.write(tmp_path / "numerics.nc", xr.Dataset(both))
     return tmp_path
 
 
@@ -104,7 +105,7 @@ def measured(alone, monkeypatch):
 
     def of(*entries, **fields):
         monkeypatch.setattr(module, "collect", lambda run: list(entries))
-        return evaluate([run_of(Statements(StudyArrays), **fields)])
+        return evaluate([run_of(Statements(), **fields)])
 
     return of
 
@@ -112,7 +113,7 @@ def measured(alone, monkeypatch):
 @pytest.fixture
 def stated(alone):
     """A kind's statements that a test fills."""
-    return Statements(StudyArrays)
+    return Statements()
 
 
 class TestOutcome:
@@ -275,24 +276,22 @@ class TestEvaluate:
 
     def test_a_missing_file_is_one_line_that_names_its_stage(self, folder, stated):
         @stated.statement("Theorem 0", everywhere, BOUND)
-        def c(reading):
+        def c(data):
             """It is small."""
-            return reading.numerics["c"]
+            return data["c"]
 
-        (folder / "numerics.npz").unlink()
-        with pytest.raises(MissingResultError, match=r"numerics\.npz is missing: run") as caught:
+        (folder / "numerics.nc").unlink()
+        with pytest.raises(MissingResultError, match=r"numerics\.nc is missing: run") as caught:
             evaluate([run_of(stated, folder)])
         assert "\n" not in str(caught.value)
 
     def test_a_damaged_file_is_no_matter_of_settings(self, folder, stated):
-        (folder / "numerics.npz").write_bytes(b"no archive")
+        (folder / "numerics.nc").write_bytes(b"no archive")
         with pytest.raises(DamagedFileError) as caught:
             evaluate([run_of(stated, folder)])
-        reason = "it is no npz archive, or one that was cut off"
-        assert str(caught.value) == (
-            f"{folder / 'numerics.npz'} is damaged ({reason}): "
-            "delete it and run the stage that writes it (dvc repro)"
-        )
+        assert str(caught.value).startswith(f"{folder / 'numerics.nc'} is damaged (")
+        remedy = "): delete it and run the stage that writes it (dvc repro)"
+        assert str(caught.value).endswith(remedy)
 
     @pytest.mark.parametrize(
         ("config", "missing"),
@@ -302,31 +301,21 @@ class TestEvaluate:
         self, folder, stated, config, missing
     ):
         @stated.statement("Theorem 0", everywhere, BOUND)
-        def other(reading):
+        def other(data):
             """It is small."""
-            return reading["of the missing side"]
+            return data["of the missing side"]
 
-        (folder / f"{missing}.npz").unlink(missing_ok=True)
-        with pytest.raises(MissingResultError, match=rf"/{missing}\.npz is missing: run the stage"):
+        (folder / f"{missing}.nc").unlink(missing_ok=True)
+        with pytest.raises(MissingResultError, match=rf"/{missing}\.nc is missing: run the stage"):
             evaluate([run_of(stated, folder, config=CONFIG | config)])
 
-    def test_a_side_that_no_claim_needs_may_be_missing(self, folder, stated):
+    def test_a_missing_variable_is_one_line_that_names_it(self, folder, stated):
         @stated.statement("Theorem 0", everywhere, BOUND)
-        def c(reading):
+        def b(data):
             """It is small."""
-            return reading["c"]
+            return data["d"].max()
 
-        (folder / "closed_form.npz").unlink()
-        (statement,) = evaluate([run_of(stated, folder)])
-        assert [each.measured for each in statement.cases] == [5.0]
-
-    def test_a_missing_array_is_one_line_that_names_the_file(self, folder, stated):
-        @stated.statement("Theorem 0", everywhere, BOUND)
-        def b(reading):
-            """It is small."""
-            return reading.closed_form["b"].max()
-
-        with pytest.raises(MissingResultError, match=r"closed_form\.npz holds no array 'b'"):
+        with pytest.raises(MissingResultError, match="the run has no variable 'd': it comes from"):
             evaluate([run_of(stated, folder)])
 
     def test_the_same_results_give_the_same_records(self, measured):
@@ -364,9 +353,9 @@ class TestEvaluate:
 
     def test_arrays_that_do_not_tell_which_claims_there_are(self, folder, stated):
         @stated.statement(
-            "Theorem 0", everywhere, BOUND, each=lambda reading: reading["c"].tolist()
+            "Theorem 0", everywhere, BOUND, each=lambda data: data["c"].values.tolist()
         )
-        def c(reading):
+        def c(data):
             """It is small."""
             return 0.0
 
@@ -375,7 +364,7 @@ class TestEvaluate:
         assert statement.places == {"singh2026cracking": "Figure 0"}
         (record,) = statement.cases
         assert (statement.verdict, record.id, record.study) == ("not tested", "toy/claim", "toy")
-        assert record.explanation.startswith("could not be measured here: TypeError: ")
+        assert record.explanation.startswith("could not be measured here: ")
 
     def test_what_no_study_measures_comes_last_and_has_no_run(self, left):
         (statement,) = evaluate([])
@@ -401,13 +390,13 @@ class TestRuns:
     @pytest.fixture
     def statements(self, stated):
         @stated.statement(
-            "Theorem 0", everywhere, BOUND, each=lambda reading: [{"row": r} for r in reading["b"]]
+            "Theorem 0", everywhere, BOUND, each=lambda data: [{"row": r} for r in data["b"].values]
         )
-        def of_row(reading, row):
+        def of_row(data, row):
             """Row {row} is small."""
             if row == 9:
                 raise NothingToMeasure("this configuration has no ninth row")
-            return reading.numerics["c"]
+            return data["c"]
 
         return stated
 
@@ -416,8 +405,8 @@ class TestRuns:
         def of(scale, value, *, rows=(1,), **fields):
             folder = tmp_path / f"run {len(list(tmp_path.iterdir()))}"
             folder.mkdir()
-            arrays = {"b": np.array(rows), "c": np.array(value)}
-            write_arrays(folder / "numerics.npz", arrays)
+            data = xr.Dataset({"b": ("row", list(rows)), "c": value})
+            labelled.write(folder / labelled.WHOLE, data)
             return run_of(statements, folder, scale=scale, **fields)
 
         return of
@@ -485,10 +474,10 @@ class TestRuns:
 
     def test_a_recorded_run_may_lack_what_a_new_claim_takes(self, run):
         old = run("paper", 5.0, recorded=True)
-        write_arrays(old.folder / "numerics.npz", {"b": np.array([1])})
+        labelled.write(old.folder / labelled.WHOLE, xr.Dataset({"b": ("row", [1])}))
         (record,) = all_cases(evaluate([run("demo", 5.0), old]))
         assert (record.scale, record.beside.outcome) == ("demo", "not measured")
-        assert "holds no array 'c'" in record.beside.explanation
+        assert "no variable 'c'" in record.beside.explanation
 
 
 class TestBroken:
@@ -519,7 +508,7 @@ class TestCollect:
         for _ in range(2):
 
             @stated.statement("Theorem 0", everywhere, BOUND)
-            def c(reading):
+            def c(data):
                 """It is small."""
                 return 0.0
 

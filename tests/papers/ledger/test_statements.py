@@ -2,43 +2,43 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, at_most, equal_to, within
-from hessian_papers.ledger.statements import Print, Statements, Study, over
+from hessian_papers.ledger.statements import Print, Statements, Study
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.results import StudyArrays
 
 PAPER, OTHER = "singh2026cracking", "singh2024closed"
 SMALL = within(1e-10, "round-off")
 
 
-def zero(reading):
+def zero(data):
     """Nothing is off."""
     return 0.0
 
 
 @pytest.fixture
 def statements():
-    return Statements(StudyArrays, values={"sp": "SP", "mup": "μP"})
+    return Statements(values={"sp": "SP", "mup": "μP"})
 
 
 def entries(statements, *, paper=PAPER, artifact="Figure 1", names=None, **arrays):
     config = {"paper": paper, "artifact": artifact}
-    actual = {"numerics": {name: np.array(values) for name, values in arrays.items()}}
-    return list(statements.entries(Study("mine", config, names or {}), StudyArrays(actual)))
+    data = xr.Dataset({name: (name, np.array(values)) for name, values in arrays.items()})
+    return list(statements.entries(Study("mine", config, names or {}), data))
 
 
 def test_a_function_is_a_claim(statements):
     @statements.identity("Theorem 1", SMALL, otherwise="a remark")
-    def two_words(reading):
+    def two_words(data):
         """Both sides
         agree: {1/2} of x^{2}.
 
         Statistic: largest
         difference.
         """
-        return reading["a"].max()
+        return data["a"].max()
 
     (entry,) = entries(statements, a=[1.0, 3.0])
     assert (entry.id, entry.heading.places) == ("mine/two-words", {PAPER: "Theorem 1"})
@@ -46,7 +46,7 @@ def test_a_function_is_a_claim(statements):
     assert entry.heading.statistic == "largest difference."
     assert (entry.heading.identity, entry.heading.quantifier) == (True, "always")
     assert (entry.explanation, entry.heading.printed) == ("a remark", None)
-    assert entry.measure() == 3.0
+    assert entry.measure().value == 3.0
     assert entry.problems() == []
 
 
@@ -80,10 +80,10 @@ def test_a_statement_cites_itself_by_its_id_or_its_functions_name(statements):
 
 
 def test_a_claim_is_made_of_each_case_in_the_arrays(statements):
-    @statements.statement("Figure 1", everywhere, SMALL, each=over("name", "depth"))
-    def rises(reading, name, depth):
+    @statements.statement("Figure 1", everywhere, SMALL, over=["name", "depth"])
+    def rises(data):
         """It rises."""
-        return 10.0 * depth + len(name)
+        return 10.0 * data["depth"] + len(data["name"].item())
 
     actual = entries(statements, name=["sp", "mup"], depth=[2, 3])
     assert [entry.id for entry in actual] == [
@@ -93,24 +93,24 @@ def test_a_claim_is_made_of_each_case_in_the_arrays(statements):
         {"name": "SP", "depth": "3"},
         {"name": "μP", "depth": "2"},
     ]
-    assert [entry.measure() for entry in actual] == [22.0, 32.0, 23.0, 33.0]
+    assert [entry.measure().value for entry in actual] == [22.0, 32.0, 23.0, 33.0]
     assert [entry.id for entry in entries(statements, name=["mup"], depth=[2])] == [
         "mine/rises-mup-2"
     ]
 
 
 def test_bound_print_and_name_may_depend_on_the_case(statements):
-    wrong = Print("{row}x", lambda reading, row: 7.0)
+    wrong = Print("{row}x", lambda data, row: 7.0)
 
     @statements.statement(
         "eq. ({row})",
         everywhere,
         lambda case: within(10.0 ** -case["row"], "a rule"),
-        each=lambda reading: [{"row": 1}, {"row": 2}],
+        each=lambda data: [{"row": 1}, {"row": 2}],
         printed=lambda case: wrong if case["row"] == 2 else None,
         name="equation-{row}",
     )
-    def row_by_row(reading, row):
+    def row_by_row(data, row):
         """Equation {row}."""
         return 0.0
 
@@ -154,7 +154,7 @@ def test_texts_point_to_other_studies_by_what_these_are_about(statements):
     @statements.statement(
         "Figure 1", everywhere, SMALL, otherwise="See {study of Figure 2}, {study of Figure 9}."
     )
-    def points(reading):
+    def points(data):
         """Like {study of singh2024closed: Figure 2} in {artifact}."""
         return 0.0
 
@@ -166,7 +166,7 @@ def test_texts_point_to_other_studies_by_what_these_are_about(statements):
 
 def test_an_open_field_is_a_problem(statements):
     @statements.statement("Figure 1", everywhere, SMALL)
-    def says(reading):
+    def says(data):
         """It is {nobody}."""
         return 0.0
 
@@ -179,8 +179,8 @@ def test_a_place_may_depend_on_the_artifact_and_an_explanation_on_the_case(state
         everywhere,
         at_most(0.0, "a reason"),
         otherwise=lambda case: "{name} alone" if case["name"] != "sp" else "",
-        each=over("name"),
-    )(lambda reading, name: 0.0)
+        over=["name"],
+    )(lambda data, name: 0.0)
     for artifact, number in (("Fig 1", 5), ("Figure 1", 8)):
         cases = entries(statements, artifact=artifact, name=["sp", "mup"])
         assert cases[0].heading.places == {PAPER: f"section {number}, {artifact}"}
@@ -201,11 +201,11 @@ def test_a_bound_says_what_is_expected(bound, text):
 
 
 def test_cases_that_the_paper_does_not_have_are_a_statement_beyond_it(statements):
-    wrong = Print("It is one.", lambda reading, row: 1.0)
-    of_rows = statements.having(each=over("row"), elsewhere=lambda case: case["row"] == "new")
+    wrong = Print("It is one.", lambda data, row: 1.0)
+    of_rows = statements.having(over=["row"], elsewhere=lambda case: case["row"] == "new")
 
     @of_rows.statement("Table 1", everywhere, SMALL, printed=wrong)
-    def rows_vanish(reading, row):
+    def rows_vanish(data):
         """It vanishes."""
         return 0.0
 

@@ -91,7 +91,7 @@ def test_it_loads_without_complaint_and_no_picture_before_it_is_seen(
     image = entry.locator("img")
     image.scroll_into_view_if_needed()
     assert image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
-    assert visit.requests[-1].endswith("/reports/figures/poster-pair.png")
+    assert visit.requests[-1].endswith("/reports/figures/singh2024poster/poster-pair.png")
     assert visit.complaints == []
 
 
@@ -190,7 +190,7 @@ def test_a_picture_is_enlarged_and_put_back_by_keyboard(visit: Visit) -> None:
     page.keyboard.press("Enter")
     enlarged = page.locator("#enlarged img")
     assert enlarged.is_visible()
-    assert str(enlarged.get_attribute("src")).endswith("figures/poster-pair.png")
+    assert str(enlarged.get_attribute("src")).endswith("figures/singh2024poster/poster-pair.png")
     page.keyboard.press("Escape")
     assert enlarged.is_hidden()
 

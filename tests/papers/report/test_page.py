@@ -21,6 +21,8 @@ from hessian_papers.report.findings import Finding
 from hessian_papers.report.verdicts import style
 from hessian_spectra.files import DamagedFileError, MissingResultError, write_json
 
+POSTER = "figures/singh2024poster"
+
 
 class Reader(HTMLParser):
     """Collects what the tests ask about: elements, ids and text."""
@@ -79,7 +81,7 @@ def test_links_lead_to_something(page: Reader, sample_root: Path) -> None:
     runs = len(sample_reports.STUDIES) + 1
     names = Counter(link.suffix for link in made)
     assert names[".png"] == names[".pdf"] == runs, "one figure has a recorded run"
-    assert names[".npz"] == runs
+    assert names[".nc"] == runs
     assert names[".json"] == 1, "the facts of that run"
     assert len(outside) - len(made) == 5 * len(sample_reports.STUDIES)
 
@@ -238,8 +240,8 @@ def test_a_recorded_run_and_todays_stand_in_one_place(text: str) -> None:
         "(paper: [1.0, 1.0, 1.0, …, 1.0] (9 values))" in today
     )
     assert "1 setting is not the paper’s" in recorded
-    assert f'href="figures/{sample_reports.RECORDED}/recorded.pdf"' in recorded
-    assert f'href="../reports/evidence/{sample_reports.RECORDED}/numerics.npz"' in recorded
+    assert f'href="figures/singh2026cracking/{sample_reports.RECORDED}/recorded.pdf"' in recorded
+    assert f'href="../reports/evidence/{sample_reports.RECORDED}/data.nc"' in recorded
     other = figure(text, "poster-pair")
     assert "Recorded run" not in other
     assert "radio" not in other
@@ -447,7 +449,7 @@ def test_every_verdict_has_a_sign_and_a_colour() -> None:
 
 
 def test_a_page_without_pdfs_has_no_links_to_them(reports: Path) -> None:
-    (reports / "figures" / "poster-pair" / "figure.pdf").unlink()
+    (reports / "figures/singh2024poster/poster-pair/figure.pdf").unlink()
     text = build(reports)
     assert "poster-pair/figure.pdf" not in text
     assert "cracking-fig7/figure.pdf" in text
@@ -479,13 +481,13 @@ def remove(pattern: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (remove("figures/*/*.json"), r"figure\.json is missing: run dvc repro 'figures@"),
+        (remove("figures/*/*/*.json"), r"figure\.json is missing: run dvc repro 'figures@"),
         (
             lambda reports: shutil.rmtree(reports / "figures"),
             r"figures holds no figures: run the stage figures",
         ),
         (
-            remove("figures/poster-pair.png"),
+            remove(f"{POSTER}/poster-pair.png"),
             r"poster-pair\.png is missing: run dvc repro 'figures@",
         ),
         (remove("claims.json"), r"claims\.json is missing: run dvc repro ledger"),
@@ -495,13 +497,16 @@ def remove(pattern: str) -> Callable[[Path], None]:
         (write("claims.json", b"[1]"), r"claims\.json, entry 0: expected an object, got 1"),
         (change("claims.json", verdict="proved"), r"expected verdict to be one of reproduced, .*"),
         (change("claims.json", cases=None), r"entry 0: expected cases, found none"),
-        (write("figures/poster-pair/figure.json", b"{"), r"poster-pair/figure\.json is no JSON"),
-        (change("figures/poster-pair/figure.json", caption=None), r"expected caption, found none"),
+        (write(f"{POSTER}/poster-pair/figure.json", b"{"), r"poster-pair/figure\.json is no JSON"),
         (
-            change("figures/poster-pair/figure.json", study="x"),
+            change(f"{POSTER}/poster-pair/figure.json", caption=None),
+            r"expected caption, found none",
+        ),
+        (
+            change(f"{POSTER}/poster-pair/figure.json", study="x"),
             r"expected the study 'poster-pair', got 'x'",
         ),
-        (write("figures/poster-pair.png", b"no image"), r"poster-pair\.png is no complete PNG"),
+        (write(f"{POSTER}/poster-pair.png", b"no image"), r"poster-pair\.png is no complete PNG"),
     ],
 )
 def test_bad_inputs_are_one_line_that_names_the_remedy(

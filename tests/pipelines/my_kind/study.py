@@ -3,10 +3,17 @@
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers.constraints import Positive
+from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_spectra.files import Arrays
+
+VARIABLES: Variables = {
+    "exact": Variable("rank", "eigenvalues by the closed form, ascending"),
+    "numerical": Variable("rank", "eigenvalues that LAPACK finds, ascending"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +32,13 @@ def _moments(config: Config, data: Arrays) -> np.ndarray:
     return pairs @ pairs.T / pairs.shape[1]
 
 
-def closed_form(config: Config, data: Arrays) -> Arrays:
-    """``eigenvalues`` (2,), ascending: half the trace, less and plus a root."""
+def closed_form(config: Config, data: Arrays) -> xr.Dataset:
+    """Half the trace, minus and plus a root."""
     (a, b), (_, c) = _moments(config, data)
     root = np.sqrt(((a - c) / 2) ** 2 + b**2)
-    return {"eigenvalues": (a + c) / 2 + np.array([-root, root])}
+    return data_set({"exact": (a + c) / 2 + np.array([-root, root])}, VARIABLES)
 
 
-def numerics(config: Config, data: Arrays) -> Arrays:
-    """``eigenvalues`` (2,), ascending, as LAPACK finds them."""
-    return {"eigenvalues": np.linalg.eigvalsh(_moments(config, data))}
+def numerics(config: Config, data: Arrays) -> xr.Dataset:
+    """Both as LAPACK finds them."""
+    return data_set({"numerical": np.linalg.eigvalsh(_moments(config, data))}, VARIABLES)
