@@ -1,6 +1,8 @@
 """Small instances of the study of depth and label norm."""
 
 import numpy as np
+import xarray as xr
+from claims_contract import planted_data
 
 from hessian_papers.studies.deep_linear.depth_and_norm import study
 
@@ -38,4 +40,8 @@ def both(**changes):
 def closed_only(**changes):
     """Both sides from the closed form, where the equation itself is in question."""
     exact = study.closed_form(config(**changes), sample())
-    return {"closed_form": exact, "numerics": {"sharpness": exact["predicted"]}}
+    return {"closed_form": exact, "numerics": xr.Dataset({"sharpness": exact["predicted"]})}
+
+
+def data_of(sides):
+    return planted_data(sides, study.VARIABLES)

@@ -2,50 +2,53 @@
 
 import numpy as np
 import pytest
-from depth_and_norm_sides import both, closed_only, config, sample
+from depth_and_norm_sides import both, closed_only, config, data_of, sample
 
 from hessian_papers.studies.deep_linear.depth_and_norm import study
+from hessian_papers.studies.deep_linear.depth_and_norm.derived import error
 from hessian_papers.studies.deep_linear.depth_and_norm.figure import draw
-from hessian_papers.studies.deep_linear.depth_and_norm.reading import Reading
 
 
 @pytest.fixture(scope="module")
-def reading():
-    return Reading(both())
+def data():
+    return data_of(both())
 
 
-def test_networks_are_balanced_and_have_the_norms_asked_for(reading):
-    assert reading["label_norms"].shape == reading.sharpness.shape == (5, 3)
-    np.testing.assert_allclose(reading["label_norms"], np.tile(reading.norms, (5, 1)), rtol=1e-12)
-    assert reading["defect"].max() < 1e-14
+def test_networks_are_balanced_and_have_the_norms_asked_for(data):
+    assert data["label_norm"].shape == data["sharpness"].shape == (5, 3)
+    np.testing.assert_allclose(data["label_norm"] / data["norm"], np.ones((5, 3)), rtol=1e-12)
+    assert data["defect"].max() < 1e-14
     # Widths are drawn for each network.
-    assert len(set(reading["parameters"][-1].tolist())) > 1
+    assert len(np.unique(data["parameters"].sel(depth=5))) > 1
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.3, 2.5])
 def test_equation_is_the_largest_eigenvalue(scale):
-    actual = Reading(both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
-    assert actual.error.max() < 1e-11
+    actual = data_of(both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
+    sharpness = actual["sharpness"]
+    assert error(actual).max() < 1e-11
     # One layer: every eigenvalue is the second moment of the inputs.
-    np.testing.assert_allclose(actual.sharpness[0], scale**2, rtol=1e-12)
+    np.testing.assert_allclose(sharpness.sel(depth=1), scale**2, rtol=1e-12)
     # Two layers: twice the labels' norm times the inputs' scale.
-    np.testing.assert_allclose(actual.sharpness[1], 2 * scale * actual.norms, rtol=1e-11)
+    np.testing.assert_allclose(sharpness.sel(depth=2), 2 * scale * actual["norm"], rtol=1e-11)
 
 
-def test_residuals_bound_the_errors(reading):
-    assert reading.error.max() < 1e-10
-    assert reading["residual"].max() <= study.TOLERANCE
+def test_residuals_bound_the_errors(data):
+    assert error(data).max() < 1e-10
+    assert data["residual"].max() <= study.TOLERANCE
 
 
-def test_depth_makes_it_flatter_below_a_norm(reading):
+def test_depth_makes_it_flatter_below_a_norm(data):
     # At 1/8 the sharpness falls up to the fourth layer, at 0.4 up to the second.
-    assert reading.falls.sum(axis=0).tolist() == [3, 1, 0]
-    np.testing.assert_allclose(reading["growth_from"][:2], [1 / 2, (2 / 3) ** 3], rtol=1e-12)
+    falls = data["sharpness"].diff("depth") < -1e-9 * data["sharpness"]
+    assert falls.sum("depth").values.tolist() == [3, 1, 0]
+    thresholds = data["growth_from"].sel(depth=[1, 2])
+    np.testing.assert_allclose(thresholds, [1 / 2, (2 / 3) ** 3], rtol=1e-12)
 
 
 def test_thresholds_are_where_the_sharpness_of_neighbouring_depths_is_equal():
-    actual = Reading(closed_only())
-    for depth, norm in zip(actual.depths[:3], actual["growth_from"], strict=False):
+    thresholds = data_of(closed_only())["growth_from"]
+    for depth, norm in zip([1, 2, 3], thresholds.values, strict=False):
         below, above = (
             layers * norm ** (2 - 2 / layers) for layers in (float(depth), float(depth + 1))
         )
@@ -53,18 +56,20 @@ def test_thresholds_are_where_the_sharpness_of_neighbouring_depths_is_equal():
 
 
 def test_flattest_depth_is_the_smallest_of_the_curve():
-    actual = Reading(closed_only(largest_depth=8, contour_points=7001))
-    lowest = actual["contour_depths"][actual["curves"].argmin(axis=0)]
-    np.testing.assert_allclose(actual["flattest_depths"], lowest, atol=1e-3)
-    np.testing.assert_allclose(actual["flattest"], actual["curves"].min(axis=0), rtol=1e-6)
+    actual = data_of(closed_only(largest_depth=8, contour_points=7001))
+    curve = actual["curve"]
+    np.testing.assert_allclose(actual["flattest_depth"], curve.idxmin("real_depth"), atol=1e-3)
+    np.testing.assert_allclose(actual["flattest"], curve.min("real_depth"), rtol=1e-6)
 
 
-def test_figure_shows_every_number(reading):
-    panels = [axes for axes in draw(reading).axes if axes.get_title(loc="left")]
+def test_figure_shows_every_number(data):
+    panels = [axes for axes in draw(data).axes if axes.get_title(loc="left")]
     assert len(panels) == 4
     assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
     (discs,) = (c for c in panels[0].collections if len(c.get_offsets()) == 15)
-    np.testing.assert_array_equal(np.sort(discs.get_array()), np.sort(reading.sharpness.ravel()))
+    np.testing.assert_array_equal(
+        np.sort(discs.get_array()), np.sort(data["sharpness"].values.ravel())
+    )
     drawn = [line.get_ydata() for line in panels[3].lines if line.get_linestyle() == "None"]
     assert sum(map(len, drawn)) == 15
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from claims_contract import Planted, changed, contract
-from depth_and_norm_sides import both, closed_only
+from depth_and_norm_sides import both, closed_only, data_of
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.evaluation import measure
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.deep_linear.depth_and_norm.claims import statements
-from hessian_papers.studies.deep_linear.depth_and_norm.reading import Reading
+from hessian_papers.studies.deep_linear.depth_and_norm.study import VARIABLES
 
 ABOUT = {"paper": "anon2026data", "artifact": "Figure 1b"}
 
@@ -38,11 +38,11 @@ def planted(sides):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def entries(sides, artifact="Figure 1b"):
-    actual = statements.entries(Study("study", ABOUT | {"artifact": artifact}), Reading(sides))
+    actual = statements.entries(Study("study", ABOUT | {"artifact": artifact}), data_of(sides))
     return {entry.id.removeprefix("study/"): entry for entry in actual}
 
 
@@ -77,8 +77,8 @@ def test_few_classes_are_sharper_the_deeper(sides):
     # The largest share of 11 balanced classes is just enough, that of 12 is not.
     assert entries(closed_only(norms=[1 / 11**0.5, 1.0]))["few-classes"].measure() > 1
     twelve = closed_only(norms=[1 / 12**0.5, 1.0])
-    sharpness = twelve["numerics"]["sharpness"]
-    assert sharpness[2, 0] < sharpness[1, 0]
+    sharpness = twelve["numerics"]["sharpness"].sel(norm=1 / 12**0.5)
+    assert sharpness.sel(depth=3) < sharpness.sel(depth=2)
     assert entries(twelve)["few-classes"].measure() > 1  # those are left out
     with pytest.raises(NothingToMeasure, match=r"no norm with .* ≥ 0\.0909"):
         entries(closed_only(norms=[0.1, 0.2]))["few-classes"].measure()

@@ -1,20 +1,39 @@
 """What anon2026data says about the sharpness, the depth and the norm of the labels."""
 
-import numpy as np
+import xarray as xr
+from xarray.ufuncs import exp, log
 
-from hessian_papers.ledger.bounds import at_least, at_most, within
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
 from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import always, typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.deep_linear.depth_and_norm.reading import STEADY, Reading
+from hessian_papers.studies.deep_linear.depth_and_norm.derived import error
 from hessian_spectra.agreement import EXACT
 
 AMPLIFIED = "text below Equation 14 (“amplified by large depths”); {artifact}"
 LANCZOS = "Lanczos' method stops at a residual of 1e-6, which leaves an error of its square"
 CLASSES = 11
+# A step that changes the sharpness by less neither raises nor lowers it.
+STEADY = 1e-9
 
-statements = Statements(Reading)
+statements = Statements()
 figure_1b = statements.about("anon2026data", "Figure 1b")
+
+
+def _steps(data: xr.Dataset) -> xr.DataArray:
+    """Logarithm of the factor with which one layer more than each depth multiplies λ_max."""
+    return log(data["sharpness"]).diff("depth", label="lower")
+
+
+def _later_steps(data: xr.Dataset) -> xr.DataArray:
+    """The steps from two layers on.
+
+    Raises:
+        NothingToMeasure: no network has three layers.
+    """
+    if data.sizes["depth"] < 3:
+        raise NothingToMeasure("this configuration has no network of three layers")
+    return _steps(data).sel(depth=slice(2, None))
 
 
 @statements.identity(
@@ -26,11 +45,11 @@ figure_1b = statements.about("anon2026data", "Figure 1b")
     ),
     id="sharpness-from-labels",
 )
-def sharpness(reading: Reading) -> float:
+def sharpness(data: xr.Dataset) -> float:
     """The largest eigenvalue at a balanced solution of zero loss is L σ_x^{2/L} (‖Y‖₂²/n)^{1−1/L},
     at any widths.
     """
-    return float(reading.error.max())
+    return float(error(data).max(skipna=False))
 
 
 @statements.statement(
@@ -40,19 +59,19 @@ def sharpness(reading: Reading) -> float:
     id="depth-amplifies-the-sharpness",
     printed=Print(
         "Depth amplifies the sharpness (read as: at every norm of the labels)",
-        lambda reading: float(reading.falls.sum()),
+        lambda data: float((_steps(data) < -STEADY).sum()),
     ),
     otherwise="d ln λ_max/dL = (L − ln(n σ_x²/‖Y‖₂²))/L²: the sharpness falls up to that logarithm "
     "and grows beyond; the error in print counts the falling steps.",
 )
-def depth(reading: Reading) -> float:
+def depth(data: xr.Dataset) -> float:
     """One layer more makes the solution sharper if and only if ‖Y‖₂²/(n σ_x²) > (L/(L+1))^{L(L+1)},
     and flatter below.
 
     Statistic: steps in depth with the other direction.
     """
-    grows = reading.norms > reading["growth_from"][:-1, None]
-    other = (np.abs(reading.steps) > STEADY) & ((reading.steps > 0) != grows)
+    steps, grows = _steps(data), data["norm"] > data["growth_from"]
+    other = (abs(steps) > STEADY) & ((steps > 0) != grows)
     return float(other.sum())
 
 
@@ -67,14 +86,18 @@ def depth(reading: Reading) -> float:
     id="depth-amplifies-it-for-few-classes",
     book="beyond",
 )
-def few_classes(reading: Reading) -> float:
+def few_classes(data: xr.Dataset) -> float:
     """For one-hot labels of up to 11 classes and σ_x = 1 every layer after the second makes the
     solution sharper.
 
     Statistic: least λ_max(L + 1)/λ_max(L), L ≥ 2, over norms with ‖Y‖₂²/(n σ_x²) ≥ 1/11.
     """
-    steps = reading.later_steps[:, reading.shares(at_least=1 / CLASSES)]
-    return float(np.exp(steps.min()))
+    steps = _later_steps(data)
+    few = (data["norm"] / data["input_scale"]) ** 2 >= 1 / CLASSES
+    if not few.any():
+        least = f"‖Y‖₂²/(n σ_x²) ≥ {1 / CLASSES:.3g}"
+        raise NothingToMeasure(f"this configuration has no norm with {least}")
+    return float(exp(steps.sel(norm=data["norm"][few]).min(skipna=False)))
 
 
 @figure_1b.statement(
@@ -85,14 +108,14 @@ def few_classes(reading: Reading) -> float:
     otherwise="dλ_max/d(‖Y‖₂²/n) = (L − 1)(n σ_x²/‖Y‖₂²)^{1/L} grows with depth wherever "
     "‖Y‖₂²/(n σ_x²) > e^{−4}; below, it falls at some depths, though not all.",
 )
-def label_effect(reading: Reading) -> float:
+def label_effect(data: xr.Dataset) -> float:
     """Depth amplifies what the labels do to the sharpness.
 
     Statistic: growth with one layer of the difference between neighbouring norms, relative, the
     least of all.
     """
-    differences = np.diff(reading.sharpness, axis=1)
-    return float((np.diff(differences, axis=0) / differences[1:]).min())
+    differences = data["sharpness"].diff("norm")
+    return float((differences.diff("depth") / differences).min(skipna=False))
 
 
 @statements.identity(
@@ -100,15 +123,15 @@ def label_effect(reading: Reading) -> float:
     within(1e-9, f"{LANCZOS}, divided by the distance of the norms", source="eq. (14)"),
     id="power-of-the-largest-class",
 )
-def exponent(reading: Reading) -> float:
+def exponent(data: xr.Dataset) -> float:
     """The sharpness grows as the power 1 − 1/L of the largest class share: not at all for one
     layer, as its root for two, never more than in proportion to it.
 
     Statistic: largest error of the exponent between neighbouring norms.
     """
-    distances = np.diff(2 * np.log(reading.norms))
-    exponents = np.diff(np.log(reading.sharpness), axis=1) / distances
-    return float(np.abs(exponents - (1 - 1 / reading.depths[:, None])).max())
+    distances = (2 * log(data["norm"])).diff("norm")
+    exponents = log(data["sharpness"]).diff("norm") / distances
+    return float(abs(exponents - (1 - 1 / data["depth"])).max(skipna=False))
 
 
 @figure_1b.statement(
@@ -120,10 +143,13 @@ def exponent(reading: Reading) -> float:
     "√n σ_x only, where large enough ones make it the greater part; one-hot labels and σ_x = 1 are "
     "never above.",
 )
-def leading_factor(reading: Reading) -> float:
+def leading_factor(data: xr.Dataset) -> float:
     """The growth with depth is mainly due to the leading factor L.
 
     Statistic: ln(L/2) over ln(λ_max(L)/λ_max(2)) at the largest depth, the least over the norms at
     which the sharpness grows; above 1 the other factor works against it.
     """
-    return float((np.log(reading.depths[-1] / 2) / reading.growths).min())
+    growth = _later_steps(data).sum("depth", skipna=False)
+    if not (growth > 0).any():
+        raise NothingToMeasure("this configuration has no norm at which the sharpness grows")
+    return float((log(data["depth"].max() / 2) / growth.where(growth > 0)).min())

@@ -1,46 +1,49 @@
 """The sharpness of balanced solutions against depth and label norm, and what depth does to it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from hessian_papers.drawing.errors import error_axis, visible
-from hessian_papers.studies.deep_linear.depth_and_norm.reading import Reading
+from hessian_papers.studies.deep_linear.depth_and_norm.derived import error
 from hessian_spectra.pictures import style
 
 DEPTH = "depth L (layers)"
 NORM = r"label norm $\|Y\|_2/\sqrt{n}$"
 
 
-def _levels(reading: Reading) -> np.ndarray:
+def _levels(data: xr.Dataset) -> np.ndarray:
     """Round numbers 1, 2, 5, 10, ... around the numbers that are compared."""
-    low, high = reading.predicted.min(), reading.predicted.max()
+    predicted = data["predicted"].values
+    low, high = predicted.min(), predicted.max()
     decades = 10.0 ** np.arange(np.floor(np.log10(low)) - 1, np.ceil(np.log10(high)) + 1)
     steps = (decades[:, None] * [1, 2, 5]).ravel()
     first = max(int(np.searchsorted(steps, low)) - 1, 0)
     return steps[first : int(np.searchsorted(steps, high)) + 1]
 
 
-def _contour(figure: Figure, axes: Axes, reading: Reading) -> None:
-    depths, norms, levels = reading.depths, reading.norms, _levels(reading)
+def _contour(figure: Figure, axes: Axes, data: xr.Dataset) -> None:
+    levels, discs = _levels(data), data["sharpness"].stack(network=("depth", "norm"))
     # The discs have the colours of the bands: they vanish in them where the numbers agree.
     scale = BoundaryNorm(levels, style.COLOURMAP.N, extend="min")
-    surface = np.maximum(reading["contour"].T, levels[0] / 10)
-    x, y = reading["contour_depths"], reading["contour_norms"]
+    surface = np.maximum(data["contour"].values.T, levels[0] / 10)
+    x, y = data["real_depth"].values, data["contour_norm"].values
     filled = axes.contourf(x, y, surface, levels, norm=scale, cmap=style.COLOURMAP, extend="min")
     axes.contour(x, y, surface, levels, colors="white", linewidths=0.4)
-    inside = reading["contour_flattest"] > 1
+    flattest = data["contour_flattest"].values
+    inside = flattest > 1
     look: dict[str, Any] = {"color": style.ORANGE, "linestyle": "--", "linewidth": 1.3}
-    axes.plot(reading["contour_flattest"][inside], y[inside], **look)
-    layers, label_norms = np.meshgrid(depths, norms, indexing="ij")
+    axes.plot(flattest[inside], y[inside], **look)
     look = {"norm": scale, "cmap": style.COLOURMAP, "s": 16, "edgecolors": "white"}
-    axes.scatter(layers, label_norms, c=reading.sharpness, **look).set_clip_on(False)
-    axes.set_xlim(1, depths[-1])
-    axes.set_ylim(0, norms[-1])
+    axes.scatter(discs["depth"], discs["norm"], c=discs.values, **look).set_clip_on(False)
+    axes.set_xlim(1, x[-1])
+    axes.set_ylim(0, y[-1])
     bar = figure.colorbar(filled, ax=axes, label=r"$\lambda_{\max}$", pad=0.02, aspect=25)
     bar.set_ticks(levels[1:].tolist(), labels=[f"{level:g}" for level in levels[1:]])
     bar.ax.minorticks_off()
@@ -48,78 +51,69 @@ def _contour(figure: Figure, axes: Axes, reading: Reading) -> None:
     axes.grid(visible=False)
 
 
-def _colours(reading: Reading) -> np.ndarray:
-    return style.COLOURMAP(np.linspace(0, 1, len(reading.norms)))
+def _coloured(data: xr.Dataset) -> Iterator[tuple[xr.Dataset, dict[str, Any]]]:
+    """The data of each norm, and its colour."""
+    colours = style.COLOURMAP(np.linspace(0, 1, data.sizes["norm"]))
+    for norm, colour in zip(data["norm"].values, colours, strict=True):
+        yield data.sel(norm=norm), {"color": colour}
 
 
-def _curves(axes: Axes, reading: Reading) -> None:
+def _curves(axes: Axes, data: xr.Dataset) -> None:
     """The sharpness of each norm along depth, with the depth at which it is smallest."""
     place: dict[str, Any] = {"textcoords": "offset points", "fontsize": 6.5, "va": "center"}
     lowest: dict[str, Any] = {"color": style.ORANGE, "marker": "v", "markersize": 6}
-    x, depths = reading["contour_depths"], reading.depths
-    curves = zip(reading["curves"].T, reading.sharpness.T, strict=True)
-    flattest = zip(reading["flattest_depths"], reading["flattest"], strict=True)
-    for norm, colour, (curve, numeric), (depth, value) in zip(
-        reading.norms, _colours(reading), curves, flattest, strict=True
-    ):
-        axes.semilogy(x, curve, color=colour, **style.EXACT)
-        points = style.NUMERIC | {"color": colour, "alpha": 0.8}
-        axes.semilogy(depths, numeric, **points)
-        axes.annotate(f"{norm:g}", (x[-1], curve[-1]), (4, 0), **place, color=colour)
+    x = data["real_depth"].values
+    for of_norm, colour in _coloured(data):
+        curve = of_norm["curve"].values
+        depth, value = of_norm["flattest_depth"].item(), of_norm["flattest"].item()
+        axes.semilogy(x, curve, **colour, **style.EXACT)
+        points = style.NUMERIC | colour | {"alpha": 0.8}
+        axes.semilogy(data["depth"].values, of_norm["sharpness"].values, **points)
+        axes.annotate(f"{of_norm['norm'].item():g}", (x[-1], curve[-1]), (4, 0), **place, **colour)
         if 1 < depth < x[-1]:
             axes.plot(depth, value, linestyle="none", **lowest)
             axes.annotate("smallest", (depth, value), (5, -8), **place)
-    axes.set_ylim(bottom=reading["curves"].min() / 2)
+    axes.set_ylim(bottom=data["curve"].values.min() / 2)
     axes.set_ylabel(r"sharpness $\lambda_{\max}$")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _errors(axes: Axes, reading: Reading) -> None:
-    for norm, colour, error in zip(reading.norms, _colours(reading), reading.error.T, strict=True):
-        axes.semilogy(
-            reading.depths,
-            visible(error),
-            label=f"{norm:g}",
-            color=colour,
-            **style.NUMERIC | {"alpha": 0.9},
-        )
+def _errors(axes: Axes, data: xr.Dataset) -> None:
+    for of_norm, colour in _coloured(data):
+        look = style.NUMERIC | colour | {"alpha": 0.9, "label": f"{of_norm['norm'].item():g}"}
+        axes.semilogy(data["depth"].values, visible(error(of_norm).values), **look)
     error_axis(axes, top=1e-6)
     axes.set_ylabel("relative error of eq. (14)")
     axes.legend(ncols=3, loc="upper center", title=NORM, title_fontsize=7, handletextpad=0.1)
 
 
-def _amplification(axes: Axes, reading: Reading) -> None:
+def _factors(values: xr.DataArray) -> np.ndarray:
+    """With what one layer more multiplies values along depth."""
+    return np.asarray(values.values[1:] / values.values[:-1])
+
+
+def _amplification(axes: Axes, data: xr.Dataset) -> None:
     """What a layer more multiplies the sharpness with, and which part of it is the factor L."""
-    depths = reading.depths
-    factor = depths[1:] / depths[:-1]
-    measured = reading.sharpness[1:] / reading.sharpness[:-1]
-    exact = reading.predicted[1:] / reading.predicted[:-1]
-    before = depths[:-1]
-    for colour, line, numeric in zip(_colours(reading), exact.T, measured.T, strict=True):
-        axes.semilogy(before, line, color=colour, **style.EXACT)
-        points = style.NUMERIC | {"color": colour, "alpha": 0.8}
-        axes.semilogy(before, numeric, **points)
-    axes.semilogy(
-        before,
-        factor,
-        color=style.VERMILION,
-        linestyle="--",
-        linewidth=1.4,
-        label="(L + 1)/L: the leading factor",
-    )
+    before = data["depth"].values[:-1]
+    for of_norm, colour in _coloured(data):
+        axes.semilogy(before, _factors(of_norm["predicted"]), **colour, **style.EXACT)
+        points = style.NUMERIC | colour | {"alpha": 0.8}
+        axes.semilogy(before, _factors(of_norm["sharpness"]), **points)
+    look = {"color": style.VERMILION, "linestyle": "--", "label": "(L + 1)/L: the leading factor"}
+    axes.semilogy(before, _factors(data["depth"]), linewidth=1.4, **look)
     axes.axhline(1, color=style.BLACK, linewidth=0.7)
     axes.set_ylabel(r"$\lambda_{\max}(L+1)\,/\,\lambda_{\max}(L)$")
     style.mark(axes.yaxis, [0.25, 0.5, 1, 2, 4])
     axes.legend(loc="upper right")
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """The contour plot, the way along depth, errors, and what each layer adds."""
     figure, grid = style.panels(2, 2, height=2.5)
-    _contour(figure, grid[0, 0], reading)
-    _curves(grid[0, 1], reading)
-    _amplification(grid[1, 0], reading)
-    _errors(grid[1, 1], reading)
+    _contour(figure, grid[0, 0], data)
+    _curves(grid[0, 1], data)
+    _amplification(grid[1, 0], data)
+    _errors(grid[1, 1], data)
     titles = [
         r"(a) sharpness: eq. (14), numbers on top",
         r"(b) along depth, for each $\|Y\|_2/\sqrt{n}$",
@@ -134,7 +128,7 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
-def caption(_: Reading) -> str:
+def caption(_: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
     return (
         "The larger the norm of the labels, the more depth sharpens the solution; for small norms "

@@ -5,18 +5,20 @@ Balanced networks of random widths and singular values are drawn for every depth
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count, Scale
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
 from hessian_papers.data.tools.whitening import whiten
+from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.models import balanced_weights
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_spectra import closed_form as cf
@@ -116,58 +118,77 @@ def _networks(config: Config, data: Arrays) -> Iterator[_Network]:
             yield _Network(depth, norm, model, inputs, model(inputs).detach())
 
 
-def _table(config: Config, values: list[float]) -> np.ndarray:
-    """One number for each network as ``(depths, norms)``."""
-    return np.array(values).reshape(config.largest_depth, len(config.norms))
+VARIABLES: Variables = {
+    "depth": Variable("depth", "number of layers L"),
+    "norm": Variable("norm", "‖Y‖₂/√n that is asked for"),
+    "input_scale": Variable("", "σ_x of the whitened inputs"),
+    "label_norm": Variable("depth norm", "‖Y‖₂/√n of the labels of each network"),
+    "predicted": Variable("depth norm", "largest eigenvalue from these, by eq. (14)"),
+    "defect": Variable("depth norm", "defect of balancedness"),
+    "growth_from": Variable("depth", "norm beyond which one layer more makes it sharper"),
+    "real_depth": Variable("real_depth", "depth, as a real number"),
+    "curve": Variable("real_depth norm", "largest eigenvalue by eq. (14)"),
+    "flattest_depth": Variable("norm", "real depth, at least 1, of the smallest sharpness"),
+    "flattest": Variable("norm", "that sharpness"),
+    "contour_norm": Variable("contour_norm", "‖Y‖₂/√n, evenly spaced"),
+    "contour": Variable("real_depth contour_norm", "largest eigenvalue by eq. (14)"),
+    "contour_flattest": Variable("contour_norm", "real depth of the smallest sharpness"),
+    "sharpness": Variable("depth norm", "largest eigenvalue of the Hessian, by Lanczos' method"),
+    "residual": Variable("depth norm", "residual of its eigenpair, relative"),
+    "parameters": Variable("depth norm", "number of parameters"),
+}
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
+def _of_networks(
+    config: Config, data: Arrays, quantities: Callable[[_Network], Mapping[str, float]]
+) -> xr.Dataset:
+    """Some quantities of each network, by depth and norm."""
+    parts = [
+        {"depth": network.depth, "norm": network.norm, **quantities(network)}
+        for network in _networks(config, data)
+    ]
+    arrays = [{name: np.array(value) for name, value in part.items()} for part in parts]
+    return assembled(arrays, VARIABLES, ["depth", "norm"])
+
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     """The largest eigenvalue from the labels alone, anon2026data, eq. (14).
 
     It is L σ_x^{2/L} α^{1−1/L} with α = ‖Y‖₂²/n, and d ln λ / dL = (L − ln(σ_x²/α)) / L²: it falls
     with depth up to L = ln(σ_x²/α), and grows beyond. From L to L + 1 layers it grows if and only
     if α/σ_x² > (L/(L+1))^{L(L+1)}.
-
-    Returns:
-        For d depths and s norms ``depths`` (d,); ``norms`` (s,); ``input_scale``; ``label_norms``
-        (d, s), ‖Y‖₂/√n of the labels of each network; ``predicted`` (d, s), from these;
-        ``defect`` (d, s), of balancedness; ``growth_from`` (d,), the norm beyond which one layer
-        more than each depth makes it sharper. With real depths ``contour_depths`` (c,): ``curves``
-        (c, s); ``flattest_depths`` (s,), the depth of at least 1 at which the sharpness of each
-        norm is smallest, and ``flattest`` (s,), that sharpness; for the contour ``contour_norms``
-        (c,), ``contour`` (c, c), and ``contour_flattest`` (c,), the depths of its smallest values.
     """
-    scale = config.input_scale
-    label_norms, defects = [], []
-    for network in _networks(config, networks):
-        norm = torch.linalg.matrix_norm(network.labels, 2) / math.sqrt(len(network.labels))
-        label_norms.append(float(norm))
-        defects.append(cf.balancedness_defect([w.detach() for w in network.model.weights]))
+    scale, asked = config.input_scale, np.array(config.norms)
     depths = np.arange(1, config.largest_depth + 1)
-    of_labels = _table(config, label_norms)
     layers = np.linspace(1, config.largest_depth, config.contour_points)
     norms = np.linspace(0, config.norms[-1], config.contour_points)
-    flattest = _flattest_depth(np.array(config.norms), scale)
-    return {
-        "depths": depths,
-        "norms": np.array(config.norms),
-        "input_scale": np.array(scale),
-        "label_norms": of_labels,
-        "predicted": _sharpness(of_labels, depths[:, None], scale),
-        "defect": _table(config, defects),
+    flattest = _flattest_depth(asked, scale)
+    equation = {
+        "input_scale": scale,
         "growth_from": scale * (depths / (depths + 1)) ** (depths * (depths + 1) / 2),
-        "contour_depths": layers,
-        "curves": _sharpness(np.array(config.norms), layers[:, None], scale),
-        "flattest_depths": flattest,
-        "flattest": _sharpness(np.array(config.norms), flattest, scale),
-        "contour_norms": norms,
+        "real_depth": layers,
+        "curve": _sharpness(asked, layers[:, None], scale),
+        "flattest_depth": flattest,
+        "flattest": _sharpness(asked, flattest, scale),
+        "contour_norm": norms,
         "contour": _sharpness(norms, layers[:, None], scale),
         "contour_flattest": _flattest_depth(norms, scale),
     }
+    of_labels = _of_networks(config, networks, lambda network: _theory(network, scale))
+    return of_labels.merge(data_set(equation, VARIABLES))
 
 
-def _sharpness(norms: np.ndarray, depths: np.ndarray, scale: float) -> np.ndarray:
-    return cf.sharpness_from_labels(norms**2, depths.astype(float), scale).numpy()
+def _theory(network: _Network, scale: float) -> Mapping[str, float]:
+    norm = torch.linalg.matrix_norm(network.labels, 2).item() / math.sqrt(len(network.labels))
+    return {
+        "label_norm": norm,
+        "predicted": float(_sharpness(norm, network.depth, scale)),
+        "defect": cf.balancedness_defect([w.detach() for w in network.model.weights]),
+    }
+
+
+def _sharpness(norms: Any, depths: Any, scale: float) -> np.ndarray:
+    return cf.sharpness_from_labels(np.square(norms), np.asarray(depths, float), scale).numpy()
 
 
 def _flattest_depth(norms: np.ndarray, scale: float) -> np.ndarray:
@@ -176,24 +197,18 @@ def _flattest_depth(norms: np.ndarray, scale: float) -> np.ndarray:
         return np.maximum(1.0, 2 * np.log(scale / norms))
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The largest eigenvalue of the Hessian at each network, by Lanczos' method.
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """The largest eigenvalue of the Hessian at each network, by Lanczos' method."""
+    return _of_networks(config, networks, _measured)
 
-    Returns:
-        ``sharpness`` (d, s), ``residual`` (d, s) of its eigenpair, relative, and ``parameters``
-        (d, s), their number.
-    """
-    sharpness, residuals, parameters = [], [], []
-    for network in _networks(config, networks):
-        data = [(network.inputs, network.labels)]
-        problem = cv.Problem(network.model, HalfSquaredError("sample"), data)
-        top = cv.top_eigenpairs(cv.hessian(problem, backend="curvlinops"), k=1, tol=TOLERANCE)
-        assert top.residuals is not None
-        sharpness.append(float(top.eigenvalues[-1]))
-        residuals.append(float(top.residuals[-1]))
-        parameters.append(problem.size)
+
+def _measured(network: _Network) -> Mapping[str, float]:
+    data = [(network.inputs, network.labels)]
+    problem = cv.Problem(network.model, HalfSquaredError("sample"), data)
+    top = cv.top_eigenpairs(cv.hessian(problem, backend="curvlinops"), k=1, tol=TOLERANCE)
+    assert top.residuals is not None
     return {
-        "sharpness": _table(config, sharpness),
-        "residual": _table(config, residuals),
-        "parameters": np.reshape(parameters, (config.largest_depth, len(config.norms))),
+        "sharpness": float(top.eigenvalues[-1]),
+        "residual": float(top.residuals[-1]),
+        "parameters": problem.size,
     }
