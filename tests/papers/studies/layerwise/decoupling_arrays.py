@@ -137,7 +137,7 @@ def sides(
         "network": np.array(networks),
         "seed": np.arange(seeds),
         "epoch": np.array(EPOCHS[-epochs:]),
-        "layer": np.array(names),
+        "layer_name": np.array(names),
         "outputs": np.array(sizes)[..., 0],
         "inputs": np.array(sizes)[..., 1],
         "shown": np.array([f"fc2:{networks[0]}", f"fc1:{networks[-1]}"]),

@@ -9,6 +9,7 @@ from torch import nn
 
 from hessian_papers.networks.classifiers import kept_classifier
 from hessian_papers.studies.layerwise.decoupling import study
+from hessian_papers.studies.layerwise.layers import layer_names, own_layers
 from hessian_spectra.seeding import generator
 from tests.papers.studies.layerwise import small_classifiers
 
@@ -83,57 +84,53 @@ def descending(matrix):
     return values[::-1], vectors[:, ::-1]
 
 
-def place(actual, network, layer):
-    a = actual["network"].tolist().index(network)
-    return a, actual["layer"][a].tolist().index(layer)
+def of_layer(actual, network, seed, layer):
+    return own_layers(actual.sel(network=network, seed=3 + seed)).sel(layer=layer)
 
 
 @pytest.mark.parametrize(("network", "seed", "layer"), CASES)
 def test_eigenpairs_are_those_of_dense_matrices(networks, actual, network, seed, layer):
-    single, (a, at) = dense(networks, network, seed, layer), place(actual, network, layer)
+    single, mine = dense(networks, network, seed, layer), of_layer(actual, network, seed, layer)
+    first_pairs = mine.isel(rank=slice(5))
     values, vectors = descending(single.hessian)
     product = np.kron(single.output, single.input)
     others, basis = descending(product)
     first = descending(single.input)[1][:, 0]
-
-    def mine(name, k=5):
-        return actual[name][a, seed, at][:k]
-
     scale = {"rtol": 0, "atol": 3e-5 * values[0]}
-    np.testing.assert_allclose(mine("hessian"), values[:5], **scale)
-    np.testing.assert_allclose(mine("approximation"), others[:5], **scale)
+    np.testing.assert_allclose(first_pairs["hessian"], values[:5], **scale)
+    np.testing.assert_allclose(first_pairs["approximation"], others[:5], **scale)
     overlaps = [np.sum((vectors[:, :k].T @ basis[:, :k]) ** 2) / k for k in range(1, 6)]
-    np.testing.assert_allclose(mine("overlap"), overlaps, atol=1e-3)
+    np.testing.assert_allclose(first_pairs["overlap"], overlaps, atol=1e-3)
     # Of EKFAC: the same basis, by the Hessian's diagonal in it.
     both = np.kron(descending(single.output)[1], descending(single.input)[1])
     best = both[:, np.argsort(-np.sum(both * (single.hessian @ both), axis=0))]
     overlaps = [np.sum((vectors[:, :k].T @ best[:, :k]) ** 2) / k for k in range(1, 6)]
-    np.testing.assert_allclose(mine("corrected_overlap"), overlaps, atol=1e-3)
+    np.testing.assert_allclose(first_pairs["corrected_overlap"], overlaps, atol=1e-3)
     matrices = vectors.T.reshape(-1, *single.shape)[:5]
     ratios = [np.linalg.norm(matrix, 2) / np.linalg.norm(matrix) for matrix in matrices]
-    np.testing.assert_allclose(mine("rank_one"), ratios, atol=1e-3)
+    np.testing.assert_allclose(first_pairs["rank_one"], ratios, atol=1e-3)
     along = [np.sum((matrix @ first) ** 2) for matrix in matrices]
-    np.testing.assert_allclose(mine("along_first"), along, atol=1e-3)
+    np.testing.assert_allclose(first_pairs["along_first"], along, atol=1e-3)
     difference = np.linalg.norm(single.hessian - product, 2) / values[0]
-    assert actual["spectral"][a, seed, at] == pytest.approx(difference, rel=0.02)
+    assert float(mine["spectral"]) == pytest.approx(difference, rel=0.02)
 
 
 @pytest.mark.parametrize("epoch", [0, small_classifiers.EPOCHS])
 def test_what_is_measured_throughout_is_that_of_each_epoch(networks, actual, epoch):
     network, seed, layer = "F-6^2", 1, "fc2"
-    single, (a, at) = dense(networks, network, seed, layer, epoch), place(actual, network, layer)
-    e = actual["epoch"].tolist().index(epoch)
+    single = dense(networks, network, seed, layer, epoch)
+    mine = of_layer(actual, network, seed, layer).sel(epoch=epoch)
     for name in ("output", "input"):
         values = descending(getattr(single, name))[0]
-        mine = actual[name][a, seed, e, at]
-        np.testing.assert_allclose(mine[: len(values)], values, rtol=0, atol=1e-5 * values[0])
-        assert np.isnan(mine[len(values) :]).all()
+        known, rest = np.split(mine[name].values, [len(values)])
+        np.testing.assert_allclose(known, values, rtol=0, atol=1e-5 * values[0])
+        assert np.isnan(rest).all()
     product = np.kron(single.output, single.input)
     signs = [z.double().numpy() for z in _signs(len(product))]
     squares = [np.sum((single.hessian @ z) ** 2) for z in signs]
     missed = [np.sum(((single.hessian - product) @ z) ** 2) for z in signs]
-    np.testing.assert_allclose(actual["squares"][a, seed, e, at], squares, rtol=1e-4)
-    np.testing.assert_allclose(actual["missed"][a, seed, e, at], missed, rtol=1e-3)
+    np.testing.assert_allclose(mine["squares"], squares, rtol=1e-4)
+    np.testing.assert_allclose(mine["missed"], missed, rtol=1e-3)
 
 
 def _signs(size):
@@ -143,17 +140,17 @@ def _signs(size):
 
 def test_nothing_that_is_a_product_comes_closer_than_the_nearest(networks, actual):
     network, seed, layer = "F-6^2", 0, "fc2"
-    single, (a, at) = dense(networks, network, seed, layer), place(actual, network, layer)
+    single, mine = dense(networks, network, seed, layer), of_layer(actual, network, seed, layer)
     m, d = single.shape
     # Van Loan and Pitsianis: the nearest product is the first singular pair of the rearrangement.
     rearranged = single.hessian.reshape(m, d, m, d).transpose(0, 2, 1, 3).reshape(m * m, d * d)
     u, s, v = np.linalg.svd(rearranged)
     best = s[0] * np.kron(u[:, 0].reshape(m, m), v[0].reshape(d, d))
     missed = [np.sum(((single.hessian - best) @ z.numpy()) ** 2) for z in _signs(m * d)]
-    np.testing.assert_allclose(actual["nearest_missed"][a, seed, at], missed, rtol=0.05)
+    np.testing.assert_allclose(mine["nearest_missed"], missed, rtol=0.05)
     basis, vectors = descending(best)[1], descending(single.hessian)[1]
     overlap = np.sum((vectors[:, :2].T @ basis[:, :2]) ** 2) / 2
-    assert actual["nearest_overlap"][a, seed, at][1] == pytest.approx(overlap, abs=0.05)
+    assert float(mine["nearest_overlap"][1]) == pytest.approx(overlap, abs=0.05)
 
 
 @pytest.mark.parametrize(("network", "seed", "layer"), CASES)
@@ -161,11 +158,11 @@ def test_tables_are_about_all_images(networks, actual, network, seed, layer):
     whole = len(networks["labels"])
     assert whole > FEW
     single = dense(networks, network, seed, layer, images=whole)
-    a, at = place(actual, network, layer)
+    mine = of_layer(actual, network, seed, layer)
     values, vectors = descending(single.input)
     aligned = (vectors[:, 0] @ single.mean) ** 2 / (single.mean @ single.mean)
-    assert actual["mean_aligned"][a, seed, at] == pytest.approx(aligned, abs=1e-5)
-    assert actual["spectral_ratio"][a, seed, at] == pytest.approx(values[0] / values[1], rel=1e-4)
+    assert float(mine["mean_aligned"]) == pytest.approx(aligned, abs=1e-5)
+    assert float(mine["spectral_ratio"]) == pytest.approx(values[0] / values[1], rel=1e-4)
 
 
 def test_of_a_convolution_the_mean_is_a_left_singular_vector(tmp_path):
@@ -178,36 +175,47 @@ def test_of_a_convolution_the_mean_is_a_left_singular_vector(tmp_path):
     patches = nn.functional.unfold(x.double(), 5).numpy()  # (n, d, P)
     values, vectors = descending(np.einsum("nip,njp->ij", patches, patches) / len(patches))
     first = np.linalg.svd(patches.mean(axis=0))[0][:, 0]
-    assert actual["mean_aligned"][0, 0, 0] == pytest.approx((first @ vectors[:, 0]) ** 2, abs=1e-5)
-    assert actual["spectral_ratio"][0, 0, 0] == pytest.approx(values[0] / values[1], rel=1e-4)
-    assert actual["layer"][0].tolist() == ["conv1", "conv2", "fc1", "fc2", "fc3"]
-    assert np.isnan(actual["output"][0, 0, 0, -1, 3:]).all()
+    mine = of_layer(actual, "LeNet5", 0, "conv1")
+    assert float(mine["mean_aligned"]) == pytest.approx((first @ vectors[:, 0]) ** 2, abs=1e-5)
+    assert float(mine["spectral_ratio"]) == pytest.approx(values[0] / values[1], rel=1e-4)
+    assert layer_names(actual, "LeNet5") == ["conv1", "conv2", "fc1", "fc2", "fc3"]
+    assert of_layer(actual, "LeNet5", 0, "fc3")["output"][:, 3:].isnull().all()
 
 
 def test_shares_are_those_of_the_shown_layers_of_the_first_seed(networks, actual):
-    assert actual["shown"].tolist() == ["fc2:F-6^2", "fc1:F-5-BN"]
+    assert actual["shown"].values.tolist() == ["fc2:F-6^2", "fc1:F-5-BN"]
     single = dense(networks, "F-6^2", 0, "fc2")
     matrices = descending(single.hessian)[1].T.reshape(-1, *single.shape)[:4]
     for name, matrix in (("output", single.output), ("input", single.input)):
         basis = descending(matrix)[1]
         turned = matrices if name == "input" else matrices.transpose(0, 2, 1)
         shares = ((turned @ basis) ** 2).sum(axis=1)
-        assert actual[f"{name}_share"].shape == (2, 20, 20)
-        np.testing.assert_allclose(actual[f"{name}_share"][0, :4, :3], shares[:, :3], atol=2e-3)
-        assert np.isnan(actual[f"{name}_share"][0, :, 6:]).all()
+        mine = actual[f"{name}_share"].sel(shown="fc2:F-6^2").values
+        assert mine.shape == (20, 20)
+        np.testing.assert_allclose(mine[:4, :3], shares[:, :3], atol=2e-3)
+        assert np.isnan(mine[:, 6:]).all()
 
 
 def test_networks_with_fewer_layers_are_filled_up(actual):
-    assert actual["layer"].tolist() == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
-    assert actual["outputs"].tolist() == [[6, 6, 3], [5, 3, 0]]
-    assert actual["inputs"].tolist() == [[16, 6, 6], [16, 5, 0]]
-    assert actual["seed"].tolist() == [3, 4]
-    assert actual["epoch"].tolist() == [0, small_classifiers.EPOCHS]
-    assert np.isnan(actual["spectral"][1, :, 2]).all()
-    assert np.isnan(actual["missed"][1, :, :, 2]).all()
-    assert np.isfinite(actual["missed"][:, :, :, :2]).all()
+    names = {name: actual[name].values.tolist() for name in ("layer_name", "outputs", "inputs")}
+    assert names["layer_name"] == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
+    assert names["outputs"] == [[6, 6, 3], [5, 3, 0]]
+    assert names["inputs"] == [[16, 6, 6], [16, 5, 0]]
+    assert actual["seed"].values.tolist() == [3, 4]
+    assert actual["epoch"].values.tolist() == [0, small_classifiers.EPOCHS]
+    assert actual["spectral"].sel(network="F-5-BN")[:, 2].isnull().all()
+    assert actual["missed"].sel(network="F-5-BN")[:, :, 2].isnull().all()
+    assert np.isfinite(actual["missed"][..., :2, :]).all()
     # The last layer of F-5-BN has 15 weights.
-    assert np.isnan(actual["hessian"][1, :, 1]).sum(axis=-1).tolist() == [5, 5]
+    assert of_layer(actual, "F-5-BN", 0, "fc2")["hessian"].isnull().sum() == 5
+
+
+def test_of_layers_whose_networks_diverged_nothing_is_shown(networks):
+    one = config(networks=["F-5-BN"])
+    parts = [study.measure(**item) for item in study._items(one, networks)]
+    shown = study._gather(config(shown=["fc1:F-6^2"]), parts)
+    assert shown.sizes["shown"] == 0
+    assert "output_share" not in shown
 
 
 def test_items_say_what_they_cost_and_a_probe_costs_less(networks):

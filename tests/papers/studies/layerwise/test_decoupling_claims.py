@@ -1,4 +1,4 @@
-"""The claims about decoupling, their tables, reading and figure, on planted arrays."""
+"""The claims about decoupling, their tables and figure, on planted arrays."""
 
 import re
 from collections import Counter
@@ -6,16 +6,17 @@ from collections import Counter
 import numpy as np
 import pytest
 import scipy
-from claims_contract import Planted, contract
+from claims_contract import Kind, Planted, contract, planted_data
 from decoupling_arrays import LAYERS, TABLES, sides
 from matplotlib.text import Text
 
-from hessian_papers.ledger.bounds import NothingToMeasure, mean_of
-from hessian_papers.studies.layerwise.decoupling import architectures
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.layerwise.decoupling import architectures, claims
 from hessian_papers.studies.layerwise.decoupling.claims import statements
+from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
 from hessian_papers.studies.layerwise.decoupling.figure import caption, draw
-from hessian_papers.studies.layerwise.decoupling.reading import Reading
-from hessian_papers.studies.layerwise.decoupling.tables import printed_rows, rows_of
+from hessian_papers.studies.layerwise.decoupling.study import VARIABLES
+from hessian_papers.studies.layerwise.decoupling.tables import cases, of_kind, printed_rows
 
 # The other side of every bound.
 WRONG = {
@@ -31,6 +32,8 @@ WRONG = {
     "missed": (0.5, 0.9),
     "input_ratio": (1.2, 1.2),
 }
+KIND = Kind(statements, VARIABLES)
+PROBED = ("squares", "missed")
 SIZES = ["F-200^2", "F-600^2"]
 SWAPPED = {case: (0.5, 30.0) if "BN" not in case[0] else (0.95, 5.0) for case in TABLES}
 
@@ -65,7 +68,11 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+
+
+def data_of(*networks, **changes):
+    return planted_data(sides(*networks, **changes), VARIABLES)
 
 
 @pytest.mark.parametrize("labels", [None, "true", "random"])
@@ -74,26 +81,26 @@ def test_a_gap_is_claimed_of_networks_with_such_labels_alone(planted, place, lab
     """Runs that were recorded before say nothing of their labels: they are the artifact's."""
     arrays = sides(["F-200^2"])
     if labels:
-        arrays["correlation"]["random_labels"] = np.array(labels == "random")
+        arrays["correlation"]["random_labels"] = np.array([labels == "random"])
     name = ("gap_after_classes", "no_gap_after_classes")[place // 2]
-    stated = len([*planted[place].entries(statements, name, arrays)])
+    stated = len([*planted[place].entries(KIND, name, arrays)])
     assert stated == (2 if labels in (None, ("true", "random")[place // 2]) else 0)
 
 
 def test_the_tables_are_whole():
-    rows = list(printed_rows())
-    assert Counter(row.table for row in rows) == {"6": 19, "7": 13, "9": 4}
-    for row in rows:
-        for quantity in (row.aligned, row.ratio):
-            assert quantity.least <= quantity.mean <= quantity.most
-    twice = Counter((row.table, row.dataset, row.network) for row in rows)
-    assert {key[2] for key, count in twice.items() if count > 1} == {"VGG11-W64"}
-    assert {row.layers for row in rows if row.network == "F-600^4"} == {4}
+    rows = printed_rows()
+    assert Counter(row["table"] for row in rows) == {"6": 2 * 19, "7": 2 * 13, "9": 2 * 4}
+    assert all(row["min"] <= row["mean"] <= row["max"] for row in rows)
+    twice = Counter(tuple(row[n] for n in ("table", "dataset", "network")) for row in rows)
+    assert {key[2] for key, count in twice.items() if count > 2} == {"VGG11-W64"}
+    assert {row["layers"] for row in rows if row["network"] == "F-600^4"} == {"4"}
 
 
 def test_rows_are_those_of_the_networks_and_their_images():
-    actual = [(row.table, row.dataset, row.network, row.kind) for row in rows_of(Reading(sides()))]
-    assert actual == [
+    labels = ("table", "dataset", "network", "kind")
+    rows = [tuple(row[name] for name in labels) for row in cases(data_of())]
+    assert rows[::2] == rows[1::2]  # a case for each of two quantities
+    assert rows[::2] == [
         ("6", "MNIST", "F-200^2", "fc"),
         ("6", "CIFAR10", "LeNet5", "fc"),
         ("7", "CIFAR10", "LeNet5", "conv"),
@@ -102,13 +109,11 @@ def test_rows_are_those_of_the_networks_and_their_images():
     ]
     digits = sides(["F-200^2"])
     digits["correlation"]["inputs"][0, 0] = 64
-    assert rows_of(Reading(digits)) == []
+    assert cases(planted_data(digits, VARIABLES)) == []
 
 
 def test_a_row_says_what_is_printed_and_measured(planted):
-    entries = {
-        entry.id: entry for entry in planted[0].entries(statements, "row_of_a_table", sides())
-    }
+    entries = {entry.id: entry for entry in planted[0].entries(KIND, "row_of_a_table", sides())}
     entry = entries["planted/table-7-CIFAR10-LeNet5-conv-ratio"]
     assert [*entry.labels.values()] == [
         "7",
@@ -121,71 +126,65 @@ def test_a_row_says_what_is_printed_and_measured(planted):
     assert entry.heading.places["wu2022dissecting"].endswith("Table 7")
     assert entry.bound.range == pytest.approx((11.145, 27.205))
     # The mean over layers of each seed, and Student's interval over seeds.
-    reading = Reading(sides(noise=0.1))
     (entry,) = (
         item
-        for item in planted[0].entries(statements, "row_of_a_table", sides(noise=0.1))
+        for item in planted[0].entries(KIND, "row_of_a_table", sides(noise=0.1))
         if item.id.endswith("table-6-CIFAR10-LeNet5-fc-ratio")
     )
-    means = reading["spectral_ratio"][2, :, 2:].mean(axis=1)
+    means = data_of(noise=0.1)["spectral_ratio"].sel(network="LeNet5")[:, 2:].values.mean(axis=1)
     expected = scipy.stats.t(4, means.mean(), scipy.stats.sem(means)).interval(0.95)
     assert entry.measure() == pytest.approx((means.mean(), *expected), rel=1e-6)
 
 
 def test_sizes_that_differ_in_width_or_depth_alone_are_compared():
-    arrays = sides(["F-200^2", "F-600^2", "LeNet5", "F-200^2-BN"])
-    actual = list(architectures.sizes(Reading(arrays)))
+    data = data_of(["F-200^2", "F-600^2", "LeNet5", "F-200^2-BN"])
+    actual = list(architectures.sizes(data))
     assert actual == [{"larger": "F-600^2", "smaller": "F-200^2", "what": "wider"}]
-    arrays["correlation"]["network"] = np.array(["F-200", "F-600^4", "F-200^4", "F-200^4-BN"])
-    actual = [tuple(case.values()) for case in architectures.sizes(Reading(arrays))]
+    data["network"] = ["F-200", "F-600^4", "F-200^4", "F-200^4-BN"]
+    actual = [tuple(case.values()) for case in architectures.sizes(data)]
     assert actual == [("F-600^4", "F-200^4", "wider"), ("F-200^4", "F-200", "deeper")]
 
 
 def test_gaps_are_after_as_many_eigenvalues_in_wide_layers():
-    reading = Reading(sides(["LeNet5"], noise=0.0, changed={"gap": (5, 5)}))
-    places = reading.gaps("LeNet5", reading.of("hessian", "LeNet5"))
-    assert places.shape == (5, 3)  # conv2, fc1 and fc2 have more outputs than there are classes
+    data = data_of(["LeNet5"], noise=0.0, changed={"gap": (5, 5)}).sel(network="LeNet5")
+    places = claims.gaps(data, "hessian")
+    assert places["layer"].values.tolist() == ["conv2", "fc1", "fc2"]  # more outputs than classes
     assert (places == 5).all()
     with pytest.raises(NothingToMeasure, match="no eigenvalues after the 9-th"):
-        reading.gaps("LeNet5", reading.of("hessian", "LeNet5")[..., :10])
+        claims.gaps(data.isel(rank=slice(10)), "hessian")
 
 
 def test_errors_are_of_the_worst_layer_of_each_seed():
-    reading = Reading(sides(noise=0.2))
-    missed = reading["missed"][0, :, -1, :3].mean(axis=-1)
-    squares = reading["squares"][0, :, -1, :3].mean(axis=-1)
-    np.testing.assert_allclose(reading.frobenius("F-200^2"), np.sqrt(missed / squares))
-    actual = mean_of(reading.of("spectral", "F-200^2").max(axis=1))
-    assert actual.value == pytest.approx(reading["spectral"][0, :, :3].max(axis=1).mean())
+    data = data_of(noise=0.2).sel(network="F-200^2")
+    means = [data[name][:, -1, :3].values.mean(axis=-1) for name in ("missed", "squares")]
+    np.testing.assert_allclose(frobenius(data.isel(epoch=-1)), np.sqrt(means[0] / means[1]))
+    expected = data["spectral"].values[:, :3].max(axis=1)
+    np.testing.assert_allclose(claims.conjecture(data), expected)
 
 
 def test_what_is_not_there_is_said():
-    zero = sides(["F-200^2"])
-    zero["correlation"]["squares"][:] = 0.0
-    zero["correlation"]["missed"][:] = 0.0
+    data = data_of(["F-200^2"]).drop_vars("corrected_overlap")
+    own = data.sel(network="F-200^2")
     with np.errstate(invalid="ignore"), pytest.raises(NothingToMeasure, match="Hessian is zero"):
-        Reading(zero).frobenius("F-200^2")
-    few = sides(["F-200^2"])
-    few["correlation"]["hessian"] = few["correlation"]["hessian"][..., :5]
+        frobenius(own.isel(epoch=-1).assign({name: 0.0 * own[name][:, -1] for name in PROBED}))
     with pytest.raises(NothingToMeasure, match=r"^this configuration has 5 of 9 eigenvalues$"):
-        Reading(few).outliers("F-200^2")
-    del few["correlation"]["corrected_overlap"]
+        outliers(own.isel(rank=slice(5)))
     with pytest.raises(NothingToMeasure, match=r"^this run has no such product's top eigenspace$"):
-        Reading(few).top_overlap("F-200^2", "corrected_overlap")
+        claims.has_no_more_of_the_top(data, "F-200^2", "corrected")
     with pytest.raises(NothingToMeasure, match=r"^F-200.2 has no such layer$"):
-        Reading(sides()).of_kind("mean_aligned", "F-200^2", "conv")
+        of_kind(own, "mean_aligned", "conv")
 
 
 def test_the_figure_shows_each_shown_layer():
-    reading = Reading(sides())
-    axes = draw(reading).axes
+    data = data_of()
+    axes = draw(data).axes
     titles = [axe.get_title(loc="left") for axe in axes]
     assert "(a) fc2:F-200^2" in titles
     assert "(b) fc1:LeNet5-BN" in titles
     first = axes[titles.index("(a) fc2:F-200^2")]
     shown = [np.array(line.get_ydata(), dtype=float) for line in first.lines]
     for name in ("hessian", "approximation"):
-        expected = reading[name][0, 0, 1]
+        expected = data[name][0, 0, 1].values
         assert any(np.array_equal(expected, line) for line in shown if len(line) == len(expected))
     overlaps = axes[titles.index("(c) overlap, first $k$")]
     assert len(overlaps.lines) == 3 + len(LAYERS["LeNet5-BN"]) + 1
@@ -206,13 +205,13 @@ def test_the_figure_shows_each_shown_layer():
     ],
 )
 def test_figure_and_caption_bear_what_is_missing(networks, changes):
-    reading = Reading(sides(networks, **changes))
-    drawn = draw(reading)
+    data = data_of(networks, **changes)
+    drawn = draw(data)
     drawn.set_layout_engine("none")
     drawn.draw_without_rendering()
-    texts = [text.get_text() for text in drawn.findobj(Text)] + [caption(reading)]
+    texts = [text.get_text() for text in drawn.findobj(Text)] + [caption(data)]
     assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]
 
 
 def test_the_caption_tells_the_setting():
-    assert "after 60 epochs" in caption(Reading(sides(noise=0.0)))
+    assert "after 60 epochs" in caption(data_of(noise=0.0))

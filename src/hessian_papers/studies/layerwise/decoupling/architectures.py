@@ -1,57 +1,69 @@
 """The architectures of a study that each claim is about."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from itertools import permutations, product
 
+import xarray as xr
+
 from hessian_papers.ledger.statements import Labels
-from hessian_papers.studies.layerwise.decoupling.reading import NORMALISED, Reading
+from hessian_papers.studies.layerwise.decoupling.derived import NORMALISED
+from hessian_papers.studies.layerwise.layers import with_hidden_layers
 
 # F-n^m: m hidden layers of n.
 _SIZES = re.compile(r"F-(?P<width>\d+)(?:\^(?P<depth>\d+))?$")
 
 
-def each(of: str) -> Callable[[Reading], list[Labels]]:
-    """A case for each of some architectures: all ``networks``, ``plain`` or ``normalised``."""
-    return lambda reading: [{"network": name} for name in getattr(reading, of)]
+def networks(data: xr.Dataset) -> list[str]:
+    """All architectures."""
+    return [str(name) for name in data["network"].values]
 
 
-NETWORKS, PLAIN, NORMALISED_ONES = map(each, ("networks", "plain", "normalised"))
+def plain(data: xr.Dataset) -> list[str]:
+    """The architectures without batch normalisation, of more than one layer."""
+    return [name for name in with_hidden_layers(data) if NORMALISED not in name]
 
 
-def followed(reading: Reading) -> list[Labels]:
+def normalised(data: xr.Dataset) -> list[str]:
+    """The architectures with batch normalisation."""
+    return [name for name in networks(data) if NORMALISED in name]
+
+
+def followed(data: xr.Dataset) -> list[str]:
     """All architectures, of a run that has networks before their training and after."""
-    both = len(reading["epoch"]) > 1 and reading["epoch"][0] == 0
-    return NETWORKS(reading) if both else []
+    return networks(data) if data.sizes["epoch"] > 1 and 0 in data["epoch"] else []
 
 
-def pairs(reading: Reading) -> list[Labels]:
+def pairs(data: xr.Dataset) -> list[Labels]:
     """The architectures with batch normalisation that are there without it, too."""
-    names = [name.removesuffix(NORMALISED) for name in reading.normalised]
-    return [{"network": name} for name in names if name in reading.plain]
+    names = [name.removesuffix(NORMALISED) for name in normalised(data)]
+    return [{"network": name} for name in names if name in plain(data)]
 
 
-def matrices(random: bool) -> Callable[[Reading], Iterator[Labels]]:
+def matrices(data: xr.Dataset, *, random: bool) -> list[Labels]:
     """The two matrices of each architecture, if the labels are random, or if they are true."""
-
-    def cases(reading: Reading) -> Iterator[Labels]:
-        # Runs that were recorded before that was kept have the labels of their artifact.
-        if "random_labels" not in reading or reading["random_labels"].any() == random:
-            for network, matrix in product(reading.plain, ("output", "hessian")):
-                yield {"network": network, "matrix": matrix}
-
-    return cases
+    # Runs that were recorded before that was kept have the labels of their artifact.
+    if "random_labels" in data and bool(data["random_labels"].any()) != random:
+        return []
+    each = product(plain(data), ("output", "hessian"))
+    return [{"network": network, "matrix": matrix} for network, matrix in each]
 
 
-def others(reading: Reading) -> list[Labels]:
+with_true_labels, with_random_labels = (
+    partial(matrices, random=labels) for labels in (False, True)
+)
+
+
+def others(data: xr.Dataset) -> list[Labels]:
     """What may be nearer to the Hessian: the best product, and EKFAC's eigenvalues."""
-    each = product(reading.networks, ("nearest", "corrected"))
+    each = product(networks(data), ("nearest", "corrected"))
     return [{"network": name, "other": other} for name, other in each]
 
 
-def sizes(reading: Reading) -> Iterator[Labels]:
+def sizes(data: xr.Dataset) -> Iterator[Labels]:
     """Two fully connected architectures of which one is wider, or deeper, and otherwise alike."""
-    for larger, smaller in permutations(reading.plain, 2):
+    for larger, smaller in permutations(plain(data), 2):
         first, second = _SIZES.match(larger), _SIZES.match(smaller)
         if first is None or second is None:
             continue

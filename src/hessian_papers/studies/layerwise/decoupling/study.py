@@ -13,9 +13,11 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import nn
 
 from hessian_papers.constraints import Once
+from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.studies.layerwise.decoupling.quantities import (
@@ -35,15 +37,12 @@ from hessian_papers.studies.layerwise.ensembles import (
     network_of,
     require_residual,
 )
-from hessian_papers.studies.layerwise.gathering import gathered
+from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require, require_at_least
 
-# What is measured at every epoch whose weights are kept; all else is of the last.
-THROUGHOUT = ("output", "input", "squares", "missed")
-SIZES = ("layer", "outputs", "inputs", "random_labels")
 # Of the first seed alone, of the layers that are shown.
 SHARES = ("output_share", "input_share")
 
@@ -85,14 +84,12 @@ def measure(
 
     Args:
         kept: the network, and what it was trained on.
-        last: whether all is measured, or :data:`THROUGHOUT` alone.
+        last: whether all is measured, or what is at every epoch alone.
         labels: what tells it from the others.
         settings: the rest.
 
     Returns:
-        For L layers: ``layer (L,)``, their names, ``outputs (L,)`` and ``inputs (L,)``, the sizes m
-        and d; and of each layer what :func:`throughout`, :func:`whole` and :func:`first_input`
-        give, ``(L, ...)``; and ``random_labels ()``, whether the network was trained on such.
+        The :data:`VARIABLES` of one network, its labels, and :data:`SHARES` of all layers.
     """
     model = kept.load()
 
@@ -112,7 +109,7 @@ def measure(
     sizes = np.array([layer.shape for layer in layers.values()])
     return {
         **{name: np.stack([row[name] for row in rows]) for name in rows[0]},
-        "layer": np.array(list(layers)),
+        "layer_name": np.array(list(layers)),
         "outputs": sizes[:, 0],
         "inputs": sizes[:, 1],
         "random_labels": np.array(kept.samples.random_labels),
@@ -141,32 +138,58 @@ def _require_layers(config: Config, items: Sequence[Item]) -> None:
         require(fits, "shown", f"layers {', '.join(known)} of {network_of(name)}", name)
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all networks; NaN and "" for layers that one lacks.
+def _top(meaning: str) -> Variable:
+    return Variable("network seed layer rank", meaning)
 
-    Returns:
-        For A architectures, S seeds, E epochs and at most L layers ``network (A,)``, ``seed (S,)``,
-        ``epoch (E,)``; ``layer``, ``outputs`` and ``inputs (A, L)``; those of :data:`THROUGHOUT`
-        ``(A, S, E, L, ...)``; of the last epoch all others ``(A, S, L, ...)``, but those of
-        :data:`SHARES` for the layers of ``shown (H,)``, of the first seed, ``(H, t, t)``; and
-        ``random_labels (A,)``. Of networks that diverged nothing is shown.
-    """
+
+VARIABLES: Variables = {
+    **ENSEMBLE,
+    "shown": Variable("shown", "layers whose eigenvectors are drawn"),
+    "outputs": Variable("network layer", "outputs m of each layer"),
+    "inputs": Variable("network layer", "inputs d of each layer"),
+    "random_labels": Variable("network", "whether the network was trained on random labels"),
+    "output": Variable("network seed epoch layer rank", "eigenvalues of E[M], descending"),
+    "input": Variable("network seed epoch layer rank", "eigenvalues of E[x xᵀ], descending"),
+    "squares": Variable(
+        "network seed epoch layer probe", "squared norm of a random vector's image"
+    ),
+    "missed": Variable("network seed epoch layer probe", "what E[M] ⊗ E[x xᵀ] misses of it"),
+    "nearest_missed": Variable("network seed layer probe", "what the nearest product misses of it"),
+    "hessian": _top("eigenvalues of the layer-wise Hessian, descending"),
+    "residual": _top("their relative residuals"),
+    "approximation": _top("eigenvalues of E[M] ⊗ E[x xᵀ], descending"),
+    "rank_one": _top("an eigenvector's largest singular value as a matrix, over its norm"),
+    "along_first": _top("how much of an eigenvector lies along the first one of E[x xᵀ]"),
+    "overlap": _top("of as many first eigenvectors with those of E[M] ⊗ E[x xᵀ]"),
+    "nearest_overlap": _top("of as many first eigenvectors with those of the nearest product"),
+    "corrected_overlap": _top("of as many first eigenvectors with those of EKFAC's matrix"),
+    "spectral": Variable("network seed layer", "‖E[M] ⊗ E[x xᵀ] − H‖ over ‖H‖, spectral norms"),
+    "spectral_residual": Variable("network seed layer", "relative residual of the difference's"),
+    "mean_aligned": Variable("network seed layer", "(v₁ · Ê[x])², v₁ the first of E[x xᵀ]"),
+    "spectral_ratio": Variable("network seed layer", "λ₁/λ₂ of E[x xᵀ]"),
+    "output_share": Variable("shown rank direction", "of an eigenvector, along each one of E[M]"),
+    "input_share": Variable("shown rank direction", "of an eigenvector, along each one of E[x xᵀ]"),
+}
+
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
+    """The data set of all networks; of those that diverged nothing is shown."""
     rows = [{name: row[name] for name in row if name not in SHARES} for row in parts]
-    arrays = gathered(rows, LABELS)
-    for name in arrays.keys() - {*LABELS, *THROUGHOUT}:
-        arrays[name] = arrays[name][:, 0, 0] if name in SIZES else arrays[name][:, :, -1]
-    shown = layers_of(config.shown, arrays["network"].tolist())
-    return arrays | {
-        **{name: np.array([_of_layer(parts, name, at) for at in shown]) for name in SHARES},
-        "shown": np.array(shown),
+    shown = layers_of(config.shown, {row["network"].item() for row in parts})
+    shares = {
+        name: np.array([_of_layer(parts, name, layer) for layer in shown])
+        for name in SHARES
+        if shown
     }
+    own = data_set({"shown": np.array(shown, dtype=str), **shares}, VARIABLES)
+    return assembled(rows, VARIABLES, LABELS).merge(own)
 
 
 def _of_layer(parts: Sequence[Arrays], name: str, shown: str) -> np.ndarray:
     """An array that the first seed has of one layer, such as ``fc1:LeNet5``."""
     layer, _, network = shown.partition(":")
     part = next(part for part in parts if name in part and part["network"] == network)
-    return np.asarray(part[name][part["layer"].tolist().index(layer)])
+    return np.asarray(part[name][part["layer_name"].tolist().index(layer)])
 
 
 def _cost(item: Item) -> float:
