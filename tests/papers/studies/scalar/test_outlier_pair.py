@@ -5,34 +5,40 @@ import pytest
 from trainings import outlier_pair_config as config
 from trainings import outlier_pair_sides, wedge
 
+from hessian_papers.labelled import joined
 from hessian_papers.studies.scalar.outlier_pair import study
-from hessian_papers.studies.scalar.outlier_pair.reading import Reading
+from hessian_papers.studies.scalar.outlier_pair.derived import pair
+from hessian_papers.studies.scalar.trainings import compared, training
+from hessian_papers.studies.spectra import error, group
 from hessian_papers.work import Run
+
+
+def data_of(**changes):
+    return joined([*outlier_pair_sides(**changes).values()])
 
 
 @pytest.fixture(scope="module")
 def plain():
     """Gradient descent without momentum, with a third run of its own rate and scale."""
-    return outlier_pair_sides(high_learning_rate=0.4, high_initial_scale=2.0)
+    return data_of(high_learning_rate=0.4, high_initial_scale=2.0)
 
 
 def test_arrays_have_one_row_a_step(plain):
-    exact, numeric = plain["closed_form"], plain["numerics"]
-    assert exact["runs"].tolist() == ["linear", "relu", "linear_high"]
-    assert exact["linear/eigenvalues"].shape == (121, 12)
+    assert plain["run"].values.tolist() == ["linear", "relu", "linear_high"]
+    assert plain["exact"].shape == (3, 121, 12)
     # The first twelve steps and every eighth one.
-    assert numeric["relu/step"].tolist() == [*range(12), *range(16, 121, 8)]
-    assert numeric["relu/eigenvalues"].shape == (26, 12)
+    numerical = plain["numerical"].dropna("step")
+    assert numerical["step"].values.tolist() == [*range(12), *range(16, 121, 8)]
+    assert numerical.shape == (3, 26, 12)
 
 
 def test_the_pair_keeps_its_kind_and_its_cell(plain):
-    for run in Reading(plain).runs.values():
-        assert run.pair.shape == (121, 2)
-        assert run.numeric_pair.shape == (26, 2)
-        assert (run.large > run.small).all()
-        np.testing.assert_allclose(run.pair.sum(axis=1), run["trace"], rtol=1e-10)
+    large, small = pair(plain)
+    assert (large > small).all()
+    np.testing.assert_allclose(large + small, plain["trace"], rtol=1e-10)
+    assert pair(compared(plain), "numerical")[0].shape == (3, 26)
     # In the negative cell there are outliers, too.
-    assert Reading(plain).runs["relu"].select("outlier").shape == (121, 4)
+    assert group(plain.sel(run="relu"), "outlier").shape == (121, 4)
 
 
 def test_the_bulk_is_the_mean_of_residual_times_input():
@@ -47,7 +53,7 @@ def test_the_bulk_is_the_mean_of_residual_times_input():
             hidden = np.maximum(hidden, 0)
         outputs = np.einsum("snm,sm->sn", hidden, trained[f"{run}/w"])
         expected = ((outputs - y) * x * seen).mean(axis=1)
-        np.testing.assert_allclose(actual[f"{run}/bulk"], expected, rtol=1e-12)
+        np.testing.assert_allclose(actual["bulk"].sel(run=run), expected, rtol=1e-12)
         assert expected[0] < -0.05
 
 
@@ -58,9 +64,7 @@ def test_all_runs_start_from_the_same_draw():
 
 
 def test_the_same_configuration_gives_the_same_arrays(plain):
-    again = outlier_pair_sides(high_learning_rate=0.4, high_initial_scale=2.0)
-    for name, array in plain["closed_form"].items():
-        np.testing.assert_array_equal(array, again["closed_form"][name], err_msg=name)
+    assert plain.identical(data_of(high_learning_rate=0.4, high_initial_scale=2.0))
 
 
 def test_training_reports_all_runs_under_rising_steps():
@@ -76,19 +80,22 @@ def test_training_reports_all_runs_under_rising_steps():
 
 
 def test_a_run_that_diverges_keeps_what_it_had():
-    sides = outlier_pair_sides(learning_rate=30.0, networks=["linear"])
-    run = Reading(sides).linear
-    assert 0 < run.diverged_at < 120
-    assert run.steps[-1] < run.diverged_at
-    for arrays in sides.values():
-        for name, array in arrays.items():
-            assert array.dtype.kind == "U" or np.isfinite(array).all(), name
+    data = data_of(learning_rate=30.0, networks=["linear"], high_learning_rate=0.1)
+    run = training(data, run="linear")
+    assert 0 < run["diverged_at"] < 120
+    assert run["step"][-1] < run["diverged_at"]
+    assert training(data, run="linear_high")["step"][-1] == 120
+    for name, values in (
+        run.drop_vars("numerical") | {"numerical": compared(run)["numerical"]}
+    ).items():
+        assert values.dtype.kind == "U" or np.isfinite(values).all(), name
 
 
 def test_width_one_has_a_pair_and_no_bulk():
-    run = Reading(outlier_pair_sides(width=1, networks=["linear"], steps=5)).linear
-    assert run.closed_form["eigenvalues"].shape == run.pair.shape == (6, 2)
-    assert run.select("bulk").shape == (6, 0)
+    run = data_of(width=1, networks=["linear"], steps=5).sel(run="linear")
+    assert run["exact"].shape == (6, 2)
+    np.testing.assert_array_equal(run["exact"].T, pair(run)[::-1])
+    assert group(run, "bulk").shape == (6, 0)
 
 
 def test_a_relu_network_is_followed_until_its_positive_cell_is_empty():
@@ -102,16 +109,13 @@ def test_a_relu_network_is_followed_until_its_positive_cell_is_empty():
     assert 0 < end == trained["relu/step"][-1] + 1
     assert (trained["relu/v"] > 0).any(axis=1).all()
     assert "linear/emptied_at" not in trained
-    run = Reading(
-        {
-            "closed_form": study.closed_form(settings, trained),
-            "numerics": study.numerics(settings, trained),
-        }
-    ).runs["relu"]
-    assert run.emptied_at == end
-    assert run.errors().max() < 1e-10
-    assert len(run.steps) == end
-    assert run.pair.shape == (end, 2)
+    data = joined([study.closed_form(settings, trained), study.numerics(settings, trained)])
+    run = training(data, run="relu")
+    assert run["emptied_at"] == end
+    assert data["emptied_at"].sel(run="linear") == -1
+    assert error(compared(run)).max() < 1e-10
+    assert len(run["step"]) == end
+    assert pair(run)[0].notnull().all()
 
 
 def test_a_relu_network_needs_inputs_that_it_sees():

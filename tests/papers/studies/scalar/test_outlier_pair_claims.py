@@ -1,14 +1,19 @@
 """The claims about the outlier pair in training, on runs with, without and beyond momentum."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract
+from claims_contract import Planted, changed, contract, planted_data
 from trainings import outlier_pair_sides
 
+from hessian_papers.labelled import data_set
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.outlier_pair.claims import statements
-from hessian_papers.studies.scalar.outlier_pair.reading import LAST
+from hessian_papers.studies.scalar.outlier_pair.derived import LAST, RESOLVED, pair, small_share
+from hessian_papers.studies.scalar.outlier_pair.many import ENDS
+from hessian_papers.studies.scalar.outlier_pair.study import VARIABLES
 
 ARTIFACTS = {
     "singh2026cracking": "Figure 8",
@@ -17,13 +22,13 @@ ARTIFACTS = {
 }
 
 
+def entries_of(study, sides):
+    return statements.entries(study, planted_data(sides, VARIABLES))
+
+
 def measured(name, sides, paper="singh2024closed", artifact=None):
     study = Study("study", {"paper": paper, "artifact": artifact or ARTIFACTS[paper]})
-    (entry,) = [
-        entry
-        for entry in statements.entries(study, statements.reading(sides))
-        if entry.id == f"study/{name}"
-    ]
+    (entry,) = [entry for entry in entries_of(study, sides) if entry.id == f"study/{name}"]
     return entry, entry.measure()
 
 
@@ -49,18 +54,39 @@ def from_above():
     )
 
 
-def ending(sides, ordinary=1.0, high=-1.0, seeds=20, share=1e-9, path=(1.0, 5.0)):
-    """With seeds whose small outlier ends on these sides of zero, and so far from it.
+def with_ends(sides, ordinary, high, momenta=(0.0,)):
+    """With other initial weights that end so: side and share of λ₁, at high rates the path too."""
+    columns = np.moveaxis(np.array(high, dtype=float), -1, 0)
+    ends = {f"high_{name}": column for name, column in zip(ENDS, columns, strict=True)}
+    ends |= {f"ordinary_{name}": np.array(ordinary)[..., k] for k, name in enumerate(ENDS[:2])}
+    exact = sides["closed_form"].drop_dims(["input_scale", "high_momentum", "high_setting", "seed"])
+    labels = {"input_scale": np.array([1.0]), "high_momentum": np.array(momenta)}
+    planted = data_set(labels | ends, VARIABLES)
+    return {**sides, "closed_form": exact.merge(planted)}
+
+
+def ending(sides, ordinary=1.0, high=-1.0, path=(1.0, 5.0)):
+    """With seeds whose small outlier ends on these sides of zero, and very near to it.
 
     Its path there: whether it drops at first, and how often its sign changes.
     """
-    ends = {
-        f"seeds/{name}": np.tile([side, share], (1, seeds, 1))
-        for name, side in (("ordinary", ordinary), ("high", high))
-    }
-    paths = np.tile([high, share, *path], (2, 1, seeds, 1))
-    momenta = np.array([0.0, 0.9])
-    return changed(sides, "closed_form", **ends, **{"seeds/path": paths, "seeds/momentum": momenta})
+    return with_ends(
+        sides,
+        np.tile([ordinary, 1e-9], (1, 20, 1)),
+        np.tile([high, 1e-9, *path], (2, 1, 20, 1)),
+        [0.0, 0.9],
+    )
+
+
+def of_run(run, **changes):
+    """Changes of variables in one run alone, as ``changed`` takes them."""
+
+    def at_run(change, values):
+        values = values.copy()
+        values[run] = change(values[run])
+        return values
+
+    return {name: partial(at_run, change) for name, change in changes.items()}
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +97,9 @@ def planted(beyond, early, from_above):
     fails = [
         early,
         from_above,
-        changed(beyond, "numerics", **{"relu/eigenvalues": lambda values: 1.001 * values}),
-        changed(beyond, "closed_form", **{"linear/phase": lambda phase: np.full_like(phase, "")}),
-        changed(beyond, "closed_form", **{"linear/squared_norm": lambda squares: 1.001 * squares}),
+        changed(beyond, "numerics", **of_run(1, numerical=lambda values: 1.001 * values)),
+        changed(beyond, "closed_form", **of_run(0, phase=np.zeros_like)),
+        changed(beyond, "closed_form", **of_run(0, squared_norm=lambda squares: 1.001 * squares)),
     ]
     reduced = [
         only("linear"),
@@ -92,7 +118,7 @@ def planted(beyond, early, from_above):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 POSITIVE, NEGATIVE = (
@@ -117,20 +143,19 @@ def test_without_momentum_it_reaches_zero_from_above():
 
 def test_the_share_is_of_the_seeds_that_converge_and_reach_zero(beyond):
     ends = np.array([[1.0, 1e-9], [1.0, 1e-3], [0.9, 1e-9], [np.nan, np.nan], [-1.0, 1e-9]])
-    of = {"seeds/ordinary": ends[None], "seeds/high": np.stack([ends, ends[[3, 3, 4, 3, 3]]])}
-    sides = changed(beyond, "closed_form", **of)
+    high = np.stack([ends, ends[[3, 3, 4, 3, 3]]])
+    high = np.concatenate([high, np.zeros_like(high)], axis=-1)[None]
+    sides = with_ends(beyond, ends[None], high)
     assert measured(POSITIVE, sides)[1].value == 1 / 4
     assert measured(NEGATIVE, sides)[1].value == 2 / 5
-    nowhere = changed(beyond, "closed_form", **{"seeds/high": np.full((2, 5, 2), np.nan)})
     with pytest.raises(NothingToMeasure, match="no other initial weights from which training"):
-        measured(NEGATIVE, nowhere)
+        measured(NEGATIVE, with_ends(beyond, ends[None], np.full_like(high, np.nan)))
 
 
 def test_a_path_has_three_parts(beyond):
     """Four seeds have all; no drop; a single passage; an end from above. The last diverges."""
     paths = np.array([[-1, 0, 1, 2], [-1, 0, 0, 9], [-1, 0, 1, 1], [1, 0, 1, 2], [np.nan] * 4])
-    of = {"seeds/path": paths[None, None], "seeds/momentum": np.array([0.5])}
-    sides = changed(beyond, "closed_form", **of)
+    sides = with_ends(beyond, paths[None, :, :2], paths[None, None], [0.5])
     shares = [
         measured(f"path-{part}-0.5", sides)[1].value for part in ("drops", "wiggles", "whole")
     ]
@@ -143,17 +168,27 @@ def test_a_path_is_that_of_a_training():
     sides = outlier_pair_sides(
         **common, momentum=0.9, high_momentum=0.0, high_settings=[[0.4, 1.5]], numeric_every=80
     )
-    assert sides["closed_form"]["seeds/momentum"].tolist() == [0.0, 0.9]
-    actual = sides["closed_form"]["seeds/path"]
-    np.testing.assert_array_equal(actual[0, ..., :2], sides["closed_form"]["seeds/high"])
-    for place, momentum in enumerate([0.0, 0.9]):
+    actual = sides["closed_form"].isel(high_setting=0)
+    assert actual["high_momentum"].values.tolist() == [0.0, 0.9]
+    for momentum in (0.0, 0.9):
         for seed in range(3):
             own = {"seed": seed, "initial_scale": 1.5, "momentum": momentum, "learning_rate": 0.4}
-            alone = outlier_pair_sides(**common | own | {"seeds": 0}, numeric_every=80)
-            run = statements.reading(alone).runs["linear"]
-            assert actual[place, 0, seed, 2] == (run.small[1] < run.small[0])
-            crossings = np.count_nonzero(np.diff(np.sign(run.resolved)))
-            assert abs(actual[place, 0, seed, 3] - crossings) <= (run.share.min() < 1e-11)
+            run, small = run_of(**common | own | {"seeds": 0}, numeric_every=80)
+            end = actual.sel(high_momentum=momentum, seed=seed)
+            assert end["high_drops"] == (small[1] < small[0])
+            crossings = np.count_nonzero(np.diff(np.sign(resolved(run))))
+            assert abs(end["high_crossings"] - crossings) <= (small_share(run).min() < 1e-11)
+
+
+def run_of(**changes):
+    """The run of a linear network, and its λ₂."""
+    run = outlier_pair_sides(**changes)["closed_form"].sel(run="linear")
+    return run, pair(run)[1].values
+
+
+def resolved(run):
+    """λ₂ at those recorded steps at which it is more than round-off."""
+    return pair(run)[1].values[small_share(run) > RESOLVED]
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
@@ -163,29 +198,26 @@ def test_what_is_kept_of_a_seed_is_that_of_its_training(scale, momentum):
     sides = outlier_pair_sides(
         networks=["linear"], **settings, steps=150, seed_steps=150, seeds=4, numeric_every=150
     )
-    actual = sides["closed_form"]["seeds/ordinary"]
-    assert actual.shape == (1, 4, 2)
+    actual = sides["closed_form"].isel(input_scale=0)
     for seed in range(4):
-        own = outlier_pair_sides(
-            networks=["linear"], **settings, steps=150, seed=seed, numeric_every=150
-        )
-        run = statements.reading(own).runs["linear"]
+        run, _ = run_of(networks=["linear"], **settings, steps=150, seed=seed, numeric_every=150)
+        end, share = actual.sel(seed=seed), small_share(run)[-1]
+        assert end["ordinary_share"] == pytest.approx(float(share), rel=1e-6, abs=1e-13)
         # Where the spectrum's own rounding does not decide the sign of the small outlier.
-        side = np.sign(run.resolved[-LAST:]).mean()
-        assert actual[0, seed, 1] == pytest.approx(run.share[-1], rel=1e-6, abs=1e-13)
-        if run.share[-1] > 1e-11:
-            assert actual[0, seed, 0] == side
+        if share > 1e-11:
+            assert end["ordinary_side"] == np.sign(resolved(run)[-LAST:]).mean()
 
 
 def test_a_training_that_diverges_has_no_end():
     sides = outlier_pair_sides(networks=["linear"], steps=2, seeds=3, high_settings=[[50.0, 5.0]])
-    assert np.isnan(sides["closed_form"]["seeds/high"]).all()
+    assert sides["closed_form"]["high_side"].isnull().all()
 
 
 def test_beyond_the_solution_the_phase_is_divergent(beyond):
-    run = statements.reading(beyond).runs["linear_high"]
-    assert set(run["phase"][run.small < -1e-12]) == {"divergent"}
-    assert (run.small < -1e-12).sum() > 20
+    run = beyond["closed_form"].sel(run="linear_high")
+    negative = (pair(run)[1] < -1e-12).values
+    assert {*run["phase"].values[negative]} == {"divergent"}
+    assert negative.sum() > 20
 
 
 def test_the_poster_formula_needs_the_second_moment(beyond):
@@ -196,7 +228,7 @@ def test_the_poster_formula_needs_the_second_moment(beyond):
 
 def test_a_study_of_ones_own_inherits_no_statement_of_a_figure(early):
     study = Study("study", {"paper": "singh2024closed", "artifact": "my own"})
-    own = [entry.id for entry in statements.entries(study, statements.reading(early))]
+    own = [entry.id for entry in entries_of(study, early)]
     assert own == [f"study/{name}" for name in ("spectrum", "pair-sum", "pair-product", "phases")]
 
 

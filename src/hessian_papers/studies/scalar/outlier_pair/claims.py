@@ -4,12 +4,36 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
+import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, at_most, equal_to, positive, within
+from hessian_papers.ledger.bounds import (
+    Estimate,
+    NothingToMeasure,
+    at_most,
+    equal_to,
+    positive,
+    share_of,
+    within,
+)
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always, everywhere, exists
-from hessian_papers.studies.scalar.outlier_pair.reading import LAST, RESOLVED, Reading, Training
+from hessian_papers.studies.scalar.outlier_pair.derived import LAST, RESOLVED, pair, small_share
+from hessian_papers.studies.scalar.trainings import at_the_end, compared
+from hessian_papers.studies.spectra import error
 from hessian_spectra.agreement import EXACT
+
+# A ReLU network's other cell may have eigenvalues so much larger that the pair drowns in their
+# rounding: below this share of the largest it is left out.
+LOST = 1e-4
+
+# Below this share of the large outlier the small one has reached zero.
+AT_ZERO = 1e-6
+
+# So many changes of sign are a wiggle around zero; a single one is a passage.
+WIGGLES = 2
+
+# The names of two runs: of the linear network, and of the same at the high learning rate.
+LINEAR, HIGH = "linear", "linear_high"
 
 THEOREMS = {
     "singh2026cracking": "Theorems 3.1 and 3.4",
@@ -34,7 +58,7 @@ FEW_STEPS = (
 
 ANY = positive("one draw that shows it is enough", source="ours: it exists")
 
-statements = Statements(Reading)
+statements = Statements()
 later = statements.about("singh2026cracking", "Figure 8", "Theorems 3.1 and 3.4 on real data")
 closed = statements.about("singh2024closed", "Figure 3")
 poster = statements.about("singh2024poster", "Evolution of the outlier pair")
@@ -44,36 +68,42 @@ figures = (later | closed | poster).having(otherwise=FEW_STEPS)
 @statements.identity(
     THEOREMS, within(EXACT, ROUND_OFF, source="theorem"), id="closed-form-through-training"
 )
-def spectrum(reading: Reading) -> float:
+def spectrum(data: xr.Dataset) -> float:
     """At every step of training the closed form is the whole spectrum of the Hessian, for the
     linear and for the ReLU network.
     """
-    return reading.largest(lambda run: run.errors().max())
+    return float(error(compared(data)).max())
 
 
 @statements.identity(
     PAIR, within(EXACT, ROUND_OFF, source="theorem"), id="outliers-sum-to-the-trace"
 )
-def pair_sum(reading: Reading) -> float:
+def pair_sum(data: xr.Dataset) -> float:
     """The two outliers sum to the trace (for ReLU: of the cell's block) at every step."""
+    data = compared(data)
+    large, small = pair(data, "numerical")
+    return _largest(data, large + small - data["trace"])
 
-    def error(run: Training) -> np.ndarray:
-        return run.errors_of_pair(run.numeric_pair.sum(axis=1) - run.at_numeric_steps("trace"))
 
-    return reading.largest(error)
+def _largest(data: xr.Dataset, differences: xr.DataArray, power: int = 1) -> float:
+    """The largest difference relative to a power of λ₁, where that is not lost in rounding."""
+    large, _ = pair(data, "numerical")
+    kept = large > LOST * abs(data["numerical"]).max("rank")
+    if not kept.any():
+        raise NothingToMeasure(
+            "this configuration has no step at which the pair stands out of the rounding of "
+            "larger eigenvalues"
+        )
+    return float((abs(differences) / large**power).where(kept).max())
 
 
 @statements.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"), id="linear-product")
-def pair_product(reading: Reading) -> float:
+def pair_product(data: xr.Dataset) -> float:
     """−λ₁ λ₂ = (⟨w, v⟩ E[x²] − E[yx]) (3 ⟨w, v⟩ E[x²] − E[yx]) at every step."""
-
-    def error(run: Training) -> np.ndarray:
-        moment = run["moment"]
-        fit = run.at_numeric_steps("alignment") * run["second_moment"]
-        product = (fit - moment) * (3 * fit - moment)
-        return run.errors_of_pair(run.numeric_pair.prod(axis=1) + product, power=2)
-
-    return reading.largest(error)
+    data = compared(data)
+    large, small = pair(data, "numerical")
+    fit, moment = data["alignment"] * data["second_moment"], data["moment"]
+    return _largest(data, large * small + (fit - moment) * (3 * fit - moment), power=2)
 
 
 @figures.statement(
@@ -82,12 +112,13 @@ def pair_product(reading: Reading) -> float:
     equal_to(1.0, "a share of a few runs: all of them"),
     id="small-outlier-changes-sign",
 )
-def changes_sign(reading: Reading) -> float:
+def changes_sign(data: xr.Dataset) -> float:
     """The small outlier starts negative and becomes positive during training.
 
     Statistic: fraction of the runs at the ordinary learning rate in which it does.
     """
-    return float(np.mean([run.small[0] < 0 < run.small.max() for run in reading.ordinary]))
+    _, small = pair(data.drop_sel(run=HIGH, errors="ignore"))
+    return float(((small.sel(step=0) < 0) & (small.max("step") > 0)).mean())
 
 
 @figures.statement(
@@ -100,12 +131,12 @@ def changes_sign(reading: Reading) -> float:
     ),
     id="small-outlier-ends-at-zero",
 )
-def ends_at_zero(reading: Reading) -> float:
+def ends_at_zero(data: xr.Dataset) -> float:
     """The small outlier ends at zero.
 
     Statistic: |λ₂| / λ₁ after the last step, the largest over the runs.
     """
-    return reading.largest(lambda run: run.share[-1])
+    return float(small_share(at_the_end(data)).max())
 
 
 @figures.statement(
@@ -114,16 +145,14 @@ def ends_at_zero(reading: Reading) -> float:
     within(1e-6, "what is left of the residual after the last step, as for the small outlier"),
     id="rank-one-at-the-solution",
 )
-def rank_one(reading: Reading) -> float:
+def rank_one(data: xr.Dataset) -> float:
     """At the solution the Hessian (of the cell) has rank one and λ₁ is its trace.
 
     Statistic: the largest other eigenvalue over λ₁ after the last step.
     """
-
-    def share(run: Training) -> float:
-        return float(max(abs(run.small[-1]), abs(run["bulk"][-1])) / run.large[-1])
-
-    return reading.largest(share)
+    end = at_the_end(data)
+    large, small = pair(end)
+    return float((np.maximum(abs(small), abs(end["bulk"])) / large).max())
 
 
 @statements.statement(
@@ -132,26 +161,36 @@ def rank_one(reading: Reading) -> float:
     at_most(0.0, "a count; steps with |λ₂| below 1e-12 λ₁ are left out as round-off"),
     id="signs-of-the-phases-through-training",
 )
-def phases(reading: Reading) -> float:
+def phases(data: xr.Dataset) -> float:
     """λ₂ > 0 exactly where 1/3 < ⟨w, v⟩/θ* < 1, and λ₂ < 0 elsewhere.
 
     Statistic: number of steps of training at which the sign is another one.
     """
-
-    def violations(run: Training) -> int:
-        small = run.numeric_pair[:, 1]
-        late = run.at_numeric_steps("phase") == "late"
-        # The numerical eigenvalues carry an error of about 1e-15 of the largest of all.
-        largest = np.abs(run.numerics["eigenvalues"]).max(axis=1)
-        resolved = np.abs(small) > RESOLVED * largest
-        return int(np.count_nonzero(resolved & (late != (small > 0))))
-
-    return float(sum(violations(run) for run in reading.runs.values()))
+    data = compared(data)
+    _, small = pair(data, "numerical")
+    # The numerical eigenvalues carry an error of about 1e-15 of the largest of all.
+    resolved = abs(small) > RESOLVED * abs(data["numerical"]).max("rank")
+    return float((resolved & ((data["phase"] == "late") != (small > 0))).sum())
 
 
-def _each_input_scale(reading: Reading) -> Iterator[Labels]:
-    for place, scale in enumerate(reading["seeds/input_scale"].tolist()):
-        yield {"place": place, "scale": f"{scale:g}"}
+def _each_input_scale(data: xr.Dataset) -> Iterator[Labels]:
+    for scale in data["input_scale"].values.tolist():
+        yield {"input_scale": scale, "scale": f"{scale:g}"}
+
+
+def _at_zero(data: xr.Dataset, rates: str, side: float) -> xr.DataArray:
+    """From which weights the small outlier reaches zero from a side, at ordinary or high rates."""
+    return (data[f"{rates}_side"] == side) & (data[f"{rates}_share"] < AT_ZERO)
+
+
+def _share_of_converging(data: xr.Dataset, rates: str, holds: xr.DataArray) -> Estimate:
+    """The share of what holds, of weights and settings of which training does not diverge."""
+    kept = holds.values[data[f"{rates}_share"].notnull()]
+    if not kept.size:
+        raise NothingToMeasure(
+            "this configuration has no other initial weights from which training converges"
+        )
+    return share_of(kept)
 
 
 @(closed | poster).statement(
@@ -169,14 +208,15 @@ def _each_input_scale(reading: Reading) -> Iterator[Labels]:
     "momentum (study {study of singh2024poster: Evolution of the outlier pair}), it does so from "
     "above.",
 )
-def reaches_zero_from_the_positive_side(reading: Reading, place: int, **_: str) -> Estimate:
+def reaches_zero_from_the_positive_side(data: xr.Dataset, input_scale: float, **_: str) -> Estimate:
     """The small outlier converges to zero from the positive side; the scale of inputs and targets
     is left open.
 
     Statistic: fraction of the initial weights from which λ₂ ends below 1e-6 λ₁ and is positive in
     the last steps with |λ₂| > 1e-12 λ₁; interval: Wilson's, 95 %.
     """
-    return reading.share_at_zero("ordinary", slice(place, place + 1), 1.0)
+    chosen = data.sel(input_scale=input_scale)
+    return _share_of_converging(chosen, "ordinary", _at_zero(chosen, "ordinary", 1.0))
 
 
 @closed.statement(
@@ -188,7 +228,7 @@ def reaches_zero_from_the_positive_side(reading: Reading, place: int, **_: str) 
     "η λ₁ < 1 from there on. Elsewhere the signs alternate, λ₂ is positive, or training diverges. "
     "The run that is drawn is one of the few, and its weights and rate are chosen for that.",
 )
-def reaches_zero_from_the_negative_side(reading: Reading) -> Estimate:
+def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
     """The small outlier converges to zero from the negative side at high learning rates, for which
     the paper gives no number.
 
@@ -196,26 +236,25 @@ def reaches_zero_from_the_negative_side(reading: Reading) -> Estimate:
     diverge, from which λ₂ ends below 1e-6 λ₁ and is negative in the last steps with |λ₂| > 1e-12
     λ₁; interval: Wilson's, 95 %.
     """
-    return reading.share_at_zero("high", slice(None), -1.0)
+    # The first momentum is that of the run that is drawn.
+    chosen = data.isel(high_momentum=0)
+    return _share_of_converging(chosen, "high", _at_zero(chosen, "high", -1.0))
 
 
-# The path of the small outlier at a high learning rate: by its part what is said and meant.
+# The path of the small outlier at a high learning rate: by its part what is meant.
 PATH = {
-    "drops": ("first drops and then increases", "λ₂ falls in the first step"),
-    "wiggles": ("then wiggles around 0", "the sign of λ₂ changes twice or more"),
-    "whole": (
-        "goes all of that way and eventually becomes small and negative",
-        "it does both, ends below 1e-6 λ₁ and is negative in the last {last} steps with "
-        "|λ₂| > 1e-12 λ₁",
-    ),
+    "drops": "λ₂ falls in the first step",
+    "wiggles": "the sign of λ₂ changes twice or more",
+    "whole": f"it does both, ends below 1e-6 λ₁ and is negative in the last {LAST} steps with "
+    "|λ₂| > 1e-12 λ₁",
 }
 
 
-def _each_part(reading: Reading) -> Iterator[Labels]:
-    for place, momentum in enumerate(reading["seeds/momentum"].tolist()):
-        for part, (says, means) in PATH.items():
-            words = {"says": says, "means": means.format(last=LAST)}
-            yield {"part": part, "place": place, "momentum": f"{momentum:g}", **words}
+def _each_part(data: xr.Dataset) -> Iterator[Labels]:
+    for momentum in data["high_momentum"].values.tolist():
+        for part, means in PATH.items():
+            labels = {"part": part, "momentum": f"{momentum:g}", "means": means}
+            yield {"high_momentum": momentum, **labels}
 
 
 @closed.statement(
@@ -231,40 +270,40 @@ def _each_part(reading: Reading) -> Iterator[Labels]:
     "Momentum 0.9 makes it wiggle at nearly all rates, and end on both sides in turn.",
     shown=("means", "momentum"),
 )
-def path_at_a_high_rate(reading: Reading, part: str, place: int, **_: str) -> Estimate:
+def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: str) -> Estimate:
     """At a high learning rate, for which the paper gives no number, the small outlier first drops
     and then increases, wiggles around 0, and eventually becomes small and negative.
 
     Statistic: fraction of the initial weights and settings, of those of which training does not
     diverge, for which it is so; interval: Wilson's, 95 %.
     """
-    return reading.share_of_paths(part, place)
+    chosen = data.sel(high_momentum=high_momentum)
+    parts = {"drops": chosen["high_drops"] > 0, "wiggles": chosen["high_crossings"] >= WIGGLES}
+    parts["whole"] = parts["drops"] & parts["wiggles"] & _at_zero(chosen, "high", -1.0)
+    return _share_of_converging(chosen, "high", parts[part])
 
 
-def _formula_error(reading: Reading, *, with_moment: bool) -> float:
+def _formula_error(data: xr.Dataset, *, with_moment: bool) -> float:
     """Largest error of the poster's outlier formula, relative to λ₁.
 
     Its last term is 4 (2 c s² − E[yx])² with c = ⟨w, v⟩ and s² = E[x²].
 
     Args:
-        reading: the runs; that of the linear network is measured.
+        data: the runs; that of the linear network is measured.
         with_moment: whether the last term has the factor s², which is missing in print.
     """
-    run = reading.linear
-    v2, w2 = run.at_numeric_steps("squared_norm").T
-    alignment, second, moment = (
-        run.at_numeric_steps("alignment"),
-        run["second_moment"],
-        run["moment"],
-    )
-    last = 2 * alignment * (second if with_moment else 1.0) - moment
+    if LINEAR not in data["run"]:
+        raise NothingToMeasure("this configuration has no linear network (networks)")
+    run = compared(data.sel(run=LINEAR))
+    v2, w2 = (run["squared_norm"].sel(layer=layer) for layer in "vw")
+    alignment, second = run["alignment"], run["second_moment"]
+    last = 2 * alignment * (second if with_moment else 1.0) - run["moment"]
     root = np.sqrt(
         (second * (w2 - v2)) ** 2 + 4 * second**2 * (w2 * v2 - alignment**2) + 4 * last**2
     )
-    half = second * (v2 + w2) / 2
-    formula = np.stack([half + root / 2, half - root / 2], axis=1)
-    pair = run.numeric_pair
-    return float((np.abs(formula - pair).max(axis=1) / pair[:, 0]).max())
+    half, (large, small) = second * (v2 + w2) / 2, pair(run, "numerical")
+    errors = np.maximum(abs(half + root / 2 - large), abs(half - root / 2 - small))
+    return float((errors / large).max())
 
 
 @poster.identity(
@@ -276,6 +315,6 @@ def _formula_error(reading: Reading, *, with_moment: bool) -> float:
         partial(_formula_error, with_moment=False),
     ),
 )
-def outlier_formula(reading: Reading) -> float:
+def outlier_formula(data: xr.Dataset) -> float:
     """The last term under the root is 4 (2 ⟨w, v⟩ E[x²] − E[yx])²."""
-    return _formula_error(reading, with_moment=True)
+    return _formula_error(data, with_moment=True)

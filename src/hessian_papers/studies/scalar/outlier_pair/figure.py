@@ -4,12 +4,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.errors import error_axis, visible
 from hessian_papers.studies.scalar.drawing import patches, strip
-from hessian_papers.studies.scalar.outlier_pair.reading import RESOLVED, Reading, Training
+from hessian_papers.studies.scalar.outlier_pair.derived import RESOLVED, pair, small_share
+from hessian_papers.studies.scalar.trainings import compared, training
+from hessian_papers.studies.spectra import error
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.pictures import style
 
@@ -25,69 +28,84 @@ NAMES = {
 }
 
 
-def _show_phases(axes: Axes, run: Training, last: float) -> None:
+def _runs(data: xr.Dataset) -> dict[str, xr.Dataset]:
+    """All runs by name, each at the steps that it comes to."""
+    return {run: training(data, run=run) for run in data["run"].values.tolist()}
+
+
+def _show_phases(axes: Axes, run: xr.Dataset, last: float) -> None:
     """The phases of learning up to a step, under the axis: a piece for each stay in one."""
-    phase = run["phase"]
+    phase, steps = run["phase"].values, run["step"].values
     starts = np.flatnonzero(np.r_[True, phase[1:] != phase[:-1]])
-    edges = np.r_[run.steps[starts], run.steps[-1]].astype(float)
+    edges = np.r_[steps[starts], steps[-1]].astype(float)
     for name, (left, right) in zip(phase[starts].tolist(), pairwise(edges.tolist()), strict=True):
         if left < last:
             strip(axes, name, left, min(right, last))
     axes.tick_params(axis="x", pad=6)
 
 
-def _draw_pair(large: Axes, small: Axes, run: Training) -> None:
+def _stability_limit(run: xr.Dataset) -> float:
+    """The sharpness 2(1 + μ)/η above which gradient descent with momentum μ is unstable."""
+    return 2 * (1 + float(run["momentum"])) / float(run["learning_rate"])
+
+
+def _exceeds_limit(run: xr.Dataset) -> bool:
+    """Whether the sharpness is anywhere above the limit of stability."""
+    return bool(pair(run)[0].max() > _stability_limit(run))
+
+
+def _draw_pair(large: Axes, small: Axes, run: xr.Dataset) -> None:
     """The large outlier with the trace, and the small outlier with the bulk."""
-    for axes, name, exact, numeric in (
-        (large, "outlier 1", run.large, run.numeric_pair[:, 0]),
-        (small, "outlier 2", run.small, run.numeric_pair[:, 1]),
-    ):
-        colour = style.COLOURS[name]
-        axes.plot(run.numeric_steps, numeric, color=colour, **style.NUMERIC)
-        axes.plot(run.steps, exact, color=colour, **style.EXACT)
-    large.plot(run.steps, run["trace"], color=style.COLOURS["trace"], linestyle="--")
-    if run.exceeds_limit:
-        large.axhline(run.stability_limit, color=style.BLACK, linestyle="-.", linewidth=0.8)
+    exact, numeric = pair(run), pair(compared(run), "numerical")
+    for place, axes in enumerate((large, small)):
+        colour = style.COLOURS[f"outlier {place + 1}"]
+        axes.plot(numeric[place]["step"], numeric[place], color=colour, **style.NUMERIC)
+        axes.plot(run["step"], exact[place], color=colour, **style.EXACT)
+    large.plot(run["step"], run["trace"], color=style.COLOURS["trace"], linestyle="--")
+    if _exceeds_limit(run):
+        large.axhline(_stability_limit(run), color=style.BLACK, linestyle="-.", linewidth=0.8)
     for bulk in (run["bulk"], -run["bulk"]):
-        small.plot(run.steps, bulk, color=style.COLOURS["bulk"], linestyle=":", linewidth=0.9)
+        small.plot(run["step"], bulk, color=style.COLOURS["bulk"], linestyle=":", linewidth=0.9)
     small.axhline(0, color=style.BLACK, linewidth=0.6)
 
 
-def _draw_size(axes: Axes, run: Training) -> None:
+def _draw_size(axes: Axes, run: xr.Dataset) -> None:
     """Each step thin, and a line through the maxima where it oscillates.
 
     How deep it falls at a change of sign depends on how near to that a step happens to be.
     """
-    share, colour = run.share, style.COLOURS["outlier 2"]
+    steps, share = run["step"].values, small_share(run).values
+    colour = style.COLOURS["outlier 2"]
     inner = share[1:-1]
     tops = 1 + np.flatnonzero((inner > share[:-2]) & (inner >= share[2:]) & (inner > RESOLVED))
     oscillates = len(tops) > 2
-    axes.semilogy(run.steps, share, color=colour, linewidth=0.5 if oscillates else 1.2)
+    axes.semilogy(steps, share, color=colour, linewidth=0.5 if oscillates else 1.2)
     if oscillates:
-        axes.semilogy(run.steps[tops], share[tops], color=colour, **style.EXACT)
+        axes.semilogy(steps[tops], share[tops], color=colour, **style.EXACT)
 
 
-def _draw_run(column: Any, run: Training) -> None:
-    large, small, size, error = column
-    steps = run.steps
+def _draw_run(column: Any, run: xr.Dataset) -> None:
+    large, small, size, errors = column
+    steps, share = run["step"].values, small_share(run).values
     _draw_pair(large, small, run)
     _draw_size(size, run)
     size.set_ylim(RESOLVED, 10)
-    shown = visible(run.errors())
-    error.semilogy(run.numeric_steps, shown, ".", color=style.COLOURS["error"], markersize=3)
-    error_axis(error)
+    numeric = compared(run)
+    shown = visible(error(numeric).values)
+    errors.semilogy(numeric["step"], shown, ".", color=style.COLOURS["error"], markersize=3)
+    error_axis(errors)
 
-    for panels, threshold in (((large, small), 1e-3), ((size, error), RESOLVED)):
-        above = steps[run.share > threshold]
+    for panels, threshold in (((large, small), 1e-3), ((size, errors), RESOLVED)):
+        above = steps[share > threshold]
         last = above[-1] if len(above) else steps[-1]
         last = float(max(last, steps[0] + 1))
         for panel in panels:
             panel.set_xlim(steps[0], last)
-            if panel is not error:
+            if panel is not errors:
                 _show_phases(panel, run, last)
     for panel in (large, size):
         panel.tick_params(labelbottom=False)
-    for panel in (small, error):
+    for panel in (small, errors):
         panel.set_xlabel("step")
 
 
@@ -115,18 +133,20 @@ def _legend(figure: Figure, with_limit: bool) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """One column per training run, its closed form drawn over the numerical spectrum."""
+    runs = _runs(data)
     figure, grid = style.panels(
         4,
-        len(reading.runs),
+        len(runs),
         height=1.6,
         squeeze=False,
         gridspec_kw={"height_ratios": [1.0, 1.25, 1.0, 0.8]},
     )
-    for letter, column, (name, run) in zip("abc", grid.T, reading.runs.items(), strict=False):
+    for letter, column, (name, run) in zip("abc", grid.T, runs.items(), strict=False):
         _draw_run(column, run)
-        setting = f"$\\eta$ = {run['learning_rate']:g}, $\\mu$ = {run['momentum']:g}"
+        rate, momentum = float(run["learning_rate"]), float(run["momentum"])
+        setting = f"$\\eta$ = {rate:g}, $\\mu$ = {momentum:g}"
         style.letter(column[0], f"({letter}) {TITLES[name]}\n{setting}")
     labels = [
         "$\\lambda_1$ and trace",
@@ -137,30 +157,31 @@ def draw(reading: Reading) -> Figure:
     for axes, label in zip(grid[:, 0], labels, strict=True):
         axes.set_ylabel(label)
     figure.align_ylabels(grid[:, 0])
-    _legend(figure, any(run.exceeds_limit for run in reading.runs.values()))
+    _legend(figure, any(map(_exceeds_limit, runs.values())))
     return figure
 
 
-def _sentences(name: str, run: Training) -> list[str]:
+def _sentences(name: str, run: xr.Dataset) -> list[str]:
     """What is to be said about one run, a sentence each."""
     values = []
-    moves = run.steps[1:][np.diff(run["units"]) != 0]
+    moves = run["step"].values[1:][np.diff(run["units"]) != 0]
     if len(moves):
         values.append(
             f"{NAMES[name]}: hidden units enter or leave the positive cell, and the curves may "
             "jump, at step "
             f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}."
         )
-    if run.emptied_at is not None:
+    emptied_at, diverged_at = int(run["emptied_at"]), int(run["diverged_at"])
+    if emptied_at >= 0:
         values.append(
-            f"{NAMES[name]}: from step {run.emptied_at} on no hidden unit is in the positive cell."
+            f"{NAMES[name]}: from step {emptied_at} on no hidden unit is in the positive cell."
         )
-    if run.diverged_at is not None:
-        values.append(f"{NAMES[name]} diverged at step {run.diverged_at}.")
+    if diverged_at >= 0:
+        values.append(f"{NAMES[name]} diverged at step {diverged_at}.")
     return values
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
     sentences = [
         "As training goes on, the large outlier of the Hessian becomes its trace, and the small "
@@ -169,7 +190,7 @@ def caption(reading: Reading) -> str:
         "phase (1/3 < t < 1) alone. The two upper rows show the steps up to the last one with "
         "|λ₂| above a thousandth of λ₁; in the third row, where |λ₂| oscillates, the thick line is "
         "through its maxima, and the depth of the dips, changes of sign, is one of sampling.",
-        *(sentence for name, run in reading.runs.items() for sentence in _sentences(name, run)),
+        *(sentence for name, run in _runs(data).items() for sentence in _sentences(name, run)),
         "Bottom: error of the whole spectrum, relative to its largest eigenvalue (dashed: "
         f"{EXACT:.0e}).",
     ]

@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from hessian_papers.studies.scalar.outlier_pair.reading import LAST, RESOLVED
+from hessian_papers.studies.scalar.outlier_pair.derived import LAST, RESOLVED
 from hessian_papers.studies.scalar.outliers import outliers
+
+# What is told of each training, see :func:`small_outlier`.
+ENDS = ("side", "share", "drops", "crossings")
 
 
 def small_outlier(
@@ -25,9 +28,9 @@ def small_outlier(
         steps: number of updates.
 
     Returns:
-        ``(S, 4)``: the mean sign of λ₂ over the last ``LAST`` steps at which |λ₂| exceeds
-        ``RESOLVED`` λ₁, 0 if there is none; |λ₂|/λ₁ after the last one; whether λ₂ falls in the
-        first step; and how often its sign changes. NaN if it diverged.
+        ``(S, 4)``, in the order of ``ENDS``: the mean sign of λ₂ over the last ``LAST`` steps at
+        which |λ₂| exceeds ``RESOLVED`` λ₁, 0 if there is none; |λ₂|/λ₁ after the last one; whether
+        λ₂ falls in the first step; and how often its sign changes. NaN if it diverged.
 
     Source: singh2024closed, Theorem 1 and the text on its Figure 3.
     """

@@ -1,17 +1,21 @@
 """The pair of outlying eigenvalues of a network in training (singh2026cracking, Figure 8)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast, Different, Scale
 from hessian_papers.data.base import ONE_FEATURE
-from hessian_papers.results import stacked
-from hessian_papers.studies.scalar.outlier_pair.many import small_outlier
+from hessian_papers.labelled import Variable, Variables, assembled
+from hessian_papers.studies import spectra
+from hessian_papers.studies.scalar import trainings
+from hessian_papers.studies.scalar.outlier_pair.many import ENDS, small_outlier
+from hessian_papers.studies.scalar.recorded import Recorded, recorded_steps
 from hessian_papers.studies.training import (
     HiddenLayerConfig,
     curvature_shown,
@@ -24,13 +28,9 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReLU
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.validation import (
-    require,
-)
+from hessian_spectra.validation import require
 
 NETWORKS: Mapping[str, type[nn.Module]] = {"linear": TwoLayerLinear, "relu": TwoLayerReLU}
-# The cell that the pair belongs to; a linear network has no cells.
-PAIR_CELLS: Mapping[str, str] = {"linear": "", "relu": "+"}
 SPECTRA: Mapping[str, Callable[..., Spectrum]] = {
     "linear": lambda v, w, x, y: cf.two_layer_linear(w, v, x, y),
     "relu": lambda v, w, x, y: cf.two_layer_relu(w, v, x, y),
@@ -42,6 +42,10 @@ HIGH = "linear_high"
 # The first steps, where most happens, all get a numerical spectrum; every ``numeric_every``-th of
 # the others does.
 DENSE_START = 12
+
+
+SIDE = "mean sign of λ₂ over the last steps at which it is resolved; NaN if training diverged"
+SHARE = "|λ₂|/λ₁ after the last step"
 
 
 class Variant(NamedTuple):
@@ -166,39 +170,54 @@ def _before_empty(kept: Arrays) -> Arrays:
     return cut | {"emptied_at": np.array(kept["step"][end])}
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
+VARIABLES: Variables = {
+    "run": Variable("run", "linear or ReLU network, or the linear one at the high learning rate"),
+    **trainings.variables("run"),
+    "layer": Variable("layer", "weights of the first (v) or of the second layer (w)"),
+    **spectra.variables("run step"),
+    "bulk": Variable("run step", "mean of residual times input, whose two signs are the bulk"),
+    "trace": Variable("run step", "trace of the pair's block of the Hessian"),
+    "phase": Variable("run step", "phase of learning: early, late or divergent"),
+    "alignment": Variable("run step", "⟨w, v⟩, of the pair's units"),
+    "units": Variable("run step", "number of hidden units behind the pair"),
+    "squared_norm": Variable("run step layer", "‖v‖² and ‖w‖², of the pair's units"),
+    "second_moment": Variable("run", "E[x²], over the pair's cell"),
+    "moment": Variable("run", "E[yx], over the pair's cell"),
+    "learning_rate": Variable("run", "step size η"),
+    "momentum": Variable("run", "heavy-ball momentum μ"),
+    "emptied_at": Variable("run", "step from which on a ReLU network has no pair; -1 for never"),
+    "seed": Variable("seed", "of other initial weights of the linear network"),
+    "input_scale": Variable("input_scale", "factor of inputs and targets"),
+    "ordinary_side": Variable("input_scale seed", f"{SIDE}, at the ordinary learning rate"),
+    "ordinary_share": Variable("input_scale seed", f"{SHARE}, at the ordinary learning rate"),
+    "high_momentum": Variable("high_momentum", "momentum, the first that of the high run"),
+    "high_setting": Variable("high_setting", "learning rate and initial scale"),
+    "high_side": Variable("high_momentum high_setting seed", SIDE),
+    "high_share": Variable("high_momentum high_setting seed", SHARE),
+    "high_drops": Variable("high_momentum high_setting seed", "whether λ₂ falls in the first step"),
+    "high_crossings": Variable("high_momentum high_setting seed", "changes of the sign of λ₂"),
+}
+
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     """All eigenvalues at each recorded step, and the outlier pair among them.
 
     For the ReLU network the pair, and the quantities that go with it, are those of the positive
-    cell (inputs x > 0, hidden units with v_j > 0), each moment a mean over all n samples.
-
-    Returns:
-        The ``runs`` and for each: ``step``, ``loss`` (r,); ``eigenvalues`` (r, 2m) ascending, with
-        ``kind`` and ``cell`` of each; ``pair_cell``, the cell of the pair; ``bulk`` (r,), the mean
-        of residual times input, whose two signs are the bulk; ``trace`` (r,) of the pair's block;
-        ``phase`` (r,) of learning; ``alignment`` (r,) ⟨w, v⟩; ``units`` (r,), the hidden units
-        behind the pair; ``squared_norm`` (r, 2) of v and w; ``second_moment`` E[x²] and ``moment``
-        E[yx]; and what ``train`` said about the run. Of the ``S`` seeds the settings,
-        ``seeds/input_scale`` (k,) and ``seeds/high_setting`` (h, 2), and ``seeds/ordinary`` (k, S,
-        2) and ``seeds/high`` (h, S, 2), their ends; ``seeds/path`` (p, h, S, 4), all of the latter
-        with p momenta ``seeds/momentum`` (p,), the first of which is that of ``seeds/high``; see
-        :func:`.many.small_outlier`.
+    cell (inputs x > 0, hidden units with v_j > 0), each moment a mean over all n samples. Of many
+    other initial weights, how the small outlier ends.
     """
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    arrays: Arrays = {"runs": networks["runs"]} | _over_seeds(config, x, y)
-    for name in networks["runs"].tolist():
-        network = config.runs()[name].network
-        for key in ("step", "loss", "learning_rate", "momentum", "diverged_at", "emptied_at"):
-            if f"{name}/{key}" in networks:
-                arrays[f"{name}/{key}"] = networks[f"{name}/{key}"]
-        weights = (torch.from_numpy(networks[f"{name}/{key}"]) for key in "vw")
-        rows = [_at_step(network, v, w, x, y) for v, w in zip(*weights, strict=True)]
-        arrays |= stacked(rows, f"{name}/")
-        arrays[f"{name}/pair_cell"] = np.array(PAIR_CELLS[network])
-        chosen = x > 0 if network == "relu" else torch.ones_like(x, dtype=torch.bool)
-        arrays[f"{name}/second_moment"] = ((x * x * chosen).mean()).numpy()
-        arrays[f"{name}/moment"] = ((y * x * chosen).mean()).numpy()
-    return arrays
+    of_study = {"layer": np.array(["v", "w"]), "emptied_at": np.array(-1)}
+    of_study |= _over_seeds(config, x, y)
+    parts = [
+        {**of_study, **at.labels, **at.known, **_at_step(_network(config, at), at.v, at.w, x, y)}
+        for at in recorded_steps(networks, "run", networks["runs"].tolist())
+    ]
+    return assembled(parts, VARIABLES, ("run", "step"))
+
+
+def _network(config: Config, at: Recorded) -> str:
+    return config.runs()[at.labels["run"].item()].network
 
 
 def _over_seeds(config: Config, x: Tensor, y: Tensor) -> Arrays:
@@ -212,6 +231,10 @@ def _over_seeds(config: Config, x: Tensor, y: Tensor) -> Arrays:
         moments = inputs**2 * second_moment, inputs**2 * moment
         return small_outlier(scale * weights, *moments, rate, momentum, config.seed_steps)
 
+    def named(rates: str, names: Sequence[str], values: list[Any], *shape: int) -> Arrays:
+        columns = np.array(values).reshape(*shape, config.seeds, len(ENDS))
+        return {f"{rates}_{name}": columns[..., ENDS.index(name)] for name in names}
+
     ordinary = [
         ends(config.initial_scale, config.learning_rate, config.momentum, scale)
         for scale in config.input_scales
@@ -221,49 +244,45 @@ def _over_seeds(config: Config, x: Tensor, y: Tensor) -> Arrays:
         [ends(scale, rate, momentum, 1.0) for rate, scale in config.high_settings]
         for momentum in momenta
     ]
-    paths = np.array(high).reshape(len(momenta), len(config.high_settings), config.seeds, 4)
+    settings = [f"{rate:g}, {scale:g}" for rate, scale in config.high_settings]
     return {
-        "seeds/input_scale": np.array(config.input_scales, dtype=float),
-        "seeds/high_setting": np.array(config.high_settings, dtype=float).reshape(-1, 2),
-        "seeds/ordinary": np.array(ordinary).reshape(len(ordinary), config.seeds, 4)[..., :2],
-        "seeds/high": paths[0, ..., :2],
-        "seeds/momentum": np.array(momenta, dtype=float),
-        "seeds/path": paths,
+        "seed": np.arange(config.seeds),
+        "input_scale": np.array(config.input_scales, dtype=float),
+        **named("ordinary", ENDS[:2], ordinary, len(ordinary)),
+        "high_momentum": np.array(momenta, dtype=float),
+        "high_setting": np.array(settings, dtype=np.str_),
+        **named("high", ENDS, high, len(high), len(settings)),
     }
 
 
 def _at_step(network: str, v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Arrays:
     """The closed form of one network, and the positive cell's part of it for ReLU."""
-    spectrum = SPECTRA[network](v, w, x, y)
+    spectrum = SPECTRA[network](v, w, x, y).arrays()
     if network == "relu":
         w, v, y, x = w[v > 0], v[v > 0], y * (x > 0), x * (x > 0)
     second_moment, moment, alignment = torch.mean(x * x), torch.mean(y * x), torch.dot(w, v)
     squared_norm = np.array([torch.dot(v, v), torch.dot(w, w)])
     return {
-        **spectrum.arrays(),
+        "exact": spectrum.pop("eigenvalues"),
+        **spectrum,
         "bulk": (alignment * second_moment - moment).numpy(),
         "trace": second_moment.numpy() * squared_norm.sum(),
         "phase": np.array(cf.learning_phase(alignment, second_moment, moment)),
         "alignment": alignment.numpy(),
         "units": np.array(len(v)),
         "squared_norm": squared_norm,
+        "second_moment": second_moment.numpy(),
+        "moment": moment.numpy(),
     }
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The spectrum of the automatically differentiated Hessian at some of the recorded steps.
-
-    Returns:
-        For each run ``<run>/step`` (s,) and ``<run>/eigenvalues`` (s, 2m), ascending.
-    """
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """The spectrum of the automatically differentiated Hessian at some of the recorded steps."""
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    arrays: Arrays = {}
-    for name in networks["runs"].tolist():
-        count = np.arange(len(networks[f"{name}/step"]))
-        chosen = (count < DENSE_START) | (count % config.numeric_every == 0)
-        network = NETWORKS[config.runs()[name].network]
-        v, w = (torch.from_numpy(networks[f"{name}/{key}"][chosen]) for key in "vw")
-        rows = [numeric_spectrum(network(*pair), x, y) for pair in zip(v, w, strict=True)]
-        arrays[f"{name}/step"] = networks[f"{name}/step"][chosen]
-        arrays[f"{name}/eigenvalues"] = np.array(rows)
-    return arrays
+    parts = []
+    for at in recorded_steps(networks, "run", networks["runs"].tolist()):
+        chosen = at.place < DENSE_START or at.place % config.numeric_every == 0
+        model = NETWORKS[_network(config, at)](at.v, at.w)
+        spectrum = {"numerical": numeric_spectrum(model, x, y)} if chosen else {}
+        parts.append(at.labels | spectrum)
+    return assembled(parts, VARIABLES, ("run", "step"))
