@@ -157,10 +157,10 @@ def compute(context: Context) -> None:
 
 def about_of(context: Context) -> Mapping[str, Any]:
     """What is said of the runs of studies; without DVC of the run itself alone."""
-    if context.locked:
-        return context.about
-    about = inputs.about(schema.plain(context.config), context.name)
-    return {context.name: about | {"recorded": None}}
+    if not context.about:
+        about = inputs.about(schema.plain(context.config), context.name)
+        context.about[context.name] = about | {"recorded": None}
+    return context.about
 
 
 def _reading(config: Mapping[str, Any], name: str) -> Any:

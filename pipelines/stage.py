@@ -57,8 +57,8 @@ class Context:
         launcher: where the items of computations that fan out run; it changes nothing that is
             computed.
         estimate: whether to say how long the computation would take instead of making it.
-        about: under DVC, what figures and claims say of the runs of studies, by study: see
-            :func:`pipelines.inputs.about`.
+        about: what figures and claims say of the runs of studies, by study: see
+            :func:`pipelines.inputs.about`; without DVC filled when it is first asked for.
         spent: seconds of computation behind each result that was fanned out, filled as they come.
     """
 
@@ -70,7 +70,7 @@ class Context:
     reports: Path
     launcher: schema.Launcher
     estimate: bool
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
     spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     @cached_property
