@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 from attention_arrays import scalar_tokens, scale_config, scale_sides
+from claims_contract import planted_data
 
 from hessian_papers.studies.attention.attention_scale import study
-from hessian_papers.studies.attention.attention_scale.reading import Draw, Reading
+from hessian_papers.studies.attention.attention_scale.derived import dense_errors, distinct_errors
+from hessian_papers.studies.spectra import group
 from hessian_papers.studies.training import numeric_spectrum
 from hessian_spectra.closed_form import self_attention
 from hessian_spectra.seeding import generator
@@ -21,8 +23,8 @@ def swept(name, data=DATA, purpose="weights", **changes):
 
 
 @pytest.fixture(scope="module")
-def reading():
-    return Reading(scale_sides())
+def data():
+    return planted_data(scale_sides(), study.VARIABLES)
 
 
 def test_each_sweep_varies_one_thing():
@@ -43,32 +45,32 @@ def test_each_sweep_varies_one_thing():
     np.testing.assert_array_equal(first[:, 1:], DATA["x"][:, 1:])
 
 
-def test_closed_form_and_numbers_agree_on_values_and_multiplicities(reading):
-    for sweep in reading.sweeps():
-        assert sweep.distinct_error.max() < 1e-12
-        assert sweep.dense_error.max() < 1e-12
-        assert sweep["repeated"].sum(axis=1).tolist() == [2] * 5
-        assert np.isfinite(sweep["values"]).sum(axis=1).tolist() == [5] * 5
-        assert sweep["residual"].max() < 1e-12
-        assert sweep["dense"].shape == (3, 25)
+def test_closed_form_and_numbers_agree_on_values_and_multiplicities(data):
+    assert distinct_errors(data).max() < 1e-12
+    assert all(dense_errors(data.sel(sweep=name)).max() < 1e-12 for name in study.SWEEPS)
+    assert (data["repeated"].sum("numerical_rank") == 2).all()
+    assert data["numerical"].shape == (4, 5, 5)
+    assert data["numerical"].notnull().all()
+    assert data["residual"].max() < 1e-12
+    assert data["dense"].shape == (4, 3, 25)
 
 
-def test_distinct_eigenvalues_keep_their_kinds_and_multiplicities(reading):
+def test_distinct_eigenvalues_keep_their_kinds_and_multiplicities(data):
     network = swept("value")[4]
     arguments = network.w_value, network.w_query, network.w_key, network.x, network.y
     spectrum = self_attention(*arguments)
-    sweep = reading.sweep("value")
-    whole = np.repeat(sweep["eigenvalues"][4], sweep["multiplicity"][4])
+    point = data.sel(sweep="value", point=4)
+    whole = np.repeat(point["exact"].values, point["multiplicity"].values)
     np.testing.assert_array_equal(whole, spectrum.eigenvalues)
-    np.testing.assert_array_equal(sweep.outliers[4], spectrum.select("outlier"))
-    assert sweep.bulk[4] == spectrum.select("bulk").max()
+    np.testing.assert_array_equal(group(point, "outlier"), spectrum.select("outlier"))
+    assert group(point, "bulk").max() == spectrum.select("bulk").max()
 
 
 def test_under_a_massive_activation_the_bulk_first_grows():
-    config = scale_config(key_dimension=1000)
-    sweep = Reading({"closed_form": study.closed_form(config, DATA)}).sweep("massive_sink")
-    assert sweep.bulk.max() > 3 * sweep.bulk[0]
-    assert 0.4 < sweep["attention"][sweep.bulk.argmax()] < 0.8
+    data = study.closed_form(scale_config(key_dimension=1000), DATA).sel(sweep="massive_sink")
+    bulk = group(data, "bulk").max("rank")
+    assert bulk.max() > 3 * bulk.sel(point=0)
+    assert 0.4 < data["attention"].sel(point=bulk.idxmax("point")) < 0.8
 
 
 def test_relative_changes_of_bulk_and_largest_eigenvalue_are_of_one_order():
@@ -87,9 +89,9 @@ def test_relative_changes_of_bulk_and_largest_eigenvalue_are_of_one_order():
                 "draw_points": 2,
             }
             settings = scale_config(**few, **changed)
-            arrays = {"closed_form": study.closed_form(settings, DATA)}
-            sweep = Reading(arrays).sweep("query_key")
-            (first, last), (low, high) = sweep.bulk, sweep.outliers.max(axis=-1)
+            sweep = study.closed_form(settings, DATA).sel(sweep="query_key")
+            bulk, outliers = (group(sweep, kind).max("rank") for kind in ("bulk", "outlier"))
+            (first, last), (low, high) = bulk.values, outliers.values
             per_seed.append([abs(last / first - 1), high / low - 1])
         changes.append(np.median(per_seed, axis=0))
     assert np.all(np.array(changes) > 0.1)
@@ -99,9 +101,7 @@ def test_relative_changes_of_bulk_and_largest_eigenvalue_are_of_one_order():
 def test_the_same_settings_give_the_same_numbers():
     settings = scale_config(points=2, numeric_points=2, dense_points=1)
     first, second = (study.numerics(settings, DATA) for _ in range(2))
-    assert first.keys() == second.keys()
-    assert all(np.array_equal(first[key], second[key], equal_nan=True) for key in first
-               if first[key].dtype.kind == "f")  # fmt: skip
+    assert first.identical(second)
 
 
 @pytest.mark.parametrize(
@@ -128,32 +128,31 @@ def test_bad_settings_are_refused_in_one_line(change):
 
 @pytest.mark.parametrize("name", study.SWEEPS)
 def test_what_is_kept_of_a_draw_is_of_its_dense_hessian(name):
-    arrays = study.closed_form(scale_config(draws=3), DATA)
-    other = {"x": np.zeros((10, 10)), "y": np.zeros((10, 10))}
-    for draw in range(3):
-        numbers = generator(0, f"sequences of draw {draw}")
-        other["x"], other["y"] = torch.randn(
-            2, 10, 10, generator=numbers, dtype=torch.float64
-        ).numpy()
-        varied = arrays[f"draws/{name}/varied"]
-        purpose = f"weights of draw {draw}"
+    data = study.closed_form(scale_config(draws=3), DATA).sel(sweep=name)
+    for number, draw in data.groupby("draw"):
+        numbers = generator(0, f"sequences of draw {number}")
+        tokens = torch.randn(2, 10, 10, generator=numbers, dtype=torch.float64).numpy()
+        purpose = f"weights of draw {number}"
+        points = draw.squeeze("draw").dropna("draw_point")
+        other, varied = dict(zip("xy", tokens, strict=True)), points["draw_varied"].values
         networks = study.sweep(scale_config(), name, other, varied, purpose)
-        for point, network in enumerate(networks):
+        for (_, point), network in zip(points.groupby("draw_point"), networks, strict=True):
             values = numeric_spectrum(network.layer(), network.x, network.y, "element")
-            actual = {key: arrays[f"draws/{name}/{key}"][draw, point] for key in Draw._fields[1:]}
-            assert actual["largest"] == pytest.approx(values.max(), rel=1e-10)
+            assert point["draw_largest"].item() == pytest.approx(values.max(), rel=1e-10)
             sizes = np.abs(values)
             number = sizes.max() / sizes.min()
-            assert actual["condition_number"] == pytest.approx(number, rel=1e-13 * number + 1e-10)
-            assert actual["condition_bound"] <= number * (1 + 1e-8)
+            actual = point["draw_condition_number"].item()
+            assert actual == pytest.approx(number, rel=1e-13 * number + 1e-10)
+            assert point["draw_condition_bound"] <= number * (1 + 1e-8)
             # The bulk occurs d_K − 1 times on either side.
-            at_bulk = np.abs(sizes - actual["bulk"]) < 1e-10 * sizes.max()
+            at_bulk = np.abs(sizes - point["draw_bulk"].item()) < 1e-10 * sizes.max()
             assert np.count_nonzero(at_bulk) >= 2 * 11
 
 
 def test_draws_differ_and_norms_have_the_end_of_the_smaller_range():
-    arrays = study.closed_form(scale_config(draws=6), DATA)
-    assert arrays["draws/sink/bulk"].shape == (6, 5)
-    assert len(np.unique(arrays["draws/sink/bulk"][:, 0])) == 6
-    assert 1.0 in arrays["draws/value/varied"]
-    assert len(arrays["draws/value/varied"]) == 6
+    data = study.closed_form(scale_config(draws=6), DATA)
+    sink, value = (data.sel(sweep=name).dropna("draw_point") for name in ("sink", "value"))
+    assert sink["draw_bulk"].shape == (6, 5)
+    assert len(np.unique(sink["draw_bulk"].sel(draw_point=0))) == 6
+    assert 1.0 in value["draw_varied"]
+    assert value.sizes["draw_point"] == 6

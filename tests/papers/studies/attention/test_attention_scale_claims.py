@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 from attention_arrays import scale_sides
-from claims_contract import Planted, changed, contract
+from claims_contract import Planted, changed, contract, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.attention.attention_scale import claims as module
-from hessian_papers.studies.attention.attention_scale.claims import spectrum, statements
-from hessian_papers.studies.attention.attention_scale.reading import Draw, Reading
+from hessian_papers.studies.attention.attention_scale.claims import MEASURES, spectrum, statements
+from hessian_papers.studies.attention.attention_scale.derived import distinct_errors
+from hessian_papers.studies.attention.attention_scale.study import SWEEPS, VARIABLES
 
 RISING, FALLING, CONSTANT = np.linspace(1, 20, 10), np.linspace(1, 0.05, 10), np.ones(10)
 # Sweeps of which all that the paper says is true: bulk, largest eigenvalue, condition, bound.
@@ -21,17 +22,30 @@ AS_THE_PAPER_SAYS = {
     "sink": (FALLING, RISING, RISING, RISING),
     "massive_sink": (FALLING, RISING, RISING, RISING),
 }
-QUANTITIES = Draw._fields[1:]
+DRAWS = ("sweep", "draw", "draw_point")
 
 
-def drawn(sides, of=AS_THE_PAPER_SAYS, draws=20, varied=None):
+def drawn(sides, of=AS_THE_PAPER_SAYS, draws=20):
     """The sides with the same sweeps in so many draws."""
-    arrays = {}
-    for name, rows in of.items():
-        arrays[f"draws/{name}/varied"] = np.geomspace(0.1, 10, 10) if varied is None else varied
-        for quantity, row in zip(QUANTITIES, rows, strict=True):
-            arrays[f"draws/{name}/{quantity}"] = np.tile(row, (draws, 1))
-    return changed(sides, "closed_form", small_norm=np.array(3.0), **arrays)
+    exact = sides["closed_form"].drop_dims(["draw", "draw_point"])
+    rows = np.array([of[name] for name in exact["sweep"].values])
+    arrays = {
+        name: (DRAWS, np.repeat(rows[:, [place]], draws, axis=1))
+        for place, name in enumerate(module.DRAWN)
+    }
+    arrays["draw_varied"] = ("sweep", "draw_point"), np.tile(np.geomspace(0.1, 10, 10), (4, 1))
+    return {**sides, "closed_form": exact.assign(arrays | {"small_norm": 3.0})}
+
+
+def of_sweep(sweep, change):
+    """What changes the values of one sweep, in the order of the study's sweeps."""
+
+    def changed(values):
+        values, place = values.copy(), SWEEPS.index(sweep)
+        values[place] = change(values[place])
+        return values
+
+    return changed
 
 
 def backwards(rows):
@@ -54,11 +68,13 @@ def planted():
     fails = [
         turned,
         other,
-        changed(holds, "closed_form", **{"value/upper": lambda bound: 0.9 * bound}),
-        changed(holds, "closed_form", **{"value/largest_upper": lambda bound: 0.9 * bound}),
-        changed(holds, "numerics", **{"sink/values": lambda values: values + 1e-8}),
-        changed(holds, "numerics", **{"value/dense": lambda dense: dense * (1 + 1e-8)}),
-        changed(holds, "numerics", **{"sink/condition_number": lambda number: number / 100}),
+        changed(holds, "closed_form", upper=of_sweep("value", lambda bound: 0.9 * bound)),
+        changed(holds, "closed_form", largest_upper=of_sweep("value", lambda bound: 0.9 * bound)),
+        changed(holds, "numerics", numerical=of_sweep("sink", lambda values: values + 1e-8)),
+        changed(holds, "numerics", dense=of_sweep("value", lambda dense: dense * (1 + 1e-8))),
+        changed(
+            holds, "numerics", numerical_condition_number=of_sweep("sink", lambda of: of / 100)
+        ),
     ]
     return [
         Planted(
@@ -71,24 +87,27 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def test_wrong_multiplicities_are_an_error_of_the_whole_spectrum_alone(planted):
     """Distinct eigenvalues do not tell how often each occurs."""
-    exact = planted[0].holds["closed_form"]
-    moved = np.where(exact["sink/kind"] == "bulk", 58, 1)
-    moved[exact["sink/kind"] == "outlier"] = np.tile([1, 1, 3], 9)
-    sides = changed(planted[0].holds, "closed_form", **{"sink/multiplicity": moved})
-    reading = Reading(sides)
-    assert spectrum(reading) > 1e-3
-    assert reading.sweep("sink").distinct_error.max() < 1e-10
+    moved = of_sweep("sink", lambda copies: np.where(copies > 1, 58, [1, 1, 1, 1, 3]))
+    sides = changed(planted[0].holds, "closed_form", multiplicity=moved)
+    data = planted_data(sides, VARIABLES)
+    assert (data["multiplicity"].sel(sweep="sink").sum("rank") == 121).all()
+    assert spectrum(data) > 1e-3
+    assert distinct_errors(data.sel(sweep="sink")).max() < 1e-10
+
+
+def data_of(**changes):
+    return planted_data(scale_sides(**changes), VARIABLES)
 
 
 @pytest.fixture(scope="module")
 def saturated():
     """Scores so large that each token attends to one: there is no bulk, and no condition."""
-    return Reading(scale_sides(weight_norm=1e5, smallest_norm=1e4, largest_norm=1e5))
+    return data_of(weight_norm=1e5, smallest_norm=1e4, largest_norm=1e5)
 
 
 @pytest.mark.parametrize(
@@ -110,22 +129,26 @@ def test_what_rounding_leaves_is_measured(saturated):
     assert module.largest_eigenvalue_bounds(saturated) < 1e-10
 
 
-def test_a_point_whose_eigenvalues_are_apart_is_compared_beside_others(planted):
-    """Two outliers that merge with the bulk at one point leave the errors of the others."""
+def test_a_point_whose_eigenvalues_are_not_apart_is_not_compared_with_others(planted):
+    """Two outliers that merge with the bulk at each point but one leave the errors of that one."""
     holds = planted[0].holds
-    closed = holds["closed_form"]
-    first, merged = int(holds["numerics"]["sink/index"][0]), closed["sink/eigenvalues"].copy()
-    merged[first, 1] = merged[first, 0]
-    sweep = Reading(changed(holds, "closed_form", **{"sink/eigenvalues": merged})).sweep("sink")
-    assert len(sweep.part_errors("bulk")) == len(sweep["index"]) - 1
+
+    def merged(values):
+        values = values.copy()
+        values[:, 1:, 1] = values[:, 1:, 0]
+        return values
+
+    data = planted_data(changed(holds, "closed_form", exact=merged), VARIABLES)
+    assert distinct_errors(data).max() > 1e-10
+    assert module.bulk(data) < 1e-10
 
 
 def test_what_is_left_out_says_so():
-    reading = Reading(scale_sides(points=2, numeric_points=2, dense_points=0))
+    data = data_of(points=2, numeric_points=2, dense_points=0)
     with pytest.raises(NothingToMeasure, match=r"^this configuration has no whole spectrum"):
-        spectrum(reading)
+        spectrum(data)
     with pytest.raises(NothingToMeasure, match=r"^this configuration leaves out the sweep depth$"):
-        reading.sweep("depth")
+        module.draws(data, "depth")
 
 
 @pytest.mark.parametrize(
@@ -141,24 +164,28 @@ def test_what_is_left_out_says_so():
     ],
 )
 def test_a_sweep_is_measured_by_one_number(measure, values, expected):
-    largest = np.array([1.0, 5.0, 3.0])
-    draw = Draw(np.arange(3.0), np.array(values), largest, largest, largest)
-    assert draw.measured(measure, "bulk") == pytest.approx(expected)
+    actual = MEASURES[measure](np.arange(3.0), np.array(values), np.array([1.0, 5.0, 3.0]))
+    assert actual == pytest.approx(expected)
 
 
 def test_nothing_is_beside_a_largest_eigenvalue_that_stands_still():
-    draw = Draw(np.arange(3.0), *[np.ones(3)] * 4)
-    assert draw.measured("range_beside_largest", "bulk") == math.inf
+    assert MEASURES["range_beside_largest"](np.arange(3.0), *[np.ones(3)] * 2) == math.inf
 
 
-def test_the_share_of_the_draws_is_counted_in_both_ranges():
+def with_bulk(planted, sweep, bulk):
+    """The data set with another bulk of the draws of one sweep, ``(20, 10)``."""
+    draw_bulk = of_sweep(sweep, lambda values: bulk)
+    sides = changed(planted[0].holds, "closed_form", draw_bulk=draw_bulk)
+    return planted_data(sides, VARIABLES)
+
+
+def test_the_share_of_the_draws_is_counted_in_both_ranges(planted):
     """Five of 20 draws have a bulk that moves, two of them at small norms already."""
-    sides = drawn(scale_sides(draws=1))
     bulk = np.ones((20, 10))
     bulk[:5, -1], bulk[:2, 2] = 2.0, 2.0
-    reading = Reading(changed(sides, "closed_form", **{"draws/query_key/bulk": bulk}))
     entries = statements.entries(
-        Study("s", {"paper": "singh2026cracking", "artifact": "Figure 2"}), reading
+        Study("s", {"paper": "singh2026cracking", "artifact": "Figure 2"}),
+        with_bulk(planted, "query_key", bulk),
     )
     actual = {entry.id: entry.measure() for entry in entries if "a-bulk-constant" in entry.id}
     assert actual["s/a-bulk-constant"].value == 0.75
@@ -166,16 +193,14 @@ def test_the_share_of_the_draws_is_counted_in_both_ranges():
     assert actual["s/a-bulk-constant-small"].low < 0.9 < actual["s/a-bulk-constant-small"].high
 
 
-def test_draws_that_float64_does_not_resolve_are_left_out():
-    sides = drawn(scale_sides(draws=1))
+def test_draws_that_float64_does_not_resolve_are_left_out(planted):
     bulk = np.ones((20, 10))
     bulk[:7, 3] = 0.0
-    reading = Reading(changed(sides, "closed_form", **{"draws/sink/bulk": bulk}))
-    assert len(reading.draws("sink")) == 13
-    none = Reading(changed(sides, "closed_form", **{"draws/sink/bulk": 0 * bulk}))
+    data = with_bulk(planted, "sink", bulk)
+    assert module.draws(data, "sink").sizes["draw"] == 13
     with pytest.raises(
         NothingToMeasure, match="the bulk vanishes within float64 along the sweep sink"
     ):
-        none.draws("sink")
+        module.draws(with_bulk(planted, "sink", 0 * bulk), "sink")
     with pytest.raises(NothingToMeasure, match=r"^this configuration has no two norms up to 0\.1$"):
-        reading.draws("value", 0.1)
+        module.draws(data, "value", 0.1)

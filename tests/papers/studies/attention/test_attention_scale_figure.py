@@ -3,41 +3,43 @@
 import numpy as np
 import pytest
 from attention_arrays import scale_sides
+from claims_contract import planted_data
 
 from hessian_papers.studies.attention.attention_scale import figure as figures
-from hessian_papers.studies.attention.attention_scale.reading import Reading
+from hessian_papers.studies.attention.attention_scale.derived import at_numerical_points
+from hessian_papers.studies.attention.attention_scale.study import VARIABLES
 
 
 @pytest.fixture(scope="module")
-def reading():
-    return Reading(scale_sides())
+def data():
+    return planted_data(scale_sides(), VARIABLES)
 
 
-def test_figure_shows_every_point(reading):
-    figure = figures.draw(reading)
+def test_figure_shows_every_point(data):
+    figure = figures.draw(data)
     assert len(figure.axes) == 12
-    sweep = reading.sweep("query_key")
+    sweep = at_numerical_points(data.sel(sweep="query_key"))
     # The numerical points of one network are lines of their own, all at one abscissa.
     points = [line.get_xydata() for line in figure.axes[0].lines if len(line.get_xdata()) < 9]
-    for row, point in enumerate(sweep["index"]):
-        shown = [xy[:, 1] for xy in points if np.all(xy[:, 0] == sweep["varied"][point])]
-        np.testing.assert_array_equal(np.sort(np.concatenate(shown)), sweep["values"][row])
+    for norm, values in zip(sweep["varied"].values, sweep["numerical"].values, strict=True):
+        shown = np.concatenate([xy[:, 1] for xy in points if np.all(xy[:, 0] == norm)])
+        np.testing.assert_array_equal(np.sort(shown[np.isfinite(shown)]), values)
 
 
-def test_the_papers_panels_stand_apart_from_ours(reading):
-    upper, lower = figures.draw(reading).subfigs
+def test_the_papers_panels_stand_apart_from_ours(data):
+    upper, lower = figures.draw(data).subfigs
     assert upper.get_suptitle() == "Figure 2 of the paper"
     assert lower.get_suptitle().startswith("ours")
 
 
-def test_caption_counts_all_eigenvalues(reading):
-    caption = figures.caption(reading)
+def test_caption_counts_all_eigenvalues(data):
+    caption = figures.caption(data)
     assert "d_K = 12" in caption
     assert "all 25" in caption
     assert "dashed: 1e-10" in caption
 
 
 def test_figure_does_without_dense_points():
-    reading = Reading(scale_sides(points=3, numeric_points=2, dense_points=0))
-    assert len(figures.draw(reading).axes) == 12
-    assert "(e, f) Condition numbers" in figures.caption(reading)
+    data = planted_data(scale_sides(points=3, numeric_points=2, dense_points=0), VARIABLES)
+    assert len(figures.draw(data).axes) == 12
+    assert "(e, f) Condition numbers" in figures.caption(data)

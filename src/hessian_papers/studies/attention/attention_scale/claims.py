@@ -1,17 +1,31 @@
 """What the paper says about weight norms, sinks and self-attention's spectrum."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import xarray as xr
 import yaml
 
-from hessian_papers.ledger.bounds import Estimate, at_least, share_of, within
+from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, within
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.words import MOST
-from hessian_papers.studies.attention.attention_scale.reading import Reading
+from hessian_papers.studies.attention.attention_scale.derived import (
+    at_numerical_points,
+    dense_errors,
+    distinct_errors,
+    numerical,
+)
 from hessian_spectra.agreement import EXACT
+from hessian_spectra.statistics import rank_correlation
+
+# Eigenvalues that are closer than this share of the largest are not told apart numerically; the
+# search for those that repeat ends at 1e-12.
+APART = 1e-10
+# Up to this condition number the smallest eigenvalue is known to 1e-6 of itself.
+KNOWN = 1e9
 
 THEOREM = "theorem"
 NORMS_SQUARED = "with the norms in ξ squared"
@@ -24,75 +38,141 @@ RESOLVED = within(
     "condition numbers of 1e9",
     source=THEOREM,
 )
-FIVE = "point at which all five eigenvalues can be told from each other"
-
 ALL = at_least(1.0, "every draw", source="the paper, which says it without exception")
 
 
 STATEMENTS = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text("utf-8"))
 
-statements = Statements(Reading)
+statements = Statements()
 theorems = statements.having(paper="singh2026cracking")
 figure_2 = statements.about("singh2026cracking", "Figure 2")
 
 
+def _worst(errors: np.ndarray, what: str) -> float:
+    """The largest of some errors.
+
+    Raises:
+        NothingToMeasure: there is none.
+    """
+    if not errors.size:
+        raise NothingToMeasure(f"this configuration has no {what}")
+    return float(errors.max())
+
+
+def _worst_apart(data: xr.Dataset, errors: xr.DataArray) -> float:
+    """The largest error where all five eigenvalues can be told from each other."""
+    exact = at_numerical_points(data)["exact"]
+    apart = exact.diff("rank").min("rank") > APART * abs(exact).max("rank")
+    what = "point at which all five eigenvalues can be told from each other"
+    return _worst(errors.values[apart.values], what)
+
+
+def _outside(data: xr.Dataset, values: xr.DataArray, bounds: str) -> xr.DataArray:
+    """How far numerical eigenvalues lie outside bounds on them, relative to the largest of them."""
+    lower, upper = (at_numerical_points(data)[f"{bounds}{end}"] for end in ("lower", "upper"))
+    beyond = abs(values - values.clip(lower, upper))
+    return beyond.max("numerical_rank") / abs(values).max("numerical_rank")
+
+
 @theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-spectrum")
-def spectrum(reading: Reading) -> float:
+def spectrum(data: xr.Dataset) -> float:
     """The closed form is the whole spectrum of the Hessian, with its multiplicities."""
-    what = "whole spectrum that is computed numerically"
-    return reading.worst(lambda sweep: sweep.dense_error, what)
+    sweeps = [dense_errors(data.sel(sweep=name)) for name in data["sweep"].values]
+    return _worst(np.concatenate(sweeps), "whole spectrum that is computed numerically")
 
 
 @theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-bulk-repeats")
-def bulk(reading: Reading) -> float:
+def bulk(data: xr.Dataset) -> float:
     """The eigenvalues that repeat are γ and −γ."""
-    return reading.worst(lambda sweep: sweep.part_errors("bulk"), FIVE)
+    return _worst_apart(data, distinct_errors(data, "bulk"))
 
 
 @theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-outliers-do-not-repeat")
-def outliers(reading: Reading) -> float:
+def outliers(data: xr.Dataset) -> float:
     """The eigenvalues that do not repeat are the three outliers, with a sink as without."""
-    return reading.worst(lambda sweep: sweep.part_errors("outlier"), FIVE)
+    return _worst_apart(data, distinct_errors(data, "outlier"))
 
 
 @theorems.identity(f"Theorem 3.5, {NORMS_SQUARED}", ROUND_OFF, id="attention-outlier-bounds")
-def outlier_bounds(reading: Reading) -> float:
+def outlier_bounds(data: xr.Dataset) -> float:
     """All outliers lie in tr/3 ± ξ.
 
     Statistic: how far outside the numerical eigenvalues that do not repeat lie, relative to the
     largest.
     """
-    return reading.worst(lambda sweep: sweep.outliers_outside(), FIVE)
+    return _worst_apart(data, _outside(data, numerical(data, "outlier"), ""))
 
 
 @theorems.identity(f"Remark B.4, {NORMS_SQUARED}", ROUND_OFF, id="attention-largest")
-def largest_eigenvalue_bounds(reading: Reading) -> float:
+def largest_eigenvalue_bounds(data: xr.Dataset) -> float:
     """The largest eigenvalue lies between tr/3 + ξ/2 and tr/3 + ξ, or |γ| where that is larger.
 
     Statistic: how far outside the largest numerical eigenvalue lies, relative to it.
     """
-    return reading.worst(lambda sweep: sweep.largest_outside())
+    values = data["numerical"]
+    largest = values.where(values == values.max("numerical_rank"))
+    return float(_outside(data, largest, "largest_").max(skipna=False))
 
 
 @theorems.identity(f"Remark 3.1, {NORMS_SQUARED}", RESOLVED, id="attention-condition")
-def condition_bound(reading: Reading) -> float:
+def condition_bound(data: xr.Dataset) -> float:
     """The condition number is at least (2 tr + 3 ξ) / (6 |γ|).
 
     Statistic: by how much the bound lies above the numerical condition number, relatively, at most.
     """
-    what = "point at which the condition number is below 1e9"
-    return max(0.0, reading.worst(lambda sweep: sweep.excess_of_bound(), what))
+    exact, number = at_numerical_points(data), data["numerical_condition_number"]
+    bound = exact["condition_bound"]
+    known = (number < KNOWN) & (exact["condition_number"] < KNOWN) & (bound < KNOWN)
+    excess = (bound / number - 1).values[known.values]
+    return max(0.0, _worst(excess, "point at which the condition number is below 1e9"))
 
 
-def _each_range(reading: Reading) -> Iterator[Labels]:
+def _each_range(data: xr.Dataset) -> Iterator[Labels]:
     """All statements, those about norms in a smaller range as well."""
-    small = float(reading["small_norm"])
+    small = float(data["small_norm"])
     for name, statement in STATEMENTS.items():
         case = {"name": name, "largest": math.inf, "range": "", **statement}
         yield case
         if statement["sweep"] in ("query_key", "value"):
             means = f"{case['means']}, to a norm of {small:g}"
             yield case | {"largest": small, "range": "-small", "means": means}
+
+
+# One quantity along a sweep as one number, by its name. The arguments are what is varied, the
+# quantity, and the largest eigenvalue, an array each.
+MEASURES: Mapping[str, Callable[..., float]] = {
+    "trend": lambda varied, values, largest: rank_correlation(varied, values),
+    "change": lambda varied, values, largest: np.ptp(values) / values.min(),
+    # The largest relative fall below an earlier value.
+    "fall": lambda varied, values, largest: (1 - values / np.maximum.accumulate(values)).max(),
+    "last_over_first": lambda varied, values, largest: values[-1] / values[0],
+    "range_beside_largest": lambda varied, values, largest: (
+        np.ptp(values) / np.ptp(largest) if np.ptp(largest) else math.inf
+    ),
+}
+DRAWN = ("draw_bulk", "draw_largest", "draw_condition_number", "draw_condition_bound")
+
+
+def draws(data: xr.Dataset, sweep: str, largest: float = math.inf) -> xr.Dataset:
+    """One sweep of all the draws, up to some norm, as far as float64 resolves them.
+
+    Raises:
+        NothingToMeasure: there is no such sweep, it has fewer than two points up to there, or the
+            bulk vanishes in all draws.
+    """
+    if sweep not in data["sweep"]:
+        raise NothingToMeasure(f"this configuration leaves out the sweep {sweep}")
+    chosen = data.sel(sweep=sweep)
+    chosen = chosen.isel(draw_point=chosen["draw_varied"] <= largest)
+    if chosen.sizes["draw_point"] < 2:
+        raise NothingToMeasure(f"this configuration has no two norms up to {largest:g}")
+    values = chosen[[*DRAWN]].to_array()
+    chosen = chosen.isel(draw=((values > 0) & (values < math.inf)).all(["variable", "draw_point"]))
+    if not chosen.sizes["draw"]:
+        raise NothingToMeasure(
+            f"in this configuration the bulk vanishes within float64 along the sweep {sweep}"
+        )
+    return chosen
 
 
 @figure_2.statement(
@@ -105,16 +185,22 @@ def _each_range(reading: Reading) -> Iterator[Labels]:
     name="{name}{range}",
     shown=("means",),
 )
-def in_most_draws(reading: Reading, sweep: str, largest: float, **of: Any) -> Estimate:
+def in_most_draws(
+    data: xr.Dataset, sweep: str, largest: float, **of: Any
+) -> xr.DataArray | Estimate:
     """{sentence}.
 
     Statistic: fraction of the draws of weights, sequences and targets, independent and normal, for
     which it is so by a measure along the sweep; interval: Wilson's, 95 %.
     """
-    low, high = of.get("at_least", -math.inf), of.get("at_most", math.inf)
-    changes = [
-        draw.measured(of["measure"], of["quantity"]) for draw in reading.draws(sweep, largest)
-    ]
-    fraction = share_of([low <= value <= high for value in changes])
+    chosen = draws(data, sweep, largest)
+    names = ("draw_varied", f"draw_{of['quantity']}", "draw_largest")
+    changes = xr.apply_ufunc(
+        MEASURES[of["measure"]],
+        *(chosen[name] for name in names),
+        input_core_dims=[["draw_point"]] * len(names),
+        vectorize=True,
+    )
+    holds = (of.get("at_least", -math.inf) <= changes) & (changes <= of.get("at_most", math.inf))
     # One draw that is otherwise refutes what has no exception.
-    return Estimate(fraction.value) if of["quantifier"] == "everywhere" else fraction
+    return Estimate(float(holds.mean())) if of["quantifier"] == "everywhere" else holds

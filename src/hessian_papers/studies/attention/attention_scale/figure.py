@@ -3,12 +3,19 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_papers.drawing.errors import FLOOR, error_axis, visible
-from hessian_papers.studies.attention.attention_scale.reading import Reading, Sweep
+from hessian_papers.studies.attention.attention_scale.derived import (
+    at_numerical_points,
+    dense_errors,
+    distinct_errors,
+    numerical,
+)
+from hessian_papers.studies.spectra import group
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.pictures import style
 
@@ -45,11 +52,12 @@ PANELS = {
 }
 
 
-def _scale(axes: Axes, sweep: Sweep) -> None:
+def _scale(axes: Axes, data: xr.Dataset) -> None:
     """Logarithmic on both sides of zero, linear below a thousandth of the largest eigenvalue."""
-    largest = np.abs(sweep.outliers).max()
+    largest = float(abs(group(data, "outlier")).max())
     top = int(np.ceil(np.log10(largest)))
-    smallest = int(np.floor(np.log10(max(sweep.bulk.min(), 1e-12 * largest))))
+    bulk = float(group(data, "bulk").max("rank").min())
+    smallest = int(np.floor(np.log10(max(bulk, 1e-12 * largest))))
     linear = min(max(smallest, top - 4), top - 2)
     axes.set_yscale("symlog", linthresh=10.0**linear)
     powers = [10.0**k for k in range(top, linear - 1, -2)]
@@ -57,36 +65,33 @@ def _scale(axes: Axes, sweep: Sweep) -> None:
     axes.minorticks_off()
 
 
-def _draw_eigenvalues(axes: Axes, sweep: Sweep, along: np.ndarray) -> None:
-    rows = zip(sweep["index"], sweep.numerical("outlier"), sweep.numerical("bulk"), strict=True)
-    for point, single, repeated in rows:
-        for values, marker in ((single, "o"), (repeated, "s")):
-            look = style.NUMERIC | SMALL | {"marker": marker, "color": style.BLACK}
-            axes.plot(np.full(len(values), along[point]), values, **look)
-    axes.plot(
-        along, sweep.select("bulk"), color=style.COLOURS["bulk"], linestyle="--", **style.EXACT
-    )
-    descending = np.flip(sweep.outliers, axis=-1)
-    for outlier, colour in zip(descending.T, OUTLIERS, strict=True):
-        axes.plot(along, outlier, color=colour, **style.EXACT)
+def _draw_eigenvalues(axes: Axes, data: xr.Dataset, along: str) -> None:
+    look = style.NUMERIC | SMALL | {"color": style.BLACK}
+    kinds = (numerical(data, kind).values for kind in ("outlier", "bulk"))
+    for point, *rows in zip(at_numerical_points(data)[along].values, *kinds, strict=True):
+        for values, marker in zip(rows, "os", strict=True):
+            axes.plot(np.full(len(values), point), values, **(look | {"marker": marker}))
+    x = data[along]
+    axes.plot(x, group(data, "bulk"), color=style.COLOURS["bulk"], linestyle="--", **style.EXACT)
+    for outlier, colour in zip(group(data, "outlier").T, reversed(OUTLIERS), strict=True):
+        axes.plot(x, outlier, color=colour, **style.EXACT)
     axes.fill_between(
-        along, sweep["largest_lower"], sweep["largest_upper"], color=OUTLIERS[0], alpha=0.18,
-        linewidth=0,
-    )  # fmt: skip
+        x, data["largest_lower"], data["largest_upper"], color=OUTLIERS[0], alpha=0.18, linewidth=0
+    )
     for bound in ("lower", "upper"):
-        axes.plot(along, sweep[bound], color=style.BLACK, linestyle=":", linewidth=0.8)
+        axes.plot(x, data[bound], color=style.BLACK, linestyle=":", linewidth=0.8)
     axes.axhline(0, color=style.BLACK, linewidth=0.5)
-    _scale(axes, sweep)
+    _scale(axes, data)
 
 
-def _draw_error(axes: Axes, sweep: Sweep, along: np.ndarray) -> None:
-    for error, index, marker, size in (
-        (sweep.distinct_error, sweep["index"], ".", 3),
-        (sweep.dense_error, sweep["dense_index"], "D", 3.5),
+def _draw_error(axes: Axes, data: xr.Dataset, along: str) -> None:
+    for error, points, marker, size in (
+        (distinct_errors(data).values, "numerical_point", ".", 3),
+        (dense_errors(data), "dense_point", "D", 3.5),
     ):
         axes.semilogy(
-            along[index], visible(error), linestyle="none", marker=marker, markersize=size,
-            color=style.COLOURS["error"], markerfacecolor="none",
+            data[along].sel(point=data[points]), visible(error), linestyle="none", marker=marker,
+            markersize=size, color=style.COLOURS["error"], markerfacecolor="none",
         )  # fmt: skip
     _error_axis(axes)
 
@@ -97,28 +102,29 @@ def _error_axis(axes: Axes) -> None:
     axes.minorticks_off()
 
 
-def _draw_condition(column: Any, reading: Reading, *names: str) -> None:
+def _draw_condition(column: Any, data: xr.Dataset, *names: str) -> None:
     """Condition numbers of some sweeps, their lower bound, and the error."""
     main, error = column
     handles = []
     for name, colour, marker in zip(names, (style.BLUE, style.ORANGE), "o^", strict=True):
-        sweep = reading.sweep(name)
-        along, index = sweep[PANELS[name].along], sweep["index"]
-        exact, numeric = (side["condition_number"] for side in (sweep.closed_form, sweep.numerics))
-        bound = sweep["condition_bound"]
+        sweep = data.sel(sweep=name)
+        along = PANELS[name].along
         # Those of a Hessian that is singular within float64 are left out.
-        shown = (exact < SINGULAR) & (bound < SINGULAR)
-        measured = shown[index] & (numeric < SINGULAR)
-        number, numeric = exact[index][measured], numeric[measured]
-        points = along[index][measured]
+        shown = (sweep["condition_number"] < SINGULAR) & (sweep["condition_bound"] < SINGULAR)
+        at = at_numerical_points(sweep.assign(shown=shown))
+        measured = at.isel(
+            numerical_point=at["shown"] & (at["numerical_condition_number"] < SINGULAR)
+        )
+        exact, numeric = measured["condition_number"], measured["numerical_condition_number"]
+        drawn = sweep.isel(point=shown)
         look = style.NUMERIC | SMALL | {"marker": marker, "color": colour}
-        main.semilogy(points, numeric, **look)
-        main.semilogy(along[shown], exact[shown], color=colour, **style.EXACT)
-        main.semilogy(along[shown], bound[shown], color=colour, linestyle=":")
+        main.semilogy(measured[along], numeric, **look)
+        main.semilogy(drawn[along], drawn["condition_number"], color=colour, **style.EXACT)
+        main.semilogy(drawn[along], drawn["condition_bound"], color=colour, linestyle=":")
         if not shown.any():  # an axis in the logarithm needs numbers
-            main.semilogy(along, np.ones(len(along)), alpha=0)
+            main.semilogy(sweep[along], np.ones(len(shown)), alpha=0)
         error.semilogy(
-            points, visible(np.abs(numeric / number - 1)), linestyle="none",
+            measured[along], visible(abs(numeric / exact - 1).values), linestyle="none",
             marker=marker, markersize=2.5, color=colour,
         )  # fmt: skip
         handles.append(style.entry(PANELS[name].condition, color=colour))
@@ -142,7 +148,7 @@ def _legend(figure: Figure) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """The paper's three sweeps above; below what is ours: a fourth, condition numbers, errors."""
     figure, (upper, lower) = style.bands(
         {"Figure 2 of the paper": 2.7, "ours: errors, a massive sink token, condition numbers": 4.6}
@@ -151,17 +157,17 @@ def draw(reading: Reading) -> Figure:
     grid = lower.subplots(3, 3, height_ratios=[1, 2.6, 1])
     places = [(shown[0], grid[0, 0]), (shown[1], grid[0, 1]), (shown[2], grid[0, 2]), grid[1:, 0]]
     for (name, panel), (main, error), letter in zip(PANELS.items(), places, "abcd", strict=True):
-        sweep = reading.sweep(name)
-        _draw_eigenvalues(main, sweep, sweep[panel.along])
-        _draw_error(error, sweep, sweep[panel.along])
+        sweep = data.sel(sweep=name)
+        _draw_eigenvalues(main, sweep, panel.along)
+        _draw_error(error, sweep, panel.along)
         style.letter(main, f"({letter}) {panel.title}")
         error.set_xlabel(panel.axis)
         error.sharex(main)
         if letter != "d":
             main.set_xlabel(panel.axis)
             error.set_title(f"of ({letter})", loc="left", fontsize=7)
-    _draw_condition(grid[1:, 1], reading, "query_key", "value")
-    _draw_condition(grid[1:, 2], reading, "sink", "massive_sink")
+    _draw_condition(grid[1:, 1], data, "query_key", "value")
+    _draw_condition(grid[1:, 2], data, "sink", "massive_sink")
     style.letter(grid[1, 1], "(e) condition number, norms")
     style.letter(grid[1, 2], "(f) condition number, sinks")
     grid[2, 1].set_xlabel("norm varied")
@@ -184,16 +190,16 @@ def _finish(shown: Any, grid: Any) -> None:
     grid[1, 1].set_ylabel(r"$\max|\lambda| \,/\, \min|\lambda|$")
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    d = int(reading["key_dimension"])
+    d = int(data["key_dimension"])
     return (
         "A stronger attention sink lifts the largest eigenvalue of self-attention and presses its "
         "bulk towards zero; the norm of the value weights widens the bulk. Above, as in the paper, "
         f"eigenvalues of a layer with d_K = {d} against the norm of its weights and the strength "
         "of the sink, a bias on the scores of the first token; lines: closed form, points: "
         "numerical eigenvalues, the bulk being those that repeat. Below, ours. In (d) the first "
-        f"token of each sequence is multiplied by {float(reading['massive_activation']):g}. (e, f) "
+        f"token of each sequence is multiplied by {float(data['massive_activation']):g}. (e, f) "
         "Condition numbers with the lower bound of Remark 3.1. Errors are relative to the largest "
         "eigenvalue (in e, f: to the condition number); dots: distinct eigenvalues, diamonds: all "
         f"{2 * d + 1} (dashed: {EXACT:.0e}). What is zero is drawn at {FLOOR:.0e}, in the band "

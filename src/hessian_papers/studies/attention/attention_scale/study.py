@@ -6,11 +6,12 @@ from typing import Annotated
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count, Scale
 from hessian_papers.data.base import SCALAR_TOKENS
-from hessian_papers.results import stacked
+from hessian_papers.labelled import Variable, Variables, assembled, data_set, joined
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.training import require_dense
 from hessian_spectra import closed_form as cf
@@ -153,46 +154,73 @@ def _own_sweep(config: Config, name: str, data: Arrays) -> Iterator[Network]:
     return sweep(config, name, data, varied_in(config, name, config.points))
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """Theorem 3.5 and the bounds at each point of each sweep.
+POINTS, NUMBERS, DRAWS = "sweep point", "sweep numerical_point", "sweep draw draw_point"
+VARIABLES: Variables = {
+    "sweep": Variable("sweep", "what is varied, the others being held"),
+    "point": Variable("point", "number of the point of the sweep"),
+    "numerical_point": Variable("numerical_point", "points with numerical eigenvalues"),
+    "dense_point": Variable("dense_point", "points with all numerical eigenvalues"),
+    "draw": Variable("draw", "number of the draw of directions, sequences and targets"),
+    "draw_point": Variable("draw_point", "number of the point of a draw's sweep"),
+    "key_dimension": Variable("", "d_K"),
+    "massive_activation": Variable("", "factor of the first token in the sweep massive_sink"),
+    "small_norm": Variable("", "end of the smaller one of two ranges of norms"),
+    "varied": Variable(POINTS, "norm, or bias of the sink"),
+    "attention": Variable(POINTS, "mean attention on the first token"),
+    "exact": Variable(f"{POINTS} rank", "distinct eigenvalues by the closed form, ascending"),
+    "kind": Variable(f"{POINTS} rank", "outlier or bulk"),
+    "multiplicity": Variable(f"{POINTS} rank", "how often the eigenvalue occurs"),
+    "trace": Variable(POINTS, "trace by the closed form"),
+    "zeta": Variable(POINTS, "ζ"),
+    "lower": Variable(POINTS, "lower bound on all outliers"),
+    "upper": Variable(POINTS, "upper bound on all outliers"),
+    "largest_lower": Variable(POINTS, "lower bound on the largest eigenvalue"),
+    "largest_upper": Variable(POINTS, "upper bound on the largest eigenvalue"),
+    "condition_number": Variable(POINTS, "condition number, infinite for a singular Hessian"),
+    "condition_bound": Variable(POINTS, "lower bound on the condition number"),
+    "draw_varied": Variable("sweep draw_point", "norm, or bias of the sink"),
+    "draw_bulk": Variable(DRAWS, "|γ|"),
+    "draw_largest": Variable(DRAWS, "largest eigenvalue by the closed form"),
+    "draw_condition_number": Variable(DRAWS, "condition number"),
+    "draw_condition_bound": Variable(DRAWS, "lower bound on the condition number"),
+    "numerical": Variable(f"{NUMBERS} numerical_rank", "distinct eigenvalues of the Hessian"),
+    "repeated": Variable(f"{NUMBERS} numerical_rank", "whether the eigenvalue repeats"),
+    "residual": Variable(NUMBERS, "residual of the eigenpairs"),
+    "numerical_condition_number": Variable(NUMBERS, "condition number of the Hessian"),
+    "dense": Variable("sweep dense_point dense_rank", "all eigenvalues of the Hessian, ascending"),
+}
 
-    Returns:
-        ``sweep``, the sweeps' names; ``key_dimension``, ``massive_activation``; and for each sweep
-        ``<sweep>/varied`` (s,); ``attention`` (s,), the mean attention on the first token;
-        ``eigenvalues``, ``kind``, ``cell`` and ``multiplicity`` (s, 5), the distinct eigenvalues,
-        ascending: three outliers and the bulk ±γ, each d_K − 1 times; ``trace`` (s,); ``zeta``
-        (s,); ``lower`` and ``upper`` (s,), the bounds on all outliers; ``largest_lower`` and
-        ``largest_upper`` (s,), those on the largest eigenvalue; ``condition_number`` and its lower
-        bound ``condition_bound`` (s,), infinite for a singular Hessian. Of the draws ``small_norm``
-        and ``draws/<sweep>/varied`` (t,), and (N, t) each: ``bulk``, that is |γ|, ``largest``, the
-        largest eigenvalue, ``condition_number`` and ``condition_bound``.
-    """
-    arrays: Arrays = {
-        "sweep": np.array(SWEEPS),
-        "key_dimension": np.array(config.key_dimension),
-        "massive_activation": np.array(config.massive_activation),
-        "small_norm": np.array(config.small_norm),
-    }
-    for name in SWEEPS:
-        rows = [_exact(network) for network in _own_sweep(config, name, networks)]
-        arrays |= stacked(rows, f"{name}/")
-        arrays |= _draws(config, name, networks["x"].shape)
-    return arrays
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """Theorem 3.5 and the bounds at each point of each sweep, and of each sweep of the draws."""
+    settings = ("key_dimension", "massive_activation", "small_norm")
+    points = [
+        {"sweep": np.array(name), "point": np.array(point)} | _exact(network)
+        for name in SWEEPS
+        for point, network in enumerate(_own_sweep(config, name, networks))
+    ]
+    draws = [part for name in SWEEPS for part in _draws(config, name, networks["x"].shape)]
+    parts = [
+        data_set({name: getattr(config, name) for name in settings}, VARIABLES),
+        assembled(points, VARIABLES, POINTS.split()),
+        assembled(draws, VARIABLES, DRAWS.split()),
+    ]
+    return joined(parts)
 
 
-def _draws(config: Config, name: str, shape: tuple[int, ...]) -> Arrays:
+def _draws(config: Config, name: str, shape: tuple[int, ...]) -> Iterator[Arrays]:
     """One sweep of other networks, on sequences and targets of normal numbers of that shape."""
     varied = varied_in(config, name, config.draw_points)
     if name in ("query_key", "value") and varied[0] < config.small_norm < varied[-1]:
         varied = np.union1d(varied, [config.small_norm])
-    draws = []
-    for number in range(config.draws):
-        numbers = generator(config.seed, f"sequences of draw {number}")
+    for draw in range(config.draws):
+        numbers = generator(config.seed, f"sequences of draw {draw}")
         tokens = torch.randn(2, *shape, generator=numbers, dtype=torch.float64).numpy()
         data = dict(zip("xy", tokens, strict=True))
-        networks = sweep(config, name, data, varied, f"weights of draw {number}")
-        draws.append(stacked([_summary(network) for network in networks]))
-    return {f"draws/{name}/varied": varied} | stacked(draws, f"draws/{name}/")
+        networks = sweep(config, name, data, varied, f"weights of draw {draw}")
+        for point, network in enumerate(networks):
+            labels = dict(zip(DRAWS.split(), map(np.array, (name, draw, point)), strict=True))
+            yield labels | _summary(network)
 
 
 def _summary(network: Network) -> Arrays:
@@ -203,10 +231,11 @@ def _summary(network: Network) -> Arrays:
     )
     values = cf.attention_spectrum(coefficients, query, key).values.numpy()
     return {
-        "bulk": coefficients.gamma.abs().numpy(),
-        "largest": values.max(),
-        "condition_number": _condition_number(values),
-        "condition_bound": cf.condition_number_bound(coefficients, query, key).numpy(),
+        "draw_varied": np.array(network.varied),
+        "draw_bulk": coefficients.gamma.abs().numpy(),
+        "draw_largest": values.max(),
+        "draw_condition_number": _condition_number(values),
+        "draw_condition_bound": cf.condition_number_bound(coefficients, query, key).numpy(),
     }
 
 
@@ -236,7 +265,11 @@ def _distinct(spectrum: Spectrum) -> Arrays:
     """A closed form's eigenvalues, each once, and how often it occurs."""
     arrays = replace(spectrum, multiplicities=[1] * len(spectrum.kinds)).arrays()
     often = dict(zip(spectrum.kinds, spectrum.multiplicities, strict=True))
-    return arrays | {"multiplicity": np.array([often[kind] for kind in arrays["kind"].tolist()])}
+    return {
+        "exact": arrays["eigenvalues"],
+        "kind": arrays["kind"],
+        "multiplicity": np.array([often[kind] for kind in arrays["kind"].tolist()]),
+    }
 
 
 def _condition_number(eigenvalues: np.ndarray) -> np.ndarray:
@@ -246,50 +279,38 @@ def _condition_number(eigenvalues: np.ndarray) -> np.ndarray:
         return np.array(sizes.max() / sizes.min())
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
     """The eigenvalues of the automatically differentiated Hessian at some points of each sweep.
 
     The bulk are the eigenvalues that repeat, as in the paper.
-
-    Returns:
-        For each sweep ``<sweep>/index`` (n,), which points of the sweep; ``values`` (n, g), the
-        distinct eigenvalues, ascending, NaN where there are fewer than ``g``; ``repeated`` (n, g),
-        which of them repeat; ``residual`` (n,), of the eigenpairs; ``condition_number`` (n,);
-        ``dense_index`` (k,) and ``dense`` (k, 2 d_K + 1), all eigenvalues at some of the points.
     """
-    arrays: Arrays = {}
     index = _spread(np.arange(config.points), config.numeric_points)
     dense_index = _spread(index, config.dense_points)
-    for name in SWEEPS:
-        chosen = list(_own_sweep(config, name, networks))
-        eigenvalues = [
-            cv.distinct_eigenvalues(_hessian(chosen[i]), seed=config.seed) for i in index
-        ]
-        groups = max(len(each.values) for each in eigenvalues)
-        values, repeated = (
-            np.full((len(index), groups), np.nan),
-            np.zeros((len(index), groups), bool),
-        )
-        for row, each in enumerate(eigenvalues):
-            values[row, : len(each.values)] = each.values.numpy()
-            repeated[row, : len(each.values)] = each.repeated.numpy()
-        dense = [
-            torch.linalg.eigvalsh(cv.dense_matrix(_hessian(chosen[i]))).numpy() for i in dense_index
-        ]
-        arrays |= {
-            f"{name}/index": index,
-            f"{name}/values": values,
-            f"{name}/repeated": repeated,
-            f"{name}/residual": np.array([each.residual for each in eigenvalues]),
-            f"{name}/condition_number": np.array(
-                [_condition_number(each.values.numpy()) for each in eigenvalues]
-            ),
-            f"{name}/dense_index": dense_index,
-            f"{name}/dense": np.array(dense).reshape(
-                len(dense_index), 2 * config.key_dimension + 1
-            ),
-        }
-    return arrays
+    sweeps = {name: [*_own_sweep(config, name, networks)] for name in SWEEPS}
+    parts = [
+        {"sweep": np.array(name), "numerical_point": point} | _numbers(swept[point], config.seed)
+        for name, swept in sweeps.items()
+        for point in index
+    ]
+    dense = [
+        torch.linalg.eigvalsh(cv.dense_matrix(_hessian(swept[point]))).numpy()
+        for swept in sweeps.values()
+        for point in dense_index
+    ]
+    shape = len(SWEEPS), config.dense_points, 2 * config.key_dimension + 1
+    arrays = {"sweep": SWEEPS, "dense_point": dense_index, "dense": np.reshape(dense, shape)}
+    return joined([assembled(parts, VARIABLES, NUMBERS.split()), data_set(arrays, VARIABLES)])
+
+
+def _numbers(network: Network, seed: int) -> Arrays:
+    """The distinct eigenvalues of one Hessian, and which of them repeat."""
+    eigenvalues = cv.distinct_eigenvalues(_hessian(network), seed=seed)
+    return {
+        "numerical": eigenvalues.values.numpy(),
+        "repeated": eigenvalues.repeated.numpy(),
+        "residual": np.array(eigenvalues.residual),
+        "numerical_condition_number": _condition_number(eigenvalues.values.numpy()),
+    }
 
 
 def _spread(index: np.ndarray, count: int) -> np.ndarray:
