@@ -1,4 +1,4 @@
-"""The curves of a figure's main panel as numbers, for charts that are drawn elsewhere."""
+"""What a figure draws as numbers: the curves of its panels, for charts that are drawn elsewhere."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
@@ -44,20 +45,104 @@ def chart(figure: Figure) -> Chart:
         >>> chart(figure)["curves"]
         [{'name': 'squares', 'x': [1.0, 3.0, 4.0], 'y': [1.0, 9.0, 16.0]}]
     """
-    shared = _looks(figure.legends)
-    panels = [(axes, list(_curves(axes, shared))) for axes in figure.axes]
-    marked = [panel for panel in panels if panel[0].get_gid() == _MAIN]
-    axes, curves = max(
-        marked or panels, key=lambda panel: len({name for name, _ in panel[1]}), default=(None, [])
+    panels = [(axes, panel) for axes, panel in _panels(figure) if named(panel)]
+    marked = [panel for axes, panel in panels if axes.get_gid() == _MAIN]
+    main_panel = max(
+        marked or [panel for _, panel in panels],
+        key=lambda panel: len({curve["name"] for curve in named(panel)}),
+        default=None,
     )
-    if axes is None or not curves:
+    if main_panel is None:
         return {}
-    labels = {
-        "title": axes.get_title(loc="left") or axes.get_title(),
-        "x": axes.get_xlabel(),
-        "y": axes.get_ylabel(),
-    }
-    return {**labels, "curves": list(_numbered(curves[:CURVES]))}
+    labels = {name: main_panel[name] for name in ("title", "x", "y")}
+    return {**labels, "curves": list(_numbered(named(main_panel)[:CURVES]))}
+
+
+def named(panel: Chart) -> list[Chart]:
+    """The curves of a panel that have a name."""
+    return [curve for curve in panel["curves"] if curve["name"]]
+
+
+def series(figure: Figure) -> list[Chart]:
+    """All that a figure's panels draw, as numbers.
+
+    Returns:
+        Of each panel ``title``, ``x`` and ``y``, what is written at the panel and its axes;
+        ``scales``, those of both axes; ``curves``, of each its ``name`` (empty if it has none), its
+        points ``x`` and ``y``, and whether it is a ``line`` or ``points``; ``bands``, the corners
+        of each as ``x`` and ``y``; ``thresholds``, the ``value`` of each line across the panel and
+        its ``axis``; and ``images``, the rows of each. Panels that draw nothing are left out.
+
+    Example:
+        >>> figure = Figure()
+        >>> axes = figure.subplots()
+        >>> line, level = axes.plot([1, 2, 3], [1, 4, 9], "o"), axes.axhline(5)
+        >>> (panel,) = series(figure)
+        >>> panel["curves"]
+        [{'name': '', 'drawn': 'points', 'x': [1.0, 2.0, 3.0], 'y': [1.0, 4.0, 9.0]}]
+        >>> panel["thresholds"]
+        [{'axis': 'y', 'value': 5.0}]
+    """
+    kinds = ("curves", "bands", "thresholds", "images")
+    return [panel for _, panel in _panels(figure) if any(panel[kind] for kind in kinds)]
+
+
+def _panels(figure: Figure) -> Iterator[tuple[Axes, Chart]]:
+    shared = _looks(figure.legends)
+    for axes in figure.axes:
+        yield (
+            axes,
+            {
+                "title": axes.get_title(loc="left") or axes.get_title(),
+                "x": axes.get_xlabel(),
+                "y": axes.get_ylabel(),
+                "scales": [axes.get_xscale(), axes.get_yscale()],
+                "curves": list(_curves(axes, shared)),
+                "bands": list(_bands(axes)),
+                "thresholds": list(_thresholds(axes)),
+                "images": [_rows(image.get_array()) for image in axes.images],
+            },
+        )
+
+
+def _rounded(numbers: Any) -> list[float]:
+    return [float(f"{number:.{DIGITS}g}") for number in numbers]
+
+
+def _rows(values: Any) -> list[list[float | None]]:
+    """The rows of an image, with three digits; nothing where there is none."""
+    rows = np.ma.filled(np.ma.masked_invalid(np.asarray(values, dtype=float)), np.nan)
+    return [[float(f"{x:.3g}") if np.isfinite(x) else None for x in row] for row in rows]
+
+
+def _bands(axes: Axes) -> Iterator[Chart]:
+    """What is filled between curves, as the corners of each piece."""
+    for collection in axes.collections:
+        if isinstance(collection, PolyCollection):
+            for path in collection.get_paths():
+                corners = np.asarray(path.vertices, dtype=float)
+                points = _thinned(corners[np.isfinite(corners).all(axis=1)])
+                if len(points) >= FEWEST:
+                    x, y = map(_rounded, points.T)
+                    yield {"x": x, "y": y}
+
+
+def _thresholds(axes: Axes) -> Iterator[Chart]:
+    """The lines across the whole panel."""
+    across = {"y": axes.get_yaxis_transform(which="grid"), "x": axes.get_xaxis_transform("grid")}
+    for line in axes.lines:
+        for axis, transform in across.items():
+            if line.get_transform() == transform:
+                values = np.asarray(line.get_ydata() if axis == "y" else line.get_xdata(), float)
+                if np.isfinite(values).all():
+                    yield {"axis": axis, "value": _rounded(values[:1])[0]}
+
+
+def _thinned(points: np.ndarray) -> np.ndarray:
+    """Points ``(k, 2)``, evenly fewer if there are too many."""
+    if len(points) <= POINTS:
+        return points
+    return np.asarray(points[np.linspace(0, len(points) - 1, POINTS).round().astype(int)])
 
 
 def _look(line: Line2D) -> tuple[str, ...]:
@@ -74,8 +159,8 @@ def _looks(legends: Sequence[Legend]) -> dict[tuple[str, ...], str]:
     }
 
 
-def _curves(axes: Axes, shared: Mapping[tuple[str, ...], str]) -> Iterator[tuple[str, np.ndarray]]:
-    """The named lines of a panel with their points ``(k, 2)``."""
+def _curves(axes: Axes, shared: Mapping[tuple[str, ...], str]) -> Iterator[Chart]:
+    """The lines of a panel, thinned and rounded; a line is named by its label or by the legend."""
     legend = axes.get_legend()
     names = {**shared, **_looks([] if legend is None else [legend])}
     for line in axes.lines:
@@ -84,16 +169,17 @@ def _curves(axes: Axes, shared: Mapping[tuple[str, ...], str]) -> Iterator[tuple
         name = names.get(_look(line), "") if label.startswith("_") else label
         points = np.array([line.get_xdata(), line.get_ydata()], dtype=float).T
         points = points[np.isfinite(points).all(axis=1)]
-        if name and len(points) >= FEWEST:
-            yield name, points
+        if len(points) >= FEWEST:
+            x, y = map(_rounded, _thinned(points).T)
+            drawn = "points" if line.get_linestyle() == "None" else "line"
+            yield {"name": name, "drawn": drawn, "x": x, "y": y}
 
 
-def _numbered(curves: Sequence[tuple[str, np.ndarray]]) -> Iterator[dict[str, Any]]:
-    """The curves evenly thinned and rounded, each with a name of its own."""
-    counts, seen = Counter(name for name, _ in curves), Counter[str]()
-    for name, points in curves:
+def _numbered(curves: Sequence[Chart]) -> Iterator[Chart]:
+    """Named curves, each with a name of its own."""
+    counts, seen = Counter(curve["name"] for curve in curves), Counter[str]()
+    for curve in curves:
+        name = curve["name"]
         seen[name] += 1
-        if len(points) > POINTS:
-            points = points[np.linspace(0, len(points) - 1, POINTS).round().astype(int)]
-        x, y = ([float(f"{number:.{DIGITS}g}") for number in part] for part in points.T)
-        yield {"name": f"{name}, {seen[name]}" if counts[name] > 1 else name, "x": x, "y": y}
+        own = f"{name}, {seen[name]}" if counts[name] > 1 else name
+        yield {"name": own, "x": curve["x"], "y": curve["y"]}

@@ -136,7 +136,7 @@ def image_size(png: bytes, path: Path, remedy: str) -> tuple[int, int]:
 
 
 def files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
-    """Where a figure's image, its PDF and its record are, by suffix.
+    """Where a figure's image, its PDF, its record and its series are.
 
     Args:
         folder: the folder of the paper's figures.
@@ -145,12 +145,15 @@ def files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
 
     Example:
         >>> [path.as_posix() for path in files(Path("figures"), "mine").values()]
-        ['figures/mine.png', 'figures/mine/figure.pdf', 'figures/mine/figure.json']
+        ... # doctest: +NORMALIZE_WHITESPACE
+        ['figures/mine.png', 'figures/mine/figure.pdf', 'figures/mine/figure.json',
+        'figures/mine/figure-series.json']
     """
     own = folder / study
     name = "recorded" if recorded else "figure"
     image = own / "recorded.png" if recorded else folder / f"{study}.png"
-    return {"png": image, "pdf": own / f"{name}.pdf", "json": own / f"{name}.json"}
+    rest = {"pdf": own / f"{name}.pdf", "json": own / f"{name}.json"}
+    return {"png": image, **rest, "series": own / f"{name}-series.json"}
 
 
 def _figure(paths: Mapping[str, Path], study: str) -> FigureRecord:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from hessian_papers.drawing.curves import chart
+from hessian_papers.drawing.curves import chart, series
 from hessian_papers.drawing.record import Origin, files
 from hessian_spectra.files import digest, write_bytes, write_json
 from hessian_spectra.pictures import rendered
@@ -19,7 +19,8 @@ def save(
 ) -> None:
     """Write ``<study>.png`` and ``<study>/{figure.pdf, figure.json}`` to ``folder/<paper>``.
 
-    Equal figures give equal bytes.
+    What the panels draw stands as numbers in ``<study>/figure-series.json``. Equal figures give
+    equal bytes.
 
     Args:
         figure: the figure.
@@ -48,3 +49,4 @@ def save(
         "chart": chart(figure),
     }
     write_json(paths["json"], record)
+    write_json(paths["series"], series(figure))

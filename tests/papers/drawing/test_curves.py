@@ -74,3 +74,27 @@ def test_what_has_no_name_or_no_numbers_is_left_out():
     axes.plot([0, 1], [0, 1], label="ends of a guide")
     assert curves.chart(figure) == {}
     assert curves.chart(style.panels(2, 2)[0]) == {}
+
+
+def test_series_have_all_that_the_panels_draw():
+    figure, (first, second, empty) = style.panels(1, 3)
+    first.set(xlabel="width m", ylabel="sharpness", xscale="log")
+    first.plot(X, X**2, label="theory")
+    first.plot(X, X**2 + 1, "o", color="C2")
+    first.fill_between(X, X, X + 1)
+    first.axhline(1e-10)
+    first.axvline(3)
+    second.imshow([[0.25, np.nan], [1.0, 0.5]])
+    style.letter(first, "(a)")
+    one, two = curves.series(figure)
+    assert [one[name] for name in ("title", "x", "y")] == ["(a)", "width m", "sharpness"]
+    assert one["scales"] == ["log", "linear"]
+    assert [(curve["name"], curve["drawn"]) for curve in one["curves"]] == [
+        ("theory", "line"),
+        ("", "points"),
+    ]
+    assert one["curves"][0]["y"] == (X**2).tolist()
+    (band,) = one["bands"]
+    assert (min(band["y"]), max(band["y"])) == (1.0, 6.0)
+    assert one["thresholds"] == [{"axis": "y", "value": 1e-10}, {"axis": "x", "value": 3.0}]
+    assert two["images"] == [[[0.25, None], [1.0, 0.5]]]

@@ -28,8 +28,11 @@ ORIGIN = Origin(
     departs={"width": [3, 100]},
 )
 FILES = {
-    False: ("toy-fig0.png", "toy-fig0/figure.pdf", "toy-fig0/figure.json"),
-    True: ("toy-fig0/recorded.png", "toy-fig0/recorded.pdf", "toy-fig0/recorded.json"),
+    recorded: (
+        "toy-fig0/recorded.png" if recorded else "toy-fig0.png",
+        *(f"toy-fig0/{name}{ending}" for ending in (".pdf", ".json", "-series.json")),
+    )
+    for recorded, name in ((False, "figure"), (True, "recorded"))
 }
 
 
