@@ -77,7 +77,7 @@ def test_what_has_no_name_or_no_numbers_is_left_out():
 
 
 def test_series_have_all_that_the_panels_draw():
-    figure, (first, second, empty) = style.panels(1, 3)
+    figure, (first, second, _) = style.panels(1, 3)
     first.set(xlabel="width m", ylabel="sharpness", xscale="log")
     first.plot(X, X**2, label="theory")
     first.plot(X, X**2 + 1, "o", color="C2")
