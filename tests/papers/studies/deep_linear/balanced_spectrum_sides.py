@@ -1,6 +1,7 @@
 """Small instances of the study of balanced networks."""
 
 import numpy as np
+from claims_contract import planted_data
 
 from hessian_papers.studies.deep_linear.balanced_spectrum import study
 
@@ -33,3 +34,7 @@ def both(**changes):
         "closed_form": study.closed_form(settings, networks),
         "numerics": study.numerics(settings, networks),
     }
+
+
+def data_of(sides):
+    return planted_data(sides, study.VARIABLES)

@@ -3,17 +3,24 @@
 import numpy as np
 import pytest
 import torch
-from balanced_spectrum_sides import RECTANGULAR, SQUARE, both, config, sample
+from balanced_spectrum_sides import RECTANGULAR, SQUARE, both, config, data_of, sample
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.deep_linear.balanced_spectrum import study
+from hessian_papers.studies.deep_linear.balanced_spectrum.claims import (
+    _beyond,
+    _ends_are_narrowest,
+    _magnified,
+    _with_clear_labels,
+    equal_widths,
+)
+from hessian_papers.studies.deep_linear.balanced_spectrum.derived import networks, widths
 from hessian_papers.studies.deep_linear.balanced_spectrum.figure import caption, draw
-from hessian_papers.studies.deep_linear.balanced_spectrum.reading import Reading
 
 
 @pytest.fixture(scope="module")
-def reading():
-    return Reading(both())
+def data():
+    return data_of(both())
 
 
 def brute_force(network, labels):
@@ -32,17 +39,18 @@ def brute_force(network, labels):
     return torch.autograd.functional.hessian(loss, flat)
 
 
-def test_numerics_are_the_hessian_of_the_printed_loss(reading):
+def test_numerics_are_the_hessian_of_the_printed_loss(data):
     drawn = study._networks(config(), sample())
-    for network, actual in zip(drawn, reading.networks, strict=True):
+    for network, actual in zip(drawn, networks(data), strict=True):
         for labels in ("exact", "least_squares"):
             truth = torch.linalg.eigvalsh(brute_force(network, labels)).numpy()
-            np.testing.assert_allclose(actual[f"hessian_{labels}"], truth, atol=1e-12 * truth[-1])
-        trace = brute_force(network, "unfitted").trace()
-        assert actual["trace_unfitted"] == pytest.approx(float(trace), rel=1e-12)
+            spectrum = actual["hessian"].sel(labels=labels)
+            np.testing.assert_allclose(spectrum, truth, atol=1e-12 * truth[-1])
+        trace = float(brute_force(network, "unfitted").trace())
+        assert actual["hessian_trace"].sel(labels="unfitted") == pytest.approx(trace, rel=1e-12)
 
 
-def test_inputs_are_whitened_and_labels_have_the_residual_asked_for(reading):
+def test_inputs_are_whitened_and_labels_have_the_residual_asked_for(data):
     for network in study._networks(config(), sample()):
         x = network.inputs
         moments = x.T @ x / len(x)
@@ -52,58 +60,63 @@ def test_inputs_are_whitened_and_labels_have_the_residual_asked_for(reading):
             residual = network.labels[name] - exact
             assert float(residual.square().mean()) == pytest.approx(0.25)
             assert bool((residual.T @ x).abs().max() > 1e-9) == correlated
-    assert float(reading.networks[0]["loss_unfitted"]) == pytest.approx(0.5 * 3 * 0.25)
-    assert all(network["loss_least_squares"] > 0.1 for network in reading.networks)
+    loss = data["loss"]
+    assert loss.sel(network=1, labels="unfitted") == pytest.approx(0.5 * 3 * 0.25)
+    assert (loss.sel(labels="least_squares") > 0.1).all()
 
 
-def test_networks_are_read_one_by_one(reading):
-    assert [network.sizes for network in reading.networks] == [SQUARE, RECTANGULAR]
-    assert [network.ends_are_narrowest for network in reading.networks] == [True, False]
-    assert [network.sizes for network in reading.with_narrowest_ends] == [SQUARE]
-    assert reading.networks[0].numerics["top_vectors"].shape == (27, 3)
+def test_networks_are_read_one_by_one(data):
+    square, rectangular = networks(data)
+    assert [widths(network) for network in (square, rectangular)] == [SQUARE, RECTANGULAR]
+    assert _ends_are_narrowest(square)
+    assert not _ends_are_narrowest(rectangular)
+    assert square["hessian"].sel(labels="exact").shape == (27,)
+    assert data["top_vector"].shape == (2, 33, 3)
 
 
 def test_more_than_ten_networks_keep_their_order():
     sizes = [[2, width] for width in range(1, 13)]
-    actual = Reading(both(architectures=sizes, top=1))
-    assert [network.sizes for network in actual.networks] == sizes
+    actual = data_of(both(architectures=sizes, top=1))
+    assert [widths(network) for network in networks(actual)] == sizes
 
 
-def test_more_eigenvalues_are_positive_than_in_print(reading):
+def test_more_eigenvalues_are_positive_than_in_print(data):
     # r = 2 of 4 inputs and 3 outputs: 8 + 6 - 4 instead of 4.
-    network = reading.networks[1]
-    assert (network.count, network.printed_count) == (10, 4)
-    assert int((network["hessian_exact"] > 1e-9).sum()) == 10
-    assert [network.beyond(n) for n in (network.count, network.printed_count)] == [0, 6]
+    network = data.sel(network=2)
+    assert (network["count"], network["printed_count"]) == (10, 4)
+    assert int((network["hessian"].sel(labels="exact") > 1e-9).sum()) == 10
+    assert [_beyond(network, count) for count in ("count", "printed_count")] == [0, 6]
 
 
-def test_a_residual_adds_to_what_the_labels_make_expect(reading):
-    for network in reading.networks:
-        assert network["labels_sharpness_least_squares"] > network["labels_sharpness_exact"]
+def test_a_residual_adds_to_what_the_labels_make_expect(data):
+    sharpness = data["sharpness_from_labels"]
+    assert (sharpness.sel(labels="least_squares") > sharpness.sel(labels="exact")).all()
 
 
-def test_networks_do_not_depend_on_those_beside_them(reading):
-    (alone,) = Reading(both(architectures=[SQUARE])).networks
-    beside = reading.networks[0]["hessian_exact"]
-    np.testing.assert_allclose(alone["hessian_exact"], beside, atol=1e-13 * beside.max())
+def test_networks_do_not_depend_on_those_beside_them(data):
+    (alone,) = networks(data_of(both(architectures=[SQUARE])))
+    beside, _ = (network["hessian"].sel(labels="exact") for network in networks(data))
+    spectrum = alone["hessian"].sel(labels="exact")
+    np.testing.assert_allclose(spectrum, beside, atol=1e-13 * float(beside.max()))
 
 
 def test_a_study_without_a_network_of_equal_widths_says_so():
     with pytest.raises(NothingToMeasure, match="this configuration has no network whose first"):
-        _ = Reading(both(architectures=[RECTANGULAR])).with_narrowest_ends
+        equal_widths(data_of(both(architectures=[RECTANGULAR])))
 
 
-def test_figure_shows_every_positive_eigenvalue(reading):
-    figure = draw(reading)
+def test_figure_shows_every_positive_eigenvalue(data):
+    figure = draw(data)
     assert len(figure.axes) == 6
     assert [axes.get_title(loc="left")[:3] for axes in figure.axes[:3]] == ["(a)", "(b)", "(c)"]
     assert all(axes.get_xlabel() for axes in figure.axes[3:])
     points, line, printed, *_ = figure.axes[1].lines
-    descending = reading.networks[1]["hessian_exact"][::-1]
+    hessian = data["hessian"].sel(network=2, labels="exact")
+    descending = hessian.sortby(-hessian).values
     np.testing.assert_array_equal(points.get_ydata()[:10], descending[:10])
     assert int(np.isfinite(line.get_ydata()).sum()) == 10
     assert int(np.isfinite(printed.get_ydata()).sum()) == 4
-    assert "10 of 33 eigenvalues are not zero (in print: at most 4)" in caption(reading)
+    assert "10 of 33 eigenvalues are not zero (in print: at most 4)" in caption(data)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +140,8 @@ def test_bad_settings_are_refused_in_one_line(change):
 
 
 def test_figure_shows_three_networks_and_leaves_the_rest_to_the_claims():
-    many = Reading(both(architectures=[[3, 2], [2, 2], [3, 3, 3], [3, 2, 3]], top=2))
-    assert len(many.networks) == 4
+    many = data_of(both(architectures=[[3, 2], [2, 2], [3, 3, 3], [3, 2, 3]], top=2))
+    assert many.sizes["network"] == 4
     assert len(draw(many).axes) == 2 * 4
     assert "(d) " not in caption(many)
 
@@ -136,13 +149,14 @@ def test_figure_shows_three_networks_and_leaves_the_rest_to_the_claims():
 def test_labels_that_are_lost_in_rounding_are_left_out():
     """At depth 24 the smallest singular values have 24th powers below the rounding of the rest."""
     deep, shallow = [5] * 25, [4, 4, 4]
-    first = Reading(both(architectures=[deep], top=2))
-    assert first.networks[0].magnified > 1e-8
+    first = data_of(both(architectures=[deep], top=2))
+    assert _magnified(*networks(first)) > 1e-8
     with pytest.raises(NothingToMeasure, match="no network whose labels tell its smallest"):
-        first.with_clear_labels  # noqa: B018
-    two = Reading(both(architectures=[deep, shallow], top=2))
-    assert [network.sizes for network in two.with_clear_labels.networks] == [shallow]
-    assert two.networks[1].magnified < 1e-15
+        _with_clear_labels(first)
+    clear = _with_clear_labels(data_of(both(architectures=[deep, shallow], top=2)))
+    (left,) = networks(clear)
+    assert widths(left) == shallow
+    assert _magnified(left) < 1e-15
 
 
 def test_data_that_do_not_fit_are_refused_in_one_line():

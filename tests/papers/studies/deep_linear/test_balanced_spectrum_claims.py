@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from balanced_spectrum_sides import RECTANGULAR, SQUARE, both
+from balanced_spectrum_sides import RECTANGULAR, SQUARE, both, data_of
 from claims_contract import Planted, changed, contract
 
 from hessian_papers.ledger.evaluation import measure
 from hessian_papers.ledger.statements import Study
-from hessian_papers.studies.deep_linear.balanced_spectrum.claims import statements
-from hessian_papers.studies.deep_linear.balanced_spectrum.reading import Reading
+from hessian_papers.studies.deep_linear.balanced_spectrum.claims import _spectrum_error, statements
+from hessian_papers.studies.deep_linear.balanced_spectrum.study import VARIABLES
 
 ABOUT = {"paper": "anon2026data", "artifact": "Figure 1a"}
 
@@ -18,21 +18,35 @@ def sides():
     return both()
 
 
+def at(factor, **labels):
+    """A change: values at some labels times a factor, or what a function makes of them."""
+
+    def planted(sides, name):
+        values = sides["numerics"][name].copy(deep=True)
+        old = values.sel(labels)
+        values.loc[labels] = factor(old) if callable(factor) else factor * old
+        return changed(sides, "numerics", **{name: values.values})
+
+    return planted
+
+
 def wrong_numerics(sides):
     """One change for each claim: by a thousandth, or what stands in its place altogether."""
-    for name in ("hessian_exact", "ggn", "hessian_least_squares", "top"):
-        yield changed(sides, "numerics", **{f"1/{name}": lambda values: 1.001 * values})
-    for name in ("hessian_exact", "top"):
-        yield changed(sides, "numerics", **{f"0/{name}": lambda values: 1.001 * values})
-    everywhere = {"1/hessian_exact": lambda values: np.maximum(values, 1e-3 * values[-1])}
-    yield changed(sides, "numerics", **everywhere)
-    yield changed(sides, "numerics", **{"0/trace_unfitted": np.array(0.0)})
-    yield changed(sides, "numerics", **{"0/top_vectors": np.eye(27, 3)})
-    unfitted = {
-        f"{kind}/difference_{labels}": np.array(1e-3)
-        for kind, labels in ((0, "least_squares"), (1, "unfitted"))
-    }
-    yield changed(sides, "numerics", **unfitted)
+    exact, least_squares, unfitted = (
+        {"labels": labels} for labels in ("exact", "least_squares", "unfitted")
+    )
+    for name in ("gauss_newton", "top"):
+        yield at(1.001, network=2)(sides, name)
+    for network in (1, 2):
+        yield at(1.001, network=network, **exact)(sides, "hessian")
+    yield at(1.001, network=2, **least_squares)(sides, "hessian")
+    yield at(1.001, network=1)(sides, "top")
+    everywhere = at(lambda values: np.maximum(values, 1e-3 * values.max()), network=2, **exact)
+    yield everywhere(sides, "hessian")
+    yield at(0.0, network=1, **unfitted)(sides, "hessian_trace")
+    yield at(lambda _: np.eye(33, 3), network=1)(sides, "top_vector")
+    fitted = at(lambda _: 1e-3, network=1, **least_squares)(sides, "difference")
+    yield at(lambda _: 1e-3, network=2, **unfitted)(fitted, "difference")
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +61,11 @@ def planted(sides):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def entries(sides, artifact="Figure 1a"):
-    actual = statements.entries(Study("study", ABOUT | {"artifact": artifact}), Reading(sides))
+    actual = statements.entries(Study("study", ABOUT | {"artifact": artifact}), data_of(sides))
     return {entry.id.removeprefix("study/"): entry for entry in actual}
 
 
@@ -82,7 +96,7 @@ def test_identities_hold_to_round_off_and_the_print_is_off_by_per_cents(sides):
 
 
 def test_errors_are_as_large_as_what_was_planted(sides):
-    wrong = changed(sides, "numerics", **{"1/ggn": lambda values: 1.001 * values})
+    wrong = at(1.001, network=2)(sides, "gauss_newton")
     assert entries(wrong)["weights"].measure() == pytest.approx(1e-3, rel=0.01)
     assert entries(wrong)["bound"].measure() == pytest.approx(1e-3, rel=0.01)
 
@@ -93,7 +107,8 @@ def test_one_layer_a_narrow_one_and_single_inputs(sizes):
     sides = both(architectures=[sizes], top=2)
     actual = entries(sides)
     assert actual["labels"].measure() < 1e-12
-    assert Reading(sides).error("solution_least_squares", "ggn") < 1e-12
+    data = data_of(sides)
+    assert _spectrum_error(data, "from_solution", "gauss_newton", "least_squares") < 1e-12
     assert actual["count"].measure() == 0
 
 

@@ -1,10 +1,24 @@
 """What anon2026data says about the whole spectrum of a balanced deep linear network."""
 
-from hessian_papers.ledger.bounds import at_least, at_most, within
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+from xarray.ufuncs import sqrt
+
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
 from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import always
-from hessian_papers.studies.deep_linear.balanced_spectrum.reading import Reading
+from hessian_papers.studies.deep_linear.balanced_spectrum.derived import networks, widths
 from hessian_spectra.agreement import EXACT, spectrum_error
+
+# Relative to the largest eigenvalue: rounding leaves less where an eigenvalue is zero.
+ZERO = 1e-13
+# Within this of each other, relative to the largest, eigenvalues belong to one eigenspace.
+CLOSE = 1e-6
+# The largest error, relative to the largest eigenvalue, that the rounding of the labels may cause
+# where eigenvalues are compared with those that the labels give.
+CLEAR = 1e-9
 
 PRODUCTS = "the Hessian-vector products of the loss"
 ROUND_OFF = "float64 leaves about 1e-15 of the largest eigenvalue; 1e-10 is our bound for exact"
@@ -19,8 +33,80 @@ RESIDUAL = "the largest residual that Lanczos' method accepts, relative"
 TURNED = "a residual of 1e-8 turns a vector by 1e-8 over the gap to the next eigenvalue"
 THREE_TRACES = "the trace of the dense Hessian, with three kinds of labels"
 
-statements = Statements(Reading)
+statements = Statements()
 figure_1a = statements.about("anon2026data", "Figure 1a")
+
+
+def _magnified(network: xr.Dataset) -> float:
+    """What the rounding of the labels makes of their smallest singular value's eigenvalues.
+
+    The labels' singular values σ have an error of ε times the largest, σ_1, and an eigenvalue
+    that goes with σ^{2/L} one of ε (σ/σ_1)^{2/L − 1}. That quotient follows from the smallest
+    eigenvalue that is not zero, (σ/σ_1)^{2(1 − 1/L)} of the largest.
+    """
+    depth, rounding = len(widths(network)) - 1, np.finfo(float)
+    if depth <= 2:
+        return float(rounding.eps)
+    spectrum = network["from_weights"].values
+    smallest = max(spectrum[-int(network["count"])] / spectrum[-1], rounding.tiny)
+    return float(rounding.eps * smallest ** ((2 - depth) / (2 * depth - 2)))
+
+
+def _those(data: xr.Dataset, suited: Callable[[xr.Dataset], bool], words: str) -> xr.Dataset:
+    """The networks that are suited.
+
+    Args:
+        data: of all networks.
+        suited: whether one is.
+        words: what is said of them.
+
+    Raises:
+        NothingToMeasure: there is none.
+    """
+    chosen = np.array([suited(network) for network in networks(data)])
+    if not chosen.any():
+        raise NothingToMeasure(f"this configuration has no network {words}")
+    return data.sel(network=chosen)
+
+
+def _with_clear_labels(data: xr.Dataset) -> xr.Dataset:
+    """The networks whose labels tell all their singular values."""
+    return _those(
+        data,
+        lambda network: _magnified(network) <= CLEAR,
+        "whose labels tell its smallest singular values: their powers with the depth are lost in "
+        "rounding",
+    )
+
+
+def _ends_are_narrowest(network: xr.Dataset) -> bool:
+    """Whether no layer is narrower than the first and the last: then the print is right."""
+    first, *inner, last = widths(network)
+    return max(first, last) <= min(first, last, *inner)
+
+
+def _spectrum_error(data: xr.Dataset, exact: str, numerical: str, labels: str = "exact") -> float:
+    """The largest error of a whole spectrum, relative to its largest eigenvalue."""
+    chosen = networks(data.sel(labels=labels))
+    return max(float(spectrum_error(one[exact].values, one[numerical].values)) for one in chosen)
+
+
+def _departure(values: xr.DataArray, others: xr.DataArray) -> float:
+    """The largest departure of a ratio from 1."""
+    return float(abs(values / others - 1).max(skipna=False))
+
+
+def _sharpness_error(data: xr.Dataset, exact: str, labels: str = "exact") -> float:
+    """The largest relative error of a prediction of the Hessian's largest eigenvalue."""
+    chosen = data.sel(labels=labels)
+    return _departure(chosen[exact], chosen["hessian"].max("rank"))
+
+
+def _beyond(data: xr.Dataset, count: str) -> float:
+    """By how many the numerical eigenvalues that are not zero exceed a count, at most."""
+    numerical = data["hessian"].sel(labels="exact")
+    positive = (numerical > ZERO * numerical.max("rank")).sum("rank")
+    return max(0.0, float((positive - data[count]).max()))
 
 
 @statements.identity(
@@ -29,16 +115,16 @@ figure_1a = statements.about("anon2026data", "Figure 1a")
     id="labels-give-all-eigenvalues",
     printed=Print(
         "Both indices end at min(d_0, ..., d_L)",
-        lambda reading: reading.error("printed_exact", "hessian_exact"),
+        lambda data: _spectrum_error(data, "printed", "hessian"),
     ),
     otherwise="Wherever the first or the last layer is wider than the narrowest, d_L − r copies of "
     "s_i^{2(L−1)} σ_x² and d_0 − r copies of s_j^{2(L−1)} σ_x² are left out.",
 )
-def labels(reading: Reading) -> float:
+def labels(data: xr.Dataset) -> float:
     """The labels' singular values alone give all Hessian eigenvalues of a balanced solution of zero
     loss, with i = 1, ..., d_0 and j = 1, ..., d_L, singular values beyond the rank counting as 0.
     """
-    return reading.with_clear_labels.error("labels_exact", "hessian_exact")
+    return _spectrum_error(_with_clear_labels(data), "from_labels", "hessian")
 
 
 @figure_1a.statement(
@@ -48,20 +134,21 @@ def labels(reading: Reading) -> float:
     id="indices-of-equal-widths",
     otherwise="Without such a network in the configuration nothing is measured.",
 )
-def equal_widths(reading: Reading) -> float:
+def equal_widths(data: xr.Dataset) -> float:
     """Where the first and the last layer are the narrowest, as in the paper's network of equal
     widths, its indices give all eigenvalues, from the labels alone.
     """
-    networks = reading.with_clear_labels.with_narrowest_ends
-    return max(network.error("printed_exact", "hessian_exact") for network in networks)
+    clear = _with_clear_labels(data)
+    suited = _those(clear, _ends_are_narrowest, "whose first and last layers are the narrowest")
+    return _spectrum_error(suited, "printed", "hessian")
 
 
 @statements.identity(
     "Equation 8, Equation 9", BY_GGN_PRODUCTS, id="singular-values-give-the-gauss-newton-spectrum"
 )
-def weights(reading: Reading) -> float:
+def weights(data: xr.Dataset) -> float:
     """The layers' singular values give all eigenvalues of the Gauss-Newton matrix."""
-    return reading.error("from_weights", "ggn")
+    return _spectrum_error(data, "from_weights", "gauss_newton")
 
 
 @statements.statement(
@@ -71,30 +158,30 @@ def weights(reading: Reading) -> float:
     id="number-of-non-zero-eigenvalues",
     printed=Print(
         "At most (min{d_0, ..., d_L})² are not zero",
-        lambda reading: reading.worst(lambda network: network.beyond(network.printed_count)),
+        lambda data: _beyond(data, "printed_count"),
     ),
     otherwise="The two are equal for d_0 = d_L = r only.",
 )
-def count(reading: Reading) -> float:
+def count(data: xr.Dataset) -> float:
     """Of the p eigenvalues at most r d_0 + r d_L − r² are not zero, r = min(d_0, ..., d_L).
 
     Statistic: by how many those above 1e-13 of the largest exceed that.
     """
-    return reading.worst(lambda network: network.beyond(network.count))
+    return _beyond(data, "count")
 
 
 @statements.identity(
     "Equation 7", within(EXACT, ROUND_OFF, source=THREE_TRACES), id="trace-is-exact"
 )
-def trace(reading: Reading) -> float:
+def trace(data: xr.Dataset) -> float:
     """The sum of eigenvalues is σ_x² Σ_l ‖P_l‖_F² ‖S_l‖_F², for the Hessian at any loss."""
-    return reading.worst(lambda network: network.trace_error)
+    return _departure(data["hessian_trace"], data["trace"])
 
 
 @statements.identity("Equation 6", BY_GGN_PRODUCTS, id="balanced-networks-attain-the-bound")
-def bound(reading: Reading) -> float:
+def bound(data: xr.Dataset) -> float:
     """Balanced networks attain the upper bound of the largest eigenvalue."""
-    return reading.sharpness_error("bound", "ggn")
+    return _departure(data["bound"], data["gauss_newton"].max("rank"))
 
 
 @statements.identity(
@@ -102,13 +189,11 @@ def bound(reading: Reading) -> float:
     within(1e-8, RESIDUAL, source="Lanczos' method"),
     id="labels-give-all-eigenvalues",
 )
-def lanczos(reading: Reading) -> float:
+def lanczos(data: xr.Dataset) -> float:
     """The largest eigenvalues, found without the whole matrix, are as predicted."""
-    return reading.with_clear_labels.worst(
-        lambda network: spectrum_error(
-            network["labels_exact"][-len(network["top"]) :], network["top"]
-        )
-    )
+    clear = networks(_with_clear_labels(data).sel(labels="exact"))
+    pairs = ((one["from_labels"].values, one["top"].values) for one in clear)
+    return max(float(spectrum_error(exact[-len(top) :], top)) for exact, top in pairs)
 
 
 @statements.identity(
@@ -116,12 +201,17 @@ def lanczos(reading: Reading) -> float:
     within(1e-6, TURNED, source="Lanczos' method"),
     id="eigenvectors-of-balanced-networks",
 )
-def vectors(reading: Reading) -> float:
+def vectors(data: xr.Dataset) -> float:
     """The eigenvector of pair (i, j) has in layer l the matrix S_lᵀ u_j (P_l v_i)ᵀ.
 
     Statistic: 1 − the length of a numerical eigenvector's part in its eigenspace.
     """
-    return reading.worst(lambda network: network.outside_eigenspace)
+    values = data["vector_value"]
+    close = abs(values - data["top"]) < CLOSE * values.max("place")
+    # A network that has fewer parameters than others is 0 beyond its own.
+    vectors = data["vector"].fillna(0.0), data["top_vector"].fillna(0.0)
+    parts = xr.dot(*vectors, dim="parameter").where(close, 0.0)
+    return float((1 - sqrt((parts**2).sum("place"))).max())
 
 
 @statements.identity(
@@ -129,13 +219,13 @@ def vectors(reading: Reading) -> float:
     within(EXACT, ROUND_OFF, source="the dense matrices"),
     id="gauss-newton-part-is-exact",
 )
-def gauss_newton(reading: Reading) -> float:
+def gauss_newton(data: xr.Dataset) -> float:
     """The Hessian is its Gauss-Newton part at zero loss, and wherever (f(X) − Y) Xᵀ is 0, whatever
     the loss.
 
     Statistic: ‖H − G‖_F / ‖G‖_F at a loss that is not zero.
     """
-    return reading.worst(lambda network: network["difference_least_squares"])
+    return float(data["difference"].sel(labels="least_squares").max(skipna=False))
 
 
 @figure_1a.statement(
@@ -151,19 +241,19 @@ def gauss_newton(reading: Reading) -> float:
     "the Hessian close to its Gauss-Newton part.",
     book="beyond",
 )
-def correlated_residual(reading: Reading) -> float:
+def correlated_residual(data: xr.Dataset) -> float:
     """With a residual of the same size that is correlated with the inputs the Hessian is not its
     Gauss-Newton part: the control without which Assumption 1 would say nothing.
 
     Statistic: ‖H − G‖_F / ‖G‖_F, the smallest over the networks.
     """
-    return min(float(network["difference_unfitted"]) for network in reading.networks)
+    return float(data["difference"].sel(labels="unfitted").min(skipna=False))
 
 
 @statements.identity("Equation 14", BY_PRODUCTS, id="sharpness-from-labels")
-def sharpness(reading: Reading) -> float:
+def sharpness(data: xr.Dataset) -> float:
     """At zero loss the labels alone give the largest eigenvalue."""
-    return reading.sharpness_error("labels_sharpness_exact", "hessian_exact")
+    return _sharpness_error(data, "sharpness_from_labels")
 
 
 @statements.identity(
@@ -176,15 +266,16 @@ def sharpness(reading: Reading) -> float:
     id="labels-give-all-eigenvalues-at-least-squares",
     printed=Print(
         "σ_i(W)^L = σ_i(Y)/(√n σ_x), there for zero loss",
-        lambda reading: reading.error("labels_least_squares", "hessian_least_squares"),
+        lambda data: _spectrum_error(data, "from_labels", "hessian", "least_squares"),
     ),
     otherwise="More samples than inputs cannot be fitted exactly in general.",
 )
-def least_squares_spectrum(reading: Reading) -> float:
+def least_squares_spectrum(data: xr.Dataset) -> float:
     """At a balanced least-squares solution, the loss being whatever it is, the layers have the
     singular values (σ_i(Y Xᵀ)/(n σ_x²))^{1/L}, which give the whole spectrum.
     """
-    return reading.with_clear_labels.error("solution_least_squares", "hessian_least_squares")
+    clear = _with_clear_labels(data)
+    return _spectrum_error(clear, "from_solution", "hessian", "least_squares")
 
 
 @statements.identity(
@@ -193,14 +284,12 @@ def least_squares_spectrum(reading: Reading) -> float:
     id="sharpness-from-labels-at-least-squares",
     printed=Print(
         "λ_max = L σ_x² (σ_max(Y)/(√n σ_x))^{2(1−1/L)}, there for zero loss",
-        lambda reading: reading.sharpness_error(
-            "labels_sharpness_least_squares", "hessian_least_squares"
-        ),
+        lambda data: _sharpness_error(data, "sharpness_from_labels", "least_squares"),
     ),
     otherwise="In print it is too large: only what the inputs explain of Y counts.",
 )
-def least_squares_sharpness(reading: Reading) -> float:
+def least_squares_sharpness(data: xr.Dataset) -> float:
     """At a balanced least-squares solution λ_max = L σ_x² (σ_max(Y Xᵀ)/(n σ_x²))^{2(1−1/L)}, the
     loss being whatever it is.
     """
-    return reading.sharpness_error("solution_sharpness_least_squares", "hessian_least_squares")
+    return _sharpness_error(data, "sharpness_from_solution", "least_squares")

@@ -4,11 +4,12 @@ import string
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.errors import BOTTOM, FLOOR, rounding_band, visible
-from hessian_papers.studies.deep_linear.balanced_spectrum.reading import Network, Reading
+from hessian_papers.studies.deep_linear.balanced_spectrum.derived import networks, widths
 from hessian_spectra.pictures import style
 
 LETTERS = string.ascii_lowercase
@@ -23,53 +24,50 @@ LOOKS: dict[str, dict[str, Any]] = {
     "weights": {"color": style.GREEN, "marker": "D"},
     "Lanczos": {"color": style.BLACK, "marker": "^", "markerfacecolor": "none"},
 }
+# What they show of labels that are fitted, and of others.
+FITTED = {
+    "printed": "printed",
+    "weights": "from_weights",
+    "corrected": "from_labels",
+    "Lanczos": "top",
+}
+UNFITTED = {"printed": "from_labels", "corrected": "from_solution"}
 COUNT: dict[str, Any] = {"color": style.BLACK, "linewidth": 0.7, "linestyle": ":"}
 
 
-def _descending(spectrum: np.ndarray, count: int) -> np.ndarray:
-    """The largest eigenvalues, from the largest on."""
-    return spectrum[::-1][:count]
-
-
-def _shown(network: Network) -> int:
+def _shown(network: xr.Dataset) -> int:
     """How many eigenvalues are drawn: those that are not zero, and some of the zeros."""
-    count = max(network.count, network.printed_count)
-    return min(len(network["from_weights"]), int(np.ceil(1.15 * count)) + 1)
+    count = max(int(network["count"]), int(network["printed_count"]))
+    return min(int(network["parameters"]), int(np.ceil(1.15 * count)) + 1)
 
 
-def _spectrum(
-    axes: Axes, numeric: np.ndarray, exact: np.ndarray, printed: np.ndarray, shown: int
-) -> None:
-    rank = np.arange(1, shown + 1)
+def _spectrum(axes: Axes, numeric: np.ndarray, exact: dict[str, np.ndarray]) -> None:
+    rank = np.arange(1, len(numeric) + 1)
     points = style.NUMERIC | {"markersize": 3, "color": style.GREY, "markeredgewidth": 0}
-    numbers = visible(np.abs(_descending(numeric, shown)))
-    axes.semilogy(rank, numbers, **points, zorder=1)
-    for spectrum, look in ((exact, CORRECTED), (printed, PRINTED)):
-        values = _descending(spectrum, shown)
+    axes.semilogy(rank, visible(np.abs(numeric)), **points, zorder=1)
+    for mark, look in (("corrected", CORRECTED), ("printed", PRINTED)):
+        values = exact[mark]
         axes.semilogy(rank, np.where(values > 0, values, np.nan), **look)
     axes.set_ylim(FLOOR, 1e3)
     axes.set_yticks(10.0 ** np.arange(-16, 4, 4))
     axes.tick_params(labelbottom=False)
 
 
-def _errors(axes: Axes, numeric: np.ndarray, shown: int, sides: dict[str, np.ndarray]) -> None:
+def _errors(axes: Axes, numeric: np.ndarray, exact: dict[str, np.ndarray]) -> None:
     """|λ − λ of the Hessian| / λ_1, eigenvalue by eigenvalue."""
-    truth = _descending(numeric, shown)
-    for name, spectrum in sides.items():
-        values = _descending(spectrum, shown)
-        error = np.abs(values - truth[: len(values)]) / numeric[-1]
-        look: dict[str, Any] = {"linestyle": "none", "markersize": 3 if name == "Lanczos" else 1.8}
-        rank = np.arange(1, len(values) + 1)
-        axes.semilogy(rank, visible(error), **look, **LOOKS[name])
+    for mark, values in exact.items():
+        error = np.abs(values - numeric[: len(values)]) / numeric[0]
+        look: dict[str, Any] = {"linestyle": "none", "markersize": 3 if mark == "Lanczos" else 1.8}
+        axes.semilogy(np.arange(1, len(values) + 1), visible(error), **look, **LOOKS[mark])
     rounding_band(axes)
     axes.set_ylim(BOTTOM, 10)
     axes.set_yticks(10.0 ** np.arange(-16, 1, 4))
     axes.set_xlabel("rank, descending")
 
 
-def _counts(grid: np.ndarray, network: Network) -> None:
+def _counts(grid: np.ndarray, network: xr.Dataset) -> None:
     """Mark how many eigenvalues are not zero, and how many are in print."""
-    right, printed = network.count, network.printed_count
+    right, printed = int(network["count"]), int(network["printed_count"])
     for axes in grid:
         for count in {right, printed}:
             axes.axvline(count + 0.5, **COUNT)
@@ -104,48 +102,46 @@ def _legend(figure: Figure) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.2)
 
 
-def _column(grid: np.ndarray, network: Network) -> None:
-    """One network with zero loss: the spectrum above, the errors below."""
-    shown, numeric = _shown(network), network["hessian_exact"]
-    labels, printed = network["labels_exact"], network["printed_exact"]
-    _spectrum(grid[0], numeric, labels, printed, shown)
-    sides = {"printed": printed, "weights": network["from_weights"]}
-    sides |= {"corrected": labels, "Lanczos": network["top"]}
-    _errors(grid[1], numeric, shown, sides)
-    _counts(grid, network)
+def _column(grid: np.ndarray, network: xr.Dataset, sides: dict[str, str]) -> None:
+    """One network with one kind of labels: the spectrum above, the errors below.
+
+    Args:
+        grid: the two panels.
+        network: its data.
+        sides: the variable that holds what each of the marks shows.
+    """
+    shown, falling = _shown(network), slice(None, None, -1)
+    largest = network.isel(rank=falling, top=falling)
+    numeric = largest["hessian"].values[:shown]
+    exact = {mark: largest[name].values[:shown] for mark, name in sides.items()}
+    _spectrum(grid[0], numeric, exact)
+    _errors(grid[1], numeric, exact)
 
 
-def _unfitted_column(grid: np.ndarray, network: Network) -> None:
-    """One network of which the labels are not fitted: the spectrum above, the errors below."""
-    shown, numeric = _shown(network), network["hessian_least_squares"]
-    solution, printed = network["solution_least_squares"], network["labels_least_squares"]
-    _spectrum(grid[0], numeric, solution, printed, shown)
-    _errors(grid[1], numeric, shown, {"printed": printed, "corrected": solution})
-
-
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Spectra in descending order and their errors: each network, then one with a loss above 0."""
-    networks = reading.networks[:MOST_NETWORKS]
+    drawn = list(networks(data))[:MOST_NETWORKS]
     figure, grid = style.panels(
-        2, len(networks) + 1, height=2.0, sharex="col", sharey="row", squeeze=False
+        2, len(drawn) + 1, height=2.0, sharex="col", sharey="row", squeeze=False
     )
-    for column, network, letter in zip(grid.T, networks, LETTERS, strict=False):
-        _column(column, network)
-        style.letter(column[0], f"({letter}) {_title(network.sizes)}")
-    _unfitted_column(grid[:, -1], networks[0])
-    style.letter(grid[0, -1], f"({LETTERS[len(networks)]}) as (a), labels not fitted")
+    for column, network, letter in zip(grid.T, drawn, LETTERS, strict=False):
+        _column(column, network.sel(labels="exact"), FITTED)
+        _counts(column, network)
+        style.letter(column[0], f"({letter}) {_title(widths(network))}")
+    _column(grid[:, -1], drawn[0].sel(labels="least_squares"), UNFITTED)
+    style.letter(grid[0, -1], f"({LETTERS[len(drawn)]}) as (a), labels not fitted")
     grid[0, 0].set_ylabel(r"Hessian eigenvalue $|\lambda|$")
     grid[1, 0].set_ylabel(r"error relative to $\lambda_1$")
     _legend(figure)
     return figure
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
     counts = [
-        f"({letter}) {network.count} of {len(network['hessian_exact'])} eigenvalues are not zero "
-        f"(in print: at most {network.printed_count})"
-        for letter, network in zip(LETTERS[:MOST_NETWORKS], reading.networks, strict=False)
+        f"({letter}) {network['count'].item()} of {network['parameters'].item()} eigenvalues are "
+        f"not zero (in print: at most {network['printed_count'].item()})"
+        for letter, network in zip(LETTERS[:MOST_NETWORKS], networks(data), strict=False)
     ]
     return (
         "The labels alone give all eigenvalues of a balanced network that fits them: all those of "

@@ -9,19 +9,21 @@ that is correlated with them, at which the Hessian is not its Gauss-Newton part.
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Literal
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import Once, Scale
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
 from hessian_papers.data.tools.whitening import whiten
+from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models import balanced_weights
-from hessian_papers.networks.tools.images import joined
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
@@ -84,6 +86,7 @@ def _parameters(sizes: list[int]) -> int:
 class _Network:
     """A balanced network with its data: inputs ``(n, d_0)``, labels ``(n, d_L)`` of each kind."""
 
+    number: int
     sizes: list[int]
     weights: tuple[Tensor, ...]
     inputs: Tensor
@@ -92,6 +95,16 @@ class _Network:
     @property
     def model(self) -> Perceptron:
         return Perceptron(self.weights, [1.0] * len(self.weights), "linear")
+
+    def problem(self, labels: str) -> cv.Problem:
+        return cv.Problem(
+            self.model, HalfSquaredError("sample"), [(self.inputs, self.labels[labels])]
+        )
+
+    @cached_property
+    def gauss_newton(self) -> Tensor:
+        """The Gauss-Newton matrix, which does not depend on the labels."""
+        return cv.dense_matrix(cv.ggn(self.problem("exact"), backend="curvlinops"))
 
 
 def _networks(config: Config, data: Arrays) -> Iterator[_Network]:
@@ -112,7 +125,8 @@ def _networks(config: Config, data: Arrays) -> Iterator[_Network]:
         values = torch.rand(min(sizes), dtype=torch.float64, generator=draws)
         weights = balanced_weights(sizes, values.tolist(), draws)
         outputs = Perceptron(weights, [1.0] * len(weights), "linear")(inputs).detach()
-        yield _Network(list(sizes), weights, inputs, _labels(config, inputs, outputs, draws))
+        labels = _labels(config, inputs, outputs, draws)
+        yield _Network(number, list(sizes), weights, inputs, labels)
 
 
 def _labels(
@@ -154,96 +168,117 @@ def _predicted(
     return _whole(pairs.eigenvalues, _parameters(sizes))
 
 
-def _theory(config: Config, network: _Network) -> Arrays:
-    sizes, scale, depth = network.sizes, config.input_scale, len(network.weights)
-    x, rank, n = network.inputs.T, min(network.sizes), len(network.inputs)
+LABELS = ("exact", "least_squares", "unfitted")
+VARIABLES: Variables = {
+    "network": Variable("network", "number of the network, from 1 on"),
+    "labels": Variable("labels", "which labels go with it"),
+    "width": Variable("network layer", "widths d_0, ..., d_L; 0 beyond"),
+    "parameters": Variable("network", "number of parameters p"),
+    "from_weights": Variable("network rank", "eigenvalues from the layers, ascending like all"),
+    "from_labels": Variable("network labels rank", "eigenvalues from the labels alone, eq. (13)"),
+    "printed": Variable("network rank", "the same with the printed indices, for exact labels"),
+    "from_solution": Variable("network labels rank", "eigenvalues from the least-squares solution"),
+    "sharpness_from_labels": Variable("network labels", "largest eigenvalue, eq. (14)"),
+    "sharpness_from_solution": Variable("network labels", "largest eigenvalue by the solution"),
+    "count": Variable("network", "number of eigenvalues that are not zero"),
+    "printed_count": Variable("network", "number of them in print"),
+    "trace": Variable("network", "trace, eq. (7)"),
+    "bound": Variable("network", "bound of the largest eigenvalue, eq. (6)"),
+    "vector": Variable("network parameter place", "eigenvectors of the largest eigenvalues"),
+    "vector_value": Variable("network place", "their eigenvalues, ascending"),
+    "hessian": Variable("network labels rank", "eigenvalues of the dense Hessian"),
+    "gauss_newton": Variable("network rank", "eigenvalues of the dense Gauss-Newton matrix"),
+    "top": Variable("network top", "largest eigenvalues by Lanczos' method, for exact labels"),
+    "top_residual": Variable("network top", "residuals of their eigenpairs"),
+    "top_vector": Variable("network parameter top", "their eigenvectors"),
+    "loss": Variable("network labels", "loss"),
+    "hessian_trace": Variable("network labels", "trace of the dense Hessian"),
+    "difference": Variable("network labels", "‖H − G‖_F / ‖G‖_F, from the Gauss-Newton matrix"),
+}
+
+
+def _of_all(
+    config: Config, data: Arrays, arrays: Callable[[Config, _Network, str], Arrays]
+) -> xr.Dataset:
+    """The arrays of each network with each kind of labels."""
+    parts = [
+        {"network": np.array(network.number), "labels": np.array(labels)}
+        | arrays(config, network, labels)
+        for network in _networks(config, data)
+        for labels in LABELS
+    ]
+    return assembled(parts, VARIABLES, ["network", "labels"])
+
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """All eigenvalues by anon2026data, eq. (13) and (9), with both sets of indices."""
+    return _of_all(config, networks, _theory)
+
+
+def _theory(config: Config, network: _Network, labels: str) -> Arrays:
+    if labels == "unfitted":
+        return {}
+    scale, depth, y = config.input_scale, len(network.weights), network.labels[labels].T
+    of_labels = torch.linalg.svdvals(y) / (math.sqrt(y.shape[1]) * scale)  # eq. (13)
+    solution = cf.least_squares_singular_values(network.inputs.T, y)
+    share = (of_labels[0] * scale) ** 2
+    arrays = {
+        "from_labels": _predicted(config, network, of_labels),
+        "from_solution": _predicted(config, network, solution),
+        "sharpness_from_labels": cf.sharpness_from_labels(share, depth, scale).numpy(),
+        "sharpness_from_solution": cf.least_squares_sharpness(solution[0], depth, scale).numpy(),
+    }
+    if labels == "exact":
+        arrays |= _of_network(config, network)
+        arrays["printed"] = _predicted(config, network, of_labels, "printed")
+    return arrays
+
+
+def _of_network(config: Config, network: _Network) -> Arrays:
+    """What does not depend on the labels."""
+    sizes, x, rank = network.sizes, network.inputs.T, min(network.sizes)
     spectrum = cf.deep_linear(network.weights, x, network.labels["exact"].T)
     ascending = spectrum.eigenvalues
     # With the eigenvalues that equal the last of them, so that no eigenspace is cut.
     top = int((ascending >= ascending[-config.top] - 1e-9 * ascending[-1]).sum())
-    arrays: Arrays = {
-        "sizes": np.array(sizes),
+    moments = x @ x.T / len(network.inputs)
+    return {
+        "width": np.array(sizes),
+        "parameters": np.array(_parameters(sizes)),
         "from_weights": ascending.numpy(),
-        "top_vectors": spectrum.eigenvectors()[:, -top:].numpy(),
+        "vector": spectrum.eigenvectors()[:, -top:].numpy(),
+        "vector_value": ascending[-top:].numpy(),
         "count": np.array(rank * sizes[0] + rank * sizes[-1] - rank**2),
         "printed_count": np.array(rank**2),
-        "trace": cf.deep_linear_trace(network.weights, x @ x.T / n).numpy(),
-        "bound": cf.deep_linear_bound(network.weights, scale).numpy(),
+        "trace": cf.deep_linear_trace(network.weights, moments).numpy(),
+        "bound": cf.deep_linear_bound(network.weights, config.input_scale).numpy(),
     }
-    for name in ("exact", "least_squares"):
-        y = network.labels[name].T
-        of_labels = torch.linalg.svdvals(y) / (math.sqrt(n) * scale)  # eq. (13)
-        solution = cf.least_squares_singular_values(x, y)
-        share = (of_labels[0] * scale) ** 2
-        arrays |= {
-            f"labels_{name}": _predicted(config, network, of_labels),
-            f"solution_{name}": _predicted(config, network, solution),
-            f"labels_sharpness_{name}": cf.sharpness_from_labels(share, depth, scale).numpy(),
-            f"solution_sharpness_{name}": cf.least_squares_sharpness(
-                solution[0], depth, scale
-            ).numpy(),
-        }
-        if name == "exact":
-            arrays["printed_exact"] = _predicted(config, network, of_labels, "printed")
-    return arrays
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """All eigenvalues by anon2026data, eq. (13) and (9), with both sets of indices.
-
-    Returns:
-        For each network k = 0, 1, ..., with p parameters: ``k/sizes`` (L + 1,); ``k/from_weights``
-        (p,), the spectrum from the layers, ascending like all others; ``k/labels_exact`` and
-        ``k/printed_exact`` (p,), from the labels alone, eq. (13), with the corrected and with the
-        printed indices; ``k/labels_least_squares`` (p,), the same where the labels are not fitted
-        exactly; ``k/solution_exact`` and ``k/solution_least_squares`` (p,), from the least-squares
-        solution that labels and inputs have; with ``_sharpness`` in the name the largest
-        eigenvalues that go with them, eq. (14). ``k/count`` and ``k/printed_count``, how many
-        eigenvalues are not zero; ``k/trace``, eq. (7); ``k/bound``, eq. (6); ``k/top_vectors``
-        (p, t), the eigenvectors of the t largest.
-    """
-    return joined([_theory(config, network) for network in _networks(config, networks)])
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """All eigenvalues of the Hessian and of its Gauss-Newton part, from products with the loss."""
+    return _of_all(config, networks, _measured)
 
 
-def _measured(config: Config, network: _Network) -> Arrays:
-    def problem(labels: str) -> cv.Problem:
-        data = [(network.inputs, network.labels[labels])]
-        return cv.Problem(network.model, HalfSquaredError("sample"), data)
-
-    operators = {name: cv.hessian(problem(name), backend="curvlinops") for name in network.labels}
-    matrices = {name: cv.dense_matrix(operator) for name, operator in operators.items()}
-    # The Gauss-Newton matrix does not depend on the labels.
-    ggn = cv.dense_matrix(cv.ggn(problem("exact"), backend="curvlinops"))
-    top = cv.top_eigenpairs(operators["exact"], k=config.top, tol=TOLERANCE)
-    assert top.residuals is not None
-    # Without eigenvectors, which would take most of the time: those of Lanczos' method will do.
+def _measured(config: Config, network: _Network, labels: str) -> Arrays:
+    operator, ggn = cv.hessian(network.problem(labels), backend="curvlinops"), network.gauss_newton
+    matrix = cv.dense_matrix(operator)
+    loss = HalfSquaredError("sample")(network.model(network.inputs), network.labels[labels])
     arrays: Arrays = {
-        "hessian_exact": torch.linalg.eigvalsh(matrices["exact"]).numpy(),
-        "hessian_least_squares": torch.linalg.eigvalsh(matrices["least_squares"]).numpy(),
-        "ggn": torch.linalg.eigvalsh(ggn).numpy(),
-        "top": top.eigenvalues.numpy(),
-        "top_residuals": top.residuals.numpy(),
-        "top_vectors": top.eigenvectors().numpy(),
+        "loss": loss.detach().numpy(),
+        "hessian_trace": matrix.trace().numpy(),
+        "difference": ((matrix - ggn).norm() / ggn.norm()).numpy(),
     }
-    for name, labels in network.labels.items():
-        loss = HalfSquaredError("sample")(network.model(network.inputs), labels)
-        difference = matrices[name] - ggn
+    # Without eigenvectors, which would take most of the time: those of Lanczos' method will do.
+    if labels != "unfitted":
+        arrays["hessian"] = torch.linalg.eigvalsh(matrix).numpy()
+    if labels == "exact":
+        top = cv.top_eigenpairs(operator, k=config.top, tol=TOLERANCE)
+        assert top.residuals is not None
         arrays |= {
-            f"loss_{name}": loss.detach().numpy(),
-            f"trace_{name}": matrices[name].trace().numpy(),
-            f"difference_{name}": (difference.norm() / ggn.norm()).numpy(),
+            "gauss_newton": torch.linalg.eigvalsh(ggn).numpy(),
+            "top": top.eigenvalues.numpy(),
+            "top_residual": top.residuals.numpy(),
+            "top_vector": top.eigenvectors().numpy(),
         }
     return arrays
-
-
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """All eigenvalues of the Hessian and of its Gauss-Newton part, from products with the loss.
-
-    Returns:
-        For each network k = 0, 1, ..., with p parameters: ``k/hessian_exact``, ``k/ggn`` and
-        ``k/hessian_least_squares`` (p,), ascending, of the dense matrices; ``k/top`` (top,) and
-        ``k/top_residuals`` (top,), by Lanczos' method, with ``k/top_vectors`` (p, top); and for the
-        three kinds of labels ``k/loss_...``, ``k/trace_...`` of the Hessian, and
-        ``k/difference_...``, how far it is from the Gauss-Newton matrix, ‖H − G‖_F / ‖G‖_F.
-    """
-    return joined([_measured(config, network) for network in _networks(config, networks)])
