@@ -1,86 +1,129 @@
 """What the studies of language models share: the architectures, and means over few seeds."""
 
 import math
-from typing import NamedTuple
+from typing import TypeVar
 
 import numpy as np
+import xarray as xr
+from xarray.ufuncs import isfinite, log
 
-from hessian_papers.ledger.bounds import Estimate
-from hessian_spectra.statistics import MeanInterval, student_mean
+from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
+from hessian_spectra.statistics import rank_correlation, student_mean
 
 ATTENTION, TWIN, NO_NORM_WEIGHTS = "attention", "no attention", "no norm weights"
 # How two errors are compared: by their difference, or by the logarithm of their ratio. Errors that
 # fall by orders of magnitude vary over seeds in proportion to their size.
 COMPARED = ("difference", "ratio")
 
+Labelled = TypeVar("Labelled", xr.Dataset, xr.DataArray)
 
-class Errors(NamedTuple):
-    """Errors of the runs of one architecture.
 
-    Attributes:
-        value: ``(S, ...)``, not negative.
-        uncertainty: how far each may be off.
+def chosen(data: Labelled, **labels: str) -> Labelled:
+    """What stands at some labels.
+
+    Raises:
+        NothingToMeasure: there is no such label; the study leaves it out.
     """
-
-    value: np.ndarray
-    uncertainty: np.ndarray
-
-
-class Samples(NamedTuple):
-    """A number of each pair of runs, ``(S, ...)``.
-
-    Attributes:
-        value: as measured.
-        low: the least that it may be.
-        high: the most.
-    """
-
-    value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    for dim, label in labels.items():
+        if label not in data[dim].values:
+            raise NothingToMeasure(f"this configuration leaves out {dim} {label}")
+    return data.sel(labels, drop=True)
 
 
-def compare(first: Errors, other: Errors, compared: str) -> Samples:
-    """What the first errors are more than the second, pair by pair.
+def compare(
+    error: xr.DataArray,
+    uncertainty: xr.DataArray,
+    compared: str,
+    first: str = ATTENTION,
+    second: str = TWIN,
+) -> xr.Dataset:
+    """What the errors of one architecture are more than those of another, seed by seed.
 
     Args:
-        first: the first.
-        other: the second, of the same seeds.
+        error: along ``variant``, ``seed`` and perhaps more; not negative.
+        uncertainty: how far each may be off.
         compared: one of :data:`COMPARED`; of a ratio its natural logarithm is returned.
+        first: the one architecture.
+        second: the other one.
+
+    Returns:
+        The ``value`` as measured, and from the least, ``low``, to the most, ``high``, that it may
+        be.
+
+    Raises:
+        NothingToMeasure: an architecture is left out.
 
     Example:
-        >>> first, other = (Errors(np.array([x]), np.array([0.1])) for x in (0.4, 0.1))
-        >>> [round(float(x[0]), 6) for x in compare(first, other, "difference")]
+        >>> names = {"variant": [ATTENTION, TWIN]}
+        >>> error, uncertainty = (xr.DataArray([x, 0.1], names, "variant") for x in (0.4, 0.1))
+        >>> result = compare(error, uncertainty, "difference")
+        >>> [round(float(result[name]), 6) for name in ("value", "low", "high")]
         [0.3, 0.1, 0.5]
-        >>> [round(float(x[0]), 6) for x in compare(first, other, "ratio")]
+        >>> result = compare(error, uncertainty, "ratio")
+        >>> [round(float(result[name]), 6) for name in ("value", "low", "high")]
         [1.386294, 0.405465, inf]
     """
-    (a, s), (b, t) = first, other
+    (a, s), (b, t) = (
+        [chosen(values, variant=name) for values in (error, uncertainty)]
+        for name in (first, second)
+    )
     if compared == "difference":
-        return Samples(a - b, a - b - s - t, a - b + s + t)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        least, most = np.log(np.maximum(a - s, 0)), np.log(np.maximum(b - t, 0))
-        return Samples(np.log(a) - np.log(b), least - np.log(b + t), np.log(a + s) - most)
+        ends = a - b, a - b - s - t, a - b + s + t
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least, most = log((a - s).clip(0)), log((b - t).clip(0))
+            ends = log(a) - log(b), least - log(b + t), log(a + s) - most
+    return xr.Dataset(dict(zip(("value", "low", "high"), ends, strict=True)))
 
 
-def over_seeds(samples: Samples) -> MeanInterval:
-    """The mean over the seeds, with the interval of whatever the samples may be."""
+def over_seeds(samples: xr.Dataset) -> xr.Dataset:
+    """The mean over the seeds, with the interval of whatever the samples of :func:`compare` may be.
+
+    Where one of them may be anything, so may the mean.
+    """
+    rows = samples.transpose("seed", ...)
+    known = isfinite(rows).all("seed")
+    mean = samples["value"].mean("seed", skipna=False)
     with np.errstate(invalid="ignore"):
-        low, high = student_mean(samples.low).low, student_mean(samples.high).high
-        value = np.asarray(samples.value.mean(axis=0))
-    # Where one of them may be anything, so may the mean.
-    return MeanInterval(
-        value,
-        np.where(np.isfinite(samples.low).all(axis=0), low, -math.inf),
-        np.where(np.isfinite(samples.high).all(axis=0), high, math.inf),
+        low, high = student_mean(rows["low"].values).low, student_mean(rows["high"].values).high
+    return xr.Dataset(
+        {
+            "value": mean,
+            "low": mean.copy(data=low).where(known["low"], -math.inf),
+            "high": mean.copy(data=high).where(known["high"], math.inf),
+        }
     )
 
 
-def estimate(samples: Samples) -> Estimate:
-    """The mean over the seeds of one number."""
-    return Estimate(*map(float, over_seeds(samples)))
+def estimate(samples: xr.Dataset) -> Estimate:
+    """The mean over the seeds of one number, see :func:`over_seeds`."""
+    mean = over_seeds(samples)
+    return Estimate(*(float(mean[name]) for name in Estimate._fields))
 
 
-def exactly(samples: np.ndarray) -> Samples:
-    """Numbers of which none may be off."""
-    return Samples(samples, samples, samples)
+def rank_correlations(
+    first: xr.DataArray, second: xr.DataArray, dim: str, few: str = ""
+) -> xr.DataArray:
+    """Spearman's correlation of two quantities along a dimension, of each run.
+
+    Args:
+        first: the one quantity; what is not finite is left out.
+        second: the other one.
+        dim: the dimension.
+        few: what the configuration has too few of where a run has fewer than three; empty if that
+            does not matter.
+
+    Raises:
+        NothingToMeasure: a run has fewer than three.
+    """
+    known = isfinite(first) & isfinite(second)
+    if few and int(known.sum(dim).min()) < 3:
+        raise NothingToMeasure(f"in this configuration {few}")
+    return xr.apply_ufunc(
+        lambda a, b, kept: rank_correlation(a[kept], b[kept]),
+        first,
+        second,
+        known,
+        input_core_dims=[[dim]] * 3,
+        vectorize=True,
+    )

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hessian_papers.studies.gpt2.gauss_newton_parts.reading import HELD_TO
 from hessian_papers.studies.gpt2.seeds import ATTENTION, TWIN
 
 GROUPS = ("attention", "MLP", "norm", "embedding")
@@ -42,15 +41,17 @@ def parts(
     present = np.array([[g != "attention" or v != TWIN for g in GROUPS] for v in variants])
     rows = present[:, None, None, None] * vary(5, len(GROUPS))
     share = np.array([{**MISSED, **(missed or {})}[name] for name in GROUPS])
-    actual = {
+    eigenvalues = {
         "hessian": hessian,
-        "released": hessian * (1 + shift),
+        "released hessian": hessian * (1 + shift),
         "ggn": hessian * (1 - error * vary()),
-        "squared_hessian": squared,
-        "squared_ggn": squared * (1 - error * vary()),
+        "squared hessian": squared,
+        "squared ggn": squared * (1 - error * vary()),
     }
-    names = {name for pair in HELD_TO.values() for name in pair}
-    return actual | {f"{name}_error": np.full(shape, 1e-5) for name in names} | {
+    return {
+        "matrix": np.array([*eigenvalues]),
+        "eigenvalue": np.stack([*eigenvalues.values()], axis=-1),
+        "residual": np.full((*shape, len(eigenvalues)), 1e-5),
         "missed": error[..., None] * present[:, None, None] * np.array(gap) * np.ones((*shape, 1)),
         "hessian_rows": rows,
         "functional_rows": share**2 * rows * vary(1, len(GROUPS)),
@@ -59,4 +60,4 @@ def parts(
         "seed": np.arange(seeds),
         "step": np.array([100, 400]),
         "group": np.array(GROUPS),
-    }  # fmt: skip
+    }

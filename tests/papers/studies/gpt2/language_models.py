@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hessian_papers.studies.gpt2.gauss_newton_error import study
-from hessian_papers.studies.gpt2.gauss_newton_error.reading import Reading
 from hessian_papers.studies.gpt2.seeds import ATTENTION, NO_NORM_WEIGHTS, TWIN
 
 # Error c r^k at residual r, early and late.
@@ -80,4 +79,4 @@ def config(**changes):
 
 def read(networks, **changes):
     """The study of the error of some networks."""
-    return Reading({"correlation": study.correlation(config(**changes), networks)})
+    return study.correlation(config(**changes), networks)

@@ -1,11 +1,16 @@
 """Ladders of attention sinks with known growths, in the form of a study's arrays."""
 
 import numpy as np
+from claims_contract import planted_data
+
+from hessian_papers.studies.gpt2.sink_density.study import VARIABLES
 
 SEEDS, RUNGS, PROBES, PRODUCTS, POINTS = 3, 4, 2, 6, 40
 STEPS = np.array([0, 10, 50, 400])
-CONTROLS = ("middle-token", "random-weights")
+EDITS = ("first-token", "middle-token", "random-weights")
 TARGET = np.array([0.4, 0.6, 0.81])
+# The released product is measured at the first and the last rung.
+OUTER = np.array([1, np.nan, np.nan, 1])[:, None]
 
 
 def ladder(growth=0.5, *, middle=0.1, weights=0.1, negative=0.5, own=0.32, near=0.9):
@@ -21,60 +26,57 @@ def ladder(growth=0.5, *, middle=0.1, weights=0.1, negative=0.5, own=0.32, near=
     way = np.linspace(0, 1, RUNGS)
     seeds = 0.01 * np.arange(SEEDS)
     largest = 50.0 * (1 + (growth + seeds[:, None]) * way)
-    ends = 50.0 * (1 + np.array([middle, weights]) + seeds[:, None])
     smallest = np.tile(-10.0 * (1 + negative * way), (SEEDS, 1))
-    controls = (SEEDS, len(CONTROLS))
-    mass = np.tile(np.append(own, TARGET), (SEEDS, 1))
-    nodes = np.zeros((SEEDS, RUNGS, PROBES, PRODUCTS))
-    nodes[..., -1] = 0.9 * largest[..., None]
-    nodes[..., 0] = 0.5 * smallest[..., None]
-    weights_ = np.full(nodes.shape, near / (PRODUCTS - 2))
-    weights_[..., [0, -1]] = (1 - near) / 2
+    ends = 50.0 * (1 + np.array([middle, weights]) + seeds[:, None])
+    eigenvalue = np.stack([edited(largest, ends), edited(smallest, -10 * (1 + negative / 5))], -1)
+    residual = np.where(np.isnan(eigenvalue), np.nan, 1e-3)
+    sinks = eigenvalue[:, 0]
+    node = np.zeros((SEEDS, RUNGS, PROBES, PRODUCTS))
+    node[..., -1] = 0.9 * largest[..., None]
+    node[..., 0] = 0.5 * smallest[..., None]
+    weight = np.full(node.shape, near / (PRODUCTS - 2))
+    weight[..., [0, -1]] = (1 - near) / 2
     grid = np.linspace(-20, 90, POINTS)
     density = np.exp(-np.abs(grid)) + 1e-6
     heads = np.broadcast_to(0.1 + 0.002 * STEPS[:, None, None] ** 0.5, (SEEDS, 4, 2, 3))
-    actual = {
-        "control": np.array(CONTROLS),
-        "target": TARGET,
-        "strength": np.tile(3.0 * way, (SEEDS, 1)),
-        "mass": mass,
-        "loss": np.tile(2.5 + 0.1 * way, (SEEDS, 1)),
-        "largest": largest,
-        "smallest": smallest,
-        "largest_residual": np.full(mass.shape, 1e-3),
-        "smallest_residual": np.full(mass.shape, 1e-3),
-        "control_strength": np.full(controls, 2.0),
-        "control_mass": np.full(controls, TARGET[-1]),
-        "control_loss": np.full(controls, 2.6),
-        "control_largest": ends,
-        "control_smallest": np.full(controls, -10.0 * (1 + negative / 5)),
-        "control_largest_residual": np.full(controls, 1e-3),
-        "control_smallest_residual": np.full(controls, 1e-3),
+    arrays = {
+        "seed": np.arange(SEEDS),
+        "edit": np.array(EDITS),
+        "rung": np.arange(RUNGS),
+        "end": np.array(["largest", "smallest"]),
+        "step": STEPS,
+        "target": np.append(np.nan, TARGET),
+        "parameters": np.array(1000),
+        "sequences": np.array(8),
+        "length": np.array(16),
+        "strength": edited(3.0 * way, 2.0),
+        "mass": edited(np.append(own, TARGET), TARGET[-1]),
+        "loss": edited(2.5 + 0.1 * way, 2.6),
+        "eigenvalue": eigenvalue,
+        "residual": residual,
+        "released_eigenvalue": sinks * [1.001, 0.999] * OUTER,
+        "released_residual": np.full(sinks.shape, 1e-3) * OUTER,
         "grid": np.broadcast_to(grid, (SEEDS, RUNGS, POINTS)),
         "density": np.broadcast_to(density, (SEEDS, RUNGS, POINTS)),
         "density_error": np.broadcast_to(0.1 * density, (SEEDS, RUNGS, POINTS)),
-        "nodes": nodes,
-        "weights": weights_,
         "width": np.ones((SEEDS, RUNGS)),
-        "parameters": np.full(SEEDS, 1000),
-        "sequences": np.tile([8, 16], (SEEDS, 1)),
-        "released_largest": 1.001 * largest[:, [0, -1]],
-        "released_smallest": 0.999 * smallest[:, [0, -1]],
-        "released_largest_residual": np.full((SEEDS, 2), 1e-3),
-        "released_smallest_residual": np.full((SEEDS, 2), 1e-3),
-        "released_nodes": nodes[:, -1],
-        "released_weights": weights_[:, -1],
-        "training_step": np.tile(STEPS, (SEEDS, 1)),
+        "node": node,
+        "weight": weight,
+        "released_node": node[:, -1],
+        "released_weight": weight[:, -1],
         "training_mass": heads,
         "training_largest": np.tile([5.0, 10.0, 30.0, 50.0], (SEEDS, 1)),
     }
-    return {"correlation": actual}
+    return {"correlation": arrays}
 
 
-def some(sides, networks=slice(None)):
-    """The arrays of some of the networks."""
-    apart = {"control", "target"}
-    return {
-        side: {name: a if name in apart else a[networks] for name, a in arrays.items()}
-        for side, arrays in sides.items()
-    }
+def edited(ladder, controls):
+    """A ladder of sinks with its controls, which stand beside the last rung."""
+    whole = np.full((SEEDS, len(EDITS), RUNGS), np.nan)
+    whole[:, 0], whole[:, 1:, -1] = ladder, controls
+    return whole
+
+
+def data_of(sides, networks=slice(None)):
+    """The data set of a study, of some of the networks."""
+    return planted_data(sides, VARIABLES).isel(seed=networks)

@@ -5,11 +5,13 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
+import xarray as xr
 from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, config, pretrained, read
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.gpt2.gauss_newton_error import study
-from hessian_papers.studies.gpt2.seeds import Errors, compare, estimate
+from hessian_papers.studies.gpt2.gauss_newton_error import claims, study
+from hessian_papers.studies.gpt2.gauss_newton_error.derived import added, contrast
+from hessian_papers.studies.gpt2.seeds import compare, estimate
 from hessian_spectra.statistics import student_mean
 
 
@@ -79,7 +81,8 @@ def test_the_relative_error_and_what_the_residuals_leave_open():
     networks = pretrained(noise=0.3)
     networks["ggn"][0, 0, 3] *= 3  # a larger GGN eigenvalue counts as an error as well
     networks["hessian"][1, 2, 4] = np.nan
-    actual = study.correlation(config(), networks)
+    data = study.correlation(config(), networks)
+    actual = {name: data[name].values for name in ("measured", "measured_uncertainty")}
     ratio = networks["ggn"] / networks["hessian"]
     np.testing.assert_allclose(actual["measured"], np.abs(1 - ratio), atol=1e-12)
     assert actual["measured"][0, 0, 3] > 1
@@ -95,78 +98,83 @@ def test_the_relative_error_and_what_the_residuals_leave_open():
 
 
 def test_levels_span_all_runs_and_are_nan_outside_of_one():
-    reading = read(pretrained())
+    data = read(pretrained())
     for along, name in study.ALONG.items():
-        level = reading.level(along)
+        chosen = data.sel(along=along)
         x = np.broadcast_to(pretrained()[name], (3, 3, 15))
+        level = chosen["level"]
         assert (level[0], level[-1]) == (x.min(), x.max())
-        for variant, runs_of in zip(reading.variants, x, strict=True):
-            known = np.isfinite(reading.runs("error", along, variant))
-            for present, run in zip(known, runs_of, strict=True):
-                np.testing.assert_array_equal(present, (level >= run.min()) & (level <= run.max()))
+        low, high = (xr.DataArray(end, dims=("variant", "seed")) for end in (x.min(-1), x.max(-1)))
+        inside = (level >= low) & (level <= high)
+        np.testing.assert_array_equal(chosen["error"].notnull(), inside.transpose(..., "point"))
 
 
 def test_the_share_is_where_the_difference_is_positive():
     # Attention adds 0.3 − x for x from 0 to 1, with a spread of ±0.1 over three seeds.
     x = np.linspace(1, 0, 11)
     spread = np.array([-0.1, 0.0, 0.1])[:, None]
-    reading = read(runs([1.3 - x + spread, np.ones((3, 11))], x), along=["residual"])
-    level, actual = reading.contrast("residual")
-    np.testing.assert_allclose(actual.value, 0.3 - level, atol=1e-12)
+    data = read(runs([1.3 - x + spread, np.ones((3, 11))], x), along=["residual"])
+    actual = contrast(data, "residual")
+    np.testing.assert_allclose(actual["value"], 0.3 - actual["level"], atol=1e-12)
     half = scipy.stats.t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
-    np.testing.assert_allclose(actual.high - actual.value, half, rtol=1e-9)
-    np.testing.assert_allclose(actual.value - actual.low, half, rtol=1e-9)
-    share = reading.share("residual")
+    np.testing.assert_allclose(actual["high"] - actual["value"], half, rtol=1e-9)
+    np.testing.assert_allclose(actual["value"] - actual["low"], half, rtol=1e-9)
+    share = claims.worse(data, "residual", "difference")
     expected = [0.3, 0.3 - half, 0.3 + half]
     np.testing.assert_allclose(share, expected, atol=0.011)  # of a hundred levels
     # Pair by pair it changes sign at 0.2, 0.3 and 0.4.
-    each = reading.share_of_each_pair("residual")
+    each = [claims.worse_in_each_pair(data.sel(seed=[seed]), "residual") for seed in range(3)]
     np.testing.assert_allclose(each, [0.2, 0.3, 0.4], atol=0.011)
+    assert claims.worse_in_each_pair(data, "residual") == min(each)
 
 
 def test_runs_are_paired_by_seed():
     draw = np.random.default_rng(0)
     common = draw.uniform(0.2, 0.5, size=(3, 1))
-    reading = read(runs([common + 0.1 + np.zeros(5), common + np.zeros(5)], np.linspace(1, 0, 5)))
-    np.testing.assert_allclose(reading.contrast("residual").mean, 0.1, atol=1e-12)
+    data = read(runs([common + 0.1 + np.zeros(5), common + np.zeros(5)], np.linspace(1, 0, 5)))
+    for values in contrast(data, "residual").values():
+        np.testing.assert_allclose(values, 0.1, atol=1e-12)
 
 
 def test_residuals_of_eigenvalues_widen_the_interval():
     networks = runs([np.full((3, 5), 0.2), np.full((3, 5), 0.1)], np.linspace(1, 0, 5))
     networks["ggn_error"] = np.full((2, 3, 5), 0.1)
-    actual = read(networks).contrast("residual").mean
+    actual = contrast(read(networks), "residual")
     # 0.1 · 0.8 of the one and 0.1 · 0.9 of the other.
-    np.testing.assert_allclose(actual.high - actual.value, 0.17, atol=1e-12)
-    assert read(networks).share("residual") == (1.0, 0.0, 1.0)
+    np.testing.assert_allclose(actual["high"] - actual["value"], 0.17, atol=1e-12)
+    assert claims.worse(read(networks), "residual", "difference") == (1.0, 0.0, 1.0)
 
 
 def test_a_ratio_is_compared_by_its_logarithm():
     draw = np.random.default_rng(0)
     errors = np.exp(draw.normal(size=(2, 3, 6)))
-    networks = runs(errors, np.linspace(1, 0, 6))
-    reading = read(networks, along=["residual"], points=6)
-    level, actual = reading.contrast("residual", "ratio")
+    data = read(runs(errors, np.linspace(1, 0, 6)), along=["residual"], points=6)
+    actual = contrast(data, "residual", "ratio")
     logs = np.log(errors[0] / errors[1])[:, ::-1]  # from the smallest residual on
-    np.testing.assert_allclose(level, np.linspace(0, 1, 6), atol=1e-12)
-    np.testing.assert_allclose(actual.value, logs.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(actual["level"], np.linspace(0, 1, 6), atol=1e-12)
+    np.testing.assert_allclose(actual["value"], logs.mean(axis=0), atol=1e-9)
     half = scipy.stats.t.ppf(0.975, 2) * logs.std(axis=0, ddof=1) / math.sqrt(3)
-    np.testing.assert_allclose(actual.high - actual.value, half, rtol=1e-7)
-    late = reading.late("residual", "ratio")
-    assert late.value == pytest.approx(logs[:, :2].mean(), abs=1e-9)
+    np.testing.assert_allclose(actual["high"] - actual["value"], half, rtol=1e-7)
+    assert claims.worse_late(data, "ratio").value == pytest.approx(logs[:, :2].mean(), abs=1e-9)
 
 
-def test_an_error_that_is_not_resolved_may_be_a_small_part_of_another():
-    single, other = (Errors(np.full(3, value), np.full(3, 0.1)) for value in (0.5, 0.05))
-    actual = estimate(compare(single, other, "ratio"))
-    np.testing.assert_allclose(actual, np.log([10, 0.4 / 0.15, np.inf]), atol=1e-9)
-    actual = estimate(compare(other, single, "ratio"))
-    np.testing.assert_allclose(actual, [-math.log(10), -math.inf, math.log(0.15 / 0.4)], atol=1e-9)
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ((0.5, 0.05), np.log([10, 0.4 / 0.15, np.inf])),
+        ((0.05, 0.5), [-math.log(10), -math.inf, math.log(0.15 / 0.4)]),
+    ],
+)
+def test_an_error_that_is_not_resolved_may_be_a_small_part_of_another(errors, expected):
+    error = xr.DataArray([*errors], {"variant": [ATTENTION, TWIN]}).expand_dims(seed=3)
+    actual = estimate(compare(error, xr.full_like(error, 0.1), "ratio"))
+    np.testing.assert_allclose(actual, expected, atol=1e-9)
 
 
 def test_late_is_the_lowest_third_of_the_common_residuals():
     x = np.stack([np.linspace(1, 0, 13), np.linspace(1, 0.1, 13)])[:, None] * np.ones((2, 3, 1))
     errors = np.where(x <= 0.55, 0.2, 0.9) * np.array([1.0, 0.5])[:, None, None]
-    late = read(runs(errors, x), along=["residual"]).late("residual", "difference")
+    late = claims.worse_late(read(runs(errors, x), along=["residual"]), "difference")
     np.testing.assert_allclose(late, 0.1, atol=1e-12)
 
 
@@ -174,38 +182,37 @@ def test_one_seed_leaves_everything_open():
     _, low, high = student_mean(np.ones((1, 4)))
     assert (low == -math.inf).all()
     assert (high == math.inf).all()
-    assert tuple(read(pretrained(seeds=1)).share("loss"))[1:] == (0.0, 1.0)
+    assert claims.worse(read(pretrained(seeds=1)), "loss", "ratio")[1:] == (0.0, 1.0)
 
 
 def test_what_is_not_there_is_named():
     alone = read(pretrained(variants=(ATTENTION,)))
     with pytest.raises(NothingToMeasure, match=r"^this configuration leaves out variant no att"):
-        alone.share("residual")
+        contrast(alone, "residual")
     apart = runs(np.full((2, 2, 4), 0.1), np.array([[[4, 3, 2, 1]], [[8, 7, 6, 5]]]))
     with pytest.raises(NothingToMeasure, match=r"no residual is common to all runs$"):
-        read(apart).late("residual", "ratio")
+        claims.worse_late(read(apart), "ratio")
     with pytest.raises(NothingToMeasure, match=r"a pair of runs has no residual in common$"):
-        read(apart).share_of_each_pair("residual")
+        claims.worse_in_each_pair(read(apart), "residual")
     with pytest.raises(NothingToMeasure, match=r"leaves out along loss$"):
-        read(pretrained(), along=["step"]).share("loss")
+        added(read(pretrained(), along=["step"]), "loss")
     later = pretrained()
     with pytest.raises(NothingToMeasure, match=r"is not measured at its start$"):
-        read(later | {"step": later["step"] + 1}).at_start()
+        claims.not_worse_at_start(read(later | {"step": later["step"] + 1}))
     few = {k: v[..., :2] if v.ndim == 3 or k == "step" else v for k, v in pretrained().items()}
     with pytest.raises(NothingToMeasure, match=r"fewer than 3 measurements$"):
-        read(few).rank_with_error("residual", TWIN)
+        claims.residual_drives_the_error(read(few), "without")
 
 
 def test_a_run_that_diverged_leaves_what_all_others_have():
     networks = pretrained()
     networks["hessian"][0, 1, 8:] = np.nan
-    reading = read(networks)
-    level, actual = reading.contrast("residual")
-    assert level.min() > networks["residual"].min()
-    assert np.isfinite(actual).all()
+    actual = contrast(read(networks), "residual")
+    assert actual["level"].min() > networks["residual"].min()
+    assert np.isfinite(actual).all().to_array().all()
     networks["hessian"][1, 0] = np.nan
     with pytest.raises(NothingToMeasure, match=r"no residual is common"):
-        read(networks).share("residual")
+        contrast(read(networks), "residual")
     networks["hessian"][:] = np.nan
     assert np.isnan(read(networks)["level"]).all()
 
@@ -216,7 +223,7 @@ def test_a_run_that_diverged_leaves_what_all_others_have():
         ("along", [], "along: expected different ones of residual, loss, step, sharpness, got"),
         ("along", ["loss", "loss"], "along: expected different ones"),
         ("along", ["time"], "along: expected different ones"),
-        ("shown", "all", "shown: expected mean or runs, got 'all'"),
+        ("shown", "all", "shown: expected one of mean, runs, got 'all'"),
         ("points", 1, "points: expected at least 2, got 1"),
     ],
 )

@@ -2,11 +2,11 @@
 
 import pytest
 from claims_contract import Planted, contract
-from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, config, pretrained, read
+from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, pretrained, read
 
 from hessian_papers.ledger.statements import Study
-from hessian_papers.studies.gpt2.gauss_newton_error import study
 from hessian_papers.studies.gpt2.gauss_newton_error.claims import statements
+from hessian_papers.studies.gpt2.gauss_newton_error.study import VARIABLES
 
 FIGURES = {
     "Figure 5": {"along": ["residual", "sharpness"]},
@@ -19,7 +19,7 @@ REVERSED = {ATTENTION: 0.1, TWIN: 0.5, NO_NORM_WEIGHTS: 0.1}
 
 
 def of(networks, figure):
-    return {"correlation": study.correlation(config(**FIGURES[figure]), networks)}
+    return {"correlation": read(networks, **FIGURES[figure])}
 
 
 def rising():
@@ -53,15 +53,14 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def verdicts(networks, figure):
     made = Study("test", {"paper": "singh2026cracking", "artifact": figure})
-    reading = read(networks, **FIGURES[figure])
     return {
         entry.id.partition("/")[2]: entry.bound.outcome(entry.measure())
-        for entry in statements.entries(made, reading)
+        for entry in statements.entries(made, read(networks, **FIGURES[figure]))
     }
 
 

@@ -8,6 +8,7 @@ from language_models import ATTENTION, TWIN, pretrained, read
 from matplotlib.text import Text
 
 from hessian_papers.studies.gpt2.gauss_newton_error import figure
+from hessian_papers.studies.gpt2.gauss_newton_error.derived import contrast
 
 
 def lines(axes):
@@ -17,47 +18,45 @@ def lines(axes):
 @pytest.mark.parametrize("shown", ["mean", "runs"])
 @pytest.mark.parametrize("along", ["residual", "step", "sharpness"])
 def test_every_run_is_drawn_as_measured(along, shown):
-    reading = read(pretrained(), along=[along], shown=shown)
-    *_, errors, _, ratio = figure.draw(reading).axes
+    data = read(pretrained(), along=[along], shown=shown)
+    *_, errors, _, ratio = figure.draw(data).axes
     drawn = lines(errors)
     for place in np.ndindex(3, 3):
-        assert (tuple(reading["x"][0][place]), tuple(reading["measured"][place])) in drawn
+        run = data[["quantity", "measured"]].isel(along=0, variant=place[0], seed=place[1])
+        assert tuple(tuple(values.values) for values in run.data_vars.values()) in drawn
     assert ratio.get_xlabel() == figure.AXES[along]
     assert errors.xaxis_inverted() == (along == "residual")
 
 
 def test_means_and_their_difference_are_drawn_at_the_levels():
-    reading = read(pretrained(), along=["loss"])
-    errors, *contrasts = figure.draw(reading).axes
-    level = reading.level("loss")
-    means = [y for x, y in lines(errors) if len(x) == len(level)]
-    for variant, mean in zip(reading.variants, means, strict=True):
-        np.testing.assert_array_equal(mean, reading.mean("loss", variant)[0])
+    data = read(pretrained(), along=["loss"])
+    errors, *contrasts = figure.draw(data).axes
+    means = [y for x, y in lines(errors) if len(x) == data.sizes["point"]]
+    np.testing.assert_array_equal(means, data["error"][0].mean("seed", skipna=False))
     for axes, compared in zip(contrasts, ("difference", "ratio"), strict=True):
-        levels, actual = reading.contrast("loss", compared)
-        assert (tuple(levels), tuple(actual.value)) in lines(axes)
+        actual = contrast(data, "loss", compared)
+        assert (tuple(actual["level"].values), tuple(actual["value"].values)) in lines(axes)
         low, high = axes.get_ylim()
-        assert low < min(actual.value.min(), 0)
-        assert high > actual.value.max()
+        assert low < min(actual["value"].min(), 0)
+        assert high > actual["value"].max()
 
 
 @pytest.mark.parametrize("compared", ["difference", "ratio"])
 def test_each_pair_is_drawn_where_runs_are_shown(compared):
-    reading = read(pretrained(), along=["loss"], shown="runs")
-    axes = figure.draw(reading).axes[1 + ("difference", "ratio").index(compared)]
+    data = read(pretrained(), along=["loss"], shown="runs")
+    axes = figure.draw(data).axes[1 + ("difference", "ratio").index(compared)]
     pairs = [np.array(y) for x, y in lines(axes) if len(x) == 101]
-    first, other = (reading.runs("error", "loss", variant) for variant in (ATTENTION, TWIN))
+    first, other = (data["error"][0].sel(variant=name).values for name in (ATTENTION, TWIN))
     expected = first - other if compared == "difference" else np.log(first / other)
     np.testing.assert_allclose(pairs, expected, atol=1e-12)
 
 
 def test_the_loss_stands_above_the_steps_alone():
-    reading = read(pretrained(), along=["residual", "step"])
-    panels = figure.draw(reading).axes
+    data = read(pretrained(), along=["residual", "step"])
+    panels = figure.draw(data).axes
     assert [axes.get_visible() for axes in panels] == [False, *[True] * 7]
-    losses = reading["loss"][0]
-    drawn = lines(panels[1])
-    assert all((tuple(reading["step"]), tuple(run)) in drawn for run in losses)
+    drawn, steps = lines(panels[1]), tuple(data["step"].values)
+    assert all((steps, tuple(run)) in drawn for run in data["loss"][0].values)
 
 
 @pytest.mark.parametrize("shown", ["mean", "runs"])
@@ -67,11 +66,11 @@ def test_what_is_missing_is_said(shown):
         pretrained(seeds=1),
         pretrained() | {"hessian": np.full((3, 3, 15), np.nan)},
     ):
-        reading = read(networks, shown=shown, along=["sharpness", "step"])
-        drawn = figure.draw(reading)
+        data = read(networks, shown=shown, along=["sharpness", "step"])
+        drawn = figure.draw(data)
         drawn.set_layout_engine("none")
         drawn.draw_without_rendering()
-        texts = [text.get_text() for text in drawn.findobj(Text)] + [figure.caption(reading)]
+        texts = [text.get_text() for text in drawn.findobj(Text)] + [figure.caption(data)]
         assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]
 
 

@@ -126,15 +126,16 @@ def dense(model, tokens, loss):
 
 @pytest.mark.parametrize("variant", [0, 1])
 def test_all_numbers_are_those_of_dense_matrices(actual, networks, variant):
-    place = (variant, 0, 0)
+    measured = actual.isel(variant=variant, seed=0, step=0)
+    top_eigenvalue = measured["eigenvalue"].sel
     model = small(VARIANTS[variant], 5 + 7)
     tokens = torch.from_numpy(networks["measured_tokens"][0])
     hessian, ggn, groups = dense(model, tokens, gpt2.language_loss)
     values, vectors = torch.linalg.eigh(hessian)
     top = vectors[:, -1]
-    assert actual["hessian"][place] == pytest.approx(float(values[-1]), rel=1e-9)
+    assert top_eigenvalue(matrix="hessian") == pytest.approx(float(values[-1]), rel=1e-9)
     expected = float(torch.linalg.eigvalsh(ggn)[-1])
-    assert actual["ggn"][place] == pytest.approx(expected, rel=1e-9)
+    assert top_eigenvalue(matrix="ggn") == pytest.approx(expected, rel=1e-9)
     functional = hessian - ggn
     parts = (top * (functional @ top) / values[-1]).numpy()
     probes = torch.randint(0, 2, (3, len(top)), generator=generator(0, "probes"), dtype=torch.int8)
@@ -142,13 +143,13 @@ def test_all_numbers_are_those_of_dense_matrices(actual, networks, variant):
         name: ((matrix @ (2.0 * probes.double() - 1).T) ** 2).numpy().T
         for name, matrix in (("hessian_rows", hessian), ("functional_rows", functional))
     }
-    for number, group in enumerate(actual["group"]):
-        missed = actual["missed"][place][number]
-        assert missed == pytest.approx(parts[groups == group].sum(), abs=1e-5)
+    for group in study.GROUPS:
+        of_group = measured.sel(group=group)
+        assert of_group["missed"] == pytest.approx(parts[groups == group].sum(), abs=1e-5)
         for name, squares in rows.items():
             expected = squares[:, groups == group].sum(axis=1)
-            np.testing.assert_allclose(actual[name][place][:, number], expected, rtol=1e-8)
-    assert actual["missed"][place].sum() == pytest.approx(float(parts.sum()), abs=1e-5)
+            np.testing.assert_allclose(of_group[name], expected, rtol=1e-8)
+    assert measured["missed"].sum() == pytest.approx(float(parts.sum()), abs=1e-5)
 
 
 @pytest.mark.parametrize("variant", [0, 1])
@@ -156,46 +157,49 @@ def test_the_squared_loss_has_eigenvalues_of_its_own(actual, networks, variant):
     model = small(VARIANTS[variant], 5 + 7)
     tokens = torch.from_numpy(networks["measured_tokens"][0])
     hessian, ggn, _ = dense(model, tokens, gpt2.squared_loss)
-    for name, matrix in (("squared_hessian", hessian), ("squared_ggn", ggn)):
+    for name, matrix in (("squared hessian", hessian), ("squared ggn", ggn)):
         expected = float(torch.linalg.eigvalsh(matrix)[-1])
-        assert actual[name][variant, 0, 0] == pytest.approx(expected, rel=1e-9)
+        measured = actual["eigenvalue"].isel(variant=variant, seed=0, step=0).sel(matrix=name)
+        assert measured == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_released_product_is_wrong_for_norm_weights_alone(actual):
-    norm = actual["group"] == "norm"
-    released, own = (actual[f"{name}_rows"].sum(axis=-2) for name in ("released", "hessian"))
+    released, own = (actual[f"{name}_rows"].sum("probe") for name in ("released", "hessian"))
     relative = released / own.clip(1e-300)
-    assert (relative[..., norm] > 1e-4).all()
-    assert (relative[..., ~norm] < 1e-24).all()
+    assert (relative.sel(group="norm") > 1e-4).all()
+    assert (relative.drop_sel(group="norm") < 1e-24).all()
 
 
 def test_its_largest_eigenvalue_is_found_all_the_same(actual):
     """A symmetric matrix nearby has one that differs by at most the error's norm."""
-    error = np.sqrt(actual["released_rows"].sum(axis=-1).mean(axis=-1))
-    shift = np.abs(actual["released"] - actual["hessian"])
-    assert (actual["released_error"] <= 1e-6).all()
+    error = np.sqrt(actual["released_rows"].sum("group").mean("probe"))
+    released, hessian = (actual.sel(matrix=name) for name in ("released hessian", "hessian"))
+    shift = abs(released["eigenvalue"] - hessian["eigenvalue"])
+    assert (released["residual"] <= 1e-6).all()
     assert (shift <= error).all()
-    assert (shift > 1e-9 * actual["hessian"]).all()
+    assert (shift > 1e-9 * hessian["eigenvalue"]).all()
 
 
 def test_every_parameter_has_a_group_and_the_twin_no_attention(actual):
-    attention = actual["group"] == "attention"
-    assert (actual["hessian_rows"][0][..., attention] > 0).all()
-    assert (actual["hessian_rows"][1][..., attention] == 0).all()
-    assert (actual["hessian_rows"][..., ~attention] > 0).all()
+    rows = actual["hessian_rows"]
+    attention, twin = (rows.sel(group="attention", variant=name) for name in VARIANTS)
+    assert (attention > 0).all()
+    assert (twin == 0).all()
+    assert (rows.drop_sel(group="attention") > 0).all()
 
 
 def test_networks_stand_in_their_order(tmp_path):
     items = study.correlation.items(config(), kept(tmp_path, seeds=(5, 6), steps=(0, 7)))
     assert len({item["kept"].digest for item in items}) == len(items) == 8
     parts = [
-        {name: np.array(fact) for name, fact in item["facts"].items()} | {"a": np.full(2, number)}
+        {name: np.array(fact) for name, fact in item["facts"].items()}
+        | {"missed": np.full(4, number)}
         for number, item in enumerate(items)
     ]
     actual = study.correlation.gather(config(), parts)
-    assert actual["variant"].tolist() == list(VARIANTS)
-    assert (actual["seed"].tolist(), actual["step"].tolist()) == ([5, 6], [0, 7])
-    np.testing.assert_array_equal(actual["a"][..., 0], np.arange(8).reshape(2, 2, 2))
+    labels = [actual[name].values.tolist() for name in ("variant", "seed", "step")]
+    assert labels == [list(VARIANTS), [5, 6], [0, 7]]
+    np.testing.assert_array_equal(actual["missed"][..., 0], np.arange(8).reshape(2, 2, 2))
     for item in items:
         facts, number = item["facts"], int(Path(item["kept"].folder).name)
         assert facts["variant"] == VARIANTS[number // 2]

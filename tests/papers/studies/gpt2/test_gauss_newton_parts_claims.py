@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from claims_contract import Planted, contract
+from claims_contract import Planted, changed, contract, planted_data
 from gauss_newton_parts_arrays import GROUPS, MISSED, parts
 from matplotlib.text import Text
 
@@ -12,7 +12,8 @@ from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.gpt2.gauss_newton_parts import claims as functions
 from hessian_papers.studies.gpt2.gauss_newton_parts import figure
 from hessian_papers.studies.gpt2.gauss_newton_parts.claims import statements
-from hessian_papers.studies.gpt2.gauss_newton_parts.reading import HELD_TO, Reading
+from hessian_papers.studies.gpt2.gauss_newton_parts.derived import HELD_TO, departure, missing
+from hessian_papers.studies.gpt2.gauss_newton_parts.study import VARIABLES
 from hessian_papers.studies.gpt2.seeds import ATTENTION, TWIN
 
 
@@ -21,7 +22,7 @@ def sides(**changes):
 
 
 def read(**changes):
-    return Reading(sides(**changes))
+    return planted_data(sides(**changes), VARIABLES)
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +48,12 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 @pytest.mark.parametrize("held", HELD_TO)
 def test_what_attention_adds_is_found(held):
-    actual = read(noise=0.0).added(held)
+    actual = functions.worse_with_attention(read(noise=0.0), held, "difference")
     added = 1.0001 if held == "released" else 1.0
     expected = (1 - 0.8 / added) - 0.05
     assert actual.value == pytest.approx(expected, rel=1e-9)
@@ -64,68 +65,69 @@ def test_what_attention_adds_is_found(held):
 
 
 def test_the_ratio_of_errors_is_found():
-    actual = read(noise=0.0).added("squared", "ratio")
+    actual = functions.worse_with_attention(read(noise=0.0), "squared", "ratio")
     assert actual.value == pytest.approx(np.log(0.2 / 0.05), rel=1e-9)
     assert actual.low < actual.value < actual.high
 
 
 def test_the_released_product_is_compared_with_the_right_one():
-    reading = read(released=-0.03, noise=0.0)
+    data = read(released=-0.03, noise=0.0)
     # The eigenvalues' residuals are 1e-5 each.
     ends = (0.03, 0.03 - 0.97 * 2e-5, 0.03 + 0.97 * 2e-5)
-    np.testing.assert_allclose(functions.released_sharpness(reading), ends, rtol=1e-9)
+    np.testing.assert_allclose(functions.released_sharpness(data), ends, rtol=1e-9)
     right, released = 0.2 - 0.05, 1 - 0.8 / 0.97 - 0.05
-    assert functions.released_verdict(reading) == pytest.approx(abs(released / right - 1))
+    assert functions.released_verdict(data) == pytest.approx(abs(released / right - 1))
 
 
 def test_shares_are_those_of_the_norms():
-    reading = read(noise=0.0)
-    shares = reading.missing()
+    data = read(noise=0.0)
+    shares = missing(data)
     np.testing.assert_allclose(shares[0], np.broadcast_to([*MISSED.values()], (3, 2, 4)))
-    assert np.isnan(shares[1, ..., GROUPS.index("attention")]).all()
-    released = reading.missing("released_rows")[0, 0, 0]
-    np.testing.assert_allclose(released, [0, 0, 1e-3, 0])
-    difference = reading.missing_difference(ATTENTION, "attention", "MLP")
-    np.testing.assert_allclose(difference, 0.3)
+    assert shares.sel(variant=TWIN, group="attention").isnull().all()
+    np.testing.assert_allclose(missing(data, "released_rows")[0, 0, 0], [0, 0, 1e-3, 0])
+    np.testing.assert_allclose(functions.attention_rows_miss_most(data), 0.3)
+    twin = data.sel(variant=[TWIN]).assign_coords(variant=[ATTENTION])
     with pytest.raises(NothingToMeasure, match=r"a run has no attention or no MLP$"):
-        reading.missing_difference(TWIN, "attention", "MLP")
+        functions.attention_rows_miss_most(twin)
 
 
-def test_parts_of_the_gap_add_up():
-    reading = read(gap=(0.9, -0.3, 0.2, 0.1))
-    parts = [reading.part_of_the_gap(ATTENTION, group).value for group in GROUPS]
-    np.testing.assert_allclose(parts, np.array([0.9, -0.3, 0.2, 0.1]) / 0.9, atol=1e-12)
+def test_the_part_of_the_gap_is_that_of_attention():
+    actual = functions.gap_is_attentions(read(gap=(0.3, -0.1, 0.2, 0.1)))
+    np.testing.assert_allclose(actual, 0.6, atol=1e-12)
     with pytest.raises(NothingToMeasure, match=r"misses nothing at the top$"):
-        read(gap=(0.0, 0.0, 0.0, 0.0)).part_of_the_gap(ATTENTION, "MLP")
+        functions.gap_is_attentions(read(gap=(0.0, 0.0, 0.0, 0.0)))
 
 
 def test_a_run_that_diverged_has_nothing_to_say():
-    arrays = parts()
-    arrays["hessian"][0, 1, -1] = np.nan
+    def diverged(eigenvalues):
+        eigenvalues[0, 1, -1, 0] = np.nan
+        return eigenvalues
+
+    data = planted_data(changed(sides(), "correlation", eigenvalue=diverged), VARIABLES)
     with pytest.raises(NothingToMeasure, match=r"has no error at its last step$"):
-        Reading({"correlation": arrays}).added("right")
+        functions.worse_with_attention(data, "right", "difference")
 
 
 def test_every_run_and_group_is_drawn():
-    reading = read()
-    errors, *groups = figure.draw(reading).axes
+    data = read()
+    errors, *groups = figure.draw(data).axes
     drawn = [tuple(line.get_ydata()) for line in errors.lines]
-    for held in HELD_TO:
-        for run in reading.error(held).value.reshape(-1, 2):
+    for pair in HELD_TO.values():
+        for run in departure(data, *pair)["error"].values.reshape(-1, 2):
             assert tuple(run) in drawn
-    numbers = (reading.missing(), reading["missed"], reading.missing("released_rows"))
+    numbers = (missing(data), data["missed"], missing(data, "released_rows"))
     for axes, number in zip(groups, numbers, strict=True):
         shown = [np.array(line.get_ydata()) for line in axes.lines]
-        for run in number[:, :, -1].reshape(-1, len(GROUPS)):
+        for run in number.isel(step=-1).values.reshape(-1, len(GROUPS)):
             assert any(np.array_equal(run, line, equal_nan=True) for line in shown)
         assert next(label.get_text() for label in axes.get_xticklabels()) == "attention"
 
 
 @pytest.mark.parametrize("changes", [{"variants": (TWIN,)}, {"seeds": 1}])
 def test_what_is_missing_is_said(changes):
-    reading = read(**changes)
-    drawn = figure.draw(reading)
+    data = read(**changes)
+    drawn = figure.draw(data)
     drawn.set_layout_engine("none")
     drawn.draw_without_rendering()
-    texts = [text.get_text() for text in drawn.findobj(Text)] + [figure.caption(reading)]
+    texts = [text.get_text() for text in drawn.findobj(Text)] + [figure.caption(data)]
     assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]

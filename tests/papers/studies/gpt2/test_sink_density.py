@@ -161,8 +161,9 @@ def test_a_loss_that_no_change_brings_is_named(tokens):
         list(changes)
 
 
-def close_to_dense(edited, tokens, values):
+def close_to_dense(edited, tokens, measured):
     """Whether extreme eigenvalues, and the loss, are those of a model, by its dense matrix."""
+    values = [*measured["eigenvalue"].values, float(measured["loss"])]
     problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
     exact = torch.linalg.eigvalsh(cv.dense_matrix(cv.hessian(problem, check=False)).double())
     expected = [float(exact[-1]), float(exact[0]), problem.value()]
@@ -172,37 +173,42 @@ def close_to_dense(edited, tokens, values):
 @pytest.mark.parametrize(("number", "place"), [(0, 0), (1, 2)])
 def test_extreme_eigenvalues_are_those_of_the_edited_model(actual, tokens, number, place):
     edited = model(number)
-    gpt2.set_sink(edited, actual["strength"][number, place])
-    names = ("largest", "smallest", "loss")
-    close_to_dense(edited, tokens, [actual[name][number, place] for name in names])
+    gpt2.set_sink(edited, float(actual["strength"][number, 0, place]))
+    close_to_dense(edited, tokens, actual.isel(seed=number, edit=0, rung=place))
 
 
 def test_a_control_is_an_edit_of_its_own(actual, tokens):
     edited = model(1)
-    gpt2.set_sink(edited, actual["control_strength"][1, 0], token=LENGTH // 2)
-    names = ("control_largest", "control_smallest", "control_loss")
-    close_to_dense(edited, tokens, [actual[name][1, 0] for name in names])
+    control = actual.isel(seed=1, rung=-1).sel(edit="middle-token")
+    gpt2.set_sink(edited, float(control["strength"]), token=LENGTH // 2)
+    close_to_dense(edited, tokens, control)
 
 
 def test_ladders_have_their_targets(actual):
-    for name in ("strength", "mass", "loss", "largest", "smallest", "largest_residual"):
-        assert actual[name].shape == (SEEDS, 3), name
-        assert np.isfinite(actual[name]).all(), name
-        assert actual[f"control_{name}"].shape == (SEEDS, 2), name
-    assert (actual["strength"][:, 0] == 0).all()
-    np.testing.assert_allclose(actual["mass"][:, 1:], [[0.5, 0.81]] * SEEDS, atol=1e-5)
-    np.testing.assert_allclose(actual["control_mass"][:, 0], 0.81, atol=1e-5)
+    assert actual["edit"].values.tolist() == [*edits.EDITS]
+    ladder, controls = actual.sel(edit="first-token"), actual.drop_sel(edit="first-token")
+    for name in ("strength", "mass", "loss", "eigenvalue", "residual"):
+        assert ladder[name].shape[:2] == (SEEDS, 3), name
+        assert np.isfinite(ladder[name]).all(), name
+        # Controls stand beside the strongest sink.
+        assert np.isfinite(controls[name][:, :, -1]).all(), name
+        assert np.isnan(controls[name][:, :, :-1]).all(), name
+    assert (ladder["strength"][:, 0] == 0).all()
+    assert actual["target"][1:].values.tolist() == [0.5, 0.81]
+    np.testing.assert_allclose(ladder["mass"][:, 1:], [[0.5, 0.81]] * SEEDS, atol=1e-5)
+    last = controls.isel(rung=-1)
+    np.testing.assert_allclose(last["mass"].sel(edit="middle-token"), 0.81, atol=1e-5)
     # Random weights have the loss of the strongest sink, if that is a rise.
-    rises = np.maximum(actual["loss"][:, -1], actual["loss"][:, 0])
-    np.testing.assert_allclose(actual["control_loss"][:, 1], rises, atol=1e-4)
-    assert actual["control"].tolist() == [*edits.EDITS[1:]]
+    rises = np.maximum(ladder["loss"][:, -1], ladder["loss"][:, 0])
+    np.testing.assert_allclose(last["loss"].sel(edit="random-weights"), rises, atol=1e-4)
 
 
 def test_the_released_product_is_that_of_curvlinops(actual, tokens):
     """The product's eigenvalues are those of its dense matrix, which is not symmetric."""
-    for number, place in ((0, 0), (1, 1)):
+    assert np.isnan(actual["released_eigenvalue"][:, 1:-1]).all()
+    for number, place in ((0, 0), (1, -1)):
         edited = model(number)
-        gpt2.set_sink(edited, actual["strength"][number, [0, -1][place]])
+        gpt2.set_sink(edited, float(actual["strength"][number, 0, place]))
         problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
         operator = ReleasedHessian(problem)
         matrix = (operator @ torch.eye(problem.size)).double()
@@ -210,12 +216,12 @@ def test_the_released_product_is_that_of_curvlinops(actual, tokens):
         real = torch.linalg.eigvals(matrix).real
         for end, value in (("largest", real.max()), ("smallest", real.min())):
             expected = pytest.approx(float(value), abs=3e-3 * float(real.abs().max()))
-            assert actual[f"released_{end}"][number, place] == expected
+            assert actual["released_eigenvalue"][number, place].sel(end=end) == expected
 
 
 def test_the_density_is_that_of_the_edited_model(actual, tokens):
     edited = model(1)
-    gpt2.set_sink(edited, actual["strength"][1, 2])
+    gpt2.set_sink(edited, float(actual["strength"][1, 0, 2]))
     problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
     settings = study.Settings(
         seed=1,
@@ -232,22 +238,21 @@ def test_the_density_is_that_of_the_edited_model(actual, tokens):
         np.testing.assert_allclose(actual[name][1, 2], array, rtol=1e-3, atol=1e-5, err_msg=name)
     released = ReleasedHessian(problem)
     other = study._density(released, settings)
-    for name in ("nodes", "weights"):
+    for name in ("node", "weight"):
         array = actual[f"released_{name}"][1]
         np.testing.assert_allclose(array, other[name], rtol=1e-3, atol=1e-5, err_msg=name)
         assert np.abs(array - actual[name][1, 2]).max() > 1e-4
-    assert actual["width"][1, 2] == pytest.approx(
-        study.kernel_width(3.0, 8) * (actual["nodes"][1, 2].max() - actual["nodes"][1, 2].min())
-    )
+    nodes = actual["node"][1, 2]
+    expected = study.kernel_width(3.0, 8) * float(nodes.max() - nodes.min())
+    assert actual["width"][1, 2] == pytest.approx(expected)
 
 
 def test_the_training_comes_along(actual, networks):
     np.testing.assert_array_equal(actual["training_mass"], networks["mass"][1])
     np.testing.assert_array_equal(actual["training_largest"], networks["hessian"][1])
-    assert actual["training_step"].tolist() == [STEPS.tolist()] * SEEDS
-    assert actual["sequences"].tolist() == [[4, LENGTH]] * SEEDS
-    expected = sum(p.numel() for p in model().parameters())
-    assert actual["parameters"].tolist() == [expected] * SEEDS
+    assert actual["step"].values.tolist() == STEPS.tolist()
+    assert (actual["sequences"], actual["length"]) == (4, LENGTH)
+    assert actual["parameters"] == sum(p.numel() for p in model().parameters())
 
 
 def test_items_know_their_weights_and_not_each_other(networks):

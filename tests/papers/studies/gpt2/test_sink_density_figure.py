@@ -2,43 +2,40 @@
 
 import numpy as np
 import pytest
-from planted_sinks import CONTROLS, RUNGS, SEEDS, ladder, some
+from planted_sinks import EDITS, RUNGS, SEEDS, data_of, ladder
 
 from hessian_papers.studies.gpt2.sink_density import figure
-from hessian_papers.studies.gpt2.sink_density.reading import Reading
 from hessian_spectra.pictures import style
 
 
 @pytest.fixture(scope="module")
-def reading():
-    return Reading(ladder())
+def data():
+    return data_of(ladder())
 
 
 @pytest.fixture(scope="module")
-def panels(reading):
+def panels(data):
     """The panels by their letters."""
-    axes = figure.draw(reading).axes
+    axes = figure.draw(data).axes
     return {panel.get_title(loc="left")[1]: panel for panel in axes}
 
 
-def test_each_rung_has_a_density_with_its_ends(panels, reading):
+def test_each_rung_has_a_density_with_its_ends(panels, data):
     lines = panels["a"].lines
     *densities, released = [line for line in lines if line.get_marker() == "None"]
-    np.testing.assert_array_equal(
-        released.get_ydata().argmax(), np.argmin(np.abs(reading["grid"][0, -1]))
-    )
+    assert released.get_ydata().argmax() == abs(data["grid"][0, -1]).argmin("point")
     ends = [line for line in lines if line.get_marker() == "|"]
     assert len(densities) == len(ends) == RUNGS
     for place, line in enumerate(ends):
-        expected = [reading.of(end)[0, place] for end in ("smallest", "largest")]
-        np.testing.assert_array_equal(line.get_xdata(), expected)
+        expected = data["eigenvalue"].isel(seed=0, edit=0, rung=place)
+        np.testing.assert_array_equal(np.sort(line.get_xdata()), np.sort(expected))
     assert len({line.get_color() for line in map(tuple_colour, densities)}) == RUNGS
     assert len(panels["a"].collections) == RUNGS  # the error bands
     texts = [text.get_text() for text in panels["a"].get_legend().get_texts()]
     assert texts == ["0.32, no edit", "0.40", "0.60", "0.81", "as released"]
     low, high = panels["a"].get_xlim()
-    assert low < reading["smallest"].min()
-    assert high > reading.of("largest")[0].max()
+    assert low < data["eigenvalue"].min()
+    assert high > data["eigenvalue"][0, 0].max()
 
 
 def tuple_colour(line):
@@ -47,30 +44,35 @@ def tuple_colour(line):
 
 
 @pytest.mark.parametrize(("letter", "end"), [("c", "largest"), ("d", "smallest")])
-def test_both_ends_are_drawn_of_each_network_and_control(panels, reading, letter, end):
+def test_both_ends_are_drawn_of_each_network_and_control(panels, data, letter, end):
     drawn = [tuple(line.get_ydata()) for line in panels[letter].lines]
-    for edit in ("first-token", *CONTROLS):
-        ratio = reading.of(end, edit) / reading.of(end)[:, :1]
+    values = data.sel(end=end)
+    own = values["eigenvalue"][:, 0, 0]
+    for edit in EDITS:
+        ratio = (values["eigenvalue"].sel(edit=edit) / own).values
+        if edit != "first-token":
+            ratio = np.stack([np.ones(SEEDS), ratio[:, -1]], axis=1)
         for item in (*ratio, ratio.mean(axis=0)):
             assert tuple(item) in drawn
     released = [line for line in panels[letter].lines if line.get_marker() == "D"]
-    ratio = (reading.released(end) / reading.of(end)[:, :1]).mean(axis=0)
+    ratio = (values["released_eigenvalue"] / own).mean("seed")[[0, -1]]
     np.testing.assert_allclose(released[0].get_ydata(), ratio)
 
 
-def test_sinks_of_training_are_drawn_of_each_head(panels, reading):
+def test_sinks_of_training_are_drawn_of_each_head(panels, data):
     colours = [line.get_color() for line in panels["b"].lines]
     assert colours.count(style.VERMILION) == SEEDS * 2
     assert colours.count(style.SKY) == SEEDS * 2 * 2
     mean = next(line for line in panels["b"].lines if len(line.get_xdata()) == 4)
     assert mean.get_ydata()[0] == pytest.approx(0.1)
-    assert reading.uniform == pytest.approx(np.mean(1 / np.arange(1, 17)))
+    uniform = next(line for line in panels["b"].lines if line.get_linestyle() == "--")
+    np.testing.assert_allclose(uniform.get_ydata(), np.mean(1 / np.arange(1, 17)))
 
 
-def test_the_caption_has_the_setting(reading):
-    caption = figure.caption(reading)
+def test_the_caption_has_the_setting(data):
+    caption = figure.caption(data)
     assert "3 GPT-2 models of 1000 parameters on 8 sequences of 16 tokens" in caption
 
 
 def test_one_network_is_drawn():
-    assert len(figure.draw(Reading(some(ladder(), slice(1)))).axes) == 5
+    assert len(figure.draw(data_of(ladder(), slice(1))).axes) == 5

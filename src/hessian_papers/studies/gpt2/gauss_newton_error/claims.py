@@ -1,13 +1,25 @@
 """What the paper says about the GGN of language models with and without attention."""
 
-from collections.abc import Iterator
+from typing import Any
 
-from hessian_papers.ledger.bounds import Estimate, at_least, at_most
+import numpy as np
+import xarray as xr
+
+from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most, mean_of
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import Book, typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.gpt2.gauss_newton_error.reading import Pairs, Reading
-from hessian_papers.studies.gpt2.seeds import ATTENTION, COMPARED, NO_NORM_WEIGHTS, TWIN
+from hessian_papers.studies.gpt2.gauss_newton_error.derived import added, common, contrast
+from hessian_papers.studies.gpt2.seeds import (
+    ATTENTION,
+    COMPARED,
+    NO_NORM_WEIGHTS,
+    TWIN,
+    chosen,
+    compare,
+    estimate,
+    rank_correlations,
+)
 
 SECTION = "section 4.3; {artifact}"
 SMALL = (
@@ -21,12 +33,12 @@ SEEDS = (
     "the interval holds at each level what Student's t leaves open for so few seeds, and what the "
     "eigenvalues' residuals do"
 )
+SIGN = at_least(0.0, f"a sign; {SEEDS}")
 WITH = {"with": ATTENTION, "without": TWIN}
 # What the paper itself compares at; the sharpness is ours.
 OF_THE_PAPER = ("residual", "loss", "step")
 
 statements = Statements(
-    Reading,
     values={
         "residual": "residual norm",
         "sharpness": "largest Hessian eigenvalue",
@@ -46,29 +58,36 @@ def _why(case: Labels) -> str:
     return SMALL if case["along"] != "sharpness" else f"{SMALL} {SAME_SHARPNESS}"
 
 
-def _along(name: str) -> Labels:
-    """A case; at a fixed sharpness it is of a statement of ours."""
-    where = "" if name in OF_THE_PAPER else "-where-both-are-as-sharp"
-    return {"along": name, "where": where}
+def _along(data: xr.Dataset, shown: str) -> list[dict[str, str]]:
+    """A case for each quantity; at a fixed sharpness it is of a statement of ours."""
+    return [
+        {"along": name, "where": "" if name in OF_THE_PAPER else "-where-both-are-as-sharp"}
+        for name in data["along"].values.tolist()
+        if data["shown"] == shown
+    ]
 
 
-def _means(reading: Reading) -> Iterator[Labels]:
-    if reading.shown == "mean":
-        yield from (_along(name) for name in reading.along)
+def _comparisons(data: xr.Dataset) -> list[dict[str, str]]:
+    return [{"compared": name} for name in COMPARED]
 
 
-def _compared(reading: Reading) -> Iterator[Labels]:
-    yield from ({**case, "compared": name} for case in _means(reading) for name in COMPARED)
+def _compared(data: xr.Dataset) -> list[dict[str, str]]:
+    return [case | more for case in _along(data, "mean") for more in _comparisons(data)]
 
 
-def _folding(reading: Reading) -> Iterator[Labels]:
+def _folding(data: xr.Dataset) -> list[dict[str, str]]:
     """What may have a level more than once; a step does not."""
-    yield from (case for case in _means(reading) if case["along"] != "step")
+    return [case for case in _along(data, "mean") if case["along"] != "step"]
 
 
-def _single(reading: Reading) -> Iterator[Labels]:
-    if reading.shown == "runs":
-        yield from (_along(name) for name in reading.along)
+def _share(data: xr.Dataset, along: str, *compared: str, **of: Any) -> Estimate:
+    """The share of the common levels at which the first architecture's error is larger.
+
+    Its interval goes from the share at which the whole interval of the mean is above 0 to that at
+    which some of it is. Arguments are those of :func:`contrast`.
+    """
+    mean = contrast(data, along, *compared, **of)
+    return Estimate(*(float((mean[end] > 0).mean()) for end in Estimate._fields))
 
 
 @statements.statement(
@@ -81,7 +100,7 @@ def _single(reading: Reading) -> Iterator[Labels]:
     book=_book,
     name="worse-{along}-{compared}",
 )
-def worse(reading: Reading, along: str, compared: str, **_: str) -> Estimate:
+def worse(data: xr.Dataset, along: str, compared: str, **_: str) -> Estimate:
     """For almost every fixed residual norm, loss or step, except at initialisation, the error is
     smaller without attention.
 
@@ -89,7 +108,7 @@ def worse(reading: Reading, along: str, compared: str, **_: str) -> Estimate:
     the mean over seeds of what is compared is positive; interval: where its 95 % interval, paired
     by seed, lies above 0, and where it does not lie below.
     """
-    return reading.share(along, compared)
+    return _share(data, along, compared)
 
 
 @statements.statement(
@@ -102,48 +121,51 @@ def worse(reading: Reading, along: str, compared: str, **_: str) -> Estimate:
     book="beyond",
     name="worse-when-first-passed-{along}",
 )
-def worse_when_first_passed(reading: Reading, along: str, **_: str) -> Estimate:
+def worse_when_first_passed(data: xr.Dataset, along: str, **_: str) -> Estimate:
     """So it is where only the first time counts at which a run has that level, which it may have
     again later.
 
     Statistic: fraction of the range, as before, of the error with attention minus that without.
     """
-    return reading.share(along, pairs=Pairs(of="first"))
+    return _share(data, along, of="first")
 
 
 @statements.statement(
     SECTION,
     typically,
     reading_of("almost every"),
-    each=_single,
+    each=lambda data: _along(data, "runs"),
     id="ggn-is-worse-with-attention{where}",
     book=_book,
     name="worse-in-each-pair-{along}",
 )
-def worse_in_each_pair(reading: Reading, along: str, **_: str) -> float:
+def worse_in_each_pair(data: xr.Dataset, along: str, **_: str) -> float:
     """For almost every fixed residual norm, loss or step, except at initialisation, the error is
     smaller without attention.
 
     Statistic: fraction of the range common to both runs of a pair with the same seed in which it is
     so, the smallest over the pairs.
     """
-    return float(reading.share_of_each_pair(along).min())
+    pairs = added(data, along)["value"]
+    number = pairs.notnull().sum("point")
+    if not number.all():
+        raise NothingToMeasure(f"in this configuration a pair of runs has no {along} in common")
+    return float(((pairs > 0).sum("point") / number).min())
 
 
 @figure_5.statement(
-    "section 4.3",
-    typically,
-    at_least(0.0, f"a sign; {SEEDS}"),
-    id="ggn-is-worse-late-in-training",
-    each=lambda reading: [{"compared": name} for name in COMPARED],
+    "section 4.3", typically, SIGN, id="ggn-is-worse-late-in-training", each=_comparisons
 )
-def worse_late(reading: Reading, compared: str) -> Estimate:
+def worse_late(data: xr.Dataset, compared: str) -> Estimate:
     """Late in training, too, the error is smaller without attention.
 
     Statistic: mean of what is compared over the lowest third of the residual norms common to all
     runs.
     """
-    return reading.late("residual", compared)
+    samples = common(data, "residual", compared)
+    level = samples["level"].values
+    lowest = level <= level[0] + (level[-1] - level[0]) / 3
+    return estimate(samples.isel(point=lowest).mean("point", skipna=False))
 
 
 @figure_5.statement(
@@ -152,27 +174,34 @@ def worse_late(reading: Reading, compared: str) -> Estimate:
     at_most(0.0, f"a sign; {SEEDS}"),
     id="ggn-is-not-worse-at-initialisation",
 )
-def not_worse_at_start(reading: Reading) -> Estimate:
+def not_worse_at_start(data: xr.Dataset) -> Estimate:
     """At initialisation the error is not smaller without attention.
 
     Statistic: mean difference before the first step.
     """
-    return reading.at_start()
+    start = data.isel(step=0)
+    samples = compare(start["measured"], start["measured_uncertainty"], "difference")
+    if start["step"] != 0 or not np.isfinite(samples["value"]).all():
+        raise NothingToMeasure("in this configuration a run is not measured at its start")
+    return estimate(samples)
 
 
 @figure_5.statement(
     "section 4.3",
     typically,
-    at_least(0.0, f"a sign; {SEEDS}"),
+    SIGN,
     id="residual-drives-the-error",
-    each=lambda reading: [{"attention": name} for name in WITH],
+    each=lambda data: [{"attention": name} for name in WITH],
 )
-def residual_drives_the_error(reading: Reading, attention: str) -> Estimate:
+def residual_drives_the_error(data: xr.Dataset, attention: str) -> Estimate:
     """The residual drives the difference between Hessian and GGN to zero during training.
 
     Statistic: rank correlation of error and residual norm through a run, mean over seeds.
     """
-    return reading.rank_with_error("residual", WITH[attention])
+    runs = chosen(data, along="residual", variant=WITH[attention])
+    few = "a run has fewer than 3 measurements"
+    value, low, high = mean_of(rank_correlations(runs["quantity"], runs["measured"], "step", few))
+    return Estimate(value, max(low, -1.0), min(high, 1.0))
 
 
 @figure_5.statement(
@@ -182,11 +211,11 @@ def residual_drives_the_error(reading: Reading, attention: str) -> Estimate:
     id="ggn-is-worse-without-norm-weights",
     book="beyond",
 )
-def worse_without_norm_weights(reading: Reading) -> Estimate:
+def worse_without_norm_weights(data: xr.Dataset) -> Estimate:
     """Attention makes for the larger error where no LayerNorm has weights as well, so these are not
     what does it.
 
     Statistic: share of the residual norms at which the mean error of GPT-2 without norm weights is
     above that without attention.
     """
-    return reading.share("residual", pairs=Pairs(first=NO_NORM_WEIGHTS))
+    return _share(data, "residual", first=NO_NORM_WEIGHTS)

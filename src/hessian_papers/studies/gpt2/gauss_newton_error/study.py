@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Different
+from hessian_papers.constraints import AtLeast, Different, OneOf
+from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_spectra.files import Arrays
@@ -23,7 +25,6 @@ from hessian_spectra.validation import require
 
 # What runs are compared at, and which array of theirs has it.
 ALONG = {"residual": "residual", "loss": "loss", "step": "step", "sharpness": "hessian"}
-SHOWN = ("mean", "runs")
 # What each run has of its measurements.
 MEASURED = ("loss", "residual", "hessian", "ggn", "hessian_error", "ggn_error")
 
@@ -41,12 +42,8 @@ class Config(EnsembleStudyConfig):
     """
 
     along: Annotated[list[str], Different(tuple(ALONG))]
-    shown: str
+    shown: Annotated[str, OneOf(("mean", "runs"))]
     points: Annotated[int, AtLeast(2)]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.shown in SHOWN, "shown", " or ".join(SHOWN), self.shown)
 
     def require_networks(self, networks: Any) -> None:
         """Refuse an ensemble of anything but language models."""
@@ -99,7 +96,27 @@ def at_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels
     return AtLevels(np.where(number > 0, mean, np.nan), np.where(number > 0, first, np.nan))
 
 
-def correlation(config: Config, networks: Arrays) -> Arrays:
+VARIABLES: Variables = {
+    "variant": Variable("variant", "the architecture"),
+    "seed": Variable("seed", "seed of the training"),
+    "along": Variable("along", "what runs are compared at"),
+    "step": Variable("step", "training step of a measurement"),
+    "shown": Variable("", "whether the mean over the seeds is shown, or the runs as measured"),
+    "parameters": Variable("variant", "number of weights"),
+    "loss": Variable("variant seed step", "training loss", "nats"),
+    "quantity": Variable("along variant seed step", "what runs are compared at, as measured"),
+    "measured": Variable("variant seed step", "|1 - λ_max(GGN) / λ_max(H)|"),
+    "measured_uncertainty": Variable(
+        "variant seed step", "how far the residuals of the two eigenvalues let it be off"
+    ),
+    "level": Variable("along point", "where runs are compared, from the smallest to the largest"),
+    "error": Variable("along variant seed point", "mean error where a run has the level, or NaN"),
+    "first": Variable("along variant seed point", "error where a run first has the level, or NaN"),
+    "uncertainty": Variable("along variant seed point", "how far the mean error may be off"),
+}
+
+
+def correlation(config: Config, networks: Arrays) -> xr.Dataset:
     """The relative error of each run, as measured and at common levels.
 
     Twins are compared by seed: of a network that diverged the seed is left out, or the variant.
@@ -107,24 +124,13 @@ def correlation(config: Config, networks: Arrays) -> Arrays:
     Args:
         config: the study's configuration.
         networks: the arrays of the language models, see :mod:`hessian_papers.networks.gpt2`.
-
-    Returns:
-        With V variants, S seeds, m measurements, A quantities along which runs are compared and G
-        levels of each: ``variant (V,)``, ``seed (S,)``, ``along (A,)``, ``parameters (V,)``,
-        ``step (m,)``; as measured ``x (A, V, S, m)``, ``loss``, ``measured``, the relative error,
-        and ``measured_uncertainty (V, S, m)``, how far the residuals of the two eigenvalues let it
-        be off; at the levels ``level (A, G)`` from the smallest to the largest x of all runs
-        ``error``, ``first`` and ``uncertainty (A, V, S, G)``, NaN where a run never has the level.
     """
     names, seeds = surviving(networks, "variant")
     if not seeds:
-        return {}  # and no levels of theirs
-    chosen = np.isin(networks["variant"], names), np.isin(networks["seed"], seeds)
-    networks = networks | {
-        **{name: networks[name][chosen[0]][:, chosen[1]] for name in MEASURED},
-        **{name: networks[name][chosen[0]] for name in ("variant", "parameters")},
-        "seed": networks["seed"][chosen[1]],
-    }
+        return xr.Dataset()  # and no levels of theirs
+    variants = np.isin(networks["variant"], names)
+    runs = np.ix_(variants, np.isin(networks["seed"], seeds))
+    networks = networks | {name: networks[name][runs] for name in MEASURED}
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = networks["ggn"] / networks["hessian"]
         # An eigenvalue λ with residual r λ is at most r λ off.
@@ -137,10 +143,15 @@ def correlation(config: Config, networks: Arrays) -> Arrays:
         [_levels(name, item, config.points) for name, item in zip(config.along, x, strict=True)]
     )
     errors, offs = (_at_all_levels(levels, x, values) for values in (error, off))
-    return {name: networks[name] for name in ("variant", "seed", "parameters", "step", "loss")} | {
-        "along": np.array(config.along),
-        "shown": np.array(config.shown),
-        "x": x,
+    arrays = {
+        "variant": names,
+        "seed": seeds,
+        "along": config.along,
+        "step": networks["step"],
+        "shown": config.shown,
+        "parameters": networks["parameters"][variants],
+        "loss": networks["loss"],
+        "quantity": x,
         "measured": error,
         "measured_uncertainty": off,
         "level": levels,
@@ -148,6 +159,7 @@ def correlation(config: Config, networks: Arrays) -> Arrays:
         "first": errors.first,
         "uncertainty": offs.mean,
     }
+    return data_set(arrays, VARIABLES)
 
 
 def _levels(along: str, x: np.ndarray, points: int) -> np.ndarray:

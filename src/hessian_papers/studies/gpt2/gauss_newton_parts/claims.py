@@ -1,12 +1,13 @@
 """What section 4.3 says of the GGN, held to the right product and to the released library's."""
 
-import numpy as np
+import xarray as xr
+from xarray.ufuncs import isfinite
 
-from hessian_papers.ledger.bounds import Estimate, at_least, within
+from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, within
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
-from hessian_papers.studies.gpt2.gauss_newton_parts.reading import HELD_TO, RELEASED, RIGHT, Reading
-from hessian_papers.studies.gpt2.seeds import ATTENTION, COMPARED
+from hessian_papers.studies.gpt2.gauss_newton_parts.derived import HELD_TO, departure, missing
+from hessian_papers.studies.gpt2.seeds import ATTENTION, COMPARED, chosen, compare, estimate
 
 SECTION = "section 4.3"
 LIBRARY = "section 4.3, with the library of D.1.6"
@@ -22,7 +23,6 @@ BULK = (
 )
 
 statements = Statements(
-    Reading,
     values={
         "right": "the right product",
         "released": "the product of curvlinops as it is released",
@@ -39,16 +39,20 @@ statements = Statements(
     typically,
     at_least(0.0, f"a sign; {SEEDS}"),
     id="ggn-is-worse-with-each-product",
-    each=lambda reading: [{"held": x, "compared": name} for x in HELD_TO for name in COMPARED],
+    each=lambda data: [{"held": x, "compared": name} for x in HELD_TO for name in COMPARED],
     book="beyond",
 )
-def worse_with_attention(reading: Reading, held: str, compared: str) -> Estimate:
+def worse_with_attention(data: xr.Dataset, held: str, compared: str) -> Estimate:
     """The GGN's largest eigenvalue approximates the Hessian's worse with attention, by the right
     product, the released one and the squared loss.
 
     Statistic: mean over seeds of what is compared, at the last step.
     """
-    return reading.added(held, compared)
+    values = departure(data.isel(step=-1), *HELD_TO[held])
+    samples = compare(values["error"], values["uncertainty"], compared)
+    if not isfinite(samples["value"]).all():
+        raise NothingToMeasure("in this configuration a run has no error at its last step")
+    return estimate(samples)
 
 
 @statements.statement(
@@ -58,16 +62,16 @@ def worse_with_attention(reading: Reading, held: str, compared: str) -> Estimate
     id="released-product-has-the-sharpness",
     book="beyond",
 )
-def released_sharpness(reading: Reading) -> Estimate:
+def released_sharpness(data: xr.Dataset) -> Estimate:
     """The released library's product, wrong for the weights of layer norms, has nearly the right
     largest eigenvalue.
 
     Statistic: largest relative difference over all networks and steps; interval: with what the
     residuals of both eigenvalues leave open.
     """
-    shift, off = reading.released_shift
-    low, high = (float(end.max()) for end in (np.maximum(shift - off, 0), shift + off))
-    return Estimate(float(shift.max()), low, high)
+    shift, off = departure(data, "released hessian", "hessian").values()
+    ends = shift, (shift - off).clip(0), shift + off
+    return Estimate(*(float(end.max(skipna=False)) for end in ends))
 
 
 @statements.statement(
@@ -77,12 +81,14 @@ def released_sharpness(reading: Reading) -> Estimate:
     id="released-product-does-not-decide",
     book="beyond",
 )
-def released_verdict(reading: Reading) -> float:
+def released_verdict(data: xr.Dataset) -> float:
     """The wrong product does not decide whether the error is larger with attention.
 
     Statistic: by how much it changes what attention adds at the last step, relative to that.
     """
-    right, released = reading.added(RIGHT).value, reading.added(RELEASED).value
+    right, released = (
+        worse_with_attention(data, held, "difference").value for held in ("right", "released")
+    )
     return abs(released / right - 1)
 
 
@@ -92,13 +98,17 @@ def released_verdict(reading: Reading) -> float:
     at_least(0.5, f"more than half; {SEEDS}", source="the paper's explanation"),
     id="softmax-makes-the-gap",
 )
-def gap_is_attentions(reading: Reading) -> Estimate:
+def gap_is_attentions(data: xr.Dataset) -> xr.DataArray:
     """Softmax makes for the gap between the largest eigenvalues of Hessian and GGN.
 
     Statistic: part of the attention weights in vᵀFv, with F = H − GGN and v the Hessian's top
     eigenvector, at the last step, mean over seeds.
     """
-    return reading.part_of_the_gap(ATTENTION, "attention")
+    parts = chosen(data, variant=ATTENTION)["missed"].isel(step=-1)
+    gap = parts.sum("group", skipna=False)
+    if not (gap > 0).all():
+        raise NothingToMeasure("in this configuration a run's GGN misses nothing at the top")
+    return parts.sel(group="attention") / gap
 
 
 @statements.statement(
@@ -108,11 +118,15 @@ def gap_is_attentions(reading: Reading) -> Estimate:
     id="ggn-misses-more-of-attention-weights",
     otherwise=BULK,
 )
-def attention_rows_miss_most(reading: Reading) -> Estimate:
+def attention_rows_miss_most(data: xr.Dataset) -> xr.DataArray:
     """In all directions together, too, the GGN misses more of the curvature of attention weights
     than of MLP weights.
 
     Statistic: fraction ‖F‖/‖H‖ of the rows of attention weights minus that of the rows of MLP
     weights, in the Frobenius norm, at the last step, mean over seeds.
     """
-    return reading.missing_difference(ATTENTION, "attention", "MLP")
+    shares = missing(chosen(data, variant=ATTENTION).isel(step=-1))
+    samples = shares.sel(group="attention") - shares.sel(group="MLP")
+    if not isfinite(samples).all():
+        raise NothingToMeasure("in this configuration a run has no attention or no MLP")
+    return samples

@@ -3,11 +3,12 @@
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_papers.studies.gpt2.drawing import LOOKS
-from hessian_papers.studies.gpt2.gauss_newton_parts.reading import Reading
+from hessian_papers.studies.gpt2.gauss_newton_parts.derived import HELD_TO, departure, missing
 from hessian_spectra.pictures import style
 
 # The released product's errors are rings around the right one's points.
@@ -22,14 +23,15 @@ POINT: dict[str, Any] = {"linestyle": "none", "markersize": 3.5, "alpha": 0.7}
 ASIDE = 0.16
 
 
-def _draw_errors(axes: Axes, reading: Reading) -> None:
+def _draw_errors(axes: Axes, data: xr.Dataset) -> None:
     """Each run's error at the kept steps."""
-    step = reading["step"]
+    step = data["step"].values
     for held, look in LINES.items():
-        errors = reading.error(held).value
-        for variant, runs in zip(reading.variants, errors, strict=True):
+        errors = departure(data, *HELD_TO[held])["error"]
+        for variant in data["variant"].values:
             colour, marker, _ = LOOKS[variant]
-            axes.plot(step, runs.T, color=colour, marker=marker, linewidth=0.8, **look)
+            runs = errors.sel(variant=variant).values.T
+            axes.plot(step, runs, color=colour, marker=marker, linewidth=0.8, **look)
     # They fall by orders of magnitude, most of it in the first steps.
     axes.set_yscale("log")
     first = max(step[step > 0].min(initial=step[-1]), 1)
@@ -39,53 +41,50 @@ def _draw_errors(axes: Axes, reading: Reading) -> None:
     axes.set_ylabel(r"relative error of $\lambda_{\max}$(GGN)")
 
 
-def _draw_groups(axes: Axes, reading: Reading, shares: np.ndarray) -> None:
-    """A number of each group of weights ``(V, S, g)``, each run at the last step."""
-    groups = np.arange(len(reading.groups))
-    for place, (variant, runs) in enumerate(zip(reading.variants, shares, strict=True)):
+def _draw_groups(axes: Axes, shares: xr.DataArray) -> None:
+    """A number of each group of weights, each run at the last step."""
+    names, last = shares["group"].values, shares.isel(step=-1)
+    for place, variant in enumerate(shares["variant"].values):
         colour, marker, _ = LOOKS[variant]
-        x = groups + ASIDE * (place - (len(shares) - 1) / 2)
-        axes.plot(x, runs.T, color=colour, marker=marker, **POINT)
+        x = np.arange(len(names)) + ASIDE * (place - (shares.sizes["variant"] - 1) / 2)
+        axes.plot(x, last.sel(variant=variant).values.T, color=colour, marker=marker, **POINT)
     axes.axhline(0, color=style.BLACK, linewidth=0.8)
-    axes.set_xticks(groups, [name.replace("MLP", "MLPs") for name in reading.groups])
+    axes.set_xticks(range(len(names)), [name.replace("MLP", "MLPs") for name in names])
     axes.set_xlabel("weights")
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Errors by step, and three numbers of each group of weights."""
     figure, grid = style.panels(2, 2, height=2.2)
-    _draw_errors(grid[0, 0], reading)
-    shares = {
-        "what the GGN misses of their rows": (reading.missing(), r"$\|F_g\| \, / \, \|H_g\|$"),
-        "their part of the top eigenvalue's gap": (
-            reading["missed"],
-            r"$v_g^\top (F v)_g \, / \, \lambda_{\max}$",
-        ),
-        "error of the released product's rows": (
-            reading.missing("released_rows"),
-            r"$\|E_g\| \, / \, \|H_g\|$",
-        ),
-    }
+    _draw_errors(grid[0, 0], data)
     style.letter(grid[0, 0], "(a) error by product and loss")
-    for axes, letter, (title, (share, label)) in zip(
-        grid.flat[1:], "bcd", shares.items(), strict=True
-    ):
-        _draw_groups(axes, reading, share[:, :, -1])
+    missed = r"$v_g^\top (F v)_g \, / \, \lambda_{\max}$"
+    shares = [
+        ("(b) what the GGN misses of their rows", r"$\|F_g\| \, / \, \|H_g\|$", missing(data)),
+        ("(c) their part of the top eigenvalue's gap", missed, data["missed"]),
+        (
+            "(d) error of the released product's rows",
+            r"$\|E_g\| \, / \, \|H_g\|$",
+            missing(data, "released_rows"),
+        ),
+    ]
+    for axes, (title, label, share) in zip(grid.flat[1:], shares, strict=True):
+        _draw_groups(axes, share)
         axes.set_ylabel(label)
-        style.letter(axes, f"({letter}) {title}")
-    figure.legend(handles=_handles(reading), loc="outside upper center", ncols=3)
+        style.letter(axes, title)
+    figure.legend(handles=_handles(data), loc="outside upper center", ncols=3)
     return figure
 
 
-def _handles(reading: Reading) -> list[Any]:
+def _handles(data: xr.Dataset) -> list[Any]:
     grey: dict[str, Any] = {"linewidth": 0.8, "color": style.GREY, "marker": "o"}
     return [
         style.entry(label, color=colour, marker=marker, markersize=3.5, linestyle="none")
-        for colour, marker, label in (LOOKS[variant] for variant in reading.variants)
+        for colour, marker, label in (LOOKS[variant] for variant in data["variant"].values)
     ] + [style.entry(NAMES[held], **grey, **look) for held, look in LINES.items()]
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
     return (
         "On average the Gauss-Newton matrix misses more of the Hessian's largest eigenvalue with "
@@ -95,7 +94,7 @@ def caption(reading: Reading) -> str:
         "of curvlinops as it is released, which is wrong for the weights of layer norms, and with "
         "the squared loss of the logits. (b) Share of F = H − GGN in H, in the Frobenius norm of "
         "the rows of each group of weights, by "
-        f"{reading['hessian_rows'].shape[-2]} random probes. (c) Their parts of vᵀFv, with v the "
+        f"{data.sizes['probe']} random probes. (c) Their parts of vᵀFv, with v the "
         "Hessian's top eigenvector, over the eigenvalue. (d) Share of the released product's error "
         "E in H, likewise."
     )

@@ -22,7 +22,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hessian_papers.constraints import AtLeast, Count
+from hessian_papers.constraints import AtLeast, Between, Count
+from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.models import gpt2
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.tools.divergence import surviving
@@ -32,7 +33,6 @@ from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
 from hessian_papers.studies.layerwise.ensembles import top_of
-from hessian_papers.studies.layerwise.gathering import gathered
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -57,7 +57,7 @@ class Settings:
     """
 
     seed: int
-    tolerance: float
+    tolerance: Annotated[float, Between(1e-6, 0.1, "a relative residual from 1e-6 to 0.1")]
     probes: Annotated[int, AtLeast(2)]
     memory: Count
 
@@ -65,11 +65,6 @@ class Settings:
 @dataclass(frozen=True, kw_only=True)
 class Config(Settings, EnsembleStudyConfig):
     """The study's configuration."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        fits = 1e-6 <= self.tolerance <= 0.1
-        require(fits, "tolerance", "a relative residual from 1e-6 to 0.1", self.tolerance)
 
     def require_networks(self, networks: Any) -> None:
         """Refuse networks that are no language models, or of which no weights are kept."""
@@ -98,33 +93,31 @@ def _sums(problem: cv.Problem, values: Tensor) -> np.ndarray:
 
 
 class _Top:
-    """Largest eigenvalues of several matrices."""
+    """Largest eigenvalues of several matrices, and their relative residuals."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.arrays: Arrays = {}
+        self.pairs: dict[str, tuple[float, float]] = {}
 
     def __call__(
         self, name: str, operator: cv.SymmetricOperator, start: Tensor | None = None
     ) -> Tensor:
-        """Keep ``<name>`` and ``<name>_error``, its relative residual; the eigenvector ``(p,)``."""
+        """Keep the eigenvalue of a matrix; its eigenvector ``(p,)``."""
         settings = self._settings
         top = top_of(operator, 1, tol=settings.tolerance, start=start, seed=settings.seed)
-        self.arrays[name] = np.array(float(top.values[0]))
-        self.arrays[f"{name}_error"] = np.array(float(top.residuals[0]))
+        self.pairs[name] = float(top.values[0]), float(top.residuals[0])
         return top.vectors[:, 0]
 
     def released(self, operator: cv.SymmetricOperator, start: Tensor) -> None:
-        """Keep ``released`` and its residual, searched from the right matrix's eigenvector."""
-        value, residual = extreme_eigenvalue(
+        """Keep that of the released product, searched from the right matrix's eigenvector."""
+        self.pairs["released hessian"] = extreme_eigenvalue(
             operator,
             start,
             largest=True,
             tol=self._settings.tolerance,
-            scale=float(self.arrays["hessian"]),
+            scale=self.pairs["hessian"][0],
             products=RELEASED_PRODUCTS,
         )
-        self.arrays |= {"released": np.array(value), "released_error": np.array(residual)}
 
 
 def _squares(
@@ -150,10 +143,7 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Ar
         settings: the rest.
 
     Returns:
-        With the groups :data:`GROUPS`, g of them, and n probes: ``hessian``, ``released``, ``ggn``,
-        ``squared_hessian``, ``squared_ggn`` and ``<name>_error``, largest eigenvalues and their
-        relative residuals; ``missed (g,)``, the parts of vᵀFv over the eigenvalue;
-        ``hessian_rows``, ``functional_rows``, ``released_rows (n, g)``, squares of rows.
+        What :data:`VARIABLES` declares, with the facts in place of their dimensions.
     """
     model = kept.load()
 
@@ -172,11 +162,19 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Ar
     rows = np.stack([*_squares(problem, (hessian, ggn, released), settings)], axis=1)
     del hessian, ggn, released  # the graphs that they hold
     squared = problem_of(gpt2.squared_loss)
-    vector = top("squared_hessian", cv.hessian(squared))
-    top("squared_ggn", cv.ggn(squared), vector)
-    names = ("hessian_rows", "functional_rows", "released_rows")
-    values = dict(zip(names, rows, strict=True)) | {"missed": missed / top.arrays["hessian"]}
-    return top.arrays | values | {name: np.array(fact) for name, fact in facts.items()}
+    vector = top("squared hessian", cv.hessian(squared))
+    top("squared ggn", cv.ggn(squared), vector)
+    eigenvalues, residuals = zip(*top.pairs.values(), strict=True)
+    arrays = {
+        **facts,
+        "matrix": [*top.pairs],
+        "group": [*GROUPS],
+        "eigenvalue": eigenvalues,
+        "residual": residuals,
+        "missed": missed / eigenvalues[0],
+        **dict(zip(("hessian_rows", "functional_rows", "released_rows"), rows, strict=True)),
+    }
+    return {name: np.array(values) for name, values in arrays.items()}
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
@@ -194,13 +192,21 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     ]
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all networks, ``(V, S, k, ...)`` for V variants, S seeds and k kept steps.
+ROWS = "variant seed step probe group"
+VARIABLES: Variables = {
+    "variant": Variable("variant", "the architecture"),
+    "seed": Variable("seed", "seed of the training"),
+    "step": Variable("step", "training step whose weights are kept"),
+    "matrix": Variable("matrix", "Hessian or GGN, with which product and loss"),
+    "group": Variable("group", "the kind of weights"),
+    "eigenvalue": Variable("variant seed step matrix", "largest eigenvalue"),
+    "residual": Variable("variant seed step matrix", "relative residual of the eigenvalue"),
+    "missed": Variable("variant seed step group", "part of vᵀFv over the Hessian's eigenvalue"),
+    "hessian_rows": Variable(ROWS, "|(Hz)_g|² of random signs z"),
+    "functional_rows": Variable(ROWS, "|(Fz)_g|² of random signs z"),
+    "released_rows": Variable(ROWS, "|(Ez)_g|² of random signs z, E the released product's error"),
+}
 
-    Returns:
-        Those of :func:`measure`; ``variant (V,)``, ``seed (S,)``, ``step (k,)``, ``group (g,)``.
-    """
-    return gathered(parts, ("variant", "seed", "step")) | {"group": np.array(list(GROUPS))}
-
-
-correlation = FanOut(items=_items, compute=measure, gather=_gather)
+correlation = FanOut(
+    items=_items, compute=measure, gather=gathering(VARIABLES, "variant", "seed", "step")
+)

@@ -1,20 +1,23 @@
 """What the paper says of attention sinks and the Hessian's spectrum of a language model."""
 
-import numpy as np
+import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, at_least, equal_to, within
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, equal_to, within
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, printed, typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.gpt2.seeds import estimate, exactly
-from hessian_papers.studies.gpt2.sink_density.reading import ENDS, Reading
+from hessian_papers.studies.gpt2.seeds import rank_correlations
+from hessian_papers.studies.gpt2.sink_density.derived import SINK, ladder, smoothed
 
 SAID = 'Section 4.3, "Attention Sinks Amplify Outlier Eigenvalues"'
 SET = "Appendix D.1.6"
 CONTROL = "our control"
 OURS = "ours"
-GROWS = "the sign of a growth"
+NEARLY = within(0.01, "a per cent would not show in a figure", source=OURS)
+GROWTH = at_least(0.0, "the sign of a growth")
 MORE = "the sign of a difference"
+# An eigenvalue of at most this share of the largest magnitude counts as close to zero.
+NEAR = 0.01
 FEW = "a rank correlation of 1 is a monotone trend; 0.1 for one swap of neighbours among few rungs"
 
 SMALL = (
@@ -33,7 +36,6 @@ BOTH_IN_TIME = (
 )
 
 statements = Statements(
-    Reading,
     values={
         "largest": "largest",
         "smallest": "most negative",
@@ -44,12 +46,30 @@ statements = Statements(
 figure_6 = statements.about("singh2026cracking", "Figure 6").having(otherwise=SMALL)
 
 
-def _ends(reading: Reading) -> list[dict[str, str]]:
-    return [{"end": end} for end in ENDS]
+def _controls(data: xr.Dataset) -> list[dict[str, str]]:
+    names = data["edit"].drop_sel(edit=SINK).values.tolist()
+    return [{"end": end, "control": name} for end in data["end"].values.tolist() for name in names]
 
 
-def _controls(reading: Reading) -> list[dict[str, str]]:
-    return [{"end": end, "control": name} for end in ENDS for name in reading.controls]
+def _relative(data: xr.Dataset, edit: str = SINK) -> xr.DataArray:
+    """The magnitude of an eigenvalue over that without an edit, along ``seed`` and ``rung``.
+
+    Raises:
+        NothingToMeasure: without an edit it is zero, or has the other sign than with one.
+    """
+    values = ladder(data["eigenvalue"]).sel(edit=edit)
+    own = values.isel(rung=0)
+    if (values * own <= 0).any():
+        end = data["end"].item()
+        raise NothingToMeasure(
+            f"in this configuration the {end} eigenvalue is zero or changes its sign"
+        )
+    return values / own
+
+
+def _growth(values: xr.DataArray) -> xr.DataArray:
+    """By what share a number grows from no edit to the last rung, along ``seed``."""
+    return values.isel(rung=-1) / values.isel(rung=0) - 1
 
 
 @statements.identity(
@@ -58,13 +78,16 @@ def _controls(reading: Reading) -> list[dict[str, str]]:
     id="asked-for-attention-is-reached",
     book="beyond",
 )
-def targets(reading: Reading) -> float:
+def targets(data: xr.Dataset) -> float:
     """Bias is added until the mean attention on the token, in the first head of all blocks, is what
     was asked for.
 
     Statistic: largest difference, of the first token and of the control.
     """
-    return reading.missed
+    apart = abs(data["mass"] - data["target"])
+    first = apart.sel(edit=SINK).isel(rung=slice(1, None)).max(skipna=False)
+    other = apart.sel(edit="middle-token").isel(rung=-1).max(skipna=False)
+    return float(max(first, other))
 
 
 @statements.statement(
@@ -76,23 +99,28 @@ def targets(reading: Reading) -> float:
     "tolerance finds it.",
     book="beyond",
 )
-def edges(reading: Reading) -> float:
+def edges(data: xr.Dataset) -> float:
     """No Ritz value of the density's random vectors is beyond the extreme eigenvalues and their
     residuals, which were searched for apart.
 
     Statistic: largest distance, relative to the spectrum.
     """
-    return reading.outside
+    sign = xr.DataArray([1, -1], {"end": ["largest", "smallest"]})
+    sinks = data.sel(edit=SINK)
+    nodes = (sign * data["node"]).max(("probe", "rank"), skipna=False)
+    scale = abs(sinks["eigenvalue"]).max("end", skipna=False)
+    outside = (nodes - sign * sinks["eigenvalue"]) / scale - sinks["residual"]
+    return float(outside.clip(0).max(skipna=False))
 
 
-@figure_6.statement(SAID, typically, at_least(0.0, GROWS), id="sinks-amplify-outliers", each=_ends)
-def outliers_grow(reading: Reading, end: str) -> Estimate:
+@figure_6.statement(SAID, typically, GROWTH, id="sinks-amplify-outliers", over=["end"])
+def outliers_grow(data: xr.Dataset) -> xr.DataArray:
     """The more prominent the attention sink, the larger the outliers.
 
     Statistic: growth of an extreme eigenvalue from no edit to the strongest sink, as a fraction of
     itself, mean over seeds; interval: Student's t.
     """
-    return estimate(exactly(reading.increase(end)))
+    return _growth(_relative(data))
 
 
 @figure_6.statement(
@@ -100,27 +128,26 @@ def outliers_grow(reading: Reading, end: str) -> Estimate:
     typically,
     at_least(1.0, FEW, tolerance=0.1),
     id="sinks-amplify-outliers-step-by-step",
-    each=_ends,
+    over=["end"],
 )
-def outliers_grow_steadily(reading: Reading, end: str) -> Estimate:
+def outliers_grow_steadily(data: xr.Dataset) -> xr.DataArray:
     """So it is from each attention sink to the next one.
 
     Statistic: rank correlation of attention and magnitude of an extreme eigenvalue along the
     ladder, mean over seeds; interval: Student's t.
     """
-    return estimate(exactly(reading.monotone(end)))
+    return rank_correlations(data["mass"].sel(edit=SINK), _relative(data), "rung")
 
 
-@figure_6.statement(
-    "caption of the figure", typically, at_least(0.0, GROWS), id="sinks-stretch-the-spectrum"
-)
-def spectrum_stretches(reading: Reading) -> Estimate:
+@figure_6.statement("caption of the figure", typically, GROWTH, id="sinks-stretch-the-spectrum")
+def spectrum_stretches(data: xr.Dataset) -> xr.DataArray:
     """Larger attention sinks stretch the spectrum.
 
     Statistic: growth of its range up to the strongest sink, as a fraction of itself, mean over
     seeds; interval: Student's t.
     """
-    return estimate(exactly(reading.stretch))
+    ends = data["eigenvalue"].sel(edit=SINK)
+    return _growth(ends.sel(end="largest") - ends.sel(end="smallest"))
 
 
 @figure_6.statement(
@@ -132,35 +159,39 @@ def spectrum_stretches(reading: Reading) -> Estimate:
     each=_controls,
     book="beyond",
 )
-def more_than_a_control(reading: Reading, end: str, control: str) -> Estimate:
+def more_than_a_control(data: xr.Dataset, end: str, control: str) -> xr.DataArray:
     """The sink on the first token makes an extreme eigenvalue larger than a control does.
 
     Statistic: its growth by the strongest sink, as a fraction of itself, minus that by the control,
     mean over seeds; interval: Student's t, paired.
     """
-    return estimate(exactly(reading.beyond(end, control)))
+    sink, other = (_growth(_relative(data.sel(end=end), edit)) for edit in (SINK, control))
+    return sink - other
 
 
 @figure_6.statement(SAID, typically, reading_of("many"), id="many-eigenvalues-stay-near-zero")
-def many_near_zero(reading: Reading) -> Estimate:
+def many_near_zero(data: xr.Dataset) -> xr.DataArray:
     """Many eigenvalues stay close to zero at the strongest sink.
 
     Statistic: fraction of all eigenvalues that are within a hundredth of the largest magnitude,
     mean over seeds; interval: Student's t.
     """
-    return estimate(exactly(reading.near_zero[:, -1]))
+    last = data.isel(rung=-1)
+    scale = abs(last["eigenvalue"].sel(edit=SINK)).max("end")
+    close = abs(last["node"]) <= NEAR * scale
+    return xr.dot(last["weight"], close, dim="rank").mean("probe")
 
 
 @figure_6.statement(
     SET, printed, equal_to(0.32, "a tenth of it", tolerance=0.03), id="training-makes-a-sink"
 )
-def own_sink(reading: Reading) -> Estimate:
+def own_sink(data: xr.Dataset) -> xr.DataArray:
     """Training alone makes a sink: without an edit the mean attention on the first token in the
     edited heads is 0.32.
 
     Statistic: mean over seeds; interval: Student's t.
     """
-    return estimate(exactly(reading.mass[:, 0]))
+    return data["mass"].sel(edit=SINK).isel(rung=0)
 
 
 @figure_6.statement(
@@ -170,59 +201,49 @@ def own_sink(reading: Reading) -> Estimate:
     id="largest-eigenvalue-grows-as-sinks-emerge",
     otherwise=BOTH_IN_TIME,
 )
-def sinks_of_training(reading: Reading) -> Estimate:
+def sinks_of_training(data: xr.Dataset) -> xr.DataArray:
     """As sinks emerge in training, the largest eigenvalue grows.
 
     Statistic: rank correlation over the measured steps of the largest eigenvalue and the attention
     on the first token, mean over all heads; mean over seeds; interval: Student's t.
     """
-    return estimate(exactly(reading.training_correlation))
+    mass = data["training_mass"].mean(("layer", "head"), skipna=False)
+    few = "few steps of training were measured"
+    return rank_correlations(mass, data["training_largest"], "step", few)
 
 
-@figure_6.statement(
-    SAID, typically, at_least(0.0, GROWS), id="released-product-grows-as-well", book="beyond"
-)
-def grows_as_released(reading: Reading) -> Estimate:
+@figure_6.statement(SAID, typically, GROWTH, id="released-product-grows-as-well", book="beyond")
+def grows_as_released(data: xr.Dataset) -> xr.DataArray:
     """With the product of the library that the figure was made with, which is wrong for the weights
     of layer norms, the largest eigenvalue grows as well.
 
     Statistic: its growth from no edit to the strongest sink, as a fraction of itself, mean over
     seeds; interval: Student's t.
     """
-    weak, strong = reading.released("largest").T
-    return estimate(exactly(strong / weak - 1))
+    return _growth(data["released_eigenvalue"].sel(end="largest"))
 
 
 @figure_6.statement(
-    SET,
-    typically,
-    within(0.01, "a per cent would not show in a figure", source=OURS),
-    id="released-product-has-the-extreme-eigenvalues",
-    book="beyond",
+    SET, typically, NEARLY, id="released-product-has-the-extreme-eigenvalues", book="beyond"
 )
-def released_edges(reading: Reading) -> Estimate:
+def released_edges(data: xr.Dataset) -> xr.DataArray:
     """That product has nearly the same extreme eigenvalues.
 
     Statistic: the largest error of both, relative to themselves, without an edit and with the
     strongest, mean over seeds; interval: Student's t.
     """
-    errors = [reading.released(end) / reading.of(end)[:, [0, -1]] - 1 for end in ENDS]
-    return estimate(exactly(np.abs(errors).max(axis=(0, 2))))
+    outer = data.isel(rung=[0, -1])
+    errors = abs(outer["released_eigenvalue"] / outer["eigenvalue"].sel(edit=SINK) - 1)
+    return errors.max(("rung", "end"), skipna=False)
 
 
-@figure_6.statement(
-    SET,
-    typically,
-    within(0.01, "a per cent would not show in a figure", source=OURS),
-    id="released-product-has-the-density",
-    book="beyond",
-)
-def released_density(reading: Reading) -> Estimate:
+@figure_6.statement(SET, typically, NEARLY, id="released-product-has-the-density", book="beyond")
+def released_density(data: xr.Dataset) -> xr.DataArray:
     """So it has nearly the same density at the strongest sink.
 
     Statistic: the largest fraction of the eigenvalues that it puts on the other side of a point,
     both densities by the same random vectors and smoothed alike, mean over seeds; interval:
     Student's t.
     """
-    apart = reading.smoothed("cdf", "released_") - reading.smoothed("cdf")
-    return estimate(exactly(np.abs(apart).max(axis=-1)))
+    apart = smoothed(data, "cdf", "released_") - smoothed(data, "cdf")
+    return abs(apart).max("point", skipna=False)

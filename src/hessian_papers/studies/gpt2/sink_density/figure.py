@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hessian_papers.studies.gpt2.sink_density.reading import SINK, Reading
+from hessian_papers.studies.gpt2.sink_density.derived import SINK, ladder, smoothed
 from hessian_spectra.pictures import style
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -36,25 +37,24 @@ RELEASED_DENSITY: dict[str, Any] = {
 EDGE: dict[str, Any] = {"marker": "|", "markersize": 9, "markeredgewidth": 1.4}
 
 
-def _draw_density(axes: Axes, reading: Reading) -> None:
+def _draw_density(axes: Axes, data: xr.Dataset) -> None:
     """The densities of the first network, with the extreme eigenvalues below them."""
-    grid, density, error = (reading[name][0] for name in ("grid", "density", "density_error"))
+    rungs = data.sel(edit=SINK).isel(seed=0)
     # What a single eigenvalue adds to the density: below, nothing is.
-    single = 1 / (reading["parameters"][0] * reading["width"][0] * np.sqrt(2 * np.pi))
-    floor = single.min() / 30
-    colours = style.COLOURMAP(np.linspace(0, 1, len(grid)))
-    rungs = zip(grid, density, error, colours, reading.mass[0], strict=True)
-    for place, (at, middle, half, colour, mass) in enumerate(rungs):
-        ends = np.maximum(middle - half, floor), middle + half
-        axes.fill_between(at, *ends, color=colour, alpha=0.2, linewidth=0)
-        label = f"{mass:.2f}" if place else f"{mass:.2f}, no edit"
-        axes.plot(at, np.maximum(middle, floor), color=colour, linewidth=0.9, label=label)
-        edges = [reading.of(end)[0, place] for end in ("smallest", "largest")]
-        height = floor * (single.min() / floor) ** (0.15 + 0.7 * place / len(grid))
+    single = float((1 / (rungs["parameters"] * rungs["width"] * np.sqrt(2 * np.pi))).min())
+    floor, count = single / 30, rungs.sizes["rung"]
+    for place, colour in enumerate(style.COLOURMAP(np.linspace(0, 1, count))):
+        rung = rungs.isel(rung=place)
+        grid, density, error = (rung[name].values for name in ("grid", "density", "density_error"))
+        ends = np.maximum(density - error, floor), density + error
+        axes.fill_between(grid, *ends, color=colour, alpha=0.2, linewidth=0)
+        label = f"{rung['mass']:.2f}" if place else f"{rung['mass']:.2f}, no edit"
+        axes.plot(grid, np.maximum(density, floor), color=colour, linewidth=0.9, label=label)
+        height = floor * (single / floor) ** (0.15 + 0.7 * place / count)
+        edges = rung["eigenvalue"].sel(end=["smallest", "largest"]).values
         axes.plot(edges, [height] * 2, linestyle="none", color=colour, **EDGE)
-    axes.plot(
-        grid[-1], np.maximum(reading.smoothed("pdf", "released_")[0], floor), **RELEASED_DENSITY
-    )
+    released = smoothed(data, "pdf", "released_").isel(seed=0)
+    axes.plot(grid, np.maximum(released.values, floor), **RELEASED_DENSITY)
     axes.set_yscale("log")
     axes.set_ylim(bottom=floor)
     axes.set_xlabel("eigenvalue")
@@ -62,43 +62,49 @@ def _draw_density(axes: Axes, reading: Reading) -> None:
     axes.legend(title="attention on token 1", title_fontsize=7, loc="upper right", ncols=2)
 
 
-def _draw_ladder(axes: Axes, reading: Reading, values: dict[str, np.ndarray]) -> None:
+def _draw_ladder(axes: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
     """A line for each network, and the mean of them, of each edit."""
-    for edit, item in values.items():
-        look, at = LOOKS[edit], reading.place(edit)
-        axes.plot(at.T, item.T, color=look["color"], linewidth=0.5, alpha=0.6)
-        axes.plot(at.mean(axis=0), item.mean(axis=0), markersize=3.5, **look)
+    for edit in values["edit"].values:
+        # A control stands beside the last sink.
+        line, look = values.sel(edit=edit).dropna("rung"), LOOKS[edit]
+        mass = data["mass"].sel(edit=SINK, rung=line["rung"])
+        axes.plot(mass.values.T, line.values.T, color=look["color"], linewidth=0.5, alpha=0.6)
+        axes.plot(mass.mean("seed").values, line.mean("seed").values, markersize=3.5, **look)
     axes.set_xlabel("attention on token 1")
     axes.set_xlim(0, 1)
 
 
-def _draw_end(axes: Axes, reading: Reading, end: str) -> None:
+def _draw_end(axes: Axes, data: xr.Dataset, end: str) -> None:
     """The extreme eigenvalues, over their values without an edit."""
-    edits = reading.edits
-    own = reading.of(end)[:, :1]
-    _draw_ladder(axes, reading, {edit: reading.of(end, edit) / own for edit in edits})
-    released = (reading.released(end) / own).mean(axis=0)
-    axes.plot(reading.mass.mean(axis=0)[[0, -1]], released, **RELEASED)
+    values = ladder(data["eigenvalue"].sel(end=end))
+    own = values.sel(edit=SINK).isel(rung=0)
+    _draw_ladder(axes, data, values / own)
+    released = (data["released_eigenvalue"].sel(end=end) / own).mean("seed").dropna("rung")
+    mass = data["mass"].sel(edit=SINK, rung=released["rung"]).mean("seed")
+    axes.plot(mass.values, released.values, **RELEASED)
     axes.axhline(1, color=style.BLACK, linewidth=0.5)
 
 
-def _draw_loss(axes: Axes, reading: Reading) -> None:
+def _draw_loss(axes: Axes, data: xr.Dataset) -> None:
     """The loss that the edits cost."""
-    token = [edit for edit in reading.edits if edit != "random-weights"]
-    own = reading.of("loss")[:, :1]
-    _draw_ladder(axes, reading, {edit: reading.of("loss", edit) - own for edit in token})
+    loss = ladder(data["loss"])
+    rise = loss - loss.sel(edit=SINK).isel(rung=0)
+    _draw_ladder(axes, data, rise.drop_sel(edit="random-weights"))
 
 
-def _draw_training(axes: Axes, reading: Reading) -> None:
+def _draw_training(axes: Axes, data: xr.Dataset) -> None:
     """The attention on the first token that training makes, of each head and their mean."""
-    steps = reading["training_step"][0]
-    heads = reading["training_mass"].transpose(1, 0, 2, 3)  # (m, s, layers, heads)
-    edited, others = heads[..., 0], heads[..., 1:]
-    for values, colour in ((others, style.SKY), (edited, style.VERMILION)):
-        lines = values.reshape(len(steps), -1)
+    steps, heads = data["step"].values, data["training_mass"]
+    for values, colour in (
+        (heads.isel(head=slice(1, None)), style.SKY),
+        (heads.isel(head=[0]), style.VERMILION),
+    ):
+        lines = values.stack(line=("seed", "layer", "head")).values
         axes.plot(steps, lines, color=colour, linewidth=0.5, alpha=0.7)
-    axes.plot(steps, reading.training_sinks.mean(axis=0), color=style.BLACK)
-    axes.axhline(reading.uniform, color=style.BLACK, linewidth=0.8, linestyle="--")
+    axes.plot(steps, heads.mean(("seed", "layer", "head"), skipna=False).values, color=style.BLACK)
+    # Each query attends to all that it sees alike.
+    uniform = (1 / np.arange(1, int(data["length"]) + 1)).mean()
+    axes.axhline(uniform, color=style.BLACK, linewidth=0.8, linestyle="--")
     axes.set_xscale("symlog", linthresh=10)
     axes.set_xlim(0, steps[-1])
     axes.set_xlabel("training step")
@@ -112,46 +118,47 @@ def _draw_training(axes: Axes, reading: Reading) -> None:
     axes.legend(handles=handles, loc="upper left", borderaxespad=0.2, handlelength=1.4)
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Density, sinks of training, both ends of the spectrum against the sink, and the loss."""
     figure, grid = style.panels(2, 3, height=2.35)
     place = grid[0, 0].get_gridspec()[0, :2]
     for axes in grid[0, :2]:
         axes.remove()
     density = figure.add_subplot(place)
-    _draw_density(density, reading)
+    _draw_density(density, data)
     style.letter(density, "(a) spectral density of a network, and its ends")
-    _draw_training(grid[0, 2], reading)
+    _draw_training(grid[0, 2], data)
     style.letter(grid[0, 2], "(b) sinks of training")
     for axes, end, title in zip(
         grid[1], ("largest", "smallest"), ("(c) largest", "(d) most negative"), strict=False
     ):
-        _draw_end(axes, reading, end)
+        _draw_end(axes, data, end)
         style.letter(axes, f"{title} eigenvalue")
         axes.set_ylabel("ratio to that without edit")
-    _draw_loss(grid[1, 2], reading)
+    _draw_loss(grid[1, 2], data)
     style.letter(grid[1, 2], "(e) rise of the loss")
     grid[1, 2].set_ylabel("loss less that without edit")
-    handles = [style.entry(NAMES[edit], markersize=3.5, **LOOKS[edit]) for edit in reading.edits]
+    handles = [
+        style.entry(NAMES[edit], markersize=3.5, **LOOKS[edit]) for edit in data["edit"].values
+    ]
     handles.append(style.entry("sink, curvlinops as released", **RELEASED | {"markersize": 5}))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    count, rungs = reading.mass.shape
-    sequences, length = reading["sequences"][0]
-    probes, products = reading["nodes"].shape[-2:]
-    width = (reading["width"] / (reading.of("largest") - reading.of("smallest"))).mean()
+    sizes, ends = data.sizes, data["eigenvalue"].sel(edit=SINK)
+    width = data["width"] / (ends.sel(end="largest") - ends.sel(end="smallest"))
     return (
         "The stronger the attention sink, the larger are the Hessian's extreme eigenvalues on "
         "both sides. "
-        f"The Hessian of {count} GPT-2 models of {reading['parameters'][0]} parameters on "
-        f"{sequences} sequences of {length} tokens, with a bias on the scores of the first token "
-        f"in the first head of every block, {rungs} rungs. (a) Density of the first model by "
-        f"stochastic Lanczos quadrature ({probes} probes, {products} products each; bands: "
-        f"standard error over the probes; the kernel's standard deviation is {width:.2%} of the "
+        f"The Hessian of {sizes['seed']} GPT-2 models of {int(data['parameters'])} parameters on "
+        f"{int(data['sequences'])} sequences of {int(data['length'])} tokens, with a bias on the "
+        "scores of the first token in the first head of every block, "
+        f"{sizes['rung']} rungs. (a) Density of the first model by stochastic Lanczos quadrature "
+        f"({sizes['probe']} probes, {sizes['rank']} products each; bands: standard error over the "
+        f"probes; the kernel's standard deviation is {float(width.mean()):.2%} of the "
         "range), and below it the extreme eigenvalues. Dots: the density at the strongest sink by "
         "curvlinops' released product. (b) Attention on the first token that training makes. (c, "
         "d) Extreme eigenvalues over those without an edit; thin lines: one model each. (e) By how "

@@ -8,7 +8,7 @@ mass of the spectrum is, but an outlier's move only where it is larger than the 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Annotated, Any
@@ -17,17 +17,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Count
+from hessian_papers.constraints import AtLeast, Between, Count
+from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.models import gpt2
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
 from hessian_papers.networks.tools.result import Networks
-from hessian_papers.results import stacked
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
 from hessian_papers.studies.gpt2.seeds import ATTENTION
+from hessian_papers.studies.gpt2.sink_density.derived import SINK
 from hessian_papers.studies.gpt2.sink_density.edits import EDITS, edited, loss_of, mass_on, middle
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
@@ -61,7 +62,7 @@ class Settings:
 
     seed: int
     masses: list[float]
-    tolerance: float
+    tolerance: Annotated[float, Between(1e-6, 0.1, "a relative residual from 1e-6 to 0.1")]
     probes: Annotated[int, AtLeast(2)]
     products: int
     points: Annotated[int, AtLeast(2)]
@@ -79,8 +80,6 @@ class Config(Settings, EnsembleStudyConfig):
         ascending = all(a < b for a, b in pairwise(masses))
         fits = bool(masses) and ascending and all(0 < mass < 1 for mass in masses)
         require(fits, "masses", "shares of the attention in (0, 1), ascending", masses)
-        fits = 1e-6 <= self.tolerance <= 0.1
-        require(fits, "tolerance", "a relative residual from 1e-6 to 0.1", self.tolerance)
         require(self.kappa > 1, "kappa", "a number above 1", self.kappa)
         narrow = self.products >= 2 and kernel_width(self.kappa, self.products) < 1
         expected = "so many that the kernel is narrower than the spectrum"
@@ -109,6 +108,12 @@ def kernel_width(kappa: float, products: int) -> float:
     return 1.1 / ((products - 1) * math.sqrt(8 * math.log(kappa)))
 
 
+def _by_end(pairs: list[tuple[float, float]], prefix: str = "") -> Arrays:
+    """Eigenvalues and their residuals, of each end of the spectrum."""
+    eigenvalues, residuals = np.array(pairs).T
+    return {f"{prefix}eigenvalue": eigenvalues, f"{prefix}residual": residuals}
+
+
 class _Edges:
     """The extreme eigenvalues, each search started from what the one before found."""
 
@@ -118,8 +123,8 @@ class _Edges:
         self.scale = 0.0
 
     def __call__(self, operator: cv.SymmetricOperator) -> Arrays:
-        """``<end>`` and ``<end>_residual`` of the largest and the smallest eigenvalue."""
-        arrays: Arrays = {}
+        """``eigenvalue`` and ``residual`` of the largest and the smallest one."""
+        pairs = []
         for end, which in ENDS.items():
             pair = cv.top_eigenpairs(
                 operator,
@@ -131,10 +136,25 @@ class _Edges:
             )
             assert pair.residuals is not None
             self.vectors[end] = pair.eigenvectors()[:, 0]
-            arrays[end] = np.array(float(pair.eigenvalues[0]))
-            arrays[f"{end}_residual"] = np.array(float(pair.residuals[0]))
-        self.scale = max(abs(float(arrays[end])) for end in ENDS)
-        return arrays
+            pairs.append((float(pair.eigenvalues[0]), float(pair.residuals[0])))
+        self.scale = max(abs(value) for value, _ in pairs)
+        return _by_end(pairs)
+
+    def released(self, problem: cv.Problem) -> Arrays:
+        """The same by the product of curvlinops as it is released, from what was found last."""
+        operator = ReleasedHessian(problem)
+        pairs = [
+            extreme_eigenvalue(
+                operator,
+                self.vectors[end],
+                largest=end == "largest",
+                tol=self._settings.tolerance,
+                scale=self.scale,
+                products=RELEASED_PRODUCTS,
+            )
+            for end in ENDS
+        ]
+        return _by_end(pairs, "released_")
 
 
 def _density(operator: cv.SymmetricOperator, settings: Settings) -> Arrays:
@@ -151,75 +171,75 @@ def _density(operator: cv.SymmetricOperator, settings: Settings) -> Arrays:
         "grid": density.grid.numpy(),
         "density": density.density.numpy(),
         "density_error": density.standard_error.numpy(),
-        "nodes": density.nodes.numpy(),
-        "weights": density.weights.numpy(),
+        "node": density.nodes.numpy(),
+        "weight": density.weights.numpy(),
         "width": np.array(density.width),
     }
 
 
-def _released(problem: cv.Problem, edges: _Edges, settings: Settings) -> Arrays:
-    """The extreme eigenvalues by the product of curvlinops as it is released."""
-    operator = ReleasedHessian(problem)
-    arrays: Arrays = {}
-    for end in ENDS:
-        value, residual = extreme_eigenvalue(
-            operator,
-            edges.vectors[end],
-            largest=end == "largest",
-            tol=settings.tolerance,
-            scale=edges.scale,
-            products=RELEASED_PRODUCTS,
-        )
-        arrays[f"released_{end}"] = np.array(value)
-        arrays[f"released_{end}_residual"] = np.array(residual)
-    return arrays
-
-
-def measure(edit: str, kept: KeptModel, training: Arrays, settings: Settings) -> Arrays:
+def measure(edit: str, kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Arrays:
     """One ladder of one network from no edit to the strongest, or the strongest edit of a control.
 
     Args:
         edit: one of :data:`EDITS`.
         kept: the network, and the sequences that the loss is of.
-        training: what is to be kept of the network's training.
+        facts: what else is to be kept.
         settings: the rest.
 
     Returns:
-        Of the sink on the first token, with ``r`` rungs of which the first is no edit:
-        ``strength``, ``mass`` of the token, ``loss``, the extreme eigenvalues and their residuals
-        (r,), the density (r, ...), ``released_<end>`` (2,) at the first and the last rung and the
-        density's ``released_nodes`` and ``released_weights`` at the last one, ``parameters``,
-        ``sequences`` and what was to be kept. Of a control, at the last rung alone, all that stands
-        before the density (1,); random weights have the mass of the first token.
+        What :data:`VARIABLES` declares, without the dimensions ``seed`` and ``edit``. Of a control,
+        at the last rung alone, what stands before the density; random weights have the mass of the
+        first token.
     """
     model = kept.load()
     data = torch.from_numpy(kept.tokens).to(next(model.parameters()).device)
     memory = settings.memory << 20
     problem = cv.Problem(model, loss_fn=gpt2.language_loss, data=[data], weights=len, memory=memory)
     token = middle(data) if edit == "middle-token" else 0
-    first = edit == EDITS[0]
+    first, last = edit == SINK, len(settings.masses)
     targets = settings.masses if first else settings.masses[-1:]
-    ladder = edited(edit, model, data, targets, settings.seed)
+    steps = chain([0.0] if first else [], edited(edit, model, data, targets, settings.seed))
     edges = _Edges(settings)
-    rungs: list[Arrays] = []
-    released: list[Arrays] = []
-    for strength in chain([0.0] if first else [], ladder):
-        facts = {"strength": strength, "mass": mass_on(model, data, token)}
-        facts["loss"] = loss_of(model, data)
-        operator = cv.hessian(problem)
-        rung = {name: np.array(value) for name, value in facts.items()} | edges(operator)
-        rungs.append(rung | (_density(operator, settings) if first else {}))
-        if first and len(rungs) in (1, len(targets) + 1):
-            released.append(_released(problem, edges, settings))
-    if not first:
-        return stacked(rungs)
-    # The model still has the strongest sink.
-    wrong = ReleasedHessian(problem)
-    density = _density(wrong, settings)
-    quadrature = {f"released_{name}": density[name] for name in ("nodes", "weights")}
-    sequences = np.array(data.shape) - (0, 1)
-    arrays = {"parameters": np.array(problem.size), "sequences": sequences}
-    return stacked(rungs) | stacked(released) | quadrature | arrays | training
+    rungs: dict[int, dict[str, Any]] = {}
+    released: dict[int, dict[str, Any]] = {}
+    for rung, strength in enumerate(steps, 0 if first else last):
+        operator, mass = cv.hessian(problem), mass_on(model, data, token)
+        rungs[rung] = {"strength": strength, "mass": mass, "loss": loss_of(model, data)}
+        rungs[rung] |= edges(operator)
+        if first:
+            rungs[rung] |= _density(operator, settings)
+        if first and rung in (0, last):
+            released[rung] = edges.released(problem)
+    arrays = _on_rungs(rungs, last + 1)
+    if first:
+        # The model still has the strongest sink.
+        density = _density(ReleasedHessian(problem), settings)
+        quadrature = {f"released_{name}": density[name] for name in ("node", "weight")}
+        arrays |= _on_rungs(released, last + 1) | quadrature
+    sequences, length = data.shape
+    more = {
+        **facts,
+        "edit": edit,
+        "end": [*ENDS],
+        "rung": range(last + 1),
+        "target": [np.nan, *settings.masses],
+        "parameters": problem.size,
+        "sequences": sequences,
+        "length": length - 1,
+    }
+    return arrays | {name: np.array(value) for name, value in more.items()}
+
+
+def _on_rungs(parts: Mapping[int, Mapping[str, Any]], count: int) -> Arrays:
+    """The arrays of some rungs, with NaN at all others."""
+    absent = {
+        name: np.full(np.shape(values), np.nan)
+        for part in parts.values()
+        for name, values in part.items()
+    }
+    return {
+        name: np.stack([parts.get(rung, absent)[name] for rung in range(count)]) for name in absent
+    }
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
@@ -233,7 +253,7 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
             continue
         kept = kept_model(networks, ATTENTION, seed, networks["kept"][-1].item())
         training = {
-            "training_step": networks["step"],
+            "step": networks["step"],
             "training_mass": networks["mass"][variant, number],
             "training_largest": networks["hessian"][variant, number],
         }
@@ -241,7 +261,7 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
             {
                 "edit": edit,
                 "kept": kept,
-                "training": training if edit == EDITS[0] else {},
+                "facts": {"seed": seed} | (training if edit == SINK else {}),
                 # Other random vectors for each network.
                 "settings": Settings(**shared(Settings, config) | {"seed": config.seed + seed}),
             }
@@ -254,7 +274,7 @@ def _cost(item: Item) -> float:
     """The products that it takes, about."""
     settings: Settings = item["settings"]
     each = 2.0 * PRODUCTS
-    if item["edit"] == EDITS[0]:
+    if item["edit"] == SINK:
         # Those of curvlinops take twice as long.
         density = settings.probes * settings.products
         return (len(settings.masses) + 1) * (each + density) + 2 * (each + density)
@@ -268,21 +288,41 @@ def _probe(item: Item) -> Item:
     return {**item, "settings": few}
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The ladders of all networks, ``s`` of them, with ``r`` rungs, and ``c`` controls.
+# What each edit has at each rung.
+EDITED = "seed edit rung"
+VARIABLES: Variables = {
+    "seed": Variable("seed", "seed of the network's training"),
+    "edit": Variable("edit", "the sink on the first token, or the control that stands beside it"),
+    "rung": Variable("rung", "which strength of the edit; 0 is none"),
+    "end": Variable("end", "which end of the spectrum"),
+    "step": Variable("step", "training step of a measurement"),
+    "target": Variable("rung", "mean attention on the token that is asked for"),
+    "parameters": Variable("", "number of weights"),
+    "sequences": Variable("", "number of sequences"),
+    "length": Variable("", "tokens of a sequence"),
+    "strength": Variable(EDITED, "the bias, or the relative length of the change of weights"),
+    "mass": Variable(EDITED, "mean attention on the token in the edited heads"),
+    "loss": Variable(EDITED, "loss of the edited model", "nats"),
+    "eigenvalue": Variable(f"{EDITED} end", "extreme eigenvalue of the Hessian"),
+    "residual": Variable(f"{EDITED} end", "relative residual of the eigenvalue"),
+    "released_eigenvalue": Variable("seed rung end", "the same by curvlinops' released product"),
+    "released_residual": Variable("seed rung end", "relative residual by the released product"),
+    "grid": Variable("seed rung point", "eigenvalues at which there is a density"),
+    "density": Variable("seed rung point", "spectral density"),
+    "density_error": Variable("seed rung point", "standard error of the density over the probes"),
+    "width": Variable("seed rung", "standard deviation of the density's kernel"),
+    "node": Variable("seed rung probe rank", "Ritz values behind the density"),
+    "weight": Variable("seed rung probe rank", "their weights"),
+    "released_node": Variable("seed probe rank", "Ritz values by the released product, last rung"),
+    "released_weight": Variable("seed probe rank", "their weights"),
+    "training_mass": Variable("seed step layer head", "mean attention on the first token"),
+    "training_largest": Variable("seed step", "largest eigenvalue of the Hessian"),
+}
 
-    Returns:
-        What :func:`measure` gives of the sinks, the networks first; ``control_<name>`` (s, c) of
-        what it gives of the controls; ``control`` (c,); ``target`` (r − 1,) of the mass.
-    """
-    arrays = stacked(parts[:: len(EDITS)])
-    for name in parts[1]:
-        values = [part[name][0] for number, part in enumerate(parts) if number % len(EDITS)]
-        arrays[f"control_{name}"] = np.reshape(values, (-1, len(EDITS) - 1))
-    return arrays | {
-        "control": np.array(EDITS[1:]),
-        "target": np.array(config.masses),
-    }
-
-
-correlation = FanOut(items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe)
+correlation = FanOut(
+    items=_items,
+    compute=measure,
+    gather=gathering(VARIABLES, "seed", "edit"),
+    cost=_cost,
+    probe=_probe,
+)

@@ -1,0 +1,48 @@
+"""What both figure and claims derive from the GGN's errors: what attention adds to them."""
+
+from typing import Any
+
+import xarray as xr
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.gpt2.seeds import chosen, compare, over_seeds
+
+
+def added(
+    data: xr.Dataset, along: str, compared: str = "difference", *, of: str = "error", **pair: str
+) -> xr.Dataset:
+    """What attention adds in each pair of runs, along ``seed`` and ``point``, with the ``level``.
+
+    It is NaN where one of them has no such level.
+
+    Args:
+        data: the study's.
+        along: at what the runs are compared.
+        compared: their difference, or the logarithm of their ratio.
+        of: ``error``, or ``first``, where a level is passed for the first time alone.
+        pair: other architectures than those with attention and without, ``first`` and ``second``.
+
+    Raises:
+        NothingToMeasure: the study lacks an architecture.
+    """
+    at_levels = chosen(data, along=along)
+    samples = compare(at_levels[of], at_levels["uncertainty"], compared, **pair)
+    return samples.assign_coords(level=at_levels["level"])
+
+
+def common(data: xr.Dataset, along: str, *compared: str, **of: Any) -> xr.Dataset:
+    """What :func:`added` gives at the levels that all runs have.
+
+    Raises:
+        NothingToMeasure: there is no such level, or no such architecture.
+    """
+    samples = added(data, along, *compared, **of)
+    known = samples["value"].notnull().all("seed")
+    if not known.any():
+        raise NothingToMeasure(f"in this configuration no {along} is common to all runs")
+    return samples.isel(point=known)
+
+
+def contrast(data: xr.Dataset, along: str, *compared: str, **of: Any) -> xr.Dataset:
+    """The mean over the seeds of :func:`common`, with its interval."""
+    return over_seeds(common(data, along, *compared, **of))

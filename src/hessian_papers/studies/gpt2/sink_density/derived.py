@@ -1,0 +1,26 @@
+"""What both figure and claims derive from ladders of sinks."""
+
+import scipy.stats
+import xarray as xr
+
+SINK = "first-token"
+
+
+def ladder(values: xr.DataArray) -> xr.DataArray:
+    """Loss or eigenvalue, for which at rung 0 all edits have what the model has without one."""
+    return values.fillna(values.sel(edit=SINK).isel(rung=[0]))
+
+
+def smoothed(data: xr.Dataset, kernel: str, product: str = "") -> xr.DataArray:
+    """The spectrum at the strongest sink, smoothed as the density is, along ``seed`` and ``point``.
+
+    Args:
+        data: the study's.
+        kernel: ``pdf`` for the density, ``cdf`` for the share of the eigenvalues below.
+        product: ``released_`` for that by curvlinops' released product.
+    """
+    last = data.isel(rung=-1)
+    nodes, weights = (last[f"{product}{name}"] for name in ("node", "weight"))
+    smooth = getattr(scipy.stats.norm, kernel)
+    values = xr.apply_ufunc(smooth, last["grid"], nodes, last["width"])
+    return xr.dot(values, weights, dim="rank").mean("probe", skipna=False)
