@@ -1,6 +1,7 @@
 """Arrays of the study of infinite width; nothing is measured."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def sides(
     noise: float = 0.01,
     constant: Mapping[str, float] | None = None,
     off: float = 1.0,
-) -> dict[str, dict[str, np.ndarray]]:
+) -> dict[str, Any]:
     """Both sides of a study.
 
     Args:
@@ -79,12 +80,13 @@ def sides(
     actual = {
         "law": np.array(laws),
         "width": np.array(widths),
+        "draw": np.arange(draws),
         "inputs": np.array([round(width**1.5) for width in widths]),
         "classes": np.array(4),
         "samples": np.array(64),
         "layer_samples": np.array(32),
-        "fourth": theory["fourth"] * off,
-        "norm": theory["norm"] * off,
+        "fourth": theory["exact_fourth"].values * off,
+        "norm": theory["exact_norm"].values * off,
     }
     for name, numbers in (FALLING | STAYING).items():
         means = np.array(numbers)[places][:, None] * np.ones(len(widths))

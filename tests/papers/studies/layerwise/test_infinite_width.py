@@ -165,8 +165,9 @@ def test_limits_are_the_integrals():
 
     expected, _ = scipy.integrate.quad(square, -12, 12, epsabs=1e-13)
     np.testing.assert_allclose(actual["active_square"], [expected, 0.25], rtol=1e-11)
-    np.testing.assert_allclose(actual["printed_space"], [0.25 / expected, 1], rtol=1e-11)
-    np.testing.assert_allclose(actual["projected"][0], 0.6873, atol=1e-4)
+    np.testing.assert_allclose(actual["space_limit"], [0.25 / expected, 1], rtol=1e-11)
+    rectified = actual.sel(law="rectified")
+    np.testing.assert_allclose(rectified["projected_limit"], 0.6873, atol=1e-4)
 
 
 def test_the_limits_are_those_of_wide_matrices():
@@ -176,26 +177,26 @@ def test_the_limits_are_those_of_wide_matrices():
     active = torch.special.ndtr(torch.randn(n, generator=draws).double() / math.sqrt(math.pi - 1))
     p = torch.tensor([0.1, 0.2, 0.3, 0.4]).double()
     softmax = torch.diag(p) - torch.outer(p, p)
-    limits = study.closed_form(config(laws=["rectified"]), {})
+    limits = study.closed_form(config(laws=["rectified"]), {}).sel(law="rectified")
     spaces = [cf.decoupled_top_space(second, probability) for probability in (active, active**0)]
-    assert subspace_overlap(*spaces) == pytest.approx(limits["printed_space"][0], abs=0.01)
+    assert subspace_overlap(*spaces) == pytest.approx(float(limits["space_limit"]), abs=0.01)
     weighted = second * active
     inner, outer = softmax @ (weighted @ weighted.T), second @ weighted.T
     whole = float(torch.trace(inner @ inner))
     projected = float((outer @ softmax @ outer.T).square().sum())
-    assert projected / whole == pytest.approx(limits["projected"][0], abs=0.02)
+    assert projected / whole == pytest.approx(float(limits["projected_limit"]), abs=0.02)
 
 
 def test_a_small_study_has_a_number_for_each_network():
     small = config(widths=[8, 12], classes=3, draws=2)
     actual = study.numerics(small, {})
-    names = {name for name, array in actual.items() if array.shape == (2, 2, 2)}
-    assert {"space", "printed_space", "formula", "softmax", "layer", "row_sum"} <= names
-    assert all(np.isfinite(actual[name][0]).all() for name in names)
-    assert np.isnan(actual["layer"][1]).all()
-    assert actual["inputs"].tolist() == [23, 42]
+    assert actual["width"].values.tolist() == [8, 12]
+    assert actual["inputs"].values.tolist() == [23, 42]
+    rectified = actual[[*study.QUANTITIES]].sel(law="rectified")
+    assert all(np.isfinite(values).all() for values in rectified.data_vars.values())
+    assert actual["layer"].sel(law="gaussian").isnull().all()
     again = study.measure(**study._items(small, {})[3])
-    assert float(again["space"]) == actual["space"][0, 1, 1]
+    assert float(again["space"]) == rectified["space"].sel(width=12, draw=1)
 
 
 def test_an_item_costs_more_where_there_is_more_to_draw():

@@ -1,18 +1,20 @@
-"""The claims about infinite width, their reading and their figure, on planted arrays."""
+"""The claims about infinite width and their figure, on planted arrays."""
 
 import re
 
 import numpy as np
 import pytest
 import scipy
-from claims_contract import Planted, contract
+from claims_contract import Kind, Planted, contract, planted_data
 from infinite_width_arrays import sides
 from matplotlib.text import Text
 
 from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.layerwise.infinite_width import claims
 from hessian_papers.studies.layerwise.infinite_width.claims import statements
+from hessian_papers.studies.layerwise.infinite_width.derived import measured
 from hessian_papers.studies.layerwise.infinite_width.figure import caption, draw
-from hessian_papers.studies.layerwise.infinite_width.reading import Reading
+from hessian_papers.studies.layerwise.infinite_width.study import VARIABLES
 
 # Each stays far from its limit at every width.
 WRONG = {
@@ -53,12 +55,16 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+
+
+def data_of(**changes):
+    return planted_data(sides(**changes), VARIABLES)
 
 
 @pytest.mark.parametrize("name", ["top_space", "independent_copy", "projected_norms"])
 def test_what_is_in_print_is_held_to_rectified_inputs_alone(name, planted):
-    entries = list(planted[0].entries(statements, name, planted[0].holds))
+    entries = list(planted[0].entries(Kind(statements, VARIABLES), name, planted[0].holds))
     assert {("rectified" in entry.id, entry.heading.printed is not None) for entry in entries} == {
         (True, True),
         (False, False),
@@ -66,27 +72,26 @@ def test_what_is_in_print_is_held_to_rectified_inputs_alone(name, planted):
 
 
 def test_means_are_those_of_the_largest_width():
-    reading = Reading(sides(noise=0.3, widths=(256, 16, 64)))
-    samples = reading.numerics["space"][0, 0]
-    actual = reading.overlap("space", "rectified")
+    data = data_of(noise=0.3, widths=(256, 16, 64)).sel(law="rectified")
+    samples = data["space"].sel(width=256).values
+    actual = claims.top_space(data)
     assert actual.value == pytest.approx(1 - samples.mean())
     interval = scipy.stats.t(5, samples.mean(), scipy.stats.sem(samples)).interval(0.95)
     # Skewness stretches one side.
     assert actual.low <= 1 - interval[1] + 1e-12
     assert actual.high >= 1 - interval[0] - 1e-12
-    assert reading.widths.tolist() == [16, 64, 256]
 
 
 def test_an_error_is_the_root_of_the_mean_square():
-    reading = Reading(sides(noise=0.0))
-    assert reading.error("printed_formula", "rectified").value == pytest.approx(np.sqrt(0.3))
-    below = Reading(sides(constant={"softmax": -1e-6})).error("softmax", "rectified")
-    assert (below.value, below.low, below.high) == (0.0, 0.0, 0.0)
+    data = data_of(noise=0.0).sel(law="rectified")
+    assert claims.independent_copy(data).value == pytest.approx(np.sqrt(0.05 / 256))
+    below = data_of(constant={"softmax": -1e-6}).sel(law="rectified")
+    assert claims.logits(below) == (0.0, 0.0, 0.0)
 
 
 def test_what_is_left_is_a_ratio_of_means_with_an_interval_that_holds_it():
-    reading = Reading(sides(noise=0.0))
-    assert reading.left("space", "rectified").value == pytest.approx(1 / 16)
+    data = data_of(noise=0.0)
+    assert claims.falls(data, "rectified", "space").value == pytest.approx(1 / 16)
     # Of 60 studies with a true ratio of 1/16 most intervals hold it.
     held = 0
     draws = np.random.default_rng(1)
@@ -94,38 +99,38 @@ def test_what_is_left_is_a_ratio_of_means_with_an_interval_that_holds_it():
         arrays = sides(draws=12)
         means = 0.2 / np.array([16, 64, 256])
         arrays["numerics"]["space"][0] = means[:, None] * draws.gamma(4.0, 0.25, (3, 12))
-        actual = Reading(arrays).left("space", "rectified")
+        actual = claims.falls(planted_data(arrays, VARIABLES), "rectified", "space")
         held += actual.low <= 1 / 16 <= actual.high
     assert held >= 48
 
 
 def test_what_is_not_there_is_said():
-    with pytest.raises(NothingToMeasure, match=r"leaves out gaussian inputs$"):
-        Reading(sides(laws=("rectified",))).widest("ratio", "gaussian")
+    gaussian = data_of().sel(law="gaussian")
+    for data in (gaussian, gaussian.drop_vars("layer")):
+        with pytest.raises(NothingToMeasure, match=r"^of gaussian inputs this is not measured$"):
+            measured(data, "layer")
     with pytest.raises(NothingToMeasure, match=r"has a single width$"):
-        Reading(sides(widths=(16,))).left("ratio", "rectified")
-    with pytest.raises(NothingToMeasure, match=r"^of gaussian inputs this is not measured$"):
-        Reading(sides()).widest("layer", "gaussian")
+        claims.falls(data_of(widths=(16,)), "rectified", "ratio")
     with pytest.raises(NothingToMeasure, match="sampling hides this quantity"):
-        Reading(sides(constant={"space": -1e-4})).left("space", "rectified")
+        claims.falls(data_of(constant={"space": -1e-4}), "rectified", "space")
 
 
 def test_the_figure_shows_every_mean_and_the_limits():
-    reading = Reading(sides())
-    spaces, gaps, layer, forms, norms, laws = draw(reading).axes
+    data = data_of()
+    spaces, gaps, layer, forms, norms, laws = draw(data).axes
+    means = data.sel(law="rectified").mean("draw")
     shown = [np.array(line.get_ydata()) for axes in (spaces, gaps, layer) for line in axes.lines]
     for name in ("space", "printed_space", "independence", "ratio", "layer", "layer_ratio"):
-        mean = reading.numerics[name][0].mean(axis=-1)
-        assert any(np.allclose(mean, line) for line in shown if len(line) == 3), name
+        assert any(np.allclose(means[name], line) for line in shown if len(line) == 3), name
     for axes, name in ((forms, "printed_formula"), (laws, "printed_softmax")):
-        root = np.sqrt(reading.numerics[name][0].mean(axis=-1))
+        root = np.sqrt(means[name])
         assert any(np.allclose(root, line.get_ydata()) for line in axes.lines), name
     heights = {round(float(line.get_ydata()[0]), 3) for line in norms.lines}
     assert {0.687, 1.0} <= heights
 
 
 def test_the_caption_has_the_spaces():
-    assert "R{W_i} \\ {1ᵀW}, with {Π Wᵀa: Σa = 0}" in caption(Reading(sides()))
+    assert "R{W_i} \\ {1ᵀW}, with {Π Wᵀa: Σa = 0}" in caption(data_of())
 
 
 @pytest.mark.parametrize(
@@ -138,9 +143,9 @@ def test_the_caption_has_the_spaces():
     ],
 )
 def test_figure_and_caption_bear_what_is_missing(changes):
-    reading = Reading(sides(**changes))
-    drawn = draw(reading)
+    data = data_of(**changes)
+    drawn = draw(data)
     drawn.set_layout_engine("none")
     drawn.draw_without_rendering()
-    texts = [text.get_text() for text in drawn.findobj(Text)] + [caption(reading)]
+    texts = [text.get_text() for text in drawn.findobj(Text)] + [caption(data)]
     assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]

@@ -1,14 +1,25 @@
 """What section 4 and appendix B of wu2022dissecting say of infinite width, and what is true."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
-from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, within
-from hessian_papers.ledger.statements import Labels, Print, Statements, over
+import numpy as np
+import xarray as xr
+
+from hessian_papers.ledger.bounds import (
+    Estimate,
+    NothingToMeasure,
+    at_least,
+    at_most,
+    equal_to,
+    within,
+)
+from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always
-from hessian_papers.studies.layerwise.infinite_width.reading import RECTIFIED, Reading
+from hessian_papers.studies.layerwise.infinite_width.derived import measured, over_draws
 from hessian_spectra.agreement import EXACT
+from hessian_spectra.statistics import bootstrap_interval, leave_one_out, resample_counts
 
+RECTIFIED, LEVEL, RESAMPLES = "rectified", 0.95, 2000
 GIVEN = "conditional on the weights, as appendix B.1.2 takes all expectations"
 LIMIT = "ours: a theorem about limits has no number"
 NEAR_ONE = at_least(0.95, "a twentieth from the limit 1", source=LIMIT)
@@ -19,12 +30,9 @@ FINITE = (
     "The statement is about infinite width, and the widths here are finite: a larger one, "
     "or more draws, would decide."
 )
-LEMMAS = {"projected": "B.14", "projected_copy": "B.18"}
-AGREEING = {"norms": "B.16", "projections": "B.17"}
 QUADRATURE = "quadrature in float64 is good to 1e-13"
 
 statements = Statements(
-    Reading,
     values={
         "rectified": "rectified Gaussian inputs, as in the paper,",
         "gaussian": "Gaussian inputs of zero mean, which the paper does not take,",
@@ -40,109 +48,120 @@ statements = Statements(
         "projected_copy": "‖W M* Wᵀ‖²/‖M*‖²",
     },
 ).having(otherwise=FINITE, elsewhere=lambda case: case.get("law", RECTIFIED) != RECTIFIED)
+by_law = statements.having(over=["law"])
+of_rectified = statements.having(
+    over={"law": lambda data: [RECTIFIED] if RECTIFIED in data["law"] else []}
+)
 
 
-def with_rectified(reading: Reading) -> Iterator[Labels]:
-    """A single case, of a study with rectified inputs."""
-    if RECTIFIED in reading.laws:
-        yield {"law": RECTIFIED}
+def _of(*names: str, rectified: tuple[str, ...] = ()) -> Callable[[xr.Dataset], list[Labels]]:
+    """Cases: some quantities under each law, and others under that of the paper alone."""
+    return lambda data: [
+        {"law": law, "quantity": name}
+        for law in data["law"].values.tolist()
+        for name in (*names, *(rectified if law == RECTIFIED else ()))
+    ]
 
 
-def _of_quantities(names: dict[str, str]) -> Callable[[Reading], Iterator[dict[str, Any]]]:
-    return lambda reading: (
-        {"law": law, "quantity": name} for law in reading.laws for name in names
-    )
+def _widest(data: xr.Dataset, name: str, less: float = 0.0) -> Estimate:
+    """The mean over draws of a quantity at the largest width, less some number."""
+    widest = measured(data, name).sel(width=data["width"].max())
+    return Estimate(*(float(end) - less for end in over_draws(widest)))
 
 
-@statements.statement(
+def _overlap(data: xr.Dataset, name: str, less: float = 0.0) -> Estimate:
+    """The mean overlap at the largest width, of a quantity that is one less an overlap."""
+    value, low, high = _widest(data, name)
+    return Estimate(1 - value - less, 1 - high - less, 1 - low - less)
+
+
+def _error(data: xr.Dataset, name: str) -> Estimate:
+    """The root of a mean square at the largest width; what is estimated below 0 is 0."""
+    return Estimate(*(float(np.sqrt(max(end, 0.0))) for end in _widest(data, name)))
+
+
+@by_law.statement(
     "Theorem 4.2, eq. (42)",
     always,
     NEAR_ONE,
     id="same-top-space-with-independent-activations",
-    each=over("law"),
 )
-def same_top_space(reading: Reading, law: str) -> Estimate:
+def same_top_space(data: xr.Dataset) -> Estimate:
     """The output Hessian M and M*, in which activations are independent of the logits, have the
     same top (c−1)-space in the limit.
 
     Statistic: overlap at the largest width, mean over draws of the weights.
     """
-    return reading.overlap("independence", law)
+    return _overlap(data, "independence")
 
 
-@statements.statement(
+@by_law.statement(
     "Theorem 4.2, eq. (43)",
     always,
     APART,
     id="output-hessian-has-c-minus-1-large-eigenvalues",
-    each=over("law"),
 )
-def large_eigenvalues(reading: Reading, law: str) -> Estimate:
+def large_eigenvalues(data: xr.Dataset) -> Estimate:
     """M has c−1 large eigenvalues.
 
     Statistic: λ_c/λ_{c−1} at the largest width, mean over draws of the weights.
     """
-    return reading.widest("ratio", law)
+    return _widest(data, "ratio")
 
 
-@statements.statement(
+@by_law.statement(
     "Theorem 4.2",
     always,
     NEAR_ONE,
     id="top-space-of-the-output-hessian",
-    each=over("law"),
     printed=Print(
         "it is approximately R{W_i} \\ {1ᵀW}, without Π: units are taken to be active with "
         "probability 1/2 whatever the first layer's weights are",
-        lambda reading, law: reading.overlap("printed_space", law),
+        lambda data: _overlap(data, "printed_space"),
     ),
 )
-def top_space(reading: Reading, law: str) -> Estimate:
+def top_space(data: xr.Dataset) -> Estimate:
     """The top (c−1)-space of M tends to {Π Wᵀa: Σa = 0}, Π = diag P(D_jj = 1 | W).
 
     Statistic: overlap at the largest width, mean over draws of the weights.
     """
-    return reading.overlap("space", law)
+    return _overlap(data, "space")
 
 
-@statements.statement(
+@of_rectified.statement(
     "Theorem 4.2",
     always,
     equal_to(0.0, "a twentieth; the limit is 0", tolerance=0.05, source=GIVEN),
     id="overlap-with-the-rows-tends-to-0.829",
-    each=with_rectified,
     book="beyond",
 )
-def space_of_the_rows(reading: Reading, law: str) -> Estimate:
+def space_of_the_rows(data: xr.Dataset) -> Estimate:
     """The overlap of M's top space with the space of the rows of W tends to (E π)²/E π² = 0.829, π
     = P(D_jj = 1 | W).
 
     Statistic: overlap minus this at the largest width, mean over draws of the weights.
     """
-    value, low, high = reading.overlap("printed_space", law)
-    limit = reading.limit("printed_space", law)
-    return Estimate(value - limit, low - limit, high - limit)
+    return _overlap(data, "printed_space", less=float(data["space_limit"]))
 
 
-@statements.statement(
+@by_law.statement(
     "section 4, eq. (8); eq. (140), (153)",
     always,
     SMALL,
     id="output-hessian-of-independent-activations",
-    each=over("law"),
     printed=Print(
         "M* = (X + diag X)/4, for units that are active with probability 1/2",
-        lambda reading, law: reading.error("printed_formula", law),
+        lambda data: _error(data, "printed_formula"),
     ),
 )
-def independent_copy(reading: Reading, law: str) -> Estimate:
+def independent_copy(data: xr.Dataset) -> Estimate:
     """M tends to M* = Π X Π + diag(π_j(1−π_j) X_jj), X = WᵀE[A]W, Π = diag(π_j), π_j = P(D_jj = 1 |
     W).
 
     Statistic: relative Frobenius error at the largest width, root of the mean square over draws of
     the weights.
     """
-    return reading.error("formula", law)
+    return _error(data, "formula")
 
 
 @statements.statement(
@@ -150,14 +169,14 @@ def independent_copy(reading: Reading, law: str) -> Estimate:
     always,
     equal_to(1.0, "a twentieth from the limit 1", tolerance=0.05, source=LIMIT),
     id="norms-agree-with-independent-activations",
-    each=_of_quantities(AGREEING),
+    each=_of("norms", "projections"),
 )
-def norms_agree(reading: Reading, law: str, quantity: str) -> Estimate:
+def norms_agree(data: xr.Dataset, law: str, quantity: str) -> Estimate:
     """The ratio of the norms of M and M* tends to 1.
 
     Statistic: its mean over draws of the weights at the largest width.
     """
-    return reading.widest(quantity, law)
+    return _widest(data.sel(law=law), quantity)
 
 
 @statements.statement(
@@ -170,19 +189,20 @@ def norms_agree(reading: Reading, law: str, quantity: str) -> Estimate:
         source=GIVEN,
     ),
     id="projection-keeps-the-norm",
-    each=_of_quantities(LEMMAS),
+    each=_of("projected", "projected_copy"),
     printed=Print(
         "it tends to 1: P(D_jj = 1) is taken to be 1/2",
-        lambda reading, law, quantity: reading.widest(quantity, law, less=1.0),
+        lambda data, law, quantity: _widest(data.sel(law=law), quantity, less=1.0),
     ),
 )
-def projected_norms(reading: Reading, law: str, quantity: str) -> Estimate:
+def projected_norms(data: xr.Dataset, law: str, quantity: str) -> Estimate:
     """The projected norm over the norm tends to ((E π)²/E π²)², π = P(D_jj = 1 | W), which is 0.687
     for rectified and 1 for Gaussian inputs.
 
     Statistic: its mean over draws of the weights at the largest width, minus the limit.
     """
-    return reading.widest(quantity, law, less=reading.limit("projected", law))
+    own = data.sel(law=law)
+    return _widest(own, quantity, less=float(own["projected_limit"]))
 
 
 @statements.statement(
@@ -197,97 +217,92 @@ def projected_norms(reading: Reading, law: str, quantity: str) -> Estimate:
     id="row-sums-of-the-weights",
     printed=Print(
         "Σ_j W_ij → 0: its variance is taken to be 1/n, that of a single summand",
-        lambda reading: reading.row_sums(),
+        lambda data: _row_sums(data),
     ),
 )
-def row_sums(reading: Reading) -> Estimate:
+def row_sums(data: xr.Dataset) -> Estimate:
     """The sums Σ_j W_ij of a row's n weights are N(0, 1) at every width.
 
     Statistic: mean square over classes, draws, widths and laws, minus 1.
     """
-    return Estimate(*(end - 1 for end in reading.row_sums()))
+    return _row_sums(data, less=1.0)
 
 
-@statements.statement(
+def _row_sums(data: xr.Dataset, less: float = 0.0) -> Estimate:
+    """The mean square of Σ_j W_ij over all laws, widths, draws and classes, less some number."""
+    squares = xr.DataArray(data["row_sum"].values.ravel(), dims="draw")
+    return Estimate(*(float(end) - less for end in over_draws(squares)))
+
+
+@by_law.statement(
     "Lemma B.9",
     always,
     CLOSE,
     id="law-of-the-pre-activations",
-    each=over("law"),
     printed=Print(
         "u → N(0, (π−1)/(2π) I), so that each unit is active with probability 1/2",
-        lambda reading, law: reading.error("printed_active", law),
+        lambda data: _error(data, "printed_active"),
     ),
 )
-def pre_activations(reading: Reading, law: str) -> Estimate:
+def pre_activations(data: xr.Dataset) -> Estimate:
     """A unit is active with probability Φ(E[u_j|W]/√Var[u_j|W]) given the weights: with rectified
     ones E[u_j|W] = Σ_i W_ji/√(2π), which is not small.
 
     Statistic: error of the probability at the largest width, root of the mean square over units and
     draws of the weights.
     """
-    return reading.error("active", law)
+    return _error(data, "active")
 
 
-@statements.statement(
+@by_law.statement(
     "Lemma B.10, and E[A] of Lemma B.12",
     always,
     CLOSE,
     id="law-of-the-logits",
-    each=over("law"),
     printed=Print(
         "z → N(0, σ² I) with the variance σ² of an activation, since row sums of W and the units' "
         "means vanish",
-        lambda reading, law: reading.error("printed_softmax", law),
+        lambda data: _error(data, "printed_softmax"),
     ),
 )
-def logits(reading: Reading, law: str) -> Estimate:
+def logits(data: xr.Dataset) -> Estimate:
     """The logits tend to N(W m, W diag(v) Wᵀ) given the weights, m and v the mean and the variance
     of each activation given the first layer's.
 
     Statistic: relative error of E[A] of such logits at the largest width, root of the mean square
     over draws of the weights.
     """
-    return reading.error("softmax", law)
+    return _error(data, "softmax")
 
 
-@statements.statement(
+@of_rectified.statement(
     "Theorem 4.1, eq. (40)",
     always,
     NEAR_ONE,
     id="hessian-and-kronecker-form-have-the-same-top-space",
-    each=with_rectified,
 )
-def decoupling(reading: Reading, law: str) -> Estimate:
+def decoupling(data: xr.Dataset) -> Estimate:
     """The Hessian H of the first layer's weights and its Kronecker approximation Ĥ have the same
     top (c−1)-space in the limit.
 
     Statistic: overlap at the largest width, mean over draws of the weights.
     """
-    return reading.overlap("layer", law)
+    return _overlap(data, "layer")
 
 
-@statements.statement(
+@of_rectified.statement(
     "Theorem 4.1, eq. (41)",
     always,
     APART,
     id="layer-hessian-has-c-minus-1-large-eigenvalues",
-    each=with_rectified,
 )
-def large_eigenvalues_of_the_layer(reading: Reading, law: str) -> Estimate:
+def large_eigenvalues_of_the_layer(data: xr.Dataset) -> Estimate:
     """H has c−1 large eigenvalues.
 
     Statistic: λ_c/λ_{c−1} at the largest width, mean over draws of the weights; that inputs are
     sampled enlarges λ_c.
     """
-    return reading.widest("layer_ratio", law)
-
-
-def _falling(reading: Reading) -> Iterator[Labels]:
-    own = ("independence", "ratio", "space", "formula")
-    for law in reading.laws:
-        for name in (*own, "layer", "layer_ratio") if law == RECTIFIED else own:
-            yield {"law": law, "quantity": name}
+    return _widest(data, "layer_ratio")
 
 
 @statements.statement(
@@ -295,17 +310,37 @@ def _falling(reading: Reading) -> Iterator[Labels]:
     always,
     at_most(0.5, "half is left; the limit of the ratio is 0", source=GIVEN),
     id="limits-are-approached",
-    each=_falling,
+    each=_of("independence", "ratio", "space", "formula", rectified=("layer", "layer_ratio")),
     elsewhere=None,
     book="beyond",
 )
-def falls(reading: Reading, law: str, quantity: str) -> Estimate:
+def falls(data: xr.Dataset, law: str, quantity: str) -> Estimate:
     """The quantities of the theorems come nearer to their limits with the width.
 
     Statistic: mean over draws of the weights at the largest width over that at the smallest;
     interval: bootstrap over draws.
     """
-    return reading.left(quantity, law)
+    if data.sizes["width"] < 2:
+        raise NothingToMeasure("this configuration has a single width")
+    values, widths = measured(data.sel(law=law), quantity), data["width"]
+    return _ratio(*(values.sel(width=width).values for width in (widths.max(), widths.min())))
+
+
+def _ratio(large: np.ndarray, small: np.ndarray) -> Estimate:
+    """The ratio of two means over draws; its interval is by the bootstrap."""
+    if not small.mean() > 0:
+        raise NothingToMeasure("the sampling hides this quantity at the smallest width")
+    count = len(small)
+
+    def ratio(counts: np.ndarray) -> np.ndarray:
+        above, below = counts @ large[:, None], counts @ small[:, None]
+        # A resample without a positive mean has no ratio.
+        return np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 0)
+
+    (value,) = ratio(np.ones((1, count)))
+    resampled = ratio(resample_counts(count, RESAMPLES, seed=0))
+    ends = bootstrap_interval(value, resampled, ratio(leave_one_out(count)), LEVEL)
+    return Estimate(float(value[0]), *(float(end[0]) for end in ends))
 
 
 @statements.identity(
@@ -314,15 +349,15 @@ def falls(reading: Reading, law: str, quantity: str) -> Estimate:
     id="fourth-moment-of-a-rectified-gaussian",
     printed=Print(
         "E[(y_i − E y_i)⁴] = (6π² − 10π − 3)(π − 1)/(8π³)",
-        lambda reading: _relative(reading, "printed_fourth", "fourth"),
+        lambda data: _relative(data, "printed_fourth", "fourth"),
     ),
 )
-def fourth_moment(reading: Reading) -> float:
+def fourth_moment(data: xr.Dataset) -> float:
     """E[(y_i − E y_i)⁴] = (π − 1)² (6π² − 10π − 3)/(16π⁴) for y = relu(u), u ~ N(0, (π−1)/(2π)).
 
     Statistic: relative error.
     """
-    return _relative(reading, "fourth", "fourth")
+    return _relative(data, "exact_fourth", "fourth")
 
 
 @statements.identity(
@@ -331,17 +366,17 @@ def fourth_moment(reading: Reading) -> float:
     id="norm-of-rectified-inputs",
     printed=Print(
         "‖E[xxᵀ]‖² = d²/(4π²) + d(π − 1)/(2π)",
-        lambda reading: _relative(reading, "printed_norm", "norm"),
+        lambda data: _relative(data, "printed_norm", "norm"),
     ),
 )
-def input_norm(reading: Reading) -> float:
+def input_norm(data: xr.Dataset) -> float:
     """‖E[xxᵀ]‖² = d²/(4π²) + d(π² − 1)/(4π²) for d rectified standard Gaussian inputs.
 
     Statistic: largest relative error over the widths.
     """
-    return _relative(reading, "norm", "norm")
+    return _relative(data, "exact_norm", "norm")
 
 
-def _relative(reading: Reading, form: str, name: str) -> float:
+def _relative(data: xr.Dataset, form: str, name: str) -> float:
     """The largest relative error of a closed form."""
-    return float(abs(reading.closed_form[form] / reading.numerics[name] - 1).max())
+    return float(abs(data[form] / data[name] - 1).max())

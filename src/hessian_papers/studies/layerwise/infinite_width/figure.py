@@ -1,28 +1,26 @@
 """What tends to its limit with growing width, what does not, and to what instead."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.infinite_width.reading import (
-    GAUSSIAN,
-    RECTIFIED,
-    Reading,
-    over_draws,
-)
+from hessian_papers.studies.layerwise.infinite_width.derived import measured, over_draws
 from hessian_spectra.pictures import style
 
 # One colour for what is in print, one for what is right given the weights, wherever they stand.
 PRINTED, RIGHT, COPY, LAYER = style.VERMILION, style.BLUE, style.GREEN, style.PURPLE
 LOOKS: dict[str, dict[str, Any]] = {
-    RECTIFIED: {"linestyle": "-", "marker": "o"},
-    GAUSSIAN: {"linestyle": ":", "marker": "s", "markerfacecolor": "none"},
+    "rectified": {"linestyle": "-", "marker": "o"},
+    "gaussian": {"linestyle": ":", "marker": "s", "markerfacecolor": "none"},
 }
-LAWS = {RECTIFIED: "rectified Gaussian inputs", GAUSSIAN: "Gaussian inputs"}
+LAWS = {"rectified": "rectified Gaussian inputs", "gaussian": "Gaussian inputs"}
 NAMES = {
     PRINTED: "as printed",
     RIGHT: "given the weights",
@@ -32,17 +30,20 @@ NAMES = {
 }
 
 
-def _line(axes: Axes, reading: Reading, name: str, colour: str, *, root: bool = False) -> None:
+def _by_law(data: xr.Dataset, name: str) -> Iterator[tuple[dict[str, Any], xr.DataArray]]:
+    """A quantity under each law under which it is measured, and how the law looks."""
+    for law in data["law"].values:
+        with contextlib.suppress(NothingToMeasure):
+            yield LOOKS[law], measured(data.sel(law=law), name)
+
+
+def _line(axes: Axes, data: xr.Dataset, name: str, colour: str, *, root: bool = False) -> None:
     """The mean over draws of each law against the width, with its interval.
 
     On axes of logarithms a mean that is not positive is left out, and an interval ends at 1e-9.
     """
-    for law in reading.laws:
-        try:
-            means = over_draws(reading.of(name, law))
-        except NothingToMeasure:
-            continue
-        value, low, high = means
+    for look, values in _by_law(data, name):
+        value, low, high = over_draws(values)
         if axes.get_yscale() == "log":
             low = np.maximum(low, 1e-9)
             value = np.where(value > 0, value, np.nan)
@@ -53,29 +54,25 @@ def _line(axes: Axes, reading: Reading, name: str, colour: str, *, root: bool = 
             continue
         bars = np.array([value - low, high - value])[:, shown]
         axes.errorbar(
-            reading.widths[shown],
+            values["width"].values[shown],
             value[shown],
             np.maximum(bars, 0),
             color=colour,
             markersize=3,
             elinewidth=0.7,
-            **LOOKS[law],
+            **look,
         )
 
 
-def _noise(axes: Axes, reading: Reading, name: str, *, root: bool = False) -> None:
+def _noise(axes: Axes, data: xr.Dataset, name: str, *, root: bool = False) -> None:
     """What the sampling alone would add, a grey line for each law."""
-    for law in reading.laws:
-        try:
-            noise = reading.of(name, law).mean(axis=1)
-        except NothingToMeasure:
-            continue
-        known = noise > 0
-        if not known.any():
-            continue
-        values = np.sqrt(noise[known]) if root else noise[known]
-        look = {"linestyle": LOOKS[law]["linestyle"], "linewidth": 0.8}
-        axes.plot(reading.widths[known], values, color=style.GREY, **look)
+    for look, values in _by_law(data, name):
+        noise = values.mean("draw")
+        noise = noise[noise.values > 0]
+        if noise.size:
+            heights = np.sqrt(noise) if root else noise
+            line = {"linestyle": look["linestyle"], "linewidth": 0.8}
+            axes.plot(noise["width"], heights, color=style.GREY, **line)
 
 
 def _decades(axes: Axes) -> None:
@@ -91,34 +88,36 @@ def _decades(axes: Axes) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-def _limits(axes: Axes, reading: Reading) -> None:
+def _limits(axes: Axes, data: xr.Dataset) -> None:
     """The right limits of the projected norms, and the printed one."""
-    for law in reading.laws:
+    for law in data["law"].values:
         look = {"linestyle": LOOKS[law]["linestyle"], "linewidth": 0.8}
-        axes.axhline(reading.limit("projected", law), color=RIGHT, **look)
+        axes.axhline(float(data["projected_limit"].sel(law=law)), color=RIGHT, **look)
     axes.axhline(1.0, color=PRINTED, linewidth=0.8, linestyle="--")
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Spaces and gaps of M and H; errors of M* and of E[A]; norms of what is projected."""
+    data = data.sortby("width")
+    widths = data["width"].values
     figure, grid = style.panels(2, 3, height=2.3)
     spaces, gaps, layer, forms, norms, laws = grid.flat
-    for axes in (spaces, gaps, layer, forms, laws):
+    logarithmic = (spaces, gaps, layer, forms, laws)
+    for axes in logarithmic:
         axes.set_yscale("log")
     for name, colour in (("printed_space", PRINTED), ("space", RIGHT), ("independence", COPY)):
-        _line(spaces, reading, name, colour)
-    _noise(spaces, reading, "space_noise")
-    _line(gaps, reading, "ratio", COPY)
-    _line(gaps, reading, "layer_ratio", LAYER)
-    _line(layer, reading, "layer", LAYER)
-    _noise(layer, reading, "layer_noise")
-    for name, colour in (("printed_formula", PRINTED), ("formula", RIGHT)):
-        _line(forms, reading, name, colour, root=True)
-    _line(norms, reading, "projected", RIGHT)
-    _limits(norms, reading)
-    for name, colour in (("printed_softmax", PRINTED), ("softmax", RIGHT)):
-        _line(laws, reading, name, colour, root=True)
-    _noise(laws, reading, "softmax_noise", root=True)
+        _line(spaces, data, name, colour)
+    _line(gaps, data, "ratio", COPY)
+    _line(gaps, data, "layer_ratio", LAYER)
+    _line(layer, data, "layer", LAYER)
+    _line(norms, data, "projected", RIGHT)
+    for axes, name in ((forms, "formula"), (laws, "softmax")):
+        _line(axes, data, f"printed_{name}", PRINTED, root=True)
+        _line(axes, data, name, RIGHT, root=True)
+    _noise(spaces, data, "space_noise")
+    _noise(layer, data, "layer_noise")
+    _noise(laws, data, "softmax_noise", root=True)
+    _limits(norms, data)
     labels = {
         "top space of M": "1 − overlap",
         "eigenvalues": r"$\lambda_c \, / \, \lambda_{c-1}$",
@@ -129,33 +128,33 @@ def draw(reading: Reading) -> Figure:
     }
     for axes, mark, (title, label) in zip(grid.flat, "abcdef", labels.items(), strict=True):
         axes.set_xscale("log", base=2)
-        axes.set_xticks(reading.widths, [f"{width:d}" for width in reading.widths])
+        axes.set_xticks(widths, [f"{width:d}" for width in widths])
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_ylabel(label)
         style.letter(axes, f"({mark}) {title}")
-    for axes in (spaces, gaps, layer, forms, laws):
+    for axes in logarithmic:
         _decades(axes)
     for axes in grid[1]:
         axes.set_xlabel("hidden units n")
-    figure.legend(handles=_handles(reading), loc="outside upper center", ncols=4)
+    figure.legend(handles=_handles(data), loc="outside upper center", ncols=4)
     return figure
 
 
-def _handles(reading: Reading) -> list[Any]:
+def _handles(data: xr.Dataset) -> list[Any]:
     lines = [style.entry(label, color=colour) for colour, label in NAMES.items()]
     black: dict[str, Any] = {"color": style.BLACK, "markersize": 3}
-    return lines + [style.entry(LAWS[law], **black, **LOOKS[law]) for law in reading.laws]
+    return lines + [style.entry(LAWS[law], **black, **LOOKS[law]) for law in data["law"].values]
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    draws = reading.numerics["ratio"].shape[-1]
-    classes, samples = int(reading["classes"]), int(reading["samples"])
+    classes, samples = int(data["classes"]), int(data["samples"])
     return (
         "What is said of infinite width holds closely at finite width once the units' "
         "probabilities of being active are in it. "
         f"Two-layer ReLU classifiers with c = {classes} classes and n hidden units at "
-        f"initialisation: means over {draws} draws of the weights with Student's 95 % intervals, "
+        f"initialisation: means over {data.sizes['draw']} draws of the weights with Student's 95 % "
+        "intervals, "
         f"expectations over {samples} inputs in two halves, whose products leave the sampling's "
         "squared error out; grey: what it would add. (a) Overlap of the top (c−1)-space of the "
         "output Hessian M with R{W_i} \\ {1ᵀW}, with {Π Wᵀa: Σa = 0}, Π the units' "

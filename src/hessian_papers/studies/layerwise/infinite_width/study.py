@@ -14,8 +14,10 @@ from typing import Annotated
 
 import numpy as np
 import scipy
+import xarray as xr
 
 from hessian_papers.constraints import AtLeast, Different, Positive
+from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies.base import StudyConfig
 from hessian_papers.studies.layerwise.infinite_width.quantities import (
     activation_errors,
@@ -75,33 +77,73 @@ class Config(StudyConfig):
         require(enough, "samples", expected, self.samples)
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
+# Of each network. What is about H is NaN for Gaussian inputs, whose E[xxᵀ] is not near rank one.
+QUANTITIES = {
+    "independence": "one less the overlap of S₁ and S₂ of Theorem 4.2",
+    "space": "one less the overlap of S₁ with its form",
+    "printed_space": "one less the overlap of S₁ with what is said of it",
+    "layer": "one less the overlap of V₁ and V₂ of Theorem 4.1",
+    "ratio": "λ_c/λ_(c−1) of M",
+    "layer_ratio": "λ_c/λ_(c−1) of H",
+    "formula": "‖M − M*‖² over ‖M‖²",
+    "printed_formula": "‖M − M*‖² over ‖M‖², M* as printed",
+    "softmax": "squared distance of E[A] from that of Gaussian logits, over ‖E[A]‖²",
+    "printed_softmax": "squared distance of E[A] from that of logits as printed, over ‖E[A]‖²",
+    "active": "P(D_jj = 1) less its form, mean square over units",
+    "printed_active": "P(D_jj = 1) less 1/2, mean square over units",
+    "row_sum": "Σ_j W_ij, mean square over classes",
+    "norms": "‖M‖² over ‖M*‖²",
+    "projections": "‖W M Wᵀ‖² over ‖W M* Wᵀ‖²",
+    "projected": "‖W M Wᵀ‖² over ‖M‖²",
+    "projected_copy": "‖W M* Wᵀ‖² over ‖M*‖²",
+    "space_noise": "what the sampling alone would add to space",
+    "layer_noise": "what the sampling alone would add to layer",
+    "softmax_noise": "what the sampling alone would add to softmax",
+}
+VARIABLES: Variables = {
+    "law": Variable("law", "how the entries of an input are distributed"),
+    "width": Variable("width", "hidden units n"),
+    "draw": Variable("draw", "of the weights"),
+    "inputs": Variable("width", "inputs d"),
+    "classes": Variable("", "classes c"),
+    "samples": Variable("", "inputs of each network"),
+    "layer_samples": Variable("", "those of them that H is made of"),
+    **{name: Variable("law width draw", meaning) for name, meaning in QUANTITIES.items()},
+    "active_square": Variable("law", "E π², π the probability that a unit is active"),
+    "space_limit": Variable("law", "(E π)²/E π², of the rows' space and the top space"),
+    "projected_limit": Variable("law", "its square, of ‖W M Wᵀ‖²/‖M‖²"),
+    "fourth": Variable("", "fourth central moment of eq. (90), by quadrature"),
+    "exact_fourth": Variable("", "its closed form"),
+    "printed_fourth": Variable("", "its closed form as printed"),
+    "norm": Variable("width", "squared Frobenius norm of eq. (186), by quadrature"),
+    "exact_norm": Variable("width", "its closed form"),
+    "printed_norm": Variable("width", "its closed form as printed"),
+}
+
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     """What the quantities tend to given the weights, and two integrals that are wrong in print.
 
     With rectified inputs a unit is active with probability ``π = Φ(g/√(π−1))``, ``g ~ N(0, 1)``, so
     that ``E π² = 1/4 + arcsin(1/π)/(2π)``; with Gaussian ones ``π = 1/2``.
-
-    Returns:
-        For each of the ``l`` laws: ``active_square`` ``(l,)``, E π²; ``printed_space`` ``(l,)``, of
-        the overlap of the rows' space with the top space, ``(E π)²/E π²``; ``projected`` ``(l,)``,
-        of ``‖W M Wᵀ‖²/‖M‖²``, its square. ``fourth`` and ``printed_fourth``, the fourth central
-        moment of eq. (90); ``norm`` and ``printed_norm`` ``(w,)``, the squared Frobenius norm of
-        eq. (186) for each width's d.
     """
     squares = {"rectified": 0.25 + np.arcsin(1 / np.pi) / (2 * np.pi), "gaussian": 0.25}
     square = np.array([squares[law] for law in config.laws])
     common = (6 * np.pi**2 - 10 * np.pi - 3) * (np.pi - 1)
     d = np.array([_inputs(config, width) for width in config.widths], dtype=np.float64)
     leading = d**2 / (4 * np.pi**2)
-    return {
+    arrays = {
+        "law": config.laws,
+        "width": config.widths,
         "active_square": square,
-        "printed_space": 0.25 / square,
-        "projected": (0.25 / square) ** 2,
-        "fourth": np.array(common * (np.pi - 1) / (16 * np.pi**4)),
-        "printed_fourth": np.array(common / (8 * np.pi**3)),
-        "norm": leading + d * (np.pi**2 - 1) / (4 * np.pi**2),
+        "space_limit": 0.25 / square,
+        "projected_limit": (0.25 / square) ** 2,
+        "exact_fourth": common * (np.pi - 1) / (16 * np.pi**4),
+        "printed_fourth": common / (8 * np.pi**3),
+        "exact_norm": leading + d * (np.pi**2 - 1) / (4 * np.pi**2),
         "printed_norm": leading + d * (np.pi - 1) / (2 * np.pi),
     }
+    return data_set(arrays, VARIABLES)
 
 
 def _inputs(config: Config, width: int) -> int:
@@ -131,7 +173,7 @@ def measure(
     layer_samples: int,
     seed: int,
 ) -> Arrays:
-    """What is measured of one network; see :func:`_gather`."""
+    """What is measured of one network: its labels and :data:`QUANTITIES`."""
     purpose = f"{law} inputs, width {width}, {inputs} inputs, {classes} classes, draw {draw}"
     network = Network.drawn(law, width, inputs, classes, generator(seed, f"weights: {purpose}"))
     kept = layer_samples // 2 if law == "rectified" else 0
@@ -147,41 +189,17 @@ def measure(
     if kept:
         values |= layer_quantities(halves, spaces)
     values["row_sum"] = network.second.sum(dim=1).square().mean()
-    return {name: np.array(float(value)) for name, value in values.items()}
+    labels = {"law": law, "width": width, "inputs": inputs, "draw": draw, "classes": classes}
+    labels |= {"samples": samples, "layer_samples": layer_samples}
+    numbers = {name: float(value) for name, value in values.items()}
+    return {name: np.array(value) for name, value in (labels | numbers).items()}
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all networks.
-
-    Returns:
-        ``law`` ``(l,)``, ``width`` and ``inputs`` ``(w,)``, ``classes``, ``samples`` and
-        ``layer_samples``; ``fourth`` and ``norm`` as in :func:`closed_form`, by quadrature. Then,
-        each ``(l, w, r)`` over the draws:
-
-        One less an overlap: ``independence`` (S₁ and S₂ of Theorem 4.2), ``space`` and
-        ``printed_space`` (S₁ and what is said of it), ``layer`` (V₁ and V₂ of Theorem 4.1).
-        Ratios of eigenvalues λ_c/λ_(c−1): ``ratio`` (of M), ``layer_ratio`` (of H).
-        Mean squares: ``formula`` and ``printed_formula`` (of M − M*, over ‖M‖²), ``softmax`` and
-        ``printed_softmax`` (of E[A] less that of Gaussian logits, over ‖E[A]‖²), ``active`` and
-        ``printed_active`` (of P(D_jj = 1) less what is said of it, mean over units), ``row_sum``
-        (of Σ_j W_ij, mean over classes).
-        Ratios of squared norms: ``norms`` (‖M‖² over ‖M*‖²), ``projections`` (the same of W M Wᵀ
-        and W M* Wᵀ), ``projected`` (‖W M Wᵀ‖² over ‖M‖²), ``projected_copy`` (likewise of M*).
-        What the sampling alone would add to estimates from all inputs at once: ``space_noise``,
-        ``layer_noise`` and ``softmax_noise``. What is about H is NaN for Gaussian inputs, whose
-        E[xxᵀ] is not near rank one.
-    """
-    shape = len(config.laws), len(config.widths), config.draws
-    names = list(dict.fromkeys(name for part in parts for name in part))
-    missing = np.array(np.nan)
-    sizes = [_inputs(config, width) for width in config.widths]
-    return (
-        {name: np.array(getattr(config, name)) for name in ("classes", "samples", "layer_samples")}
-        | {"law": np.array(config.laws), "width": np.array(config.widths)}
-        | {"inputs": np.array(sizes)}
-        | _integrals(np.array(sizes, dtype=np.float64))
-        | {n: np.array([p.get(n, missing) for p in parts]).reshape(shape) for n in names}
-    )
+def _gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
+    """The data set of all networks."""
+    data = assembled(parts, VARIABLES, ("law", "width", "draw"))
+    integrals = _integrals(data["inputs"].values.astype(np.float64))
+    return data.assign(data_set(integrals, VARIABLES))
 
 
 def _integrals(inputs: np.ndarray) -> Arrays:
