@@ -112,11 +112,12 @@ def _draw_errors(axes: Axes, data: xr.Dataset) -> None:
     """Errors of the products by layer of each architecture, one point a seed."""
     ticks: list[str] = []
     for network in data["network"].values:
-        layers = own_layers(data.sel(network=network).isel(epoch=-1))
+        own = data.sel(network=network).isel(epoch=-1)
+        layers = own_layers(own)
         x = len(ticks) + np.arange(layers.sizes["layer"])
         for place, (name, look) in enumerate(ERRORS.items()):
             with contextlib.suppress(NothingToMeasure):
-                errors = layers[name] if name == "spectral" else frobenius(layers, name)
+                errors = layers[name] if name == "spectral" else frobenius(own, name)
                 look = {**look, "label": None, "markersize": 3, "alpha": 0.6}
                 axes.plot(x + 0.2 * (place - 1), errors.values.T, linestyle="none", **look)
         if ticks:
