@@ -28,7 +28,8 @@ def own_layers(data: xr.Dataset) -> xr.Dataset:
         ['fc1']
     """
     names = data["layer_name"]
-    return data.assign_coords(layer=names).isel(layer=(names != "").values)
+    own = data.assign_coords(layer=names).isel(layer=(names != "").values)
+    return own.drop_vars("layer_name")
 
 
 def hidden_layers(data: xr.Dataset) -> xr.Dataset:

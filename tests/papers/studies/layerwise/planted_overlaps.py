@@ -107,7 +107,8 @@ def sides(
     arrays |= {
         "network": np.array(networks),
         "epoch": np.array([60]),
-        "layer": np.array([layers] * len(networks)),
+        "layer": np.arange(len(layers)),
+        "layer_name": np.array([layers] * len(networks)),
         "outputs": np.tile(sizes[:, 0], (len(networks), 1)),
         "inputs": np.tile(sizes[:, 1], (len(networks), 1)),
         "images": np.array(200),

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from hessian_papers.networks.classifiers import kept_classifier
+from hessian_papers.studies.layerwise.layers import own_layers
 from hessian_papers.studies.layerwise.model_overlaps import quantities
 from hessian_papers.studies.layerwise.model_overlaps.study import Config, correlation
 from hessian_spectra import curvature as cv
@@ -32,8 +33,13 @@ def networks(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def arrays(networks):
+def data(networks):
     return correlation(config(times=[0, -1]), networks)
+
+
+def layer_in(data, network, layer, epoch=small_classifiers.EPOCHS):
+    """A layer of a network at an epoch."""
+    return own_layers(data.sel(network=network, epoch=epoch)).sel(layer=layer)
 
 
 def dense(networks, network, layer, seed, images=30):
@@ -69,12 +75,12 @@ def top(matrix, count):
 
 
 @pytest.mark.parametrize(
-    ("network", "place", "layer", "count"),
-    [("F-6", (0, 0), "fc1", 9), ("F-6", (0, 1), "fc2", 5), ("F-5^2-BN", (1, 1), "fc2", 8)],
+    ("network", "layer", "count"),
+    [("F-6", "fc1", 9), ("F-6", "fc2", 5), ("F-5^2-BN", "fc2", 8)],
 )
-def test_overlaps_are_those_of_dense_matrices(networks, arrays, network, place, layer, count):
+def test_overlaps_are_those_of_dense_matrices(networks, data, network, layer, count):
     matrices = [dense(networks, network, layer, seed) for seed in networks["seed"].tolist()]
-    row = {name: arrays[name][place[0], 1, place[1]] for name in ("overlap", "kronecker")}
+    row = layer_in(data, network, layer)
     for number, (combination, other) in enumerate(combinations(matrices, 2)):
         for name, (a, b) in {
             "overlap": (combination[0], other[0]),
@@ -82,45 +88,52 @@ def test_overlaps_are_those_of_dense_matrices(networks, arrays, network, place, 
         }.items():
             expected = cv.subspace_overlaps(top(a, count), top(b, count))
             # The Hessians' eigenvectors are kept in float32.
-            np.testing.assert_allclose(row[name][number, :count], expected, rtol=1e-5, atol=1e-6)
-    assert np.isnan(row["overlap"][:, count:]).all()
-    assert np.isfinite(row["overlap"][:, :count]).all()
+            actual = row[name].isel(pair=number, rank=slice(count))
+            np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+    assert row["overlap"].notnull().sum("rank").values.tolist() == [count] * 3
 
 
-def test_eigenvalues_are_those_of_dense_matrices(networks, arrays):
-    hessian, output, inputs = dense(networks, "F-6", "fc1", int(networks["seed"][2]))
-    place = (0, 1, 0, 2)
-    for name, matrix, count in (
-        ("hessian", hessian, 9),
-        ("output", output, 6),
-        ("input", inputs, 16),
-    ):
+def test_eigenvalues_are_those_of_dense_matrices(networks, data):
+    matrices = dense(networks, "F-6", "fc1", int(networks["seed"][2]))
+    row = layer_in(data, "F-6", "fc1").isel(seed=2)
+    counts = {"hessian": 9, "output": 6, "input": 16}
+    for (name, count), matrix in zip(counts.items(), matrices, strict=True):
         expected = torch.linalg.eigvalsh(matrix).flip(0)[:count]
-        np.testing.assert_allclose(arrays[name][place][:count], expected, rtol=1e-6, atol=1e-7)
-    assert (arrays["residual"][place][:9] <= 1e-7).all()
-    assert arrays["outputs"].tolist() == [[6, 3, 0], [5, 5, 3]]
-    assert arrays["inputs"].tolist() == [[16, 6, 0], [16, 5, 5]]
-    assert arrays["layer"].tolist() == [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]]
-    assert arrays["epoch"].tolist() == [0, small_classifiers.EPOCHS]
-    assert arrays["images"].item() == 30
-    assert arrays["variation"].tolist() == [0, 0, 0]
+        np.testing.assert_allclose(row[name][:count], expected, rtol=1e-6, atol=1e-7)
+    assert (row["residual"][:9] <= 1e-7).all()
 
 
-def test_single_precision_is_nearly_the_same(networks, arrays):
+def test_what_layers_are_called_and_how_large_they_are(data):
+    expected = {
+        "outputs": [[6, 3, 0], [5, 5, 3]],
+        "inputs": [[16, 6, 0], [16, 5, 5]],
+        "layer_name": [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]],
+        "layer": [0, 1, 2],
+        "epoch": [0, small_classifiers.EPOCHS],
+        "images": 30,
+        "variation": [0, 0, 0],
+    }
+    assert {name: data[name].values.tolist() for name in expected} == expected
+
+
+def test_single_precision_is_nearly_the_same(networks, data):
     changes = {"networks": ["F-6"], "precision": "float32", "tolerance": 1e-5}
-    actual = correlation(config(**changes), networks)
-    np.testing.assert_allclose(actual["overlap"][0, 0], arrays["overlap"][0, 1, :2], atol=1e-3)
-    assert (actual["hessian"] != arrays["hessian"][:1, 1:, :2]).any()
+    single = correlation(config(**changes), networks)
+    for layer in ("fc1", "fc2"):
+        row, other = (layer_in(each, "F-6", layer) for each in (single, data))
+        np.testing.assert_allclose(row["overlap"], other["overlap"], atol=1e-3)
+        assert abs(row["hessian"] - other["hessian"]).max() > 0
 
 
-def test_first_inputs_and_means(networks, arrays):
+def test_first_inputs_and_means(networks, data):
     seeds = networks["seed"].tolist()
     single, other = (dense(networks, "F-6", "fc2", seed)[2] for seed in (seeds[0], seeds[2]))
     expected = float((top(single, 1).T @ top(other, 1)).square())
-    assert arrays["first_inputs"][0, 1, 1, 1] == pytest.approx(expected, rel=1e-5)
+    row = layer_in(data, "F-6", "fc2")
+    assert row["first_inputs"].values[1] == pytest.approx(expected, rel=1e-5)
     # All networks have the same images.
-    np.testing.assert_allclose(arrays["first_inputs"][:, :, 0], 1, rtol=1e-9)
-    np.testing.assert_allclose(arrays["means"][:, :, 0], 1, rtol=1e-9)
+    for name in ("first_inputs", "means"):
+        np.testing.assert_allclose(data[name].sel(layer=0), 1, rtol=1e-9)
 
 
 def factors(m=4, n=6, seed=0):

@@ -1,8 +1,11 @@
 """What wu2022dissecting says of the top eigenspaces of independently trained networks."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers.ledger.bounds import (
     Bound,
@@ -13,11 +16,18 @@ from hessian_papers.ledger.bounds import (
     equal_to,
     within,
 )
-from hessian_papers.ledger.statements import Labels, Print, Statements, over
+from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
 from hessian_papers.ledger.words import one_by, reading_of
-from hessian_papers.studies.layerwise.model_overlaps.reading import Layer, Reading
+from hessian_papers.studies.layerwise.layers import layer_names
+from hessian_papers.studies.layerwise.model_overlaps.derived import layers, paired, satisfied
+from hessian_spectra.statistics import student_interval
 
+Pairs = TypeVar("Pairs", xr.Dataset, xr.DataArray)
+
+LEVEL = 0.95
+# What is around the output dimension: a fifth of it either side, one dimension at least.
+AROUND = 0.2
 PEAK = "it peaks there if this is above 1; 'around' is taken as a fifth of m either side"
 # A ratio that is approximately 1.
 NEAR_ONE = one_by("approximately")
@@ -29,29 +39,102 @@ SETTING = (
 )
 
 statements = Statements(
-    Reading,
-    values={"kronecker": "Kronecker approximations", "overlap": "Hessians"},
+    values={"kronecker": "Kronecker approximations", "overlap": "Hessians"}
 ).having(otherwise=SETTING)
 
 
-def _plain(reading: Reading) -> Iterator[Labels]:
+def over_networks(pairs: Pairs, statistic: Callable[[Pairs], Any]) -> Estimate:
+    """A statistic of means over pairs with Student's 95 % interval by the jackknife over networks.
+
+    A pair shares its networks with others, so that what is left out at a time is a network with
+    all of its pairs: ``s² = (S − 1)/S Σ_i (θ_i − θ̄)²`` over the S statistics θ_i without it.
+
+    Args:
+        pairs: with the networks of each, ``first`` and ``other``.
+        statistic: of the means over them, or over some.
+
+    Returns:
+        The statistic of all pairs; unbounded for two networks.
+
+    Source: Efron and Stein, The jackknife estimate of variance, 1981.
+    """
+    value, first, other = float(statistic(pairs.mean("pair"))), pairs["first"], pairs["other"]
+    networks = np.union1d(first, other)
+    if len(networks) < 3:
+        return Estimate(value, -math.inf, math.inf)
+    kept = [pairs.isel(pair=((first != left) & (other != left)).values) for left in networks]
+    without = [float(statistic(chosen.mean("pair"))) for chosen in kept]
+    error = math.sqrt((len(networks) - 1) * float(np.var(without)))
+    low, high = student_interval(value, error, len(networks) - 1, 0.0, LEVEL)
+    return Estimate(value, float(low), float(high))
+
+
+def layer_of(data: xr.Dataset, network: str, layer: str) -> xr.Dataset:
+    """A layer by its name, see :func:`layers`."""
+    own = layers(data.sel(network=network))
+    return next(each for each in own if each["layer"] == layer)
+
+
+def peak(mean: xr.Dataset) -> xr.DataArray:
+    """The largest mean overlap around m over the largest one elsewhere.
+
+    Raises:
+        NothingToMeasure: the study does not reach beyond what is around m.
+    """
+    k, outputs, overlap = mean["rank"], int(mean["outputs"]), mean["overlap"]
+    around = abs(k - outputs) <= max(AROUND * outputs, 1)
+    if around[-1] or k[-1] < outputs:
+        raise NothingToMeasure(
+            f"this configuration has {len(k)} eigenpairs of a layer with {outputs} "
+            "outputs: none beyond what is around them"
+        )
+    return overlap.where(around).max() / overlap.where(~around).max()
+
+
+def reaching(rank: int, layer: xr.Dataset) -> xr.DataArray:
+    """The overlaps, which reach up to spaces of so many dimensions.
+
+    Raises:
+        NothingToMeasure: the study does not.
+    """
+    if layer.sizes["rank"] < rank:
+        raise NothingToMeasure(f"this configuration has fewer than {rank} eigenpairs")
+    return layer["overlap"]
+
+
+def at_outputs(layer: xr.Dataset) -> xr.DataArray:
+    """The overlap at k = m."""
+    outputs = int(layer["outputs"])
+    return reaching(outputs, layer).sel(rank=outputs)
+
+
+def _named(data: xr.Dataset, networks: Iterable[str], part: slice = slice(None)) -> list[Labels]:
+    """Some layers of some networks."""
+    return [
+        {"network": network, "layer": layer}
+        for network in networks
+        for layer in layer_names(data, network)[part]
+    ]
+
+
+def _normed(network: str) -> bool:
+    """Whether an architecture has batch norms."""
+    return network.endswith("-BN")
+
+
+def _plain(data: xr.Dataset) -> list[str]:
     """The architectures without batch norm."""
-    yield from ({"network": name} for name in reading.networks if not reading.normed(name))
+    return [network for network in data["network"].values.tolist() if not _normed(network)]
 
 
-def _hidden(reading: Reading) -> Iterator[Labels]:
+def _hidden(data: xr.Dataset) -> list[Labels]:
     """Their layers whose outputs can be permuted."""
-    for case in _plain(reading):
-        for layer in reading.layers(case["network"]):
-            if not layer.last:
-                yield {**case, "layer": layer.name}
+    return _named(data, _plain(data), slice(-1))
 
 
-def _later(reading: Reading) -> Iterator[Labels]:
+def _later(data: xr.Dataset) -> list[Labels]:
     """The hidden layers whose inputs have passed a batch norm."""
-    for network in filter(reading.normed, reading.networks):
-        for layer in reading.layers(network)[1:-1]:
-            yield {"network": network, "layer": layer.name}
+    return _named(data, filter(_normed, data["network"].values.tolist()), slice(1, -1))
 
 
 @statements.statement(
@@ -59,16 +142,16 @@ def _later(reading: Reading) -> Iterator[Labels]:
     exists,
     at_least(1.0, PEAK),
     id="overlap-peaks-at-the-outputs",
-    each=over("network"),
+    over=["network"],
 )
-def first_layer_peaks(reading: Reading, network: str) -> Estimate:
+def first_layer_peaks(data: xr.Dataset) -> Estimate:
     """The overlap of the first layer of independently trained networks peaks at its output
     dimension m.
 
     Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
     over the networks of which pairs are made.
     """
-    return reading.over_networks(reading.layers(network)[0].peak)
+    return over_networks(layers(data)[0], peak)
 
 
 @statements.statement(
@@ -76,22 +159,21 @@ def first_layer_peaks(reading: Reading, network: str) -> Estimate:
     typically,
     at_least(0.5, "'very high' is more than half", source="ours"),
     id="overlap-of-the-first-layer-is-very-high",
-    each=over("network"),
+    over=["network"],
     book="readings",
 )
-def first_layer_is_high(reading: Reading, network: str) -> Estimate:
+def first_layer_is_high(data: xr.Dataset) -> Estimate:
     """In the first layer, whose inputs are the same in all networks, the overlap at m is very high.
 
     Statistic: its mean over pairs; interval: jackknife over the networks of which pairs are made.
     """
-    layer = reading.layers(network)[0]
-    return reading.over_networks(lambda chosen: layer.at_outputs("overlap", chosen))
+    return over_networks(layers(data)[0], at_outputs)
 
 
-def _conditions(reading: Reading) -> Iterator[Labels]:
-    for case in _hidden(reading):
-        layer = reading.layer(case["network"], case["layer"])
-        holds = layer.satisfied >= layer.outputs
+def _conditions(data: xr.Dataset) -> Iterator[Labels]:
+    for case in _hidden(data):
+        layer = layer_of(data, **case)
+        holds = satisfied(layer) >= layer["outputs"]
         words = "holds, and the overlap peaks" if holds else "fails, and the overlap does not peak"
         yield {**case, "condition": words}
 
@@ -110,31 +192,26 @@ def _either(case: Labels) -> Bound:
     otherwise="The condition is sufficient for the approximations' first m eigenvectors to have a "
     "single input direction; that the overlap grows up to m takes less.",
 )
-def condition_tells(reading: Reading, network: str, layer: str, condition: str) -> Estimate:
+def condition_tells(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimate:
     """The overlap peaks around m where τ_m γ_1 > τ_1 γ_2 holds, and does not where it fails.
 
     Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
     over the networks of which pairs are made.
     """
-    return reading.over_networks(reading.layer(network, layer).peak)
+    return over_networks(layer_of(data, network, layer), peak)
 
 
 @statements.statement("Theorem G.1", typically, NEAR_ONE, id="overlap-grows-linearly", each=_hidden)
-def linear_growth(reading: Reading, network: str, layer: str) -> Estimate:
+def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap is (k/m) (t_1 · t_1')² as far as τ_k γ_1 > τ_1 γ_2.
 
     Statistic: sum of its mean over these k over that of the prediction; interval: jackknife over
     the networks of which pairs are made.
     """
-    measured_layer = reading.layer(network, layer)
-    count = min(measured_layer.satisfied, measured_layer.reach, measured_layer.outputs)
-    growth = np.arange(1, count + 1).sum() / measured_layer.outputs
-
-    def ratio(chosen: np.ndarray) -> float:
-        sums = measured_layer.curves["overlap"][chosen, :count].mean(axis=0).sum()
-        return float(sums / (growth * measured_layer.first_inputs[chosen].mean()))
-
-    return reading.over_networks(ratio)
+    pairs = layer_of(data, network, layer)
+    low = pairs.isel(rank=slice(min(satisfied(pairs), int(pairs["outputs"]))))
+    growth = int(low["rank"].sum()) / int(low["outputs"])
+    return over_networks(low, lambda mean: mean["overlap"].sum() / (growth * mean["first_inputs"]))
 
 
 @statements.statement(
@@ -144,26 +221,23 @@ def linear_growth(reading: Reading, network: str, layer: str) -> Estimate:
     id="overlap-at-the-outputs-is-that-of-first-inputs",
     each=_hidden,
 )
-def height_at_outputs(reading: Reading, network: str, layer: str) -> Estimate:
+def height_at_outputs(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap at m is (t_1 · t_1')².
 
     Statistic: ratio of both, means over pairs; interval: jackknife over the networks of which pairs
     are made.
     """
-    measured_layer = reading.layer(network, layer)
-    return reading.over_networks(
-        lambda chosen: (
-            measured_layer.at_outputs("overlap", chosen)
-            / float(measured_layer.first_inputs[chosen].mean())
-        )
-    )
+    pairs = layer_of(data, network, layer)
+    return over_networks(pairs, lambda mean: at_outputs(mean) / mean["first_inputs"])
 
 
-def _inner(reading: Reading) -> Iterator[Labels]:
+def _inner(data: xr.Dataset) -> list[Labels]:
     """The layers in the middle of fully connected networks, such as fc2 of F-200^2."""
-    for case in _hidden(reading):
-        if case["network"].startswith("F-") and case["layer"] != "fc1":
-            yield case
+    return [
+        case
+        for case in _hidden(data)
+        if case["network"].startswith("F-") and case["layer"] != "fc1"
+    ]
 
 
 @statements.statement(
@@ -173,22 +247,20 @@ def _inner(reading: Reading) -> Iterator[Labels]:
     id="early-low-peak",
     each=_inner,
 )
-def early_low_peak(reading: Reading, network: str, layer: str) -> Estimate:
+def early_low_peak(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap grows up to c − 1, the outliers of E[M], and decreases after.
 
     Statistic: mean overlap at c − 1 over the smallest between there and m; interval: jackknife over
     the networks of which pairs are made.
     """
-    measured_layer, classes = reading.layer(network, layer), reading.layers(network)[-1].outputs
-    end = min(measured_layer.reach, measured_layer.outputs)
-    if end < classes:
-        raise NothingToMeasure(f"this configuration has fewer than {classes} eigenpairs")
+    pairs = layer_of(data, network, layer)
+    outputs, classes = int(pairs["outputs"]), int(pairs["classes"])
 
-    def ratio(chosen: np.ndarray) -> float:
-        mean = measured_layer.curves["overlap"][chosen].mean(axis=0)
-        return float(mean[classes - 2] / mean[classes - 1 : end].min())
+    def ratio(mean: xr.Dataset) -> xr.DataArray:
+        overlap = reaching(classes, mean)
+        return overlap.sel(rank=classes - 1) / overlap.sel(rank=slice(classes, None)).min()
 
-    return reading.over_networks(ratio)
+    return over_networks(pairs.sel(rank=slice(outputs)), ratio)
 
 
 @statements.statement(
@@ -196,17 +268,15 @@ def early_low_peak(reading: Reading, network: str, layer: str) -> Estimate:
     printed,
     equal_to(0.012, "'around'; a quarter", tolerance=0.003),
     id="overlap-at-dimension-9",
-    each=lambda reading: [case for case in _inner(reading) if case == EXAMPLE],
+    each=lambda data: [case for case in _inner(data) if case == EXAMPLE],
 )
-def printed_overlap(reading: Reading, network: str, layer: str) -> Estimate:
+def printed_overlap(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """In fc2 of F-200^2 the mean overlap is around 0.012 at dimension 9.
 
     Statistic: its mean over pairs; interval: jackknife over the networks of which pairs are made.
     """
-    curve = reading.layer(network, layer).curves["overlap"]
-    if curve.shape[1] < 9:
-        raise NothingToMeasure("this configuration has fewer than 9 eigenpairs")
-    return reading.over_networks(lambda chosen: float(curve[chosen, 8].mean()))
+    pairs = layer_of(data, network, layer)
+    return over_networks(pairs, lambda mean: reaching(9, mean).sel(rank=9))
 
 
 @statements.statement(
@@ -214,93 +284,86 @@ def printed_overlap(reading: Reading, network: str, layer: str) -> Estimate:
     typically,
     at_least(0.5, "more than half; linear growth would begin at 1/m", source="ours"),
     id="last-layer-is-high-from-the-start",
-    each=_plain,
+    over={"network": _plain},
     book="readings",
 )
-def last_layer_is_high_from_the_start(reading: Reading, network: str) -> Estimate:
+def last_layer_is_high_from_the_start(data: xr.Dataset) -> Estimate:
     """In the last layer, whose outputs are the classes, the overlap stays about (t_1 · t_1')² for
     all k up to m.
 
     Statistic: the smallest mean overlap over k < c over (t_1 · t_1')²; interval: jackknife over the
     networks of which pairs are made.
     """
-    layer = reading.layers(network)[-1]
-
-    def least(chosen: np.ndarray) -> float:
-        mean = layer.curves["overlap"][chosen].mean(axis=0)[: max(layer.outputs - 1, 1)]
-        return float(mean.min() / layer.first_inputs[chosen].mean())
-
-    return reading.over_networks(least)
+    layer = layers(data)[-1]
+    low = layer.sel(rank=slice(max(int(layer["outputs"]) - 1, 1)))
+    return over_networks(low, lambda mean: mean["overlap"].min() / mean["first_inputs"])
 
 
-def _smallest(layer: Layer) -> np.ndarray:
+def _smallest(layer: xr.Dataset) -> xr.DataArray:
     """``τ_m / τ_1`` of each network."""
-    return np.abs(layer.output[:, -1]) / layer.output[:, 0]
+    values = layer["output"]
+    return abs(values.isel(output_rank=-1)) / values.isel(output_rank=0)
 
 
 @statements.identity(
     "appendix G.3.2",
     within(1e-5, "round-off of E[M] in float32"),
     id="last-layer-has-no-theorem",
-    each=over("network"),
+    over=["network"],
     printed=Print(
         "the last layer may satisfy the assumptions of Theorem G.1, τ_m γ_1 > τ_1 γ_2",
-        lambda reading, network: _shortfall(reading.layers(network)[-1]),
+        lambda data: _shortfall(layers(data)[-1]),
     ),
 )
-def last_layer_has_no_theorem(reading: Reading, network: str) -> float:
+def last_layer_has_no_theorem(data: xr.Dataset) -> float:
     """The last layer has τ_m = 0, since diag(p) − p pᵀ, each sample's output Hessian, takes 1 to 0:
     the assumption of Theorem G.1 fails for every network.
 
     Statistic: largest τ_m/τ_1 of networks.
     """
-    return float(_smallest(reading.layers(network)[-1]).max())
+    return float(_smallest(layers(data)[-1]).max())
 
 
-def _shortfall(layer: Layer) -> float:
+def _shortfall(layer: xr.Dataset) -> float:
     """By how much ``τ_m/τ_1`` is below ``γ_2/γ_1`` where it is least."""
-    ratio = layer.input[:, 1] / layer.input[:, 0]
-    return float(np.maximum(ratio - _smallest(layer), 0).min())
+    ratio = layer["input"].isel(input_rank=1) / layer["input"].isel(input_rank=0)
+    return float((ratio - _smallest(layer)).clip(min=0).min())
 
 
-def _differing(reading: Reading) -> Iterator[Labels]:
+def _differing(data: xr.Dataset) -> list[Labels]:
     """All layers, if some networks were trained with other settings."""
-    if reading.differing.any():
-        for network in reading.networks:
-            yield from ({"network": network, "layer": at.name} for at in reading.layers(network))
+    networks = data["network"].values.tolist()
+    return _named(data, networks) if paired(data)["differing"].any() else []
 
 
 @statements.statement(
     "appendix F.2.1", typically, NEAR_ONE, id="same-overlap-after-other-training", each=_differing
 )
-def same_after_other_training(reading: Reading, network: str, layer: str) -> Estimate:
+def same_after_other_training(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap comes from a common structure, not from similar training: it is as large of
     networks that were trained with different rates, momenta and weight decays.
 
     Statistic: mean overlap at m of their pairs over that of pairs trained alike; interval:
     jackknife over the networks of which pairs are made.
     """
-    differing, measured_layer = reading.differing, reading.layer(network, layer)
+    pairs = layer_of(data, network, layer)
+    overlap, differing = at_outputs(pairs), pairs["differing"]
     if differing.all():
         raise NothingToMeasure("this configuration has no two networks that were trained alike")
-    return reading.over_networks(
-        lambda chosen: (
-            measured_layer.at_outputs("overlap", chosen & differing)
-            / measured_layer.at_outputs("overlap", chosen & ~differing)
-        )
-    )
+    parts = pairs.assign(differently=overlap.where(differing), alike=overlap.where(~differing))
+    return over_networks(parts, lambda mean: mean["differently"] / mean["alike"])
 
 
 @statements.statement(
     "appendix G.4", exists, at_most(1.0, PEAK), id="no-peak-after-normalisation", each=_later
 )
-def batch_norm_has_no_peak(reading: Reading, network: str, layer: str) -> Estimate:
+def batch_norm_has_no_peak(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """Where the inputs have passed a batch norm the overlap has no peak at m.
 
     Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
     over the networks of which pairs are made.
     """
-    return reading.over_networks(reading.layer(network, layer).peak)
+    return over_networks(layer_of(data, network, layer), peak)
 
 
 @statements.statement(
@@ -308,25 +371,20 @@ def batch_norm_has_no_peak(reading: Reading, network: str, layer: str) -> Estima
     typically,
     at_least(2.0, "'surprisingly high' is taken as twice that at least", source="chance: 1/n"),
     id="overlap-is-above-chance",
-    each=_plain,
+    over={"network": _plain},
     book="readings",
 )
-def above_chance(reading: Reading, network: str) -> Estimate:
+def above_chance(data: xr.Dataset) -> Estimate:
     """The top spaces of different networks overlap more than random ones.
 
     Statistic: mean overlap at the largest k up to m over k/(m n), in the hidden layer where it is
     least; interval: jackknife over the networks of which pairs are made.
     """
-    layers = reading.hidden(network)
-
-    def least(chosen: np.ndarray) -> float:
-        ends = [min(layer.outputs, layer.reach) for layer in layers]
-        return min(
-            float(layer.curves["overlap"][chosen, k - 1].mean()) * layer.outputs * layer.inputs / k
-            for layer, k in zip(layers, ends, strict=True)
-        )
-
-    return reading.over_networks(least)
+    if not (hidden := layers(data)[:-1]):
+        raise NothingToMeasure(f"{data['network'].item()} has no hidden layer")
+    ends = [layer.sel(rank=slice(int(layer["outputs"]))).isel(rank=-1) for layer in hidden]
+    ratios = [end["overlap"] * end["outputs"] * end["inputs"] / end["rank"] for end in ends]
+    return over_networks(xr.concat(ratios, "layer"), xr.DataArray.min)
 
 
 @statements.statement(
@@ -334,12 +392,12 @@ def above_chance(reading: Reading, network: str) -> Estimate:
     typically,
     reading_of("approximately"),
     id="permutations-predict-the-overlap",
-    each=lambda reading: [
-        {**case, "of": of} for case in _hidden(reading) for of in ("kronecker", "overlap")
+    each=lambda data: [
+        {**case, "of": of} for case in _hidden(data) for of in ("kronecker", "overlap")
     ],
     book="beyond",
 )
-def permutations_predict(reading: Reading, network: str, layer: str, of: str) -> Estimate:
+def permutations_predict(data: xr.Dataset, network: str, layer: str, of: str) -> Estimate:
     """The eigenpairs of E[M] and E[x x'] tell the overlap of the Kronecker approximations, and of
     the Hessians, at all k, with the outputs of one network permuted at random: (1/k) Σ E(r_i · P
     r_i')² (t_j · t_j')² over the top k pairs (i, j) of each.
@@ -347,8 +405,10 @@ def permutations_predict(reading: Reading, network: str, layer: str, of: str) ->
     Statistic: summed error of the means over pairs, relative; interval: jackknife over the networks
     of which pairs are made.
     """
-    measured_layer = reading.layer(network, layer)
-    return reading.over_networks(lambda chosen: measured_layer.distance("permuted", of, chosen))
+    pairs = layer_of(data, network, layer)
+    return over_networks(
+        pairs, lambda mean: abs(mean["permuted"] - mean[of]).sum() / mean[of].sum()
+    )
 
 
 @statements.statement(
@@ -359,22 +419,19 @@ def permutations_predict(reading: Reading, network: str, layer: str, of: str) ->
     each=_hidden,
     book="beyond",
 )
-def factors_tell_the_place(reading: Reading, network: str, layer: str) -> Estimate:
+def factors_tell_the_place(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """Of the k that are measured the overlap is largest where the eigenpairs of E[M] and E[x x']
     say.
 
     Statistic: its mean at the k where that expected over permutations is largest, over the largest
     mean; interval: jackknife over the networks of which pairs are made.
     """
-    measured_layer = reading.layer(network, layer)
 
-    def reached(chosen: np.ndarray) -> float:
-        expected, mean = (
-            measured_layer.curves[name][chosen].mean(axis=0) for name in ("permuted", "overlap")
-        )
-        return float(mean[expected.argmax()] / mean.max())
+    def reached(mean: xr.Dataset) -> xr.DataArray:
+        overlap = mean["overlap"]
+        return overlap.sel(rank=mean["permuted"].idxmax()) / overlap.max()
 
-    return reading.over_networks(reached)
+    return over_networks(layer_of(data, network, layer), reached)
 
 
 @statements.statement(
@@ -385,16 +442,11 @@ def factors_tell_the_place(reading: Reading, network: str, layer: str) -> Estima
     each=_hidden,
     book="beyond",
 )
-def factors_tell_the_height(reading: Reading, network: str, layer: str) -> Estimate:
+def factors_tell_the_height(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap is as large as the eigenpairs of E[M] and E[x x'] say.
 
     Statistic: the largest mean overlap over the largest of those expected over permutations;
     interval: jackknife over the networks of which pairs are made.
     """
-    curves = reading.layer(network, layer).curves
-    return reading.over_networks(
-        lambda chosen: float(
-            curves["overlap"][chosen].mean(axis=0).max()
-            / curves["permuted"][chosen].mean(axis=0).max()
-        )
-    )
+    pairs = layer_of(data, network, layer)
+    return over_networks(pairs, lambda mean: mean["overlap"].max() / mean["permuted"].max())

@@ -3,11 +3,17 @@
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from hessian_papers.studies.layerwise.model_overlaps.reading import CURVES, Layer, Reading
+from hessian_papers.studies.layerwise.model_overlaps.derived import (
+    CURVES,
+    layers,
+    paired,
+    satisfied,
+)
 from hessian_spectra.pictures import style
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -32,35 +38,28 @@ ALIKE: dict[str, Any] = {
 }
 
 
-def _draw_layer(axes: Axes, layer: Layer, alike: np.ndarray) -> None:
-    """The overlaps of one layer; dimensions are on a logarithmic axis, so that early peaks show.
-
-    Args:
-        axes: where.
-        layer: the layer.
-        alike: which pairs of networks were trained with the same settings, ``(Q,)``.
-    """
-    k = np.arange(1, layer.reach + 1)
-    curves = layer.curves["overlap"]
-    mean, spread = curves.mean(axis=0), curves.std(axis=0)
+def _draw_layer(axes: Axes, layer: xr.Dataset) -> None:
+    """The overlaps of one layer; dimensions are on a logarithmic axis, so that early peaks show."""
+    k, outputs = layer["rank"].values, int(layer["outputs"])
+    mean, spread = layer["overlap"].mean("pair").values, layer["overlap"].std("pair").values
     axes.fill_between(k, mean - spread, mean + spread, color=style.BLUE, alpha=0.18, linewidth=0)
-    for name in CURVES:
-        axes.plot(k, layer.curves[name].mean(axis=0), **LOOKS[name])
+    curves = {name: layer[name].mean("pair").values for name in CURVES}
+    for name, curve in curves.items():
+        axes.plot(k, curve, **LOOKS[name])
+    alike = ~layer["differing"]
     if alike.any() and not alike.all():
-        axes.plot(k, curves[alike].mean(axis=0), **ALIKE)
-    axes.plot(k, k / (layer.outputs * layer.inputs), **LOOKS["chance"])
-    low = np.arange(1, min(layer.outputs, layer.reach) + 1)
-    height = layer.first_inputs.mean()
+        axes.plot(k, layer["overlap"].where(alike).mean("pair").values, **ALIKE)
+    axes.plot(k, k / (outputs * int(layer["inputs"])), **LOOKS["chance"])
+    low, height = k[:outputs], layer["first_inputs"].mean().item()
     # The theorem's line may leave the panel: what is measured decides its height.
-    highest = max(layer.curves[name].mean(axis=0).max() for name in CURVES)
-    top = 1.12 * max(highest, (mean + spread).max())
-    theorem = np.full(len(low), height) if layer.last else height * low / layer.outputs
+    top = 1.12 * max(*(curve.max() for curve in curves.values()), (mean + spread).max())
+    theorem = np.full(len(low), height) if layer["last"] else height * low / outputs
     axes.plot(low, theorem, **LOOKS["theorem"])
-    axes.axvline(layer.outputs, color=style.BLACK, linewidth=0.6)
-    if 1 <= layer.satisfied < layer.outputs:
-        axes.axvline(layer.satisfied, color=style.BLACK, linewidth=0.6, linestyle=":")
+    axes.axvline(outputs, color=style.BLACK, linewidth=0.6)
+    if 1 <= satisfied(layer) < outputs:
+        axes.axvline(satisfied(layer), color=style.BLACK, linewidth=0.6, linestyle=":")
     axes.set_xscale("log")
-    axes.set_xlim(1, max(layer.reach, 2))
+    axes.set_xlim(1, max(len(k), 2))
     axes.set_ylim(0, top)
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -68,30 +67,32 @@ def _draw_layer(axes: Axes, layer: Layer, alike: np.ndarray) -> None:
     axes.tick_params(labelsize=6.5)
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Each layer's overlap with what the factors predict of it."""
-    rows = {network: reading.layers(network) for network in reading.networks}
+    networks = data["network"].values.tolist()
+    rows = {network: layers(data.sel(network=network)) for network in networks}
     columns = max(map(len, rows.values()))
     figure, grid = style.panels(len(rows), columns, height=1.75, squeeze=False)
     names = style.letters()
-    for (network, layers), row in zip(rows.items(), grid, strict=True):
-        for axes, layer in zip(row, layers, strict=False):
-            _draw_layer(axes, layer, ~reading.differing)
-            style.letter(axes, f"({next(names)}) {layer.name}, m = {layer.outputs}")
-        for axes in row[len(layers) :]:
+    for (network, own), row in zip(rows.items(), grid, strict=True):
+        for axes, layer in zip(row, own, strict=False):
+            _draw_layer(axes, layer)
+            title = f"{layer['layer'].item()}, m = {int(layer['outputs'])}"
+            style.letter(axes, f"({next(names)}) {title}")
+        for axes in row[len(own) :]:
             axes.set_visible(False)
         row[0].set_ylabel(f"{network}\noverlap")
     for axes in grid[-1]:
         axes.set_xlabel("dimension k")
-    looks = [*LOOKS.values(), *([ALIKE] if reading.differing.any() else [])]
+    looks = [*LOOKS.values(), *([ALIKE] if paired(data)["differing"].any() else [])]
     handles = [style.entry(**look) for look in looks]
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
     return figure
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    differing = reading.differing
+    differing = paired(data)["differing"].values
     also = (
         f", and the mean over those {(~differing).sum()} of {len(differing)} whose networks were "
         "trained with the same rate, momentum and weight decay"
@@ -102,7 +103,7 @@ def caption(reading: Reading) -> str:
         "Top eigenspaces of a layer overlap between networks that were trained independently, "
         "more than random spaces would. "
         f"Overlap of the top k eigenspaces of a layer's Hessian, of the loss on "
-        f"{int(reading['images'])} images, in {reading.seeds} networks of one architecture that "
+        f"{int(data['images'])} images, in {data.sizes['seed']} networks of one architecture that "
         f"were trained independently: mean over their pairs, shaded the standard deviation{also}. "
         "Beside it the overlap of the layers' Kronecker approximations, what is expected of it "
         "when the outputs of one network are permuted at random (in the last layer they are the "

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from hessian_papers.constraints import AtLeast, Once
+from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
@@ -27,7 +28,7 @@ from hessian_papers.studies.layerwise.ensembles import (
     chosen_networks,
     require_residual,
 )
-from hessian_papers.studies.layerwise.gathering import gathered
+from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.studies.layerwise.model_overlaps.spaces import pair_of, top_space
 from hessian_papers.work import FanOut, Item
 from hessian_spectra.curvature.layerwise import layers_of
@@ -35,6 +36,31 @@ from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
+
+# Of each pair and of each network, by the number of dimensions; networks are paired in the order of
+# ``itertools.combinations``.
+PAIRS, NETWORKS = "network epoch layer pair", "network epoch layer seed"
+OF_PAIRS: Variables = {
+    "overlap": Variable(f"{PAIRS} rank", "of the spaces of the Hessians' first k eigenvectors"),
+    "kronecker": Variable(f"{PAIRS} rank", "the same of their Kronecker approximations"),
+    "rotated": Variable(f"{PAIRS} rank", "expected of that with outputs rotated at random"),
+    "permuted": Variable(f"{PAIRS} rank", "expected of that with outputs permuted at random"),
+    "first_inputs": Variable(PAIRS, "(t₁ · t₁')² of the first eigenvectors of E[x xᵀ]"),
+    "means": Variable(PAIRS, "the same of the directions of E[x]"),
+}
+VARIABLES: Variables = {
+    **ENSEMBLE,
+    "layer": Variable("layer", "place in its network"),
+    "outputs": Variable("network layer", "number of a layer's outputs m"),
+    "inputs": Variable("network layer", "number of a layer's inputs n"),
+    "images": Variable("", "number of images that the Hessian is of"),
+    "variation": Variable("seed", "number of the settings of the training"),
+    **OF_PAIRS,
+    "hessian": Variable(f"{NETWORKS} rank", "eigenvalues of the Hessian, descending"),
+    "residual": Variable(f"{NETWORKS} rank", "relative residuals of these eigenpairs"),
+    "output": Variable(f"{NETWORKS} output_rank", "eigenvalues of E[M], descending"),
+    "input": Variable(f"{NETWORKS} input_rank", "eigenvalues of E[x xᵀ], descending"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,15 +147,7 @@ def measure(
         settings: the rest.
 
     Returns:
-        With S networks, Q pairs of them in the order of ``itertools.combinations``, and K of
-        :meth:`Settings.count`: ``overlap`` (Q, K), of the spaces of the first k eigenvectors of the
-        Hessians; ``kronecker`` (Q, K), of their Kronecker approximations; ``rotated`` and
-        ``permuted`` (Q, K), what is expected of that when the outputs of one network are rotated or
-        permuted at random; ``first_inputs`` (Q,), ``(t₁ · t₁')²`` of the first eigenvectors of
-        ``E[x xᵀ]``; ``means`` (Q,), the same of the directions of ``E[x]``; ``hessian`` and
-        ``residual`` (S, K), its eigenvalues with their relative residuals; ``output`` (S, m) and
-        ``input`` (S, n), the eigenvalues of ``E[M]`` and ``E[x xᵀ]``; all by descending eigenvalue.
-        ``outputs``, ``inputs`` and ``images``, their numbers, and the facts.
+        What is in :data:`VARIABLES`, with :meth:`Settings.count` ranks, and the facts.
     """
     kind = PRECISIONS[settings.precision]
     batches = batches_of(kept[0], settings.images, kind)
@@ -141,13 +159,7 @@ def measure(
         for item in kept
     ]  # fmt: skip
     pairs = [pair_of(item, other) for item, other in combinations(spaces, 2)]
-    k, m, n = len(spaces[0].values), len(spaces[0].output.values), len(spaces[0].inputs.values)
-    curves, numbers = ("overlap", "kronecker", "rotated", "permuted"), ("first_inputs", "means")
-    arrays = {
-        name: np.array([pair[name].tolist() for pair in pairs]).reshape(len(pairs), *shape)
-        for names, shape in ((curves, (k,)), (numbers, ()))
-        for name in names
-    }
+    arrays = {name: np.array([pair[name].tolist() for pair in pairs]) for name in OF_PAIRS}
     rows = {
         "hessian": [space.values for space in spaces],
         "residual": [space.residuals for space in spaces],
@@ -155,9 +167,9 @@ def measure(
         "input": [space.inputs.values for space in spaces],
     }
     sizes = {
-        "layer": layer,
-        "outputs": m,
-        "inputs": n,
+        "layer_name": layer,
+        "outputs": len(spaces[0].output.values),
+        "inputs": len(spaces[0].inputs.values),
         "images": sum(len(classes) for _, classes in batches),
     }
     return (
@@ -181,25 +193,12 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
             {
                 "kept": kept,
                 "layer": layer.name,
-                "facts": {**facts, "network": network, "epoch": epoch, "place": place},
+                "facts": {**facts, "network": network, "epoch": epoch, "layer": place},
                 "settings": settings,
             }
             for place, layer in enumerate(layers_of(kept[0].load(), None))
         ]
     return items
-
-
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all layers; NaN, 0 and "" for layers that an architecture lacks, and beyond K.
-
-    Returns:
-        For A architectures, E epochs and at most L layers those of :func:`measure`, ``(A, E, L,
-        ...)``, but ``layer``, ``outputs`` and ``inputs`` (A, L), ``images`` () and ``variation
-        (S,)``; ``network`` (A,), ``epoch (E,)`` and ``place (L,)``.
-    """
-    arrays = gathered(parts, ["network", "epoch", "place"])
-    alike = {name: arrays[name][:, 0] for name in ("layer", "outputs", "inputs")}
-    return {**arrays, **alike, **{name: parts[0][name] for name in ("images", "variation")}}
 
 
 def _cost(item: Item) -> float:
@@ -225,4 +224,10 @@ def _probe(item: Item) -> Item:
     return {**item, "kept": item["kept"][:1], "settings": replace(settings, **fewer)}
 
 
-correlation = FanOut(items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe)
+correlation = FanOut(
+    items=_items,
+    compute=measure,
+    gather=gathering(VARIABLES, "network", "epoch", "layer"),
+    cost=_cost,
+    probe=_probe,
+)
