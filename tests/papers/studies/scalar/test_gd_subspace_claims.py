@@ -2,12 +2,23 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, bears_a_missing_case, changed, holds_and_fails, names
+from claims_contract import (
+    Kind,
+    Planted,
+    bears_a_missing_case,
+    changed,
+    holds_and_fails,
+    names,
+    planted_data,
+)
 from trainings import gd_subspace_sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.gd_subspace.claims import bulk_overlap, statements
+from hessian_papers.studies.scalar.gd_subspace.study import OPTIMIZERS, VARIABLES
+
+KIND = Kind(statements, VARIABLES)
 
 
 @pytest.fixture(scope="module")
@@ -15,17 +26,17 @@ def sides():
     return gd_subspace_sides()
 
 
-# For each claim an array, and what a small departure of it looks like.
+# For each claim a variable of an optimizer, and what a small departure of it looks like.
 DEPARTURES = {
-    "spectrum": ("numerics", "sgd/eigenvalues", 1e-6),
-    "iterates_orthogonal": ("closed_form", "gradient_descent/iterate", 1e-6),
-    "bulk_constant": ("closed_form", "gradient_descent/rotation", 1e-6),
-    "iterates_orthogonal_extended": ("closed_form", "nesterov/iterate", 1e-6),
-    "bulk_constant_extended": ("closed_form", "heavy_ball/rotation", 1e-6),
-    "bulk_invariant": ("numerics", "weight_decay/invariance", 1e-6),
-    "bulk_overlap": ("numerics", "sgd/overlap", -1e-6),
-    "adam_leaves": ("numerics", "adam/iterate", -1.0),
-    "random_velocity_leaves": ("numerics", "random_velocity/iterate", -1.0),
+    "spectrum": ("numerics", "numerical", "sgd", 1e-6),
+    "iterates_orthogonal": ("closed_form", "iterate", "gradient_descent", 1e-6),
+    "bulk_constant": ("closed_form", "rotation", "gradient_descent", 1e-6),
+    "iterates_orthogonal_extended": ("closed_form", "iterate", "nesterov", 1e-6),
+    "bulk_constant_extended": ("closed_form", "rotation", "heavy_ball", 1e-6),
+    "bulk_invariant": ("numerics", "invariance", "weight_decay", 1e-6),
+    "bulk_overlap": ("numerics", "overlap", "sgd", -1e-6),
+    "adam_leaves": ("numerics", "numerical_iterate", "adam", -1.0),
+    "random_velocity_leaves": ("numerics", "numerical_iterate", "random_velocity", -1.0),
 }
 
 
@@ -37,9 +48,13 @@ TRAINED = {
 }
 
 
-def departed(sides, name):
-    side, array, shift = DEPARTURES[name]
-    return changed(sides, side, **{array: lambda values: values + shift})
+def departed(sides, side, variable, optimizer, shift):
+    def change(values):
+        values = values.copy()
+        values[OPTIMIZERS.index(optimizer)] += shift
+        return values
+
+    return changed(sides, side, **{variable: change})
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +67,12 @@ def planted_for(sides):
 
 @pytest.mark.parametrize("name", names(statements))
 def test_a_claim_holds_and_fails(name, sides, planted_for):
-    holds_and_fails(statements, planted_for(departed(sides, name)), name)
+    holds_and_fails(KIND, planted_for(departed(sides, *DEPARTURES[name])), name)
 
 
 @pytest.mark.parametrize("name", names(statements))
 def test_a_claim_bears_a_missing_case(name, planted_for):
-    bears_a_missing_case(statements, planted_for(), name)
+    bears_a_missing_case(KIND, planted_for(), name)
 
 
 @pytest.mark.parametrize("optimizer", ["heavy_ball", "nesterov", "sgd", "weight_decay"])
@@ -66,18 +81,17 @@ def test_a_claim_bears_a_missing_case(name, planted_for):
     [("iterates_orthogonal_extended", "iterate"), ("bulk_constant_extended", "rotation")],
 )
 def test_the_extension_is_about_each_of_its_optimizers(optimizer, name, array, sides, planted_for):
-    far = {f"{optimizer}/{array}": lambda values: values + 1e-6}
-    holds_and_fails(statements, planted_for(changed(sides, "closed_form", **far)), name)
+    far = departed(sides, "closed_form", array, optimizer, 1e-6)
+    holds_and_fails(KIND, planted_for(far), name)
 
 
 def test_nothing_resolved_is_not_a_success(sides):
-    unresolved = {name: np.zeros_like for name in sides["numerics"] if name.endswith("/resolved")}
-    nowhere = changed(sides, "numerics", **unresolved)
+    nowhere = changed(sides, "numerics", overlap=lambda values: np.full_like(values, np.nan))
     with pytest.raises(NothingToMeasure, match="no step at which the bulk can be told"):
-        bulk_overlap(statements.reading(nowhere))
+        bulk_overlap(planted_data(nowhere, VARIABLES))
 
 
 def test_what_step_sizes_decide_is_claimed_of_the_papers_study_alone(sides):
     study = Study("study", {"paper": "singh2026cracking", "artifact": "my own"})
-    entries = statements.entries(study, statements.reading(sides))
+    entries = statements.entries(study, planted_data(sides, VARIABLES))
     assert [entry.heading.identity for entry in entries] == [True] * 7

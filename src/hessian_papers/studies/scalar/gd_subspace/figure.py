@@ -1,11 +1,12 @@
 """Which optimizers keep the bulk eigenspace: iterates, rotation of the bulk, invariance, error."""
 
-import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.errors import BOTTOM, error_axis, rounding_band, visible
-from hessian_papers.studies.scalar.gd_subspace.reading import Reading, Training
+from hessian_papers.studies.scalar.trainings import compared, training
+from hessian_papers.studies.spectra import error
 from hessian_spectra.pictures import style
 
 # Optimizer -> label, colour, marker.
@@ -20,33 +21,33 @@ LOOKS = {
 }
 
 
-def _line(axes: Axes, training: Training, array: str, name: str) -> None:
-    values = visible(training.closed_form[array])
-    axes.plot(training.steps, values, color=LOOKS[name][1], **style.EXACT)
+def _line(axes: Axes, values: xr.DataArray, name: str) -> None:
+    axes.plot(values["step"], visible(values.values), color=LOOKS[name][1], **style.EXACT)
 
 
-def _points(axes: Axes, steps: np.ndarray, values: np.ndarray, name: str) -> None:
+def _points(axes: Axes, values: xr.DataArray, name: str) -> None:
     _, colour, marker = LOOKS[name]
     points = style.NUMERIC | {"marker": marker}
-    axes.plot(steps, visible(values), color=colour, **points)
+    axes.plot(values["step"], visible(values.values), color=colour, **points)
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Lines: closed form; points: numerical eigenvectors of the same Hessians."""
     figure, grid = style.panels(2, 2, height=2.4, sharex=True)
-    (iterate, rotation), (invariance, error) = grid
-    for name, training in reading.optimizers.items():
-        steps, numerics = training.numeric_steps, training.numerics
-        _points(iterate, steps, numerics["iterate"], name)
-        _line(iterate, training, "iterate", name)
-        turned = training.where_resolved("rotation")
-        _points(rotation, training.where_resolved("step"), turned, name)
-        _line(rotation, training, "rotation", name)
-        _points(invariance, steps, numerics["invariance"], name)
-        _points(error, steps, training.errors(), name)
+    (iterate, rotation), (invariance, errors) = grid
+    names = data["optimizer"].values.tolist()
+    for name in names:
+        exact = training(data, optimizer=name)
+        numeric = compared(exact)
+        _points(iterate, numeric["numerical_iterate"], name)
+        _line(iterate, exact["iterate"], name)
+        _points(rotation, numeric["numerical_rotation"].dropna("step"), name)
+        _line(rotation, exact["rotation"], name)
+        _points(invariance, numeric["invariance"], name)
+        _points(errors, error(numeric), name)
     for axes in (iterate, rotation, invariance):
         rounding_band(axes)
-    error_axis(error)
+    error_axis(errors)
     titles = {
         "(a) iterate in the initial bulk space": "$\\|Z_0^\\top\\theta_t\\|\\,/\\,\\|\\theta_t\\|$",
         "(b) rotation of the bulk space": "sine of largest angle",
@@ -60,7 +61,7 @@ def draw(reading: Reading) -> Figure:
         axes.set_ylim(BOTTOM, 10)
     for axes in grid[1]:
         axes.set_xlabel("step")
-    _legend(figure, list(reading.optimizers))
+    _legend(figure, names)
     return figure
 
 
@@ -74,12 +75,12 @@ def _legend(figure: Figure, names: list[str]) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
     diverged = [
-        f" {LOOKS[name][0]} diverged at step {training.diverged_at}."
-        for name, training in reading.optimizers.items()
-        if training.diverged_at is not None
+        f" {LOOKS[name][0]} diverged at step {step}."
+        for name, step in data["diverged_at"].to_series().items()
+        if step >= 0
     ]
     return (
         "Gradient descent and its relatives stay out of the bulk eigenspace that they start "

@@ -1,15 +1,18 @@
 """Which optimizers keep the bulk eigenspace (singh2026cracking, Corollary 3.1)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor, nn
 
 from hessian_papers.constraints import Count, Positive, Scale
 from hessian_papers.data.base import ONE_FEATURE, Form
-from hessian_papers.results import stacked
+from hessian_papers.labelled import Variable, Variables, assembled
+from hessian_papers.studies import spectra
+from hessian_papers.studies.scalar import trainings
+from hessian_papers.studies.scalar.recorded import recorded_steps
 from hessian_papers.studies.training import HiddenLayerConfig, curvature_shown, recorded
 from hessian_papers.training import descend, follow, stochastic_gradient_descent
 from hessian_papers.work import KEEPS_NOTHING, Run
@@ -36,6 +39,10 @@ OPTIMIZERS = (
 # The numerical bulk is told from the small outlier where their distance is above this share of the
 # largest eigenvalue; eigenvectors then carry an error of about 1e-16 / 1e-5.
 RESOLVED_GAP = 1e-5
+
+SHARE = "‖Z₀ᵀ θ_t‖ / ‖θ_t‖, the share of the iterate in the initial bulk space with basis Z₀"
+SINE = "sine of the largest principal angle between the bulk spaces at step t and at the start"
+UNRESOLVED = "NaN where the bulk cannot be told from the outliers"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,51 +137,55 @@ def _spectrum(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Spectrum:
     return cf.two_layer_linear(w, v, x, y)
 
 
-def _weights(networks: Arrays, name: str, every: int = 1) -> Iterator[tuple[Tensor, Tensor]]:
-    v, w = (torch.from_numpy(networks[f"{name}/{key}"][::every]) for key in ("v", "w"))
-    return zip(v, w, strict=True)
-
-
 def _outside(basis: Tensor, vectors: Tensor) -> Tensor:
     """The part of ``vectors`` that is orthogonal to the space of an orthonormal ``basis``."""
     return vectors - basis @ (basis.T @ vectors)
 
 
-def _share_inside(basis: Tensor, v: Tensor, w: Tensor) -> float:
+def _share_inside(basis: Tensor, v: Tensor, w: Tensor) -> np.ndarray:
     """‖Zᵀ θ‖ / ‖θ‖ with θ = (v, w)."""
     theta = torch.cat([v, w])
-    return float(torch.linalg.vector_norm(basis.T @ theta) / torch.linalg.vector_norm(theta))
+    inside = torch.linalg.vector_norm(basis.T @ theta) / torch.linalg.vector_norm(theta)
+    return inside.numpy()
 
 
-def _sine(first: Tensor, second: Tensor) -> float:
+def _sine(first: Tensor, second: Tensor) -> np.ndarray:
     """Sine of the largest principal angle between two spaces of one dimension."""
-    return float(torch.linalg.matrix_norm(_outside(first, second), ord=2))
+    return torch.linalg.matrix_norm(_outside(first, second), ord=2).numpy()
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """How far iterates and bulk eigenspaces are from those at the start, by Corollary 3.1.
+AXES = ("optimizer", "step")
+_OF = spectra.variables("optimizer step")
+VARIABLES: Variables = {
+    "optimizer": Variable("optimizer", "what trains the network"),
+    **trainings.variables("optimizer"),
+    **{name: _OF[name] for name in ("exact", "numerical")},
+    "iterate": Variable("optimizer step", f"{SHARE}, by the closed form"),
+    "numerical_iterate": Variable("optimizer step", f"{SHARE}, by eigenvectors"),
+    "rotation": Variable("optimizer step", f"{SINE}, by the closed form"),
+    "numerical_rotation": Variable("optimizer step", f"{SINE}, by eigenvectors; {UNRESOLVED}"),
+    "invariance": Variable("optimizer step", "‖(I − Z₀ Z₀ᵀ) H_t Z₀‖ / ‖H_t‖"),
+    "overlap": Variable(
+        "optimizer step",
+        f"mean squared cosine of the principal angles of both bulk spaces; {UNRESOLVED}",
+    ),
+}
 
-    Returns:
-        The ``optimizers`` and for each: ``step``, ``loss`` (r,); ``eigenvalues`` (r, 2m);
-        ``iterate`` (r,), the share ‖Z₀ᵀ θ_t‖ / ‖θ_t‖ of the iterate in the initial bulk space with
-        basis Z₀; ``rotation`` (r,), the sine of the largest principal angle between the bulk spaces
-        at step t and at the start; ``diverged_at``.
-    """
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """How far iterates and bulk eigenspaces are from those at the start, by Corollary 3.1."""
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    arrays: Arrays = {"optimizers": networks["optimizers"]}
-    for name in networks["optimizers"].tolist():
-        bulks = [cf.gradient_descent_subspace(w, v).bulk for v, w in _weights(networks, name)]
-        rows = [
-            {
-                "eigenvalues": _spectrum(v, w, x, y).eigenvalues.numpy(),
-                "iterate": _share_inside(bulks[0], v, w),
-                "rotation": _sine(bulks[0], bulk),
-            }
-            for bulk, (v, w) in zip(bulks, _weights(networks, name), strict=True)
-        ]
-        kept = (f"{name}/{key}" for key in ("step", "loss", "diverged_at"))
-        arrays |= stacked(rows, f"{name}/") | {key: networks[key] for key in kept}
-    return arrays
+    parts, start = [], torch.empty(0)
+    for at in recorded_steps(networks, "optimizer", networks["optimizers"].tolist()):
+        bulk = cf.gradient_descent_subspace(at.w, at.v).bulk
+        start = start if at.place else bulk
+        values = {
+            "exact": _spectrum(at.v, at.w, x, y).eigenvalues.numpy(),
+            "iterate": _share_inside(start, at.v, at.w),
+            "rotation": _sine(start, bulk),
+        }
+        parts.append({**at.labels, **at.known, **values})
+    return assembled(parts, VARIABLES, AXES)
 
 
 def _numeric_bulk(spectrum: Spectrum) -> tuple[Tensor, float]:
@@ -192,40 +203,26 @@ def _numeric_bulk(spectrum: Spectrum) -> tuple[Tensor, float]:
     return spectrum.eigenvectors()[:, bulk], float(gap)
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The quantities from eigenvectors of the automatically differentiated Hessian.
-
-    Returns:
-        For each optimizer: ``step`` (s,); ``eigenvalues`` (s, 2m); ``iterate`` (s,) as in the
-        closed form; ``invariance`` (s,), ‖(I − Z₀ Z₀ᵀ) H_t Z₀‖ / ‖H_t‖, zero if the initial bulk
-        space is an invariant space of the Hessian at step t; ``resolved`` (s,), whether the bulk
-        can be told from the outliers at step t, and where it can ``overlap`` (s,), mean squared
-        cosine of the principal angles of the two bulk spaces, and ``rotation`` (s,) as in the
-        closed form (both 0 elsewhere).
-    """
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """The quantities from eigenvectors of the automatically differentiated Hessian."""
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    arrays: Arrays = {}
-    for name in networks["optimizers"].tolist():
-        start: Tensor | None = None
-        rows = []
-        for v, w in _weights(networks, name, config.numeric_every):
-            problem = cv.Problem(TwoLayerLinear(v, w), HalfSquaredError(), [(x, y)])
-            hessian = cv.hessian(problem)
-            spectrum = cv.dense_spectrum(hessian)
-            bulk, gap = _numeric_bulk(spectrum)
-            start = bulk if start is None else start
-            outside = torch.linalg.matrix_norm(_outside(start, hessian @ start), ord=2)
-            resolved = gap > RESOLVED_GAP
-            rows.append(
-                {
-                    "eigenvalues": spectrum.eigenvalues.numpy(),
-                    "iterate": _share_inside(start, v, w),
-                    "invariance": float(outside / spectrum.eigenvalues.abs().max()),
-                    "resolved": resolved,
-                    "overlap": float(cv.subspace_overlap(start, bulk)) if resolved else 0.0,
-                    "rotation": _sine(start, bulk) if resolved else 0.0,
-                }
-            )
-        arrays[f"{name}/step"] = networks[f"{name}/step"][:: config.numeric_every]
-        arrays |= stacked(rows, f"{name}/")
-    return arrays
+    parts, start = [], torch.empty(0)
+    for at in recorded_steps(networks, "optimizer", networks["optimizers"].tolist()):
+        parts.append({**at.labels})
+        if at.place % config.numeric_every:
+            continue
+        problem = cv.Problem(TwoLayerLinear(at.v, at.w), HalfSquaredError(), [(x, y)])
+        hessian = cv.hessian(problem)
+        spectrum = cv.dense_spectrum(hessian)
+        bulk, gap = _numeric_bulk(spectrum)
+        start = start if at.place else bulk
+        outside = torch.linalg.matrix_norm(_outside(start, hessian @ start), ord=2)
+        resolved = gap > RESOLVED_GAP
+        parts[-1] |= {
+            "numerical": spectrum.eigenvalues.numpy(),
+            "numerical_iterate": _share_inside(start, at.v, at.w),
+            "invariance": (outside / spectrum.eigenvalues.abs().max()).numpy(),
+            "overlap": np.array(cv.subspace_overlap(start, bulk) if resolved else np.nan),
+            "numerical_rotation": _sine(start, bulk) if resolved else np.array(np.nan),
+        }
+    return assembled(parts, VARIABLES, AXES)
