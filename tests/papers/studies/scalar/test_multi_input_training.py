@@ -5,21 +5,26 @@ import pytest
 from trainings import multi_input_config as config
 from trainings import multi_input_sides, three_features
 
+from hessian_papers.labelled import joined
 from hessian_papers.studies.scalar.multi_input_training import study
-from hessian_papers.studies.scalar.multi_input_training.reading import Reading
+from hessian_papers.studies.scalar.trainings import compared
+from hessian_papers.studies.spectra import error, group
+
+
+def data_of(*correlated, **changes):
+    return joined([*multi_input_sides(*correlated, **changes).values()])
 
 
 @pytest.fixture(scope="module")
-def sides():
-    return multi_input_sides()
+def data():
+    return data_of()
 
 
-def test_arrays_have_one_row_a_step(sides):
-    exact, numeric = sides["closed_form"], sides["numerics"]
-    assert exact["step"].tolist() == [0, 4, 8, 12, 16, 20]
-    assert numeric["step"].tolist() == [0, 8, 16]
-    assert exact["eigenvalues"].shape == exact["decorrelated"].shape == (6, 18)
-    assert exact["kind"].shape == exact["cell"].shape == (6, 18)
+def test_arrays_have_one_row_a_step(data):
+    assert data["step"].values.tolist() == [0, 4, 8, 12, 16, 20]
+    assert compared(data)["step"].values.tolist() == [0, 8, 16]
+    assert data["exact"].shape == data["decorrelated"].shape == (6, 18)
+    assert data["kind"].shape == data["cell"].shape == (6, 18)
 
 
 def test_recorded_weights_are_the_networks():
@@ -30,30 +35,30 @@ def test_recorded_weights_are_the_networks():
     assert (np.diff(trained["loss"]) < 0).all()
 
 
-def test_outliers_and_bulk_make_up_the_spectrum(sides):
-    reading = Reading(sides)
-    assert reading.select("outlier").shape == (6, 6)
-    assert reading.select("bulk").shape == (6, 12)
-    together = np.concatenate([reading.select("outlier"), reading.select("bulk")], axis=1)
-    np.testing.assert_array_equal(np.sort(together, axis=1), sides["closed_form"]["eigenvalues"])
+def test_outliers_and_bulk_make_up_the_spectrum(data):
+    outliers, bulk = group(data, "outlier"), group(data, "bulk")
+    assert outliers.shape == (6, 6)
+    assert bulk.shape == (6, 12)
+    together = np.concatenate([outliers, bulk], axis=1)
+    np.testing.assert_array_equal(np.sort(together, axis=1), data["exact"])
 
 
 def test_without_correlations_both_forms_agree():
-    reading = Reading(multi_input_sides(correlated=False))
-    assert reading.errors("decorrelated").max() < 1e-12
-    assert reading.errors().max() < 1e-12
+    data = compared(data_of(False))
+    for form in ("decorrelated", "exact"):
+        assert error(data.assign(exact=data[form])).max() < 1e-12
 
 
 def test_width_one_is_the_diagonal_network_without_bulk():
-    reading = Reading(multi_input_sides(width=1))
-    assert reading.select("bulk").shape == (6, 0)
-    assert reading.errors().max() < 1e-12
+    data = data_of(width=1)
+    assert group(data, "bulk").shape == (6, 0)
+    assert error(compared(data)).max() < 1e-12
 
 
 def test_a_run_that_diverges_keeps_what_it_had():
-    sides = multi_input_sides(learning_rate=20.0)
-    assert 0 < Reading(sides).diverged_at <= 20
-    for name, array in sides["closed_form"].items():
+    exact = multi_input_sides(learning_rate=20.0)["closed_form"]
+    assert 0 < exact["diverged_at"] <= 20
+    for name, array in exact.variables.items():
         assert array.dtype.kind == "U" or np.isfinite(array).all(), name
 
 

@@ -5,10 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
-from hessian_papers.results import stacked
+from hessian_papers.labelled import Variable, Variables, assembled
+from hessian_papers.studies import spectra
+from hessian_papers.studies.scalar import trainings
+from hessian_papers.studies.scalar.recorded import Recorded, of_one
 from hessian_papers.studies.training import (
     HiddenLayerConfig,
     curvature_shown,
@@ -72,43 +76,47 @@ def _spectrum(*weights_and_samples: Tensor) -> Spectrum:
     return cf.multi_input(torch.stack(weights[1::2]), torch.stack(weights[0::2]), x, y)
 
 
-def _weights(networks: Arrays, every: int = 1) -> Iterator[tuple[Tensor, Tensor]]:
-    v, w = (torch.from_numpy(networks[key][::every]) for key in ("v", "w"))
-    return zip(v, w, strict=True)
+VARIABLES: Variables = {
+    **trainings.variables(""),
+    **spectra.variables("step"),
+    "decorrelated": Variable("step rank", "what Corollary B.1 gives as if nothing was correlated"),
+    "inputs": Variable("", "number of inputs D"),
+}
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """All eigenvalues at each recorded step, for the correlated inputs and as if they were not.
+def _samples(networks: Arrays) -> tuple[Tensor, Tensor]:
+    return torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
 
-    Returns:
-        ``step``, ``loss`` (r,); ``eigenvalues`` (r, 2mD) ascending by the form for correlated
-        inputs, with ``kind`` and ``cell`` of each; ``decorrelated`` (r, 2mD), what Corollary B.1
-        gives when the correlations are ignored; ``covariance`` (D, D), E[x xᵀ]; ``diverged_at``.
-    """
-    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    rows = []
-    for v, w in _weights(networks):
+
+def _steps(networks: Arrays) -> Iterator[Recorded]:
+    return of_one({}, {name: array for name, array in networks.items() if name not in "xy"})
+
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """All eigenvalues at each recorded step, for the correlated inputs and as if they were not."""
+    x, y = _samples(networks)
+    parts = []
+    for at in _steps(networks):
+        spectrum = cf.multi_input(at.w, at.v, x, y).arrays()
         coordinates = [
-            cf.two_layer_linear(w[d], v[d], x[:, d], y).eigenvalues for d in range(len(w))
+            cf.two_layer_linear(w, v, each, y).eigenvalues
+            for w, v, each in zip(at.w, at.v, x.T, strict=True)
         ]
-        ignoring = torch.cat(coordinates).sort().values.numpy()
-        rows.append({**cf.multi_input(w, v, x, y).arrays(), "decorrelated": ignoring})
-    return {
-        "step": networks["step"],
-        "loss": networks["loss"],
-        **stacked(rows),
-        "covariance": (x.T @ x / len(x)).numpy(),
-        "diverged_at": networks["diverged_at"],
-    }
+        forms = {
+            "exact": spectrum.pop("eigenvalues"),
+            "decorrelated": torch.cat(coordinates).sort().values.numpy(),
+            "inputs": np.array(len(coordinates)),
+        }
+        parts.append({**at.labels, **at.known, **spectrum, **forms})
+    return assembled(parts, VARIABLES, ["step"])
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The spectrum of the automatically differentiated Hessian at some of the recorded steps.
-
-    Returns:
-        ``step`` (s,) and ``eigenvalues`` (s, 2mD), ascending.
-    """
-    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    weights = _weights(networks, config.numeric_every)
-    rows = [numeric_spectrum(MultiInputLinear(v, w), x, y) for v, w in weights]
-    return {"step": networks["step"][:: config.numeric_every], "eigenvalues": np.array(rows)}
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """The spectrum of the automatically differentiated Hessian at some of the recorded steps."""
+    parts = []
+    for at in _steps(networks):
+        parts.append({**at.labels})
+        if at.place % config.numeric_every == 0:
+            model = MultiInputLinear(at.v, at.w)
+            parts[-1]["numerical"] = numeric_spectrum(model, *_samples(networks))
+    return assembled(parts, VARIABLES, ["step"])
