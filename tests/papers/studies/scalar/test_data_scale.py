@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from data_scale_sides import both, config, sample
 
-from hessian_papers.studies.scalar.data_scale import study
-from hessian_papers.studies.scalar.data_scale.figure import caption, draw
 from hessian_papers.labelled import joined
+from hessian_papers.studies.scalar.data_scale import study
 from hessian_papers.studies.scalar.data_scale.derived import departure, eigenvalues
+from hessian_papers.studies.scalar.data_scale.figure import caption, draw
 from hessian_papers.studies.spectra import ranks, spectra
 
 

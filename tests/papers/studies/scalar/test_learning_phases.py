@@ -5,18 +5,30 @@ import pytest
 import torch
 from learning_phases_sides import both, config, sample
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.labelled import joined
+from hessian_papers.ledger.bounds import NothingToMeasure, estimate_of
 from hessian_papers.studies.scalar.learning_phases import heads, study
+from hessian_papers.studies.scalar.learning_phases.claims import heads_in_order, retarded_head
+from hessian_papers.studies.scalar.learning_phases.derived import (
+    contradict,
+    pair,
+    printed_phases,
+    with_signs,
+)
 from hessian_papers.studies.scalar.learning_phases.figure import caption, draw
-from hessian_papers.studies.scalar.learning_phases.reading import Reading
+from hessian_papers.studies.spectra import ranks
 from hessian_papers.training import gradient_descent
 from hessian_spectra import closed_form as cf
 from hessian_spectra.models import HalfSquaredError, MultiOutputLinear
 
 
+def data_of(**changes):
+    return joined([*both(**changes).values()])
+
+
 @pytest.fixture(scope="module")
-def reading():
-    return Reading(both())
+def data():
+    return data_of()
 
 
 def test_instances_have_the_solutions_and_ratios_asked_for():
@@ -32,30 +44,30 @@ def test_instances_have_the_solutions_and_ratios_asked_for():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_all_phases_occur_for_both_signs(reading, sign):
-    chosen = reading.networks(sign)
-    assert chosen.count == 30
-    assert set(chosen["phase"]) == {"early", "late", "divergent"}
+def test_all_phases_occur_for_both_signs(data, sign):
+    phases = with_signs(data, sign)["phase"].values.tolist()
+    assert len(phases) == 30
+    assert {*phases} == {"early", "late", "divergent"}
 
 
-def test_the_outliers_are_the_theorems_pair(reading):
+def test_the_outliers_are_the_theorems_pair(data):
     # The bulk is ±|δx|, three times each: λ_2 is the fourth of eight, λ_1 the last.
-    np.testing.assert_array_equal(reading.ranks("outlier"), np.tile([4, 8], (66, 1)))
-    np.testing.assert_array_equal(reading.small, reading.numerics["eigenvalues"][:, 3])
-    np.testing.assert_array_equal(reading.large, reading.numerics["eigenvalues"][:, 7])
+    np.testing.assert_array_equal(ranks(data, "outlier"), np.tile([4, 8], (66, 1)))
+    for outlier, place in zip(pair(data), (7, 3), strict=True):
+        np.testing.assert_array_equal(outlier, data["numerical"].isel(rank=place))
 
 
-def test_the_printed_phases_fail_exactly_where_the_solution_is_negative_and_t_is_late(reading):
-    late = (reading["phase"] == "late") & (reading["solution"] < 0)
+def test_the_printed_phases_fail_exactly_where_the_solution_is_negative_and_t_is_late(data):
+    late = (data["phase"] == "late") & (data["solution"] < 0)
     assert late.any()
-    np.testing.assert_array_equal(reading.contradict(reading.printed_phases), late)
+    np.testing.assert_array_equal(contradict(data, *printed_phases(data)), late)
 
 
 def test_a_sign_that_no_network_has_is_named():
-    reading = Reading(both(without_signal=0, instances=2))
-    assert reading.count == 4
+    data = data_of(without_signal=0, instances=2)
+    assert data.sizes["network"] == 4
     with pytest.raises(NothingToMeasure, match="no network whose θ\\* has sign 0"):
-        reading.networks(0)
+        with_signs(data, 0)
 
 
 @pytest.mark.parametrize(
@@ -78,19 +90,19 @@ def test_a_bad_setting_is_named(changes, message):
         config(**changes)
 
 
-def test_the_figure_shows_every_network(reading):
-    product, small, printed, error = draw(reading).axes
+def test_the_figure_shows_every_network(data):
+    product, small, printed, error = draw(data).axes
     for panel in (product, small, error):
         assert sum(len(line.get_xdata()) for line in panel.lines[:2]) == 60
     assert len(printed.lines[1].get_xdata()) == 30
-    crosses = int(reading.contradict(reading.printed_phases).sum())
+    crosses = int(contradict(data, *printed_phases(data)).sum())
     assert len(printed.lines[2].get_xdata()) == crosses
-    assert "of 60 random linear networks" in caption(reading)
+    assert "of 60 random linear networks" in caption(data)
 
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_a_figure_with_one_phase_only(count):
-    figure = draw(Reading(both(instances=count, without_signal=0, ratio=[0.4, 0.9])))
+    figure = draw(data_of(instances=count, without_signal=0, ratio=[0.4, 0.9]))
     figure.canvas.draw()
     assert [text.get_text() for text in figure.axes[2].texts] == ["both"]
 
@@ -144,19 +156,17 @@ def test_targets_of_heads_have_both_signs_and_sizes_in_the_range(monkeypatch):
     assert len(seen) == len(settings.head_scales)
 
 
-def test_heads_that_never_learn_are_left_out():
-    actual = Reading(both(head_steps=1))
+@pytest.mark.parametrize("statement", [heads_in_order, retarded_head])
+def test_heads_that_never_learn_are_left_out(statement):
     with pytest.raises(NothingToMeasure, match="no network learns"):
-        actual.heads_in_order(0)
-    with pytest.raises(NothingToMeasure, match="no network learns"):
-        actual.retarded_below_zero(0)
+        statement(data_of(head_steps=1), head_scale=0.01)
 
 
-def test_the_order_of_heads_is_that_of_pairs(reading):
-    arrays = {
-        # One pair of three the wrong way round; a tie; a head that never learns.
-        "heads/learned": np.array([[[1, 2, 3], [4, 4, 5], [1, 2, -1]]]),
-        "heads/zero": np.array([[[2, 1, 3], [7, 6, -1], [1, 2, 3]]]),
-    }
-    sides = {**reading.sides, "closed_form": {**reading.sides["closed_form"], **arrays}}
-    assert Reading(sides).heads_in_order(0).value == pytest.approx((2 / 3 + 1) / 2)
+def test_the_order_of_heads_is_that_of_pairs(data):
+    # One pair of three the wrong way round; a tie; a head that never learns.
+    learned = [[[1, 2, 3], [4, 4, 5], [1, 2, -1]]]
+    zero = [[[2, 1, 3], [7, 6, -1], [1, 2, 3]]]
+    dims = data["learned"].dims
+    planted = data.drop_dims("draw").assign(learned=(dims, learned), reached_zero=(dims, zero))
+    shares = estimate_of(heads_in_order(planted, head_scale=0.01))
+    assert shares.value == pytest.approx((2 / 3 + 1) / 2)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract
+from claims_contract import Planted, changed, contract, planted_data
 from learning_phases_sides import both
 
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.learning_phases.claims import statements
-from hessian_papers.studies.scalar.learning_phases.reading import Reading
+from hessian_papers.studies.scalar.learning_phases.derived import with_signs
+from hessian_papers.studies.scalar.learning_phases.study import VARIABLES
 
 ABOUT = {"paper": "singh2026cracking", "artifact": "Appendix C"}
 
@@ -21,14 +22,13 @@ def with_heads(sides, *, reverse=False, retarded=-0.1):
     """With heads that reach zero as they learn, or the other way round."""
     learned = np.tile([3, 9, 27], (1, 20, 1))
     zero = learned[..., ::-1] if reverse else learned
-    heads = {"learned": learned, "zero": zero, "retarded": np.full((1, 20), retarded)}
-    arrays = {f"heads/{name}": array for name, array in heads.items()}
-    return changed(sides, "closed_form", **arrays)
+    heads = {"learned": learned, "reached_zero": zero, "retarded": np.full((1, 20), retarded)}
+    return changed(sides, "closed_form", **heads)
 
 
 def with_small_outlier_times(sides, factor):
     small = [1.0, 1.0, 1.0, factor, 1.0, 1.0, 1.0, 1.0]  # the fourth of eight
-    return changed(sides, "numerics", eigenvalues=lambda values: values * small)
+    return changed(sides, "numerics", numerical=lambda values: values * small)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def planted(sides):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 def test_a_wrong_small_outlier_would_be_noticed(name, factor, sides):
     actual = {}
     for spectra in (sides, with_small_outlier_times(sides, factor)):
-        for entry in statements.entries(Study("study", ABOUT), Reading(spectra)):
+        for entry in statements.entries(Study("study", ABOUT), planted_data(spectra, VARIABLES)):
             measured = entry.measure()
             value = getattr(measured, "value", measured)
             actual.setdefault(entry.id, []).append(entry.bound.holds(value))
@@ -68,13 +68,14 @@ def test_a_wrong_small_outlier_would_be_noticed(name, factor, sides):
 
 
 def test_the_print_is_right_where_the_solution_is_positive(sides):
-    entries = {
-        number: [
+    data = planted_data(sides, VARIABLES)
+    values = {
+        sign: [
             entry.measure_printed()
-            for entry in statements.entries(Study("study", ABOUT), reading)
+            for entry in statements.entries(Study("study", ABOUT), with_signs(data, sign))
             if entry.measure_printed is not None
         ]
-        for number, reading in enumerate(Reading(sides).networks(sign) for sign in (1, -1))
+        for sign in (1, -1)
     }
-    late = Reading(sides).networks(-1)["phase"] == "late"
-    assert entries == {0: [0.0], 1: [late.sum()]}
+    late = with_signs(data, -1)["phase"] == "late"
+    assert values == {1: [0.0], -1: [late.sum()]}

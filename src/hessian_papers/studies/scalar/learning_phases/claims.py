@@ -3,11 +3,19 @@
 from collections.abc import Iterator
 
 import numpy as np
+import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, at_least, at_most, within
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import left_open
-from hessian_papers.studies.scalar.learning_phases.reading import RESOLVED, Reading
+from hessian_papers.studies.scalar.learning_phases.derived import (
+    RESOLVED,
+    contradict,
+    pair,
+    printed_phases,
+    with_signs,
+)
+from hessian_papers.studies.spectra import error
 from hessian_spectra.agreement import EXACT
 
 APPENDIX = "appendix C (singh2024closed, section 1)"
@@ -25,7 +33,7 @@ ORDER = (
 )
 COUNT = "a count; deviations below 1e-12 of the largest eigenvalue are round-off"
 
-statements = Statements(Reading)
+statements = Statements()
 
 
 @statements.identity(
@@ -37,9 +45,9 @@ statements = Statements(Reading)
     ),
     id="linear-spectrum",
 )
-def spectrum(reading: Reading) -> float:
+def spectrum(data: xr.Dataset) -> float:
     """The closed form is the whole spectrum of the Hessian, in every phase."""
-    return float(reading.error().max())
+    return float(error(data).max())
 
 
 @statements.identity(
@@ -47,17 +55,17 @@ def spectrum(reading: Reading) -> float:
     within(EXACT, "round-off of a product of two eigenvalues, relative to λ₁²", source="theorem"),
     id="product-by-phase",
 )
-def product(reading: Reading) -> float:
+def product(data: xr.Dataset) -> float:
     """−λ₁ λ₂ = (E[x²] θ*)² (t − 1) (3t − 1) with t = ⟨w, v⟩/θ*."""
-    alignment, solution = reading["alignment"], reading["solution"]
+    alignment, solution = data["alignment"], data["solution"]
     # Multiplied out, so that it holds for θ* = 0 as well.
     expected = (alignment - solution) * (3 * alignment - solution)
-    error = np.abs(reading.large * reading.small + reading["second_moment"] ** 2 * expected)
-    return float((error / reading.large**2).max())
+    large, small = pair(data)
+    return float((abs(large * small + data["second_moment"] ** 2 * expected) / large**2).max())
 
 
-def _contradict_print(reading: Reading) -> float:
-    return float(np.count_nonzero(reading.contradict(reading.printed_phases)))
+def _contradict_print(data: xr.Dataset) -> float:
+    return float(contradict(data, *printed_phases(data)).sum())
 
 
 @statements.identity(
@@ -70,13 +78,14 @@ def _contradict_print(reading: Reading) -> float:
         _contradict_print,
     ),
 )
-def signs(reading: Reading) -> float:
+def signs(data: xr.Dataset) -> float:
     """With t = ⟨w, v⟩/θ*: early (t ≤ 1/3) and divergent (t ≥ 1) have λ₁ ≥ tr and λ₂ ≤ 0, late (1/3
     ≤ t ≤ 1) has λ₁ ≤ tr and λ₂ ≥ 0.
 
     Statistic: number of networks that contradict it.
     """
-    return float(np.count_nonzero(reading.contradict(reading.phases)))
+    late = data["phase"] == "late"
+    return float(contradict(data, late, ~late).sum())
 
 
 @statements.identity(
@@ -85,18 +94,18 @@ def signs(reading: Reading) -> float:
     id="no-late-phase-without-signal",
     book="beyond",
 )
-def without_signal(reading: Reading) -> float:
+def without_signal(data: xr.Dataset) -> float:
     """With θ* = 0 there is no late phase: λ₂ ≤ 0 for all weights.
 
     Statistic: number of networks that contradict it.
     """
-    chosen = reading.networks(0)
-    return float(np.count_nonzero(chosen.small > RESOLVED * chosen.large))
+    large, small = pair(with_signs(data, 0))
+    return float((small > RESOLVED * large).sum())
 
 
-def _each_scale(reading: Reading) -> Iterator[Labels]:
-    for place, scale in enumerate(reading["heads/scale"].tolist()):
-        yield {"place": place, "scale": f"{scale:g}"}
+def _each_scale(data: xr.Dataset) -> Iterator[Labels]:
+    for scale in data["head_scale"].values.tolist():
+        yield {"head_scale": scale, "scale": f"{scale:g}"}
 
 
 @statements.statement(
@@ -109,7 +118,7 @@ def _each_scale(reading: Reading) -> Iterator[Labels]:
     name="heads-in-order-{scale}",
     otherwise=ORDER,
 )
-def heads_in_order(reading: Reading, place: int, **_: str) -> Estimate:
+def heads_in_order(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArray:
     """The heads' small outliers converge to zero in the order of their speeds of learning; the
     initial weights are left open.
 
@@ -117,7 +126,19 @@ def heads_in_order(reading: Reading, place: int, **_: str) -> Estimate:
     first that has |δ_k x| ≤ |y_k x|/100 for good first, mean over networks, for each head a target
     of random size and sign; interval: Student's, 95 %.
     """
-    return reading.heads_in_order(place)
+    chosen = data.sel(head_scale=head_scale)
+    learned, zero = chosen["learned"], chosen["reached_zero"]
+    # What never comes to zero comes after all that does.
+    zero = zero.where(zero >= 0, np.iinfo(zero.dtype).max)
+    pairs = np.triu_indices(data.sizes["head"], 1)
+    first, second = (xr.DataArray(heads, dims="pair") for heads in pairs)
+    order, outliers = (np.sign(a.isel(head=first) - a.isel(head=second)) for a in (learned, zero))
+    # Of the pairs that do not learn in the same step, in networks that learn with all their heads.
+    counted = (order != 0) & (learned >= 0).all("head")
+    if not counted.any():
+        raise NothingToMeasure("no network learns with all heads, and not in the same step")
+    kept = counted.any("pair")
+    return ((order == outliers) & counted).sum("pair")[kept] / counted.sum("pair")[kept]
 
 
 @statements.statement(
@@ -130,11 +151,14 @@ def heads_in_order(reading: Reading, place: int, **_: str) -> Estimate:
     name="retarded-head-{scale}",
     otherwise=RETARDED,
 )
-def retarded_head(reading: Reading, place: int, **_: str) -> Estimate:
+def retarded_head(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArray:
     """The output whose learning is retarded still contributes a negative small outlier; the initial
     weights are left open.
 
     Statistic: fraction of the networks for which λ₂ of the head that learns last is negative when
     the first one has learned; interval: Wilson's, 95 %.
     """
-    return reading.retarded_below_zero(place)
+    retarded = data["retarded"].sel(head_scale=head_scale).dropna("draw")
+    if not retarded.size:
+        raise NothingToMeasure("no network learns with all of its heads")
+    return retarded < 0

@@ -4,36 +4,49 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_papers.drawing.errors import error_axis, visible
 from hessian_papers.studies.scalar.drawing import patches, phases, shade
-from hessian_papers.studies.scalar.learning_phases.reading import Reading
+from hessian_papers.studies.scalar.learning_phases.derived import (
+    contradict,
+    pair,
+    printed_phases,
+    with_signs,
+)
+from hessian_papers.studies.spectra import error
 from hessian_spectra.pictures import style
 
 SIGNS = {1: (style.VERMILION, "o"), -1: (style.BLUE, "s")}  # sign of θ* -> colour, marker
 
 
-def _points(axes: Any, x: np.ndarray, y: np.ndarray, sign: np.ndarray) -> None:
-    for value, (colour, marker) in SIGNS.items():
-        chosen = sign == value
+def _ratio(data: xr.Dataset) -> xr.DataArray:
+    """The ratio t = ⟨w, v⟩ / θ* of networks with a signal."""
+    return data["alignment"] / data["solution"]
+
+
+def _points(axes: Any, data: xr.Dataset, x: xr.DataArray, y: xr.DataArray) -> None:
+    """A point for each network, coloured by the sign of its θ*."""
+    for sign, (colour, marker) in SIGNS.items():
+        chosen = np.sign(data["solution"]) == sign
         axes.plot(
             x[chosen], y[chosen], marker, color=colour, markersize=2.5, alpha=0.7, linewidth=0
         )
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Product and sign of the pair by phase, the printed phases for θ* < 0, and the error."""
     figure, grid = style.panels(2, 2, height=2.3)
-    (product, small), (printed, error) = grid
-    signal = reading.networks(1, -1)
-    left, right = _range(signal.ratio)
+    (product, small), (printed, errors) = grid
+    signal = with_signs(data, 1, -1)
+    left, right = _range(_ratio(signal))
     _draw_product(product, signal, np.linspace(left, right, 400))
     _draw_small(small, signal)
-    _draw_printed(printed, reading.networks(-1))
-    _draw_error(error, signal)
-    for axes in (product, small, error):
+    _draw_printed(printed, with_signs(data, -1))
+    _draw_error(errors, signal)
+    for axes in (product, small, errors):
         axes.set_xlim(left, right)
         axes.set_xlabel("$t=\\langle w,v\\rangle\\,/\\,\\theta^*$")
     for axes in (product, small):
@@ -42,27 +55,30 @@ def draw(reading: Reading) -> Figure:
     return figure
 
 
-def _draw_product(axes: Any, reading: Reading, t: np.ndarray) -> None:
+def _draw_product(axes: Any, data: xr.Dataset, t: np.ndarray) -> None:
     """−λ₁ λ₂ in units of its value at t = 0, against t alone."""
-    unit = (reading["second_moment"] * reading["solution"]) ** 2
-    _points(axes, reading.ratio, -(reading.large * reading.small) / unit, reading.sign)
+    unit = (data["second_moment"] * data["solution"]) ** 2
+    large, small = pair(data)
+    _points(axes, data, _ratio(data), -(large * small) / unit)
     axes.plot(t, (t - 1) * (3 * t - 1), color=style.BLACK, **style.EXACT)
     axes.set_ylabel("$-\\lambda_1\\lambda_2\\,/\\,(E[x^2]\\,\\theta^*)^2$")
     style.letter(axes, "(a) product of the pair")
 
 
-def _draw_small(axes: Any, reading: Reading) -> None:
+def _draw_small(axes: Any, data: xr.Dataset) -> None:
     """λ₂/λ₁ by t."""
-    _points(axes, reading.ratio, reading.small / reading.large, reading.sign)
-    small, large = reading.select("outlier").T
+    large, small = pair(data)
+    _points(axes, data, _ratio(data), small / large)
+    large, small = pair(data, "exact")
     rings = style.EXACT_RING | {"markersize": 5, "markeredgewidth": 0.3}
-    axes.plot(reading.ratio, small / large, color=style.BLACK, **rings)
+    axes.plot(_ratio(data), small / large, color=style.BLACK, **rings)
     axes.set_ylabel("$\\lambda_2\\,/\\,\\lambda_1$")
     style.letter(axes, "(b) small outlier, phases by $t$")
 
 
-def _draw_error(axes: Any, reading: Reading) -> None:
-    _points(axes, reading.ratio, visible(reading.error()), reading.sign)
+def _draw_error(axes: Any, data: xr.Dataset) -> None:
+    errors = error(data)
+    _points(axes, data, _ratio(data), errors.copy(data=visible(errors.values)))
     axes.set_yscale("log")
     error_axis(axes)
     axes.set_ylabel("relative error")
@@ -76,18 +92,18 @@ def _shade(axes: Any, left: float, right: float) -> None:
     axes.axhline(0, color=style.BLACK, linewidth=0.6)
 
 
-def _range(values: np.ndarray) -> tuple[float, float]:
+def _range(values: xr.DataArray) -> tuple[float, float]:
     """From the smallest to the largest value, widened if there is a single one."""
     left, right = float(values.min()), float(values.max())
     return (left, right) if left < right else (left - 0.05, right + 0.05)
 
 
-def _draw_printed(axes: Any, reading: Reading) -> None:
+def _draw_printed(axes: Any, data: xr.Dataset) -> None:
     """The phases as printed, for θ* < 0: two overlap just where the small outlier is positive."""
-    position = -reading.ratio
-    height = reading.small / reading.large
-    wrong = reading.contradict(reading.printed_phases)
-    _points(axes, position, height, reading.sign)
+    large, small = pair(data)
+    position, height = -_ratio(data), small / large
+    wrong = contradict(data, *printed_phases(data))
+    _points(axes, data, position, height)
     axes.plot(position[wrong], height[wrong], "x", color=style.BLACK, markersize=4)
     left, right = _range(position)
     for name, start, end in (("early", left, -1 / 3), ("divergent", -1.0, right)):
@@ -121,9 +137,9 @@ def _legend(figure: Figure) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    count = reading.networks(1, -1).count
+    count = with_signs(data, 1, -1).sizes["network"]
     return (
         "Where t = ⟨w, v⟩/θ* lies beside 1/3 and 1 tells the sign of the small outlier. "
         f"Outlier pairs of {count} random linear networks f(x) = ⟨w, v⟩ x; "

@@ -27,9 +27,9 @@ def train_heads(
         steps: number of updates.
 
     Returns:
-        ``learned`` and ``zero`` (N, K), the first steps from which on |δ_k x| ≤ ``LEFT`` |E[y_k x]|
-        and |λ₂| ≤ ``LEFT`` λ₁, −1 for never; ``retarded`` (N,), λ₂/λ₁ of the head that learns last
-        when the first one has learned, NaN where a head never learns.
+        ``learned`` and ``reached_zero`` (N, K), the first steps from which on |δ_k x| ≤ ``LEFT``
+        |E[y_k x]| and |λ₂| ≤ ``LEFT`` λ₁, −1 for never; ``retarded`` (N,), λ₂/λ₁ of the head that
+        learns last when the first one has learned, NaN where a head never learns.
     """
     unlearned, away, shares = [], [], []
     # What diverges has learned nothing, as what is not a number has.
@@ -45,7 +45,7 @@ def train_heads(
     retarded = np.array(shares)[first, np.arange(len(first)), last]
     return {
         "learned": learned,
-        "zero": _settled(np.array(away)),
+        "reached_zero": _settled(np.array(away)),
         "retarded": np.where((learned >= 0).all(axis=1), retarded, np.nan),
     }
 

@@ -6,11 +6,13 @@ from typing import Annotated
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count, Positive
 from hessian_papers.data.base import ONE_FEATURE
-from hessian_papers.results import stacked
+from hessian_papers.labelled import Variable, Variables, assembled, data_set
+from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.scalar.learning_phases.heads import train_heads
 from hessian_papers.studies.training import numeric_spectrum, require_dense
@@ -18,11 +20,7 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import TwoLayerLinear
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import (
-    LARGEST_SCALE,
-    SMALLEST_SCALE,
-    require,
-)
+from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,13 +126,25 @@ def instances(config: Config, data: Arrays) -> Instances:
     return Instances(x, solution[:, None] * x + unexplained, v, w, solution)
 
 
-def heads(config: Config, second_moment: float) -> Arrays:
-    """Networks with several heads in training, by Corollary B.2.
+VARIABLES: Variables = {
+    **spectra.variables("network"),
+    "trace": Variable("network", "trace of the Hessian"),
+    "phase": Variable("network", "phase of learning: early, late or divergent"),
+    "solution": Variable("network", "θ* = E[yx] / E[x²]"),
+    "alignment": Variable("network", "⟨w, v⟩"),
+    "second_moment": Variable("", "E[x²]"),
+    "head_scale": Variable("head_scale", "standard deviation of the heads' initial weights"),
+    "learned": Variable("head_scale draw head", "step from which on it has learned; -1 for never"),
+    "reached_zero": Variable("head_scale draw head", "the same for its small outlier at zero"),
+    "retarded": Variable(
+        "head_scale draw",
+        "λ₂/λ₁ of the head that learns last when the first one has learned; NaN if one never does",
+    ),
+}
 
-    Returns:
-        ``scale`` (s,), and of each ``learned`` and ``zero`` (s, N, K) and ``retarded`` (s, N); see
-        :func:`.heads.train_heads`.
-    """
+
+def heads(config: Config, second_moment: float) -> xr.Dataset:
+    """Networks with several heads in training, by Corollary B.2; see :func:`.heads.train_heads`."""
     size = config.head_draws, config.heads
     draws = generator(config.seed, "targets of heads")
     targets = _uniform(config.solution, math.prod(size), draws).reshape(size)
@@ -142,24 +152,18 @@ def heads(config: Config, second_moment: float) -> Arrays:
     moment = second_moment * (signs * targets).numpy()
     draws = generator(config.seed, "weights of heads")
     normal = torch.randn(*size, 2, config.width, generator=draws, dtype=torch.float64).numpy()
-    rows = [
-        train_heads(scale * normal, second_moment, moment, config.head_rate, config.head_steps)
-        for scale in config.head_scales
+    settings = second_moment, moment, config.head_rate, config.head_steps
+    parts = [
+        {"head_scale": np.array(scale), **train_heads(scale * normal, *settings)}
+        for scale in map(float, config.head_scales)
     ]
-    return {"scale": np.array(config.head_scales, dtype=float)} | stacked(rows)
+    return assembled(parts, VARIABLES, ["head_scale"])
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """The outlier pair, the trace and the phase of every network.
-
-    Returns:
-        For each of the k networks: ``eigenvalues`` (k, 2m) ascending, with the ``kind`` and the
-        ``cell`` of each, ``trace`` (k,), ``phase`` (k,), ``solution`` θ* (k,), ``alignment``
-        ⟨w, v⟩ (k,), and the ``second_moment`` E[x²] of the inputs; with ``heads/`` before their
-        names the arrays of :func:`heads`.
-    """
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """The outlier pair, the trace and the phase of every network, and the heads in training."""
     drawn = instances(config, networks)
-    spectra = [
+    rows = [
         cf.two_layer_linear(w, v, drawn.x, y).arrays()
         for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True)
     ]
@@ -169,27 +173,22 @@ def closed_form(config: Config, networks: Arrays) -> Arrays:
         cf.learning_phase(inner, second_moment, second_moment * solution)
         for inner, solution in zip(alignment, drawn.solution, strict=True)
     ]
-    trace = second_moment * (drawn.v.square() + drawn.w.square()).sum(dim=1)
-    return {
-        **stacked(spectra),
-        "trace": trace.numpy(),
-        "phase": np.array(phase),
-        "solution": drawn.solution.numpy(),
-        "alignment": alignment.numpy(),
-        "second_moment": second_moment.numpy(),
-        **{f"heads/{name}": row for name, row in heads(config, float(second_moment)).items()},
+    arrays = {
+        **spectra.closed_form_arrays(rows),
+        "trace": second_moment * (drawn.v.square() + drawn.w.square()).sum(dim=1),
+        "phase": phase,
+        "solution": drawn.solution,
+        "alignment": alignment,
+        "second_moment": second_moment,
     }
+    return data_set(arrays, VARIABLES).merge(heads(config, float(second_moment)))
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The spectra of the automatically differentiated Hessians of the same networks.
-
-    Returns:
-        ``eigenvalues`` (k, 2m), ascending.
-    """
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """The spectra of the automatically differentiated Hessians of the same networks."""
     drawn = instances(config, networks)
     rows = [
         numeric_spectrum(TwoLayerLinear(v, w), drawn.x, y)
         for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True)
     ]
-    return {"eigenvalues": np.array(rows)}
+    return data_set({"numerical": rows}, VARIABLES)
