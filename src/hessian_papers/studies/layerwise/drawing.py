@@ -10,9 +10,6 @@ from matplotlib.axes import Axes
 from hessian_papers.studies.layerwise.layers import own_layers, with_hidden_layers
 from hessian_spectra.pictures import style
 
-# How far two numbers stand apart beside a layer.
-ASIDE = 0.14
-
 
 def draw_layers(
     axes: Axes,
@@ -20,23 +17,26 @@ def draw_layers(
     looks: Mapping[str, Mapping[str, Any]],
     *,
     means: bool = False,
+    aside: float = 0.14,
     **ticks_look: Any,
 ) -> None:
-    """Two numbers of each layer of each architecture side by side, one point a network.
+    """Some numbers of each layer of each architecture side by side, one point a network.
 
     Args:
         axes: to draw on.
         data: of a study at one epoch.
         looks: how the points of a number look, by its name.
         means: whether lines through the means over the networks are drawn as well.
+        aside: how far the first and the last of the numbers stand from the layer.
         ticks_look: how the names of the layers look.
     """
     ticks: list[str] = []
     for network in with_hidden_layers(data):
         own = own_layers(data.sel(network=network))
         layers = own["layer"].values.tolist()
-        for sign, (name, look) in zip((-1, 1), looks.items(), strict=True):
-            x = len(ticks) + np.arange(len(layers)) + ASIDE * sign
+        places = np.linspace(-aside, aside, len(looks))
+        for place, (name, look) in zip(places, looks.items(), strict=True):
+            x = len(ticks) + np.arange(len(layers)) + place
             points = {**look, "label": None, "linestyle": "none", "markersize": 3, "alpha": 0.6}
             axes.plot(x, own[name].transpose("layer", "seed").values, **points)
             if means:

@@ -13,10 +13,10 @@ from matplotlib.text import Text
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.decoupling import architectures, claims
 from hessian_papers.studies.layerwise.decoupling.claims import statements
-from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
+from hessian_papers.studies.layerwise.decoupling.derived import outliers
 from hessian_papers.studies.layerwise.decoupling.figure import caption, draw
 from hessian_papers.studies.layerwise.decoupling.study import VARIABLES
-from hessian_papers.studies.layerwise.decoupling.tables import cases, of_kind, printed_rows
+from hessian_papers.studies.layerwise.decoupling.tables import cases, printed_rows
 
 # The other side of every bound.
 WRONG = {
@@ -157,7 +157,7 @@ def test_gaps_are_after_as_many_eigenvalues_in_wide_layers():
 def test_errors_are_of_the_worst_layer_of_each_seed():
     data = data_of(noise=0.2).sel(network="F-200^2")
     means = [data[name][:, -1, :3].values.mean(axis=-1) for name in ("missed", "squares")]
-    np.testing.assert_allclose(frobenius(data.isel(epoch=-1)), np.sqrt(means[0] / means[1]))
+    np.testing.assert_allclose(claims._frobenius(data.isel(epoch=-1)), np.sqrt(means[0] / means[1]))
     expected = data["spectral"].values[:, :3].max(axis=1)
     np.testing.assert_allclose(claims.conjecture(data), expected)
 
@@ -166,13 +166,15 @@ def test_what_is_not_there_is_said():
     data = data_of(["F-200^2"]).drop_vars("corrected_overlap")
     own = data.sel(network="F-200^2")
     with np.errstate(invalid="ignore"), pytest.raises(NothingToMeasure, match="Hessian is zero"):
-        frobenius(own.isel(epoch=-1).assign({name: 0.0 * own[name][:, -1] for name in PROBED}))
+        claims._frobenius(
+            own.isel(epoch=-1).assign({name: 0.0 * own[name][:, -1] for name in PROBED})
+        )
     with pytest.raises(NothingToMeasure, match=r"^this configuration has 5 of 9 eigenvalues$"):
         outliers(own.isel(rank=slice(5)))
     with pytest.raises(NothingToMeasure, match=r"^this run has no such product's top eigenspace$"):
         claims.has_no_more_of_the_top(data, "F-200^2", "corrected")
     with pytest.raises(NothingToMeasure, match=r"^F-200.2 has no such layer$"):
-        of_kind(own, "mean_aligned", "conv")
+        claims.of_kind(own, "mean_aligned", "conv")
 
 
 def test_the_figure_shows_each_shown_layer():

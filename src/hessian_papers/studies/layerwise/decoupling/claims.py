@@ -1,5 +1,6 @@
 """What wu2022dissecting says of layer-wise Hessians and the decoupling conjecture."""
 
+import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
@@ -7,18 +8,8 @@ from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.layerwise.decoupling import architectures
-from hessian_papers.studies.layerwise.decoupling.derived import (
-    NORMALISED,
-    frobenius,
-    known,
-    outliers,
-)
-from hessian_papers.studies.layerwise.decoupling.tables import (
-    QUANTITIES,
-    cases,
-    of_kind,
-    printed_range,
-)
+from hessian_papers.studies.layerwise.decoupling.derived import NORMALISED, frobenius, outliers
+from hessian_papers.studies.layerwise.decoupling.tables import QUANTITIES, cases, printed_range
 from hessian_papers.studies.layerwise.layers import own_layers
 
 # A bound's reason, and why a claim may differ.
@@ -101,7 +92,23 @@ def error_before_training(data: xr.Dataset) -> xr.DataArray:
     Statistic: its Frobenius norm over the Hessian's, mean over layers, the former's minus the
     latter's; mean over seeds; interval: Student's t.
     """
-    return (frobenius(data.sel(epoch=0)) - frobenius(data.isel(epoch=-1))).mean("layer")
+    return (_frobenius(data.sel(epoch=0)) - _frobenius(data.isel(epoch=-1))).mean("layer")
+
+
+def _frobenius(data: xr.Dataset, name: str = "missed") -> xr.DataArray:
+    """The relative error of a product in the Frobenius norm, for each layer of a network."""
+    return _known(frobenius(own_layers(data), name))
+
+
+def _known(values: xr.DataArray) -> xr.DataArray:
+    """The quantity, where it is known of all.
+
+    Raises:
+        NothingToMeasure: one is no number, as of a Hessian that is zero.
+    """
+    if not np.isfinite(values).all():
+        raise NothingToMeasure("this configuration has a layer whose Hessian is zero")
+    return values
 
 
 @plain.statement(
@@ -131,7 +138,7 @@ def _largest_error(top: xr.Dataset, predicted: xr.DataArray) -> xr.DataArray:
     """
     wide = (top["outputs"] >= top.sizes["rank"]).values
     errors = abs(predicted / top["hessian"] - 1).isel(layer=wide)
-    return known(errors.mean("rank", skipna=False)).max("layer")
+    return _known(errors.mean("rank", skipna=False)).max("layer")
 
 
 @plain.statement(
@@ -344,7 +351,7 @@ def input_is_of_rank_one(data: xr.Dataset) -> xr.DataArray:
     epoch where it is smallest, mean over seeds; interval: Student's t.
     """
     values = own_layers(data)["input"].isel(layer=slice(1, None))
-    return known(values.isel(rank=0) / values.isel(rank=1)).min(("epoch", "layer"))
+    return _known(values.isel(rank=0) / values.isel(rank=1)).min(("epoch", "layer"))
 
 
 @plain.statement(
@@ -377,6 +384,19 @@ def mean_is_gone(data: xr.Dataset) -> xr.DataArray:
     largest, mean over seeds; interval: Student's t.
     """
     return of_kind(data, "mean_aligned", "fc").max("layer")
+
+
+def of_kind(data: xr.Dataset, name: str, kind: str) -> xr.DataArray:
+    """A number of a network's layers of a kind, ``fc`` or ``conv``, but the first.
+
+    Raises:
+        NothingToMeasure: there is none, or it is not known.
+    """
+    values = own_layers(data)[name].isel(layer=slice(1, None))
+    chosen = values["layer"].str.startswith(kind)
+    if not chosen.any():
+        raise NothingToMeasure(f"{data['network'].item()} has no such layer")
+    return _known(values.isel(layer=chosen.values))
 
 
 @normalised.statement(
@@ -428,7 +448,7 @@ def nearly_the_nearest(data: xr.Dataset) -> xr.DataArray:
     where it is largest, mean over seeds; interval: Student's t.
     """
     last = data.isel(epoch=-1)
-    return (frobenius(last) / frobenius(last, "nearest_missed")).max("layer", skipna=False)
+    return (_frobenius(last) / _frobenius(last, "nearest_missed")).max("layer", skipna=False)
 
 
 @statements.statement(

@@ -1,6 +1,5 @@
 """What both figure and claims derive from layer-wise Hessians and their approximations."""
 
-import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -24,18 +23,7 @@ def outliers(data: xr.Dataset) -> int:
     return count
 
 
-def frobenius(data: xr.Dataset, name: str = "missed") -> xr.DataArray:
-    """``‖K − H‖_F / ‖H‖_F`` of a product K, for each layer of a network at an epoch."""
-    squares = own_layers(data)[[name, "squares"]].mean("probe", skipna=False)
-    return known((squares[name] / squares["squares"]) ** 0.5)
-
-
-def known(values: xr.DataArray) -> xr.DataArray:
-    """The quantity, where it is known of all.
-
-    Raises:
-        NothingToMeasure: one is no number, as of a Hessian that is zero.
-    """
-    if not np.isfinite(values).all():
-        raise NothingToMeasure("this configuration has a layer whose Hessian is zero")
-    return values
+def frobenius(data: xr.Dataset, name: str) -> xr.DataArray:
+    """``‖K − H‖_F / ‖H‖_F`` of a product K, from what it misses of random vectors' images."""
+    means = data[[name, "squares"]].mean("probe", skipna=False)
+    return (means[name] / means["squares"]) ** 0.5

@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from hessian_papers.drawing import curves
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.decoupling.derived import NORMALISED, frobenius, outliers
+from hessian_papers.studies.layerwise.drawing import draw_layers
 from hessian_papers.studies.layerwise.layers import layer_names, own_layers
 from hessian_spectra.pictures import style
 
@@ -110,22 +111,8 @@ def _draw_training(axes: Axes, data: xr.Dataset, side: str) -> None:
 
 def _draw_errors(axes: Axes, data: xr.Dataset) -> None:
     """Errors of the products by layer of each architecture, one point a seed."""
-    ticks: list[str] = []
-    for network in data["network"].values:
-        own = data.sel(network=network).isel(epoch=-1)
-        layers = own_layers(own)
-        x = len(ticks) + np.arange(layers.sizes["layer"])
-        for place, (name, look) in enumerate(ERRORS.items()):
-            with contextlib.suppress(NothingToMeasure):
-                errors = layers[name] if name == "spectral" else frobenius(own, name)
-                look = {**look, "label": None, "markersize": 3, "alpha": 0.6}
-                axes.plot(x + 0.2 * (place - 1), errors.values.T, linestyle="none", **look)
-        if ticks:
-            axes.axvline(len(ticks) - 0.5, color=style.GREY, linewidth=0.6)
-        first, *rest = layers["layer"].values.tolist()
-        ticks += [f"{first}\n{network}", *rest]
-    axes.set_xticks(range(len(ticks)), ticks, fontsize=6)
-    axes.set_xlim(-0.6, len(ticks) - 0.4)
+    errors = {name: frobenius(data, name) for name in ERRORS if name != "spectral"}
+    draw_layers(axes, data.assign(errors), ERRORS, aside=0.2, fontsize=6)
     axes.set_ylim(bottom=0)
     axes.set_ylabel(r"$\|K - H\| \, / \, \|H\|$")
 
@@ -182,7 +169,7 @@ def draw(data: xr.Dataset) -> Figure:
     for axes in grid[2]:
         axes.remove()
     wide = figure.add_subplot(grid[0, 0].get_gridspec()[2, :])
-    _draw_errors(wide, data)
+    _draw_errors(wide, last)
     style.letter(wide, f"({next(letters)}) error of the product")
     points = [Line2D([], [], ls="none", markersize=3, **look) for look in ERRORS.values()]
     wide.legend(handles=points, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)

@@ -7,9 +7,8 @@ from typing import Any
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Bound, NothingToMeasure, equal_to
+from hessian_papers.ledger.bounds import Bound, equal_to
 from hessian_papers.ledger.statements import Labels
-from hessian_papers.studies.layerwise.decoupling.derived import known
 from hessian_papers.studies.layerwise.layers import own_layers
 
 # Half of the last digit that is printed.
@@ -64,19 +63,6 @@ def _trained_on(data: xr.Dataset) -> str:
     """The data set of a network, as far as the sizes of its layers tell; "" if they do not."""
     layers = own_layers(data)
     return DATA_SETS.get((int(layers["inputs"][0]), int(layers["outputs"][-1])), "")
-
-
-def of_kind(data: xr.Dataset, name: str, kind: str) -> xr.DataArray:
-    """A number of a network's layers of a kind, ``fc`` or ``conv``, but the first.
-
-    Raises:
-        NothingToMeasure: there is none, or it is not known.
-    """
-    values = own_layers(data)[name].isel(layer=slice(1, None))
-    chosen = values["layer"].str.startswith(kind)
-    if not chosen.any():
-        raise NothingToMeasure(f"{data['network'].item()} has no such layer")
-    return known(values.isel(layer=chosen.values))
 
 
 def printed_range(case: Labels) -> Bound:
