@@ -52,27 +52,25 @@ def problem(network: Arrays, activation: Activation) -> cv.Problem:
     return cv.Problem(model, HalfSquaredError("sample"), [batch])
 
 
-def measure_sharpness(
-    labels: Arrays, network: Arrays, activation: Activation, diverged: bool
-) -> Arrays:
+def measure_sharpness(network: Arrays, activation: Activation, diverged: bool) -> Arrays:
     """The largest eigenvalue of the Hessian and of its Gauss-Newton part, NaN if it diverged.
-
-    Args:
-        labels: which network it is, which is returned as well.
-        network: what :func:`at_epoch` gives.
-        activation: of its hidden layers.
-        diverged: whether its training did.
 
     Returns:
         ``sharpness``, ``ggn`` and the residuals of both.
     """
     names = ("sharpness", "ggn", "residual", "ggn_residual")
     values = [np.nan] * 4 if diverged else np.ravel(_top(network, activation, 1, TOLERANCE))
-    return labels | {name: np.array(value) for name, value in zip(names, values, strict=True)}
+    return {name: np.array(value) for name, value in zip(names, values, strict=True)}
 
 
 def measure_top(labels: Arrays, network: Arrays, top: int, tolerance: float) -> Arrays:
     """The top eigenvalues of the Hessian and of its Gauss-Newton part, of a linear network.
+
+    Args:
+        labels: which network it is, at which epoch; they are returned as well.
+        network: what :func:`at_epoch` gives.
+        top: how many eigenvalues, all if there are fewer.
+        tolerance: residual, relative to the largest.
 
     Returns:
         The labels; ``numerical`` and ``residual`` (2, k) of each ``matrix``, ascending.

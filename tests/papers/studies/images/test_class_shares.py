@@ -57,8 +57,9 @@ def data():
 
 def sides(settings, data):
     networks = class_shares.train(settings, data)
-    theory = class_shares.closed_form(settings, networks)
-    return networks, theory, class_shares.numerics(settings, networks)
+    both = [side(settings, networks) for side in (class_shares.closed_form, class_shares.numerics)]
+    # All that is looked at has one row a network.
+    return networks, *({name: side[name].values for name in side.variables} for side in both)
 
 
 @pytest.fixture(scope="module")
@@ -143,9 +144,10 @@ def test_arrays_have_one_row_a_network(balanced):
     _, theory, measured = balanced
     assert theory["samples"].tolist() == [12, 12, 40, 40]
     np.testing.assert_allclose(theory["share"], [6 / 12, 10 / 12, 20 / 40, 32 / 40])
-    assert theory["rank"].tolist() == [12, 12, 16, 16]
+    assert theory["features"].tolist() == [12, 12, 16, 16]
     assert theory["defect"].shape == (4, 2)
     assert {array.shape for array in measured.values()} == {(4,)}
+    np.testing.assert_array_equal(theory["network"], measured["network"])
 
 
 def test_labels_alone_tell_the_sharpness_where_they_are_fitted(balanced):
@@ -238,7 +240,7 @@ def test_networks_that_diverge_have_no_sharpness(data):
     settings = config(cases=[RAW], learning_rate=50.0, epochs=40)
     _, theory, measured = sides(settings, data)
     assert (theory["diverged_at"] >= 0).all()
-    assert all(np.isnan(array).all() for array in measured.values())
+    assert all(np.isnan(array).all() for name, array in measured.items() if name != "network")
     assert np.isfinite(theory["labels"]).all()
 
 

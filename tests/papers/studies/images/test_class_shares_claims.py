@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract
+from claims_contract import Planted, changed, contract, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.statements import Study
@@ -16,7 +16,7 @@ from hessian_papers.studies.images.class_shares.claims import (
     TANH,
     statements,
 )
-from hessian_papers.studies.images.class_shares.reading import Reading
+from hessian_papers.studies.images.class_shares.study import VARIABLES
 
 SHARES, DEPTH = (0.1, 0.4, 0.9), 4
 ABLATIONS = (RAW, KAIMING, TANH)
@@ -36,11 +36,13 @@ def networks(cases, sizes=(50,), shares=SHARES, replicates=(0, 1)):
         for replicate in replicates
     ]
     actual = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    number = {"network": np.arange(len(rows))}
+    actual |= number | {"time": np.array(["start", "end"]), "classes": np.full(len(rows), 10)}
     labels = DEPTH * actual["share"] ** (1 - 1 / DEPTH)
     actual |= {"labels": labels, "fit": labels, "bound": labels, "first_layer": labels / DEPTH}
     actual |= {"floor": np.zeros(len(rows)), "loss": np.full(len(rows), 1e-3)}
     actual["defect"] = np.tile([0.1, 1e-4], (len(rows), 1))
-    return {"closed_form": actual, "numerics": {"sharpness": labels, "ggn": labels}}
+    return {"closed_form": actual, "numerics": number | {"sharpness": labels, "ggn": labels}}
 
 
 def subsets(left):
@@ -101,17 +103,22 @@ def scaled(sides, factor, *, array="sharpness", case=None, source=None, share=No
 
 def without(sides, gone):
     """The sides with some networks diverged."""
-    numerics = {name: np.where(gone, np.nan, a) for name, a in sides["numerics"].items()}
-    return {**sides, "numerics": numerics}
+    measured = {
+        name: np.where(gone, np.nan, sides["numerics"][name]) for name in ("sharpness", "ggn")
+    }
+    return changed(sides, "numerics", **measured)
 
 
 def kept(sides, rows):
     """The sides with some networks left out."""
-    return {side: {name: a[rows] for name, a in arrays.items()} for side, arrays in sides.items()}
+    return {
+        side: {name: a if name == "time" else a[rows] for name, a in arrays.items()}
+        for side, arrays in sides.items()
+    }
 
 
 def measured(name, sides):
-    return getattr(module, name)(Reading(sides))
+    return getattr(module, name)(planted_data(sides, VARIABLES))
 
 
 @pytest.fixture(scope="module")
@@ -159,12 +166,12 @@ def test_equal_shares_are_those_of_the_number_of_classes():
     assert measured("order_of_imbalance", five) == pytest.approx(1, abs=0.1)
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
 def test_a_study_of_ones_own_inherits_no_claim_of_a_figure():
     config = {"paper": "anon2026data", "artifact": "a figure of my own"}
-    assert list(statements.entries(Study("mine", config), Reading(trained()))) == []
+    assert list(statements.entries(Study("mine", config), planted_data(trained(), VARIABLES))) == []
 
 
 def test_the_bound_on_the_gauss_newton_matrix_is_the_figures():
@@ -196,7 +203,7 @@ def test_deviations_are_those_of_the_case(name, case, factor):
 
 def test_what_is_in_print_is_off_where_labels_are_not_fitted():
     (claim,) = [claim for claim in statements.all if claim.printed]
-    assert claim.printed.measure(Reading(trained())) == pytest.approx(0.05)
+    assert claim.printed.measure(planted_data(trained(), VARIABLES)) == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(
@@ -314,9 +321,13 @@ def test_diverged_networks_are_left_out(artifact):
     config = {"paper": "anon2026data", "artifact": artifact}
     closed_form = sides["closed_form"]
     gone = (closed_form["source"] == "two") | (closed_form["replicate"] == 1)
-    for entry in statements.entries(Study("study", config), Reading(without(sides, gone))):
+    for entry in statements.entries(
+        Study("study", config), planted_data(without(sides, gone), VARIABLES)
+    ):
         assert math.isfinite(entry.measure()), entry.id
-    for entry in statements.entries(Study("study", config), Reading(without(sides, gone | True))):
+    for entry in statements.entries(
+        Study("study", config), planted_data(without(sides, gone | True), VARIABLES)
+    ):
         with pytest.raises(NothingToMeasure, match="this configuration has no networks"):
             entry.measure()
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from claims_contract import planted_data
 
 from hessian_papers.studies.images.class_shares import figure as figures
-from hessian_papers.studies.images.class_shares.reading import Reading
+from hessian_papers.studies.images.class_shares.study import VARIABLES
 from hessian_spectra.pictures import style
 
 BALANCED = "whitened-balanced-linear"
@@ -33,17 +34,20 @@ def arrays(cases, sizes=(5000,), replicates=3):
     actual["floor"] = np.where(actual["samples"] > 500, 0.1, 1e-18)
     actual["defect"] = rng.uniform(1e-4, 0.1, size=(len(rows), 2))
     actual["diverged_at"] = np.full(len(rows), -1)
+    actual |= {"time": np.array(["start", "end"]), "edge": np.array(200.0)}
     sharpness = actual["labels"] * rng.uniform(0.85, 0.95, size=len(rows))
     measured = {"sharpness": sharpness, "ggn": sharpness * (1 + 1e-4)}
     return actual, measured | {"residual": np.full(len(rows), 1e-6)}
 
 
 def draw(closed_form, numerics):
-    return figures.draw(Reading({"closed_form": closed_form, "numerics": numerics}))
+    return figures.draw(planted_data({"closed_form": closed_form, "numerics": numerics}, VARIABLES))
 
 
 def caption_of(closed_form, numerics):
-    return figures.caption(Reading({"closed_form": closed_form, "numerics": numerics}))
+    return figures.caption(
+        planted_data({"closed_form": closed_form, "numerics": numerics}, VARIABLES)
+    )
 
 
 def points(axes):

@@ -1,27 +1,76 @@
 """What anon2026data says of the sharpness and the share of the largest class (figures 1c and 2)."""
 
 import numpy as np
+import xarray as xr
 
-from hessian_papers.ledger.bounds import at_least, at_most, within
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
 from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.images.class_shares import texts
-from hessian_papers.studies.images.class_shares.reading import Reading
-from hessian_papers.studies.images.reading import least, quotient, worst
+from hessian_papers.studies.images.class_shares.derived import (
+    at_shares,
+    by,
+    converged,
+    error,
+    fitted,
+    gauss_newton_error,
+    last_defect,
+    of_own_size,
+    ratio,
+)
+from hessian_papers.studies.images.derived import least, quotient, worst
 from hessian_spectra.statistics import rank_correlation
 
 BALANCED = "whitened-balanced-linear"
 RAW, KAIMING, TANH = "raw-balanced-linear", "whitened-kaiming-linear", "whitened-balanced-tanh"
 
-statements = Statements(Reading)
+statements = Statements()
 figure_1c = statements.about("anon2026data", "Figure 1c")
 figure_2 = statements.about("anon2026data", "Figure 2")
 
 
-def _trends(reading: Reading, case: str) -> list[float]:
+def _of(data: xr.Dataset, case: str) -> xr.Dataset:
+    """The networks of a case; none where the study leaves it out."""
+    return data.sel(network=data["case"] == case)
+
+
+def _trained(data: xr.Dataset) -> xr.Dataset:
+    """Networks whose training did not diverge.
+
+    Raises:
+        NothingToMeasure: there is none.
+    """
+    chosen = converged(data)
+    if not chosen.any():
+        raise NothingToMeasure(
+            "this configuration has no networks of that kind whose training did not diverge"
+        )
+    return data.sel(network=chosen)
+
+
+def _curves(data: xr.Dataset, case: str) -> list[xr.Dataset]:
+    """How a case's mean ``sharpness`` and ``labels`` depend on the share, for each image set.
+
+    Of a case, on subsets of the study's own size.
+
+    Raises:
+        NothingToMeasure: no image set has two shares.
+    """
+    image_sets = by(_trained(_of(of_own_size(data), case)), "source").values()
+    curves = [at_shares(images, images[["sharpness", "labels"]]) for images in image_sets]
+    curves = [curve for curve in curves if curve.sizes["share"] > 1]
+    if not curves:
+        raise NothingToMeasure("this configuration has no image set with two shares")
+    return curves
+
+
+def _trends(data: xr.Dataset, case: str) -> list[float]:
     """The rank correlation of share and mean sharpness of each image set."""
-    return [rank_correlation(curve.share, curve.sharpness) for curve in reading.series(case)]
+    return [
+        rank_correlation(curve["share"].values, curve["sharpness"].values)
+        for curve in _curves(data, case)
+    ]
 
 
 # Eq. (14), and what becomes of it where labels cannot be fitted.
@@ -33,13 +82,13 @@ def _trends(reading: Reading, case: str) -> list[float]:
     within(2e-3, texts.TRAINED),
     id="sharpness-from-labels-of-trained-networks",
 )
-def zero_loss(reading: Reading) -> float:
+def zero_loss(data: xr.Dataset) -> float:
     """Trained on inputs that fit all labels, balanced networks have the sharpness L σ_x^{2/L}
     α_max^{1−1/L}, from the labels alone.
 
     Statistic: largest relative deviation of all networks whose least-squares loss is zero.
     """
-    return worst(reading.error("labels")[reading.fitted])
+    return worst(error(data, "labels").where(fitted(data)))
 
 
 @figure_1c.statement(
@@ -49,17 +98,17 @@ def zero_loss(reading: Reading) -> float:
     id="sharpness-from-what-the-inputs-explain",
     printed=Print(
         "L σ_x^{2/L} α_max^{1−1/L} for trained networks at n = 5000 (σ_max(Y) alone)",
-        lambda reading: worst(reading.error("labels")),
+        lambda data: worst(error(data, "labels")),
     ),
     otherwise="At the end of the epochs a leading mode of the labels was not learnt yet.",
 )
-def least_squares(reading: Reading) -> float:
+def least_squares(data: xr.Dataset) -> float:
     """Trained balanced networks have the sharpness L σ_x² (σ_max(Y Xᵀ)/(n σ_x²))^{2(1−1/L)},
     whether or not the inputs fit the labels.
 
     Statistic: largest relative deviation of all networks.
     """
-    return worst(reading.error("fit"))
+    return worst(error(data, "fit"))
 
 
 @figure_1c.statement(
@@ -75,7 +124,7 @@ def least_squares(reading: Reading) -> float:
     otherwise="Networks that training left before the solution deviate for that reason too.",
     book="beyond",
 )
-def order_of_imbalance(reading: Reading) -> float:
+def order_of_imbalance(data: xr.Dataset) -> float:
     """What layers lack of balance counts to first order where equal shares of a class tie the
     labels' singular values, else to second: that is what is left of a deviation at share 0.1.
 
@@ -83,7 +132,11 @@ def order_of_imbalance(reading: Reading) -> float:
     minus 1 where all shares are equal and minus 2 elsewhere; the largest size over the networks
     whose inputs fit all labels.
     """
-    return worst(np.abs(reading.order_of_imbalance - np.where(reading.tied, 1, 2)))
+    deviation, defect = error(data, "labels"), last_defect(data)
+    known = fitted(data) & (deviation > 0) & (defect > 0)
+    logs = (xr.apply_ufunc(np.log, values.where(known)) for values in (deviation, defect))
+    tied = xr.apply_ufunc(np.isclose, data["share"] * data["classes"], 1)
+    return worst(abs(quotient(*logs) - xr.where(tied, 1, 2)))
 
 
 @figure_1c.statement(
@@ -93,12 +146,12 @@ def order_of_imbalance(reading: Reading) -> float:
     id="trained-networks-lie-on-the-curve",
     otherwise=texts.NOT_FITTED,
 )
-def on_the_curve(reading: Reading) -> float:
+def on_the_curve(data: xr.Dataset) -> float:
     """Trained balanced networks lie on the curve of eq. (14), to the eye.
 
     Statistic: largest relative deviation on subsets of the study's own size.
     """
-    return worst(reading.main.error("labels"))
+    return worst(error(of_own_size(data), "labels"))
 
 
 @figure_1c.statement(
@@ -108,16 +161,38 @@ def on_the_curve(reading: Reading) -> float:
     id="sharper-with-one-large-class",
     otherwise="What the inputs cannot fit of the labels outweighs a step of the share.",
 )
-def increasing(reading: Reading) -> float:
+def increasing(data: xr.Dataset) -> float:
     """The model learns a sharper solution if one class has a larger share.
 
     Statistic: rank correlation of share and mean sharpness over replicates of each image set; the
     worst set counts.
     """
-    return least(_trends(reading, BALANCED))
+    return least(_trends(data, BALANCED))
 
 
 # Whether the number of samples matters.
+
+
+def _ratios_by_size(data: xr.Dataset) -> list[np.ndarray]:
+    """For each image set the mean of sharpness over eq. (14) by ascending number of samples.
+
+    The mean takes as many of the smallest shares as there are at every number of samples: what
+    is compared has nearly the same shares. Image sets with but one number of samples are left
+    out.
+
+    Raises:
+        NothingToMeasure: no image set is left.
+    """
+    ratios = []
+    for of_set in by(_trained(data), "source").values():
+        sizes = sorted(by(of_set, "samples").items())
+        means = [at_shares(sized, ratio(sized)).values for _, sized in sizes]
+        if len(means) > 1:
+            common = min(map(len, means))
+            ratios.append(np.array([mean[:common].mean() for mean in means]))
+    if not ratios:
+        raise NothingToMeasure("this configuration has no image set at two numbers of samples")
+    return ratios
 
 
 @figure_1c.statement(
@@ -128,13 +203,13 @@ def increasing(reading: Reading) -> float:
     otherwise=f"{texts.NOT_FITTED} Independent of n it is as long as n is at most the rank of the "
     "inputs; beyond, more samples leave more of the labels unexplained.",
 )
-def independent_of_samples(reading: Reading) -> float:
+def independent_of_samples(data: xr.Dataset) -> float:
     """The sharpness at a balanced solution is independent of the number of samples n.
 
     Statistic: largest relative change between two n of sharpness over eq. (14), mean over the
     smallest shares that all n have, of each image set; the worst set counts.
     """
-    return worst(means.max() / means.min() - 1 for means in reading.ratio_by_size())
+    return worst(means.max() / means.min() - 1 for means in _ratios_by_size(data))
 
 
 @figure_1c.statement(
@@ -144,13 +219,13 @@ def independent_of_samples(reading: Reading) -> float:
     id="sharpness-does-not-rise-with-samples",
     otherwise="Subsets of different sizes differ in what their inputs fit by chance.",
 )
-def no_rise_with_samples(reading: Reading) -> float:
+def no_rise_with_samples(data: xr.Dataset) -> float:
     """The sharpness does not increase with n, against Cohen et al.'s Figure 18.
 
     Statistic: largest relative rise of the same from one n to the next larger one, of all image
     sets.
     """
-    return worst(np.concatenate([means[1:] / means[:-1] - 1 for means in reading.ratio_by_size()]))
+    return worst(np.concatenate([means[1:] / means[:-1] - 1 for means in _ratios_by_size(data)]))
 
 
 # What of the theory's assumptions holds after training.
@@ -172,13 +247,13 @@ def no_rise_with_samples(reading: Reading) -> float:
     id="gauss-newton-part-after-training",
     otherwise=texts.SECOND_DERIVATIVES,
 )
-def gauss_newton(reading: Reading) -> float:
+def gauss_newton(data: xr.Dataset) -> float:
     """After training the largest eigenvalue of the Hessian is that of its Gauss-Newton
     approximation, although the loss is not near zero.
 
     Statistic: largest relative difference of all networks.
     """
-    return worst(reading.gauss_newton_error)
+    return worst(gauss_newton_error(data))
 
 
 @(figure_1c | figure_2).statement(
@@ -188,12 +263,12 @@ def gauss_newton(reading: Reading) -> float:
     id="balanced-layers-stay-balanced",
     otherwise="Steps near the edge of stability are far from gradient flow.",
 )
-def stay_balanced(reading: Reading) -> float:
+def stay_balanced(data: xr.Dataset) -> float:
     """Linear networks with balanced layers remain balanced through training.
 
     Statistic: largest ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at its end, over the largest ‖W_l‖_F².
     """
-    return worst(reading.defect[np.char.endswith(reading["case"], "-balanced-linear")])
+    return worst(last_defect(data.sel(network=data["case"].str.endswith("-balanced-linear"))))
 
 
 # Without whitened inputs.
@@ -206,14 +281,13 @@ def stay_balanced(reading: Reading) -> float:
     id="theory-breaks-down-on-raw-inputs",
     otherwise="Moments of the inputs near 1 would hide that they are not whitened.",
 )
-def raw_breaks_down(reading: Reading) -> float:
+def raw_breaks_down(data: xr.Dataset) -> float:
     """Without whitened inputs the theory breaks down immediately.
 
     Statistic: largest relative deviation from eq. (14) of each image set; the worst set counts.
     """
-    return least(
-        worst(item.error("labels")) for item in reading.case(RAW).trained.by("source").values()
-    )
+    image_sets = by(_trained(_of(data, RAW)), "source").values()
+    return least(worst(error(images, "labels")) for images in image_sets)
 
 
 @figure_2.statement(
@@ -223,12 +297,12 @@ def raw_breaks_down(reading: Reading) -> float:
     id="inconsistent-variations-on-raw-inputs",
     otherwise=texts.RAW_INPUTS,
 )
-def raw_inconsistent(reading: Reading) -> float:
+def raw_inconsistent(data: xr.Dataset) -> float:
     """Without whitened inputs the sharpness has inconsistent variations with the share.
 
     Statistic: rank correlation of share and mean sharpness of the image set where it is largest.
     """
-    return worst(_trends(reading, RAW))
+    return worst(_trends(data, RAW))
 
 
 @figure_2.statement(
@@ -239,15 +313,15 @@ def raw_inconsistent(reading: Reading) -> float:
     otherwise=texts.RAW_INPUTS,
     book="beyond",
 )
-def raw_share_matters_less(reading: Reading) -> float:
+def raw_share_matters_less(data: xr.Dataset) -> float:
     """Without whitened inputs the sharpness depends on the share less than eq. (14) says.
 
     Statistic: range of the log of the mean sharpness over the shares, relative to that of eq. (14),
     of each image set; the worst set counts.
     """
     return worst(
-        np.ptp(np.log(curve.sharpness)) / np.ptp(np.log(curve.labels))
-        for curve in reading.series(RAW)
+        np.ptp(np.log(curve["sharpness"].values)) / np.ptp(np.log(curve["labels"].values))
+        for curve in _curves(data, RAW)
     )
 
 
@@ -259,14 +333,14 @@ def raw_share_matters_less(reading: Reading) -> float:
     otherwise="Inputs with a small mean have no moment that stands out.",
     book="beyond",
 )
-def raw_first_layer(reading: Reading) -> float:
+def raw_first_layer(data: xr.Dataset) -> float:
     """Without whitened inputs the geometry of the inputs has a strong influence: most of the
     sharpness is μ σ_max²(W_L ... W_2), the first layer's, with μ the largest second moment of the
     inputs.
 
     Statistic: its part in the sharpness, the smallest.
     """
-    raw = reading.case(RAW)
+    raw = _of(data, RAW)
     return least(quotient(raw["first_layer"], raw["ggn"]))
 
 
@@ -279,16 +353,23 @@ def raw_first_layer(reading: Reading) -> float:
     "layers learn the small singular values of the small classes slowly.",
     book="beyond",
 )
-def raw_still_learning(reading: Reading) -> float:
+def raw_still_learning(data: xr.Dataset) -> float:
     """Without whitened inputs the paper's training ends far from a solution, which the theory is
     about.
 
     Statistic: what is left of the loss above that of least squares, relative to Kaiming networks on
     the same subsets with whitened inputs; the smallest.
     """
-    cases = (reading.case(case).trained for case in (RAW, KAIMING))
-    raw, whitened = (item.by_subset(item["loss"] - item["floor"]) for item in cases)
-    return least(quotient(raw[subset], whitened[subset]) for subset in raw if subset in whitened)
+    raw, whitened = (_by_subset(data, case) for case in (RAW, KAIMING))
+    return least(quotient(raw["loss"] - raw["floor"], whitened["loss"] - whitened["floor"]))
+
+
+def _by_subset(data: xr.Dataset, case: str) -> xr.Dataset:
+    """Trained networks of a case by the subset of images: each goes with others on the same one."""
+    trained = _trained(_of(data, case))
+    names = (trained[name].values for name in ("source", "samples", "share", "replicate"))
+    subsets = [" ".join(map(str, subset)) for subset in zip(*names, strict=True)]
+    return trained.assign_coords(network=subsets).drop_duplicates("network")
 
 
 # From Kaiming's initialisation.
@@ -301,12 +382,12 @@ def raw_still_learning(reading: Reading) -> float:
     id="kaiming-sharpness-increases",
     otherwise=texts.KEEPS_ITS_LAYERS,
 )
-def kaiming_increasing(reading: Reading) -> float:
+def kaiming_increasing(data: xr.Dataset) -> float:
     """From Kaiming's initialisation the final sharpness increases with the share.
 
     Statistic: rank correlation of share and mean sharpness of each image set; the worst set counts.
     """
-    return least(_trends(reading, KAIMING))
+    return least(_trends(data, KAIMING))
 
 
 @figure_2.statement(
@@ -316,12 +397,12 @@ def kaiming_increasing(reading: Reading) -> float:
     id="kaiming-predictions-stay-intact",
     otherwise=texts.KEEPS_ITS_LAYERS,
 )
-def kaiming_values(reading: Reading) -> float:
+def kaiming_values(data: xr.Dataset) -> float:
     """From Kaiming's initialisation the theoretical predictions stay intact.
 
     Statistic: largest relative deviation from eq. (14).
     """
-    return worst(reading.case(KAIMING).error("labels"))
+    return worst(error(_of(data, KAIMING), "labels"))
 
 
 @figure_2.statement(
@@ -337,14 +418,14 @@ def kaiming_values(reading: Reading) -> float:
     otherwise="Norms that grow much make the same difference relatively small.",
     book="beyond",
 )
-def kaiming_unbalanced(reading: Reading) -> float:
+def kaiming_unbalanced(data: xr.Dataset) -> float:
     """Kaiming's layers are as unbalanced after training as before.
 
     Statistic: smallest ratio of the two defects ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F, relative to
     ‖W_l‖_F².
     """
-    before, after = reading.case(KAIMING).trained["defect"].T
-    return least(quotient(after, before))
+    defect = _trained(_of(data, KAIMING))["defect"]
+    return least(quotient(defect.sel(time="end"), defect.sel(time="start")))
 
 
 @figure_2.identity(
@@ -352,13 +433,13 @@ def kaiming_unbalanced(reading: Reading) -> float:
     within(1e-8, "an iterative eigenvalue never exceeds the true one, but for rounding"),
     id="largest-eigenvalue-is-at-most-equation-6",
 )
-def kaiming_bound(reading: Reading) -> float:
+def kaiming_bound(data: xr.Dataset) -> float:
     """The largest eigenvalue of the Gauss-Newton matrix is at most eq. (6), σ_x² Σ_l σ_max²(P_l)
     σ_max²(S_l), at the trained weights.
 
     Statistic: largest relative excess.
     """
-    return worst(np.maximum(reading["ggn"] / reading["bound"] - 1, 0))
+    return worst((data["ggn"] / data["bound"] - 1).clip(min=0))
 
 
 # With Tanh layers.
@@ -371,12 +452,12 @@ def kaiming_bound(reading: Reading) -> float:
     id="tanh-sharpness-increases",
     otherwise=texts.SATURATION,
 )
-def tanh_increasing(reading: Reading) -> float:
+def tanh_increasing(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness increases with the share, qualitatively as in linear networks.
 
     Statistic: rank correlation of share and mean sharpness of each image set; the worst set counts.
     """
-    return least(_trends(reading, TANH))
+    return least(_trends(data, TANH))
 
 
 @figure_2.statement(
@@ -386,12 +467,12 @@ def tanh_increasing(reading: Reading) -> float:
     id="tanh-is-slightly-different",
     otherwise=texts.SATURATION,
 )
-def tanh_values(reading: Reading) -> float:
+def tanh_values(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness is slightly different from the theory.
 
     Statistic: largest relative deviation from eq. (14).
     """
-    return worst(reading.case(TANH).error("labels"))
+    return worst(error(_of(data, TANH), "labels"))
 
 
 @figure_2.statement(
@@ -402,15 +483,14 @@ def tanh_values(reading: Reading) -> float:
     otherwise=texts.SATURATION,
     book="beyond",
 )
-def tanh_values_of_least_squares(reading: Reading) -> float:
+def tanh_values_of_least_squares(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness is slightly different from eq. (14) at the least-squares
     solution of the same subset, with σ_max(Y Xᵀ)/(√n σ_x) in place of σ_max(Y).
 
     Statistic: largest relative deviation.
     """
-    tanh, linear = (reading.case(case).trained for case in (TANH, KAIMING))
-    result, fit = tanh.by_subset(tanh["sharpness"]), linear.by_subset(linear["fit"])
-    return worst(abs(quotient(result[key], fit[key]) - 1) for key in result if key in fit)
+    tanh, linear = (_by_subset(data, case) for case in (TANH, KAIMING))
+    return worst(abs(quotient(tanh["sharpness"], linear["fit"]) - 1))
 
 
 @figure_2.statement(
@@ -420,17 +500,17 @@ def tanh_values_of_least_squares(reading: Reading) -> float:
     id="tanh-has-a-similar-power",
     otherwise=texts.SATURATION,
 )
-def tanh_exponent(reading: Reading) -> float:
+def tanh_exponent(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness follows a power of the share similar to eq. (14)'s, α^{1−1/L}.
 
     Statistic: relative deviation of the exponent, fitted by least squares to the logarithms of each
     image set; the worst set counts.
     """
     return worst(
-        abs(_exponent(curve.share, curve.sharpness) / _exponent(curve.share, curve.labels) - 1)
-        for curve in reading.series(TANH)
+        abs(_exponent(curve["sharpness"]) / _exponent(curve["labels"]) - 1)
+        for curve in _curves(data, TANH)
     )
 
 
-def _exponent(share: np.ndarray, sharpness: np.ndarray) -> float:
-    return float(np.polyfit(np.log(share), np.log(sharpness), 1)[0])
+def _exponent(sharpness: xr.DataArray) -> float:
+    return float(np.polyfit(np.log(sharpness["share"]), np.log(sharpness), 1)[0])
