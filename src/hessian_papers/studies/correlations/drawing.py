@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from hessian_papers.studies.correlations.reading import ACTIVATIONS, EnsembleReading
+from hessian_papers.studies.correlations.ensembles import ACTIVATIONS, positions, unfinished
 from hessian_spectra.pictures import style
 
 # How high the strip is that shows how training ended, as a part of the panel.
@@ -35,37 +36,44 @@ def _borders(positions: np.ndarray, *, logarithmic: bool) -> np.ndarray:
     return np.asarray(np.exp(borders) if logarithmic else borders)
 
 
-def _is_logarithmic(reading: EnsembleReading) -> bool:
-    positions = reading["position"]
-    return reading.along == "size" and bool(positions[-1] >= 10 * positions[0])
+def squeezed(data: xr.Dataset) -> xr.Dataset:
+    """The data set of a study along one axis, without the axis that has a single label."""
+    return data.squeeze("depth" if data["along"] == "size" else "size")
 
 
-def along(axes: Axes, reading: EnsembleReading) -> None:
+def _is_logarithmic(data: xr.Dataset) -> bool:
+    x = positions(data).values
+    return data["along"].item() == "size" and bool(x[-1] >= 10 * x[0])
+
+
+def along(axes: Axes, data: xr.Dataset) -> None:
     """Set the horizontal axis: sizes logarithmically where they span a decade, or depths."""
-    positions = reading["position"]
-    logarithmic = _is_logarithmic(reading)
-    ticks = positions[:: max(len(positions) // 5, 1)].tolist()
+    x, logarithmic = positions(data).values, _is_logarithmic(data)
+    ticks = x[:: max(len(x) // 5, 1)].tolist()
     if logarithmic:
         axes.set_xscale("log")
         ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
-    first, last = positions[0], positions[-1]
-    style.mark(axes.xaxis, [p for p in ticks if first <= p <= last])
-    depth = reading.along == "depth"
+    style.mark(axes.xaxis, [p for p in ticks if x[0] <= p <= x[-1]])
+    depth = data["along"].item() == "depth"
     axes.set_xlabel("depth $B$ (layers)" if depth else "input and output size $D$")
-    borders = _borders(positions, logarithmic=logarithmic)
+    borders = _borders(x, logarithmic=logarithmic)
     room = 0.2 if depth else 0.0  # lines stand beside each other there
     axes.set_xlim(borders[0] - room, borders[-1] + room)
 
 
-def outcome_strip(axes: Axes, reading: EnsembleReading, parametrisation: str) -> None:
+def outcome_strip(axes: Axes, data: xr.Dataset) -> None:
     """The shares of networks that did not end on their plateau, at the foot of a panel.
 
     A bar of the strip's height stands for all networks.
+
+    Args:
+        axes: the panel.
+        data: of its parametrisation, along one axis.
     """
-    borders = _borders(reading["position"], logarithmic=_is_logarithmic(reading))
+    borders = _borders(positions(data).values, logarithmic=_is_logarithmic(data))
     floor = np.zeros(len(borders) - 1)
     for name, (_, colour) in OUTCOMES.items():
-        share = STRIP * reading.of(parametrisation, name) / reading["networks"]
+        share = STRIP * data[name].values / data["networks"].item()
         axes.bar(
             borders[:-1],
             share,
@@ -81,58 +89,58 @@ def outcome_strip(axes: Axes, reading: EnsembleReading, parametrisation: str) ->
 
 
 def mark_unfinished(
-    axes: Axes, reading: EnsembleReading, parametrisation: str, x: np.ndarray, line: Any, look: Any
+    axes: Axes, data: xr.Dataset, line: xr.DataArray, aside: float, look: Any
 ) -> None:
     """Hollow markers over those of a line's points that most networks did not come to.
 
     Args:
         axes: the panel.
-        reading: of the figure.
-        parametrisation: of the panel.
-        x: where the points are drawn, ``(d,)``.
-        line: their ``position`` and ``value``, ``(d,)`` each.
+        data: of its parametrisation, along one axis.
+        line: values at some of the positions.
+        aside: how far beside them they are drawn.
         look: of the line.
     """
-    stopped = np.isin(line.position, reading.unfinished(parametrisation))
+    x = line[data["along"].item()]
+    stopped = x.isin(unfinished(data)).values
     if len(x) <= MARKED and stopped.any():
         kept = {name: look[name] for name in ("color", "marker")}
-        axes.plot(x[stopped], line.value[stopped], **kept | HOLLOW)
+        axes.plot(x[stopped] + aside, line[stopped], **kept | HOLLOW)
 
 
-def unfinished_handles(reading: EnsembleReading) -> list[Any]:
+def unfinished_handles(data: xr.Dataset) -> list[Any]:
     """A legend's entry for hollow markers, if there are any."""
-    if not any(len(reading.unfinished(name)) for name in reading.parametrisations):
+    if not len(unfinished(data)):
         return []
     label = "most networks stopped by the epoch limit"
     return [style.entry(label, color=style.GREY, marker="o", **HOLLOW)]
 
 
-def foot(reading: EnsembleReading, lowest: float, top: float, room: float = 0.0) -> float:
+def foot(data: xr.Dataset, lowest: float, top: float, room: float = 0.0) -> float:
     """The lower end of a vertical axis on which the strip, if there is one, fits below.
 
     Args:
-        reading: of the figure.
+        data: of the figure.
         lowest: what is drawn.
         top: the upper end.
         room: what is left below without a strip, as a part of the panel.
     """
-    strip = STRIP if outcome_handles(reading) else room
+    strip = STRIP if outcome_handles(data) else room
     return (lowest - strip * top) / (1 - strip)
 
 
-def outcome_handles(reading: EnsembleReading) -> list[Any]:
+def outcome_handles(data: xr.Dataset) -> list[Any]:
     """Legend entries for what there is in the strips."""
     return [
         Patch(color=colour, label=f"share {label}")
         for name, (label, colour) in OUTCOMES.items()
-        if reading[name].any()
+        if data[name].any()
     ]
 
 
-def outcome_text(reading: EnsembleReading) -> str:
+def outcome_text(data: xr.Dataset) -> str:
     """How many networks did not end on their plateau, as a sentence."""
-    total = int(reading["networks"]) * reading["diverged"].size
-    counts = {name: int(reading[name].sum()) for name in OUTCOMES}
+    total = int(data["networks"]) * data["diverged"].size
+    counts = {name: int(data[name].sum()) for name in OUTCOMES}
     if not any(counts.values()):
         return f"All {total} networks trained until the smallest learning rate reached its plateau."
     return (
@@ -142,29 +150,35 @@ def outcome_text(reading: EnsembleReading) -> str:
     )
 
 
-def networks(reading: EnsembleReading) -> str:
+def networks(data: xr.Dataset) -> str:
     """How many networks of which kind there are, as text."""
-    number, width = int(reading["networks"]), int(reading["width"])
-    teachers = int(reading["teachers"])
+    number, width, teachers = int(data["networks"]), int(data["width"]), data.sizes["teacher"]
     of = f"{teachers} teachers" if teachers > 1 else "one teacher"
-    return f"{number} {ACTIVATIONS[reading.activation]} networks of width {width} a point, of {of}"
+    kind = ACTIVATIONS[data["activation"].item()]
+    return f"{number} {kind} networks of width {width} a point, of {of}"
 
 
-def setting(reading: EnsembleReading) -> str:
+def intervals(data: xr.Dataset) -> str:
+    """Which intervals they are, as text."""
+    level, resamples = 100 * float(data["confidence"]), int(data["resamples"])
+    return f"{level:g} % BCa intervals of {resamples} bootstrap resamples of teachers and networks"
+
+
+def setting(data: xr.Dataset) -> str:
     """The depths and sizes of the networks, as text."""
-    positions, fixed = listed(reading["position"]), reading.fixed
-    if reading.along == "size":
-        return f"depth {fixed}, D = K = {positions}"
-    return f"D = K = {fixed}, depths {positions}"
+    depths, sizes = listed(data["depth"].values), listed(data["size"].values)
+    if data["along"] == "size":
+        return f"depth {depths}, D = K = {sizes}"
+    return f"D = K = {sizes}, depths {depths}"
 
 
-def listed(positions: np.ndarray) -> str:
+def listed(labels: np.ndarray) -> str:
     """Sizes or depths as text, a long series by its ends.
 
     Example:
         >>> listed(np.array([2, 3, 4])), listed(np.arange(1, 101))
         ('2, 3, 4', '1 to 100 (100 values)')
     """
-    if len(positions) <= 10:
-        return ", ".join(map(str, positions.tolist()))
-    return f"{positions[0]} to {positions[-1]} ({len(positions)} values)"
+    if len(labels) <= 10:
+        return ", ".join(map(str, labels.tolist()))
+    return f"{labels[0]} to {labels[-1]} ({len(labels)} values)"

@@ -1,11 +1,14 @@
 """Which points of an ensemble a study takes, and what became of their networks."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers.constraints import Once
+from hessian_papers.labelled import Variable, Variables, data_set, left_out
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
@@ -13,6 +16,21 @@ from hessian_spectra.validation import require
 AXES = ("size", "depth")
 # The statuses of a training that did not end at its plateau.
 EPOCH_LIMIT, DIVERGED = 1, 2
+# The dimensions of the points.
+GRID = ("parametrisation", "depth", "size")
+POINTS: Variables = {
+    "parametrisation": Variable("parametrisation", "how weights and rates scale with the width"),
+    "depth": Variable("depth", "layers of a network"),
+    "size": Variable("size", "D, inputs and outputs of a network"),
+    "time": Variable("time", "at initialisation or trained"),
+    "teacher": Variable("teacher", "whose data networks have"),
+    "along": Variable("", "what varies, size or depth"),
+    "width": Variable("", "hidden units of a layer"),
+    "activation": Variable("", "of the hidden layers"),
+    "networks": Variable("", "networks of a point, of all teachers"),
+    "diverged": Variable(" ".join(GRID), "networks of a point that diverged"),
+    "epoch_limit": Variable(" ".join(GRID), "networks of a point stopped by the epoch limit"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,67 +77,46 @@ class AlongConfig(PointsConfig):
         fixed = getattr(self, field)
         require(len(fixed) == 1, field, f"a single one along {self.along}", fixed)
 
-    @property
-    def fixed(self) -> int:
-        """The depth along size, the size along depth."""
-        return (self.depths if self.along == "size" else self.sizes)[0]
-
 
 def select(config: PointsConfig, ensembles: Arrays) -> np.ndarray:
-    """The ensemble's points that a study takes, ``(p, x)``: parametrisations, sizes or depths.
+    """The ensemble's points that a study takes, by parametrisation, depth and size.
 
     Raises:
         ValueError: the ensemble lacks some of them.
     """
-    chosen = {}
-    for field, axis in (
-        ("parametrisations", "parametrisation"),
-        ("depths", "depth"),
-        ("sizes", "size"),
-    ):
-        known, asked = np.unique(ensembles[axis]).tolist(), getattr(config, field)
+    asked = {axis: getattr(config, f"{axis}s") for axis in GRID}
+    for axis, labels in asked.items():
+        known = np.unique(ensembles[axis]).tolist()
         expected = f"some of the ensemble's, {', '.join(map(str, known))}"
-        require(set(asked) <= set(known), field, expected, asked)
-        chosen[axis] = asked or known
-    keys = list(zip(*(ensembles[axis].tolist() for axis in chosen), strict=True))
-    rows = [
-        [
-            (name, depth, size)
-            for depth in sorted(chosen["depth"])
-            for size in sorted(chosen["size"])
-        ]
-        for name in chosen["parametrisation"]
-    ]
-    for key in (key for row in rows for key in row if key not in keys):
+        require(set(labels) <= set(known), f"{axis}s", expected, labels)
+        asked[axis] = (labels if axis == GRID[0] else sorted(labels)) or known
+    keys = list(zip(*(ensembles[axis].tolist() for axis in GRID), strict=True))
+    chosen = list(itertools.product(*asked.values()))
+    for key in (key for key in chosen if key not in keys):
         raise ValueError(
             f"ensemble {config.ensemble}: expected every combination of parametrisation, depth and "
             f"size, it lacks {key}"
         )
-    return np.array([[keys.index(key) for key in row] for row in rows])
+    return np.array([keys.index(key) for key in chosen]).reshape([*map(len, asked.values())])
 
 
-def labels(config: AlongConfig, ensembles: Arrays, points: np.ndarray) -> Arrays:
-    """What the axes of a study's arrays mean: ``along``, ``fixed``, ``position (x,)`` and more."""
-    return {
-        "parametrisation": np.array(config.parametrisations),
-        "along": np.array(config.along),
-        "fixed": np.array(config.fixed),
-        "position": ensembles[config.along][points[0]],
-        "time": ensembles["time"],
-        "width": ensembles["width"],
-        "activation": ensembles["activation"],
-    }
-
-
-def outcomes(ensembles: Arrays, points: np.ndarray) -> Arrays:
-    """How many ``networks`` a point has, of how many ``teachers``, and what became of them.
-
-    ``diverged`` and ``epoch_limit (p, x)`` are counts of networks.
-    """
+def described(ensembles: Arrays, points: np.ndarray, along: str) -> Arrays:
+    """What :data:`POINTS` declares of the points that :func:`select` gives."""
     status = ensembles["status"][points]
+    diverged = (status == DIVERGED).sum(axis=-1)
     return {
+        "parametrisation": ensembles["parametrisation"][points[:, 0, 0]],
+        "depth": ensembles["depth"][points[0, :, 0]],
+        "size": ensembles["size"][points[0, 0]],
+        **{name: ensembles[name] for name in ("time", "width", "activation")},
+        "teacher": np.unique(ensembles["teacher"]),
+        "along": np.array(along),
         "networks": np.array(status.shape[-1]),
-        "teachers": np.array(len(np.unique(ensembles["teacher"]))),
-        "diverged": (status == DIVERGED).sum(axis=-1),
+        "diverged": diverged,
         "epoch_limit": (status == EPOCH_LIMIT).sum(axis=-1),
     }
+
+
+def study_data(arrays: Arrays, variables: Variables) -> xr.Dataset:
+    """The data set of a study of points, which also says how many networks it leaves out."""
+    return left_out(data_set(arrays, variables), int(arrays["diverged"].sum()))

@@ -1,23 +1,45 @@
 """Correlations over networks of several teachers, and their resamples on both levels."""
 
-from typing import Any
+import math
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from hessian_papers.constraints import AtLeast, Between
+from hessian_papers.labelled import Variable, Variables
+from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_spectra import statistics
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_at_least
 
 # A difference of correlations below this is one between names of the same quantity.
 ROUND_OFF = 1e-6
+INSIDE = Between(math.ulp(0.0), math.nextafter(1.0, 0.0), "a number between 0 and 1")
+RESAMPLED: Variables = {
+    "estimate": Variable("estimate", "the sample's value, or an end of its interval"),
+    "resamples": Variable("", "bootstrap resamples of teachers and networks"),
+    "confidence": Variable("", "level of the intervals"),
+}
 
 
-def require_bootstrap(config: Any) -> None:
-    """Refuse a bootstrap that cannot be: ``resamples``, ``seed`` and ``confidence``."""
-    require_at_least(100, config, "resamples")
-    require_at_least(0, config, "seed")
-    inside = 0 < config.confidence < 1
-    require(inside, "confidence", "a number between 0 and 1", config.confidence)
+@dataclass(frozen=True, kw_only=True)
+class BootstrapConfig(EnsembleStudyConfig):
+    """A study with a bootstrap, whose seed is the study's.
+
+    Args:
+        resamples: bootstrap resamples.
+        confidence: level of the intervals.
+    """
+
+    seed: Annotated[int, AtLeast(0)]
+    resamples: Annotated[int, AtLeast(100)]
+    confidence: Annotated[float, INSIDE]
+
+
+def settings(config: BootstrapConfig) -> Arrays:
+    """What :data:`RESAMPLED` declares."""
+    numbers = {name: np.array(getattr(config, name)) for name in ("resamples", "confidence")}
+    return {"estimate": np.array(["value", "low", "high"]), **numbers}
 
 
 def over_teachers(
@@ -31,15 +53,15 @@ def over_teachers(
     correlation is not defined, the mean is that of the others.
 
     Args:
-        target: ``(X, N)`` for each point its networks' target.
-        quantities: ``(X, N, C)`` what is correlated with it.
+        target: ``(..., N)`` for each point its networks' target.
+        quantities: ``(..., N, C, ...)`` what is correlated with it.
         teacher: ``(N,)`` whose data a network has.
         resamples: R, how many.
         seed: of the draws.
 
     Returns:
-        The means ``(1 + R + J, X, C)``: of the sample, its resamples and its jackknife; and the
-        sample's correlations for each teacher, ``(T, X, C)``. NaN where none is defined.
+        The means ``(1 + R + J, ..., C, ...)``: of the sample, its resamples and its jackknife; and
+        the sample's correlations for each teacher, ``(T, ..., C, ...)``. NaN where none is defined.
 
     Example:
         >>> target = np.array([[1.0, 2.0, 3.0, 1.0, 2.0, 3.0]])
@@ -48,6 +70,9 @@ def over_teachers(
         >>> each.tolist(), means[0].tolist(), len(means)
         ([[[1.0]], [[-1.0]]], [[0.0]], 8)
     """
+    shape = *target.shape[:-1], *quantities.shape[target.ndim :]
+    target = target.reshape(-1, len(teacher))
+    quantities = quantities.reshape(*target.shape, -1)
     names = np.unique(teacher)
     several = len(names) > 1
     members = [np.flatnonzero(teacher == name) for name in names]
@@ -74,7 +99,7 @@ def over_teachers(
         number = number + weight
         each.append(r[0])
     means = np.where(number > 0, total / np.where(number > 0, number, 1.0), np.nan)
-    return means, np.stack(each)
+    return means.reshape(-1, *shape), np.stack(each).reshape(-1, *shape)
 
 
 def largest(r: np.ndarray, axis: int) -> np.ndarray:
@@ -99,7 +124,7 @@ def without_round_off(values: np.ndarray) -> None:
 
 
 def with_intervals(quantities: Arrays, resamples: int, confidence: float) -> Arrays:
-    """Each statistic of the sample and, as ``<name>_low`` and ``<name>_high``, its interval.
+    """Each statistic of the sample with the ends of its interval, along a last axis ``estimate``.
 
     Args:
         quantities: statistics ``(1 + R + J, ...)``, of means as :func:`over_teachers` gives them.
@@ -109,8 +134,7 @@ def with_intervals(quantities: Arrays, resamples: int, confidence: float) -> Arr
     intervals = {}
     for name, values in quantities.items():
         (sample,), replicates, jackknife = np.split(values, [1, 1 + resamples])
-        interval = statistics.bootstrap_interval(sample, replicates, jackknife, confidence)
-        for suffix, numbers in zip(("", "_low", "_high"), (sample, *interval), strict=True):
-            # Beyond twelve digits it is the order of summation that one would see.
-            intervals[name + suffix] = np.round(numbers, 12)
+        ends = statistics.bootstrap_interval(sample, replicates, jackknife, confidence)
+        # Beyond twelve digits it is the order of summation that one would see.
+        intervals[name] = np.round(np.stack([sample, *ends], axis=-1), 12)
     return intervals

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import xarray as xr
 from ensemble_arrays import ensemble
 from study_configs import configured
 
@@ -18,8 +19,8 @@ def deep() -> dict[str, np.ndarray]:
     return ensemble(PARAMETRISATIONS, depths=(2, 3), sizes=SIZES, networks=36, teachers=3)
 
 
-def sides(networks: dict[str, np.ndarray], **changes: object) -> dict[str, dict[str, np.ndarray]]:
-    """The study's only side, with some fields of its configuration changed."""
+def study_data(networks: dict[str, np.ndarray], **changes: object) -> xr.Dataset:
+    """The study's data set, with some fields of its configuration changed."""
     fields = {
         "ensemble": "test",
         "seed": 0,
@@ -30,4 +31,9 @@ def sides(networks: dict[str, np.ndarray], **changes: object) -> dict[str, dict[
         "confidence": 0.95,
     }
     config = configured(study, fields | changes)
-    return {"correlation": study.correlation(config, networks)}
+    return study.correlation(config, networks)
+
+
+def sides(networks: dict[str, np.ndarray], **changes: object) -> dict[str, xr.Dataset]:
+    """The study's only side."""
+    return {"correlation": study_data(networks, **changes)}

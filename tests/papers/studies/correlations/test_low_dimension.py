@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from low_dimension_arrays import deep, sides
+from low_dimension_arrays import deep, study_data
 
-from hessian_papers.studies.correlations.low_dimension.reading import Reading
+from hessian_papers.studies.correlations.ensembles import unfinished
 
 
 def test_a_lead_is_the_correlation_less_the_best_other_of_each_teacher():
-    actual = sides(deep())["correlation"]
+    actual = study_data(deep())
     (point,) = np.flatnonzero(
         (deep()["parametrisation"] == "mup") & (deep()["depth"] == 3) & (deep()["size"] == 3)
     )
@@ -22,24 +22,25 @@ def test_a_lead_is_the_correlation_less_the_best_other_of_each_teacher():
         ]
         each.append(r)
     mean = np.mean(each, axis=0)
-    assert actual["lead"][1, 1, 1, 0] == pytest.approx(mean[2] - max(mean[:2]), abs=1e-11)
+    lead = actual["lead"].sel(parametrisation="mup", depth=3, size=3, time="initialisation")
+    assert float(lead.sel(estimate="value")) == pytest.approx(mean[2] - max(mean[:2]), abs=1e-11)
 
 
 def test_the_difference_is_the_mean_lead_at_the_smaller_size_less_that_at_the_larger():
-    actual = sides(deep())["correlation"]
-    lead = actual["lead"].mean(axis=1)
-    np.testing.assert_allclose(actual["mean_lead"], lead, atol=1e-11)
-    np.testing.assert_allclose(actual["mean_difference"], lead[:, 0] - lead[:, 1], atol=1e-11)
-    assert (actual["mean_difference_low"] <= actual["mean_difference"]).all()
-    assert (actual["mean_difference"] <= actual["mean_difference_high"]).all()
+    actual = study_data(deep())
+    lead = actual["lead"].mean("depth").sel(estimate="value")
+    np.testing.assert_allclose(actual["mean_lead"].sel(estimate="value"), lead, atol=1e-11)
+    value, low, high = actual["mean_difference"].transpose("estimate", ...)
+    np.testing.assert_allclose(value, lead.sel(size=1) - lead.sel(size=3), atol=1e-11)
+    assert ((low <= value) & (value <= high)).all()
 
 
 def test_the_worse_of_two_sizes_counts_as_unfinished():
     status = deep()["status"].copy()
     status[deep()["size"] == 3] = 1
-    reading = Reading(sides(deep() | {"status": status}))
-    assert reading["epoch_limit"].tolist() == [[36, 36]] * 2
-    assert reading.unfinished("sp").tolist() == [2, 3]
+    actual = study_data(deep() | {"status": status})
+    assert actual["epoch_limit"].values.tolist() == [[36, 36]] * 2
+    assert unfinished(actual.sel(parametrisation="sp")).tolist() == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -53,9 +54,9 @@ def test_the_worse_of_two_sizes_counts_as_unfinished():
 )
 def test_what_makes_no_sense_is_refused(changes, expected):
     with pytest.raises(ValueError, match=expected):
-        sides(deep(), **changes)
+        study_data(deep(), **changes)
 
 
 def test_a_size_that_the_ensemble_lacks_is_named():
     with pytest.raises(ValueError, match="some of the ensemble's, 1, 3"):
-        sides(deep(), sizes=[1, 7])
+        study_data(deep(), sizes=[1, 7])

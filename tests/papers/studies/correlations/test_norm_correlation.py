@@ -6,32 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+import xarray as xr
 from ensemble_arrays import configurations, ensemble
+from point_studies import norms_config as config
 
+from hessian_papers import labelled
 from hessian_papers.studies.correlations.norm_correlation import study as norm_correlation
-from hessian_spectra.files import write_arrays
-
-
-def config(**changes):
-    fields = {
-        "kind": "norm_correlation",
-        "paper": "singh2026cracking",
-        "artifact": "Figure 4",
-        "title": "test",
-        "ensemble": "test",
-        "seed": 1,
-        "target": "sharpness",
-        "quantities": ["matrices"],
-        "norms": ["spectral", "frobenius", "nuclear"],
-        "highlighted": "spectral",
-        "parametrisations": ["sp", "ntp"],
-        "along": "size",
-        "depths": [2],
-        "sizes": [],
-        "resamples": 100,
-        "confidence": 0.95,
-    }
-    return norm_correlation.Config(**(fields | changes))
 
 
 def deep(**changes):
@@ -54,68 +34,78 @@ def wide(wide_networks):
     return norm_correlation.correlation(config(), wide_networks)
 
 
+def values_of(data, name, **labels):
+    """A statistic of the sample, without dimensions of one label."""
+    return data[name].sel(estimate="value", **labels).squeeze()
+
+
 def test_correlations_are_those_of_the_squared_norms(wide, wide_networks):
-    for row, column, time, layer, norm in [(0, 1, 0, 0, 0), (1, 2, 1, 1, 2), (1, 0, 0, 1, 1)]:
-        point = 3 * row + column
-        last = -1 if time else None  # the last network has diverged
-        target = wide_networks["sharpness"][point, time, :last]
-        squares = wide_networks["norms"][point, time, :last, layer, norm] ** 2
+    for name, size, time, layer, norm in [
+        ("sp", 3, "initialisation", 1, "spectral"),
+        ("ntp", 5, "trained", 2, "nuclear"),
+        ("ntp", 1, "initialisation", 2, "frobenius"),
+    ]:
+        (point,) = np.flatnonzero(
+            (wide_networks["parametrisation"] == name) & (wide_networks["size"] == size)
+        )
+        trained = int(time == "trained")
+        last = -1 if trained else None  # the last network has diverged
+        column = wide_networks["norm"].tolist().index(norm)
+        target = wide_networks["sharpness"][point, trained, :last]
+        squares = wide_networks["norms"][point, trained, :last, layer - 1, column] ** 2
         expected = np.corrcoef(target, squares)[0, 1]
-        actual = wide["correlation"][row, column, time, layer, norm]
-        assert actual == pytest.approx(expected, abs=1e-11)
+        place = {"parametrisation": name, "size": size, "time": time, "layer": layer, "norm": norm}
+        actual = values_of(wide, "correlation", **place)
+        assert float(actual) == pytest.approx(expected, abs=1e-11)
 
 
 def test_alignments_come_first_and_are_absolute(wide_networks):
     both = config(quantities=["alignments", "matrices"])
     signed = wide_networks | {"alignments": -wide_networks["alignments"]}
     actual = norm_correlation.correlation(both, signed)
-    assert actual["group"].tolist() == ["alignments", "matrices", "matrices"]
-    assert actual["layer"].tolist() == [0, 1, 2]
+    assert actual["group"].values.tolist() == ["alignments", "matrices"]
+    assert actual["layer"].values.tolist() == [0, 1, 2]
     target, aligned = (wide_networks[name][4, 0] for name in ("sharpness", "alignments"))
     expected = np.corrcoef(target, aligned[:, 1])[0, 1]
-    assert actual["correlation"][1, 1, 0, 0, 1] == pytest.approx(expected, abs=1e-11)
+    place = {"parametrisation": "ntp", "size": 3, "time": "initialisation", "norm": "frobenius"}
+    r = values_of(actual, "correlation", **place)
+    assert float(r.sel(group="alignments", layer=0)) == pytest.approx(expected, abs=1e-11)
+    assert np.isfinite(r).values.tolist() == [[True, False, False], [False, True, True]]
 
 
 def test_intervals_hold_their_estimate(wide):
     for name in ("correlation", "factor_lead", "mean_correlation", "mean_factor_lead"):
-        low, value, high = (wide[name + suffix] for suffix in ("_low", "", "_high"))
+        value, low, high = wide[name].transpose("estimate", ...)
         assert np.isfinite(value).all()
-        assert (low <= value).all()
-        assert (value <= high).all()
+        assert ((low <= value) & (value <= high)).all()
         assert (low < high).any()
 
 
 def test_leads_are_differences_of_the_correlations(wide):
-    r = wide["correlation"]
-    np.testing.assert_allclose(
-        wide["factor_lead"], r - r[:, :, :, ::-1], rtol=0, atol=2e-12, equal_nan=True
-    )
-    beyond = slice(1, None)  # at D = 1 there is one norm
-    best = r.max(axis=-2)
-    np.testing.assert_allclose(wide["best_correlation"], best, atol=2e-12)
-    np.testing.assert_allclose(
-        wide["best_norm_lead"][:, beyond, :, 1],
-        (best[..., 1] - best[..., [0, 2]].max(axis=-1))[:, beyond],
-        atol=2e-12,
-    )
-    np.testing.assert_allclose(
-        wide["best_norm_difference"][:, beyond, :, 1, 2],
-        (best[..., 1] - best[..., 2])[:, beyond],
-        atol=2e-12,
-    )
-    np.testing.assert_allclose(wide["last_lead"], wide["factor_lead"][..., 1, :], atol=2e-12)
+    r, best = (values_of(wide, name) for name in ("correlation", "best_correlation"))
+    swapped = r.sel(layer=[2, 1]).assign_coords(layer=[1, 2])
+    lead = values_of(wide, "factor_lead")
+    np.testing.assert_allclose(lead, r - swapped, rtol=0, atol=2e-12)
+    np.testing.assert_allclose(best, r.max("layer"), atol=2e-12)
+    beyond = {"size": [3, 5]}  # at D = 1 there is one norm
+    frobenius, others = best.sel(norm="frobenius"), best.sel(norm=["spectral", "nuclear"])
+    for name, labels, expected in (
+        ("best_norm_lead", {}, frobenius - others.max("norm")),
+        ("best_norm_difference", {"other_norm": "nuclear"}, frobenius - best.sel(norm="nuclear")),
+    ):
+        actual = values_of(wide, name, norm="frobenius", **beyond, **labels)
+        np.testing.assert_allclose(actual, expected.sel(beyond), atol=2e-12)
+    np.testing.assert_allclose(values_of(wide, "last_lead"), lead.sel(layer=2), atol=2e-12)
 
 
 def test_norms_of_a_vector_do_not_lead_each_other(wide):
-    assert wide["position"][0] == 1
     for name in ("best_norm_lead", "best_norm_difference"):
-        for suffix in ("", "_low", "_high"):
-            assert np.isnan(wide[name + suffix][:, 0]).all()
+        assert np.isnan(wide[name].sel(size=1)).all()
+    lead = values_of(wide, "best_norm_lead", size=[3, 5])
+    # D = 3 and 5 stand for 2 to 5.
+    expected = lead.weighted(xr.DataArray([2, 1.5], {"size": [3, 5]})).mean("size")
     np.testing.assert_allclose(
-        wide["mean_best_norm_lead"][:, 0],
-        # D = 3 and 5 stand for 2 to 5.
-        np.average(wide["best_norm_lead"][:, 1:], weights=[2, 1.5], axis=1),
-        atol=2e-12,
+        values_of(wide, "mean_best_norm_lead", region="all"), expected, atol=2e-12
     )
 
 
@@ -124,47 +114,54 @@ def test_growth_is_the_lead_less_that_at_initialisation(wide, deep_networks):
         (wide, "best_norm"),
         (norm_correlation.correlation(deep(), deep_networks), "last"),
     ):
-        lead, growth = actual[f"{name}_lead"], actual[f"{name}_growth"]
-        np.testing.assert_allclose(growth[:, :, 1], lead[:, :, 1] - lead[:, :, 0], atol=2e-12)
-        defined = np.isfinite(growth[:, :, 0])
-        assert defined.any()
-        assert (growth[:, :, 0][defined] == 0).all()
+        lead, growth = (values_of(actual, f"{name}_{what}") for what in ("lead", "growth"))
+        first = lead.sel(time="initialisation")
+        np.testing.assert_allclose(growth, lead - first, atol=2e-12)
+        assert np.isfinite(first).any()
 
 
 def test_layers_that_are_not_there_are_undefined(deep_networks):
     actual = norm_correlation.correlation(deep(), deep_networks)
-    present = np.isfinite(actual["correlation"][0, :, 0, :, 0])
-    assert present.tolist() == [[b < depth for b in range(4)] for depth in (2, 3, 4)]
-    r = actual["correlation"][..., 0]
-    for position, depth in enumerate((2, 3, 4)):
-        expected = r[:, position, :, depth - 1] - r[:, position, :, : depth - 1].max(axis=-1)
-        np.testing.assert_allclose(actual["last_lead"][:, position, :, 0], expected, atol=2e-12)
+    r, lead = (values_of(actual, name) for name in ("correlation", "last_lead"))
+    assert (np.isfinite(r) == (r["layer"] <= r["depth"])).all()
+    for depth in (2, 3, 4):
+        of_depth = r.sel(depth=depth)
+        others = of_depth.sel(layer=slice(depth - 1)).max("layer")
+        expected = of_depth.sel(layer=depth) - others
+        np.testing.assert_allclose(lead.sel(depth=depth), expected, atol=2e-12)
 
 
 def test_two_layers_are_the_same_as_products_and_do_not_lead(deep_networks):
     actual = norm_correlation.correlation(deep(quantities=["matrices", "products"]), deep_networks)
-    assert np.isnan(actual["group_lead"][:, 0]).all()
-    assert np.isfinite(actual["group_lead"][:, 1:]).all()
-    r = actual["correlation"][..., 0]
-    expected = np.nanmax(r[..., :4], axis=-1) - np.nanmax(r[..., 4:], axis=-1)
-    np.testing.assert_allclose(actual["group_lead"][:, 1:], expected[:, 1:], atol=2e-12)
-    np.testing.assert_allclose(r[:, 0, :, 0], r[:, 0, :, 5], atol=1e-9)
+    r, lead = (values_of(actual, name) for name in ("correlation", "group_lead"))
+    assert np.isnan(lead.sel(depth=2)).all()
+    best = r.max("layer")
+    expected = best.sel(group="matrices") - best.sel(group="products")
+    np.testing.assert_allclose(lead.sel(depth=[3, 4]), expected.sel(depth=[3, 4]), atol=2e-12)
+    first, last = (
+        r.sel(depth=2, group="matrices", layer=1),
+        r.sel(depth=2, group="products", layer=2),
+    )
+    np.testing.assert_allclose(first, last, atol=1e-9)
 
 
 def test_networks_are_counted(wide):
-    assert int(wide["networks"]) == 12
-    assert wide["used"].tolist() == [[[12, 11]] * 3] * 2
+    assert wide["networks"] == 12
+    assert (wide["used"] == xr.DataArray([12, 11], dims="time")).all()
     assert (wide["diverged"] == 1).all()
     assert (wide["epoch_limit"] == 1).all()
+    assert wide[labelled.LEFT_OUT] == 6
 
 
 def test_a_constant_norm_has_no_correlation(wide_networks):
     norms = wide_networks["norms"].copy()
     norms[1, 0, :, 0] = 2.5
     actual = norm_correlation.correlation(config(), wide_networks | {"norms": norms})
-    assert np.isnan(actual["correlation"][0, 1, 0, 0]).all()
-    assert np.isfinite(actual["correlation"][0, 1, 0, 1]).all()
-    assert np.isnan(actual["factor_lead"][0, 1, 0]).all()
+    place = {"parametrisation": "sp", "size": 3, "time": "initialisation"}
+    r = values_of(actual, "correlation", **place)
+    assert np.isnan(r.sel(layer=1)).all()
+    assert np.isfinite(r.sel(layer=2)).all()
+    assert np.isnan(actual["factor_lead"].sel(place)).all()
     assert np.isfinite(actual["mean_correlation"]).all()
 
 
@@ -172,35 +169,40 @@ def test_a_point_where_all_diverged_is_undefined(wide_networks):
     sharpness = wide_networks["sharpness"].copy()
     sharpness[2, 1] = np.nan
     actual = norm_correlation.correlation(config(), wide_networks | {"sharpness": sharpness})
-    assert actual["used"][0, 2].tolist() == [12, 0]
-    assert np.isnan(actual["correlation"][0, 2, 1]).all()
-    everywhere = actual["mean_correlation"][0, 0, 1]
+    of_sp = actual.sel(parametrisation="sp")
+    assert of_sp["used"].sel(size=5).values.tolist() == [[12, 0]]
+    r = values_of(of_sp, "correlation", time="trained")
+    assert np.isnan(r.sel(size=5)).all()
     # D = 1 and 3 stand for 1 to 4, half and half where the middle is.
-    rest = np.average(actual["correlation"][0, :2, 1], weights=[1.5, 2], axis=0)
+    rest = r.sel(size=[1, 3]).weighted(xr.DataArray([1.5, 2], {"size": [1, 3]})).mean("size")
+    everywhere = values_of(of_sp, "mean_correlation", time="trained", region="all")
     np.testing.assert_allclose(everywhere, rest, atol=2e-12)
 
 
-def test_regions_follow_the_magnitude_of_the_entries(wide_networks):
-    actual = norm_correlation.correlation(config(), wide_networks)
+def test_regions_follow_the_magnitude_of_the_entries(wide):
+    ratio = wide["magnitude_ratio"].squeeze()
     # Variances 1/fan-in: the ratio is √(m/D) under sp, 1 under ntp; m = 6.
-    np.testing.assert_allclose(actual["magnitude_ratio"][0], np.sqrt([6, 2, 1.2]), rtol=0.35)
-    np.testing.assert_allclose(actual["magnitude_ratio"][1], 1, rtol=0.35)
-    r = actual["correlation"]
-    larger = actual["magnitude_ratio"][0] > 1.5
+    np.testing.assert_allclose(ratio.sel(parametrisation="sp"), np.sqrt([6, 2, 1.2]), rtol=0.35)
+    np.testing.assert_allclose(ratio.sel(parametrisation="ntp"), 1, rtol=0.35)
+    r, mean = (values_of(wide, name) for name in ("correlation", "mean_correlation"))
+    larger = ratio.sel(parametrisation="sp") > 1.5
     assert larger.any()
     assert not larger.all()
-    stands_for = np.array([1.5, 2.0, 1.5])  # how many of D = 1 to 5 each of 1, 3 and 5
-    for region, chosen in ((1, larger), (2, ~larger)):
-        expected = np.average(r[0, chosen], weights=stands_for[chosen], axis=0)
-        np.testing.assert_allclose(actual["mean_correlation"][0, region], expected, atol=2e-12)
+    stands_for = xr.DataArray([1.5, 2.0, 1.5], dims="size")  # of D = 1 to 5
+    for region, chosen in (("larger first matrix", larger), ("similar matrices", ~larger)):
+        expected = r.sel(parametrisation="sp").weighted(stands_for * chosen).mean("size")
+        actual = mean.sel(parametrisation="sp", region=region)
+        np.testing.assert_allclose(actual, expected, atol=2e-12)
     np.testing.assert_allclose(
-        actual["mean_correlation"][:, 3],
-        actual["mean_correlation"][:, 1] - actual["mean_correlation"][:, 2],
+        mean.sel(region="larger less similar"),
+        mean.sel(region="larger first matrix") - mean.sel(region="similar matrices"),
         atol=2e-12,
     )
     # No ratio of ntp is above 1.5: the largest stands for them.
-    widest = int(actual["magnitude_ratio"][1].argmax())
-    np.testing.assert_allclose(actual["mean_correlation"][1, 1], r[1, widest], atol=2e-12)
+    widest = ratio.sel(parametrisation="ntp").idxmax("size")
+    expected = r.sel(parametrisation="ntp", size=widest)
+    actual = mean.sel(parametrisation="ntp", region="larger first matrix")
+    np.testing.assert_allclose(actual, expected, atol=2e-12)
 
 
 def test_points_are_found_in_any_order(wide, wide_networks):
@@ -209,24 +211,15 @@ def test_points_are_found_in_any_order(wide, wide_networks):
         name: array[order] if array.ndim and len(array) == 6 else array
         for name, array in wide_networks.items()
     }
+    # Rounded to twelve digits, which at another place in memory may be the next ones.
     actual = norm_correlation.correlation(config(), shuffled)
-    assert actual.keys() == wide.keys()
-    for name, array in wide.items():
-        if array.dtype.kind == "f":
-            # Rounded to twelve digits, which at another place in memory may be the next ones.
-            np.testing.assert_allclose(actual[name], array, rtol=0, atol=2e-12, err_msg=name)
-        else:
-            np.testing.assert_array_equal(actual[name], array)
+    xr.testing.assert_allclose(actual, wide, rtol=0, atol=2e-12)
 
 
-def test_equal_configurations_give_equal_bytes(wide, wide_networks, tmp_path):
+def test_equal_configurations_give_equal_bytes(wide, wide_networks):
     again = norm_correlation.correlation(config(), wide_networks)
     other = norm_correlation.correlation(config(seed=2), wide_networks)
-    for name, arrays in (("one", wide), ("two", again), ("three", other)):
-        write_arrays(tmp_path / f"{name}.npz", arrays)
-    first, two, three = ((tmp_path / f"{n}.npz").read_bytes() for n in ("one", "two", "three"))
-    assert first == two
-    assert first != three
+    assert labelled.content(again) == labelled.content(wide) != labelled.content(other)
 
 
 @pytest.mark.parametrize(

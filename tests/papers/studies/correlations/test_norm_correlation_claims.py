@@ -4,42 +4,25 @@ from functools import cache
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract
+from claims_contract import Kind, Planted, changed, contract
 from ensemble_arrays import NORMS, ensemble
+from point_studies import norms_config
 
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
+from hessian_papers.studies.correlations.ensembles import distance_from
 from hessian_papers.studies.correlations.norm_correlation import claims as functions
 from hessian_papers.studies.correlations.norm_correlation import study
 from hessian_papers.studies.correlations.norm_correlation.claims import statements
-from hessian_papers.studies.correlations.norm_correlation.reading import Reading
 from hessian_papers.studies.correlations.norm_correlation.regions import SIMILAR
-from hessian_papers.studies.correlations.reading import distance_from
 
 PARAMETRISATIONS = ("sp", "mup", "ntp")
 PAPER = "singh2026cracking"
+KIND = Kind(statements, study.VARIABLES)
 
 
 def correlation(networks, **changes):
     """The sides of a study on networks of all parametrisations."""
-    fields = {
-        "kind": "norm_correlation",
-        "paper": PAPER,
-        "artifact": "test",
-        "title": "test",
-        "ensemble": "test",
-        "seed": 0,
-        "target": "sharpness",
-        "quantities": ["matrices"],
-        "norms": list(NORMS),
-        "highlighted": "spectral",
-        "parametrisations": list(PARAMETRISATIONS),
-        "along": "size",
-        "depths": [2],
-        "sizes": [],
-        "resamples": 100,
-        "confidence": 0.95,
-    }
-    config = study.Config(**(fields | changes))
+    config = norms_config(**({"parametrisations": list(PARAMETRISATIONS)} | changes))
     return {"correlation": study.correlation(config, networks)}
 
 
@@ -49,7 +32,7 @@ def along_depth(networks, **changes):
 
 
 def read(*args, **changes):
-    return Reading(correlation(*args, **changes))
+    return correlation(*args, **changes)["correlation"]
 
 
 @cache
@@ -153,14 +136,12 @@ def smaller_deep(**fields):
 
 def lowered(sides, name):
     """With half of some correlations: of so few networks no norm can lead and be weak."""
-    names = (name, f"{name}_low", f"{name}_high")
-    return changed(sides, "correlation", **{each: lambda r: 0.5 * r for each in names})
+    return changed(sides, "correlation", **{name: lambda r: 0.5 * r})
 
 
 def growing(sides, name, by=1.0):
     """With a lead that grows: noise that falls is not enough where the lead is small."""
-    names = (name, f"{name}_low", f"{name}_high")
-    return changed(sides, "correlation", **{each: lambda r: by + r for each in names})
+    return changed(sides, "correlation", **{name: lambda r: by + r})
 
 
 def wide_figures():
@@ -257,12 +238,14 @@ def planted():
     return [*wide_figures(), *deep_figures()]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
+    statements, study.VARIABLES
+)
 
 
 def test_the_printed_sentence_is_the_opposite_of_ours(planted):
     figure_4 = planted[0]
-    *_, entry = figure_4.entries(statements, "driver_trained", figure_4.holds)
+    *_, entry = figure_4.entries(KIND, "driver_trained", figure_4.holds)
     assert entry.id == "planted/first-matrix-trained-mup"
     assert entry.measure_printed().value == pytest.approx(-entry.measure().value)
     assert entry.measure().low > 0.1
@@ -270,43 +253,50 @@ def test_the_printed_sentence_is_the_opposite_of_ours(planted):
 
 def test_the_norm_with_the_smallest_or_largest_correlation_decides():
     networks = driven(wide(), "norms", 1, "nuclear", noise=0.1)
-    reading, of_trace = read(networks), read(networks, target="trace")
-    best = reading["mean_best_correlation"]
-    for row, name in enumerate(PARAMETRISATIONS):
-        assert functions.all_norms(of_trace, name, "trained").value == best[row, 0, 1].min()
-        assert functions.weak_where_similar(reading, name).value == best[row, 2, 0].max()
-        assert functions.weak_where_similar(reading, name).value > 0.9
+    data, of_trace = read(networks), read(networks, target="trace")
+    best = data["mean_best_correlation"].sel(estimate="value")
+    for name in PARAMETRISATIONS:
+        trained = {"parametrisation": name, "time": "trained"}
+        everywhere = best.sel(trained).sel(region="all")
+        assert functions.all_norms(of_trace.sel(trained)).value == everywhere.min()
+        actual = functions.weak_where_similar(data.sel(parametrisation=name)).value
+        similar = best.sel(parametrisation=name, region="similar matrices", time="initialisation")
+        assert actual == similar.max()
+        assert actual > 0.9
 
 
 def test_the_weaker_matrix_decides():
-    reading = read(driven(wide(), "norms", 1, "spectral"))
-    actual = functions.both_matrices_trained_ntp(reading)
-    row = PARAMETRISATIONS.index("ntp")
-    assert actual.value == reading["mean_correlation"][row, 0, 1, 0, 0]
+    data = read(driven(wide(), "norms", 1, "spectral"))
+    actual = functions.both_matrices_trained_ntp(data)
+    first = {"parametrisation": "ntp", "region": "all", "time": "trained", "layer": 1}
+    r = data["mean_correlation"].sel(first).sel(group="matrices", norm="spectral")
+    np.testing.assert_array_equal(r, actual)
     assert actual.low < actual.value < actual.high
 
 
 def test_the_furthest_correlation_decides():
-    reading = read(of_relu(driven(wide(), "norms", 0, "spectral", noise=0.1)))
-    actual = functions.spectral_between(reading, "trained")
-    assert actual.value == np.nanmax(np.abs(reading["correlation"][:, :, 1, 0, 0] - 0.5))
+    data = read(of_relu(driven(wide(), "norms", 0, "spectral", noise=0.1))).sel(time="trained")
+    actual = functions.spectral_between(data)
+    r = data["correlation"].sel(layer=1, norm="spectral", estimate="value")
+    assert actual.value == abs(r - 0.5).max()
     assert actual.low <= actual.value <= actual.high
 
 
 def test_the_last_product_is_followed_through_the_depths():
-    reading = Reading(along_depth(deep(), sizes=[3], quantities=["products"]))
-    r = reading["correlation"][PARAMETRISATIONS.index("mup"), :, 1, :, 0]
-    expected = min(r[position, depth - 1] for position, depth in enumerate((2, 3, 4)))
-    assert functions.last_well(reading, "mup").value == expected
-    leads = reading["last_lead"][:, :, 1, 0]
-    assert functions.last_most_everywhere(reading).value == np.nanmin(leads)
+    data = along_depth(deep(), sizes=[3], quantities=["products"])["correlation"]
+    of_mup = data.sel(parametrisation="mup")
+    r = of_mup["correlation"].sel(time="trained", norm="spectral", estimate="value").squeeze()
+    expected = min(r.sel(depth=depth, layer=depth) for depth in (2, 3, 4))
+    assert functions.last_well(of_mup).value == expected
+    leads = data["last_lead"].sel(time="trained", norm="spectral", estimate="value")
+    assert functions.last_most_everywhere(data).value == leads.min()
 
 
 def test_of_several_inputs_the_text_names_mup_alone():
     for size, expected in ((1, list(PARAMETRISATIONS)), (3, ["mup"])):
         sides = along_depth(deep(), sizes=[size], quantities=["products"])
         single = about(18, sides, [])
-        actual = [entry.id for entry in single.entries(statements, "last_most", sides)]
+        actual = [entry.id for entry in single.entries(KIND, "last_most", sides)]
         assert actual == [
             f"planted/last-most-{name}-{time}"
             for name in expected
@@ -314,101 +304,62 @@ def test_of_several_inputs_the_text_names_mup_alone():
         ]
 
 
+ONE_NORM = "has no size at which correlations of two norms differ"
+SMALL_FIRST = (
+    r"has no size at which the entries of the first matrix are more than 1\.5 times those "
+    "of the last"
+)
+ONE_GROUP = "has no depth at which correlations of two groups of factors differ"
+ONE_SIZE = {"parametrisations": ["sp"], "sizes": [1]}
+NUCLEAR = {"norms": ["nuclear"], "highlighted": "nuclear"}
+OF_TWO_LAYERS = {"along": "depth", "depths": [2], "sizes": [1]}
+
+
 @pytest.mark.parametrize(
-    ("measure", "reading", "message"),
+    ("number", "name", "changes", "message"),
     [
-        (
-            lambda r: functions.driver_trained(r, "first", "second", "mup", "", "D"),
-            lambda: read(wide(), parametrisations=["sp"]),
-            "leaves out parametrisation mup",
-        ),
-        (
-            lambda r: functions.spectral_most(r, "sp", "trained"),
-            lambda: read(wide(), norms=["nuclear"], highlighted="nuclear"),
-            "leaves out norm spectral",
-        ),
-        (
-            lambda r: functions.spectral_most(r, "sp", "trained"),
-            lambda: read(wide(), sizes=[1]),
-            "has no size at which correlations of two norms differ",
-        ),
-        (
-            lambda r: functions.spectral_most(r, "sp", "trained"),
-            lambda: read(wide(), norms=["spectral"]),
-            "has no size at which correlations of two norms differ",
-        ),
-        (
-            lambda r: functions.spectral_most(r, "sp", "trained"),
-            lambda: read(deep(), depths=[3]),
-            "is not one of two layers and their sizes",
-        ),
-        (
-            lambda r: functions.last_well(r, "sp"),
-            lambda: read(wide(), quantities=["products"]),
-            "is not one of several depths",
-        ),
-        (
-            lambda r: functions.alignment_where_similar(r, "sp"),
-            lambda: read(wide(), quantities=["matrices", "alignments"]),
-            "does not study alignments, then matrices",
-        ),
-        (
-            lambda r: functions.first_matrix_initialisation(r, "ntp"),
-            lambda: read(wide()),
-            r"has no size at which the entries of the first matrix are more than 1\.5 times those "
-            "of the last",
-        ),
-        (
-            lambda r: functions.magnitude_drives(r, "sp", "trained"),
-            lambda: read(wide(), sizes=[1]),
-            "has no second size to compare with",
-        ),
-        (
-            lambda r: functions.products_more(r, "sp", "trained"),
-            lambda: Reading(along_depth(deep(), depths=[2], quantities=["matrices", "products"])),
-            "has no depth at which correlations of two groups of factors differ",
-        ),
-        (
-            lambda r: functions.weak_where_similar(r, "sp"),
-            lambda: read(wide(), target="trace"),
-            "studies the trace instead",
-        ),
-        (
-            lambda r: functions.all_norms(r, "sp", "trained"),
-            lambda: read(wide()),
-            "studies the sharpness instead",
-        ),
-        (
-            lambda r: functions.spectral_between(r, "trained"),
-            lambda: read(wide()),
-            "has no ReLU networks",
-        ),
-        (
-            lambda r: functions.last_most_everywhere(r),
-            lambda: Reading(along_depth(flat(), quantities=["products"])),
-            "has no depth at which correlations of two factors differ",
-        ),
+        (4, "driver_trained", {"parametrisations": ["sp"]}, "leaves out parametrisation mup"),
+        (4, "spectral_most", NUCLEAR, "leaves out norm spectral"),
+        (4, "spectral_most", {"sizes": [1]}, ONE_NORM),
+        (4, "spectral_most", {"norms": ["spectral"]}, ONE_NORM),
+        (4, "spectral_most", OF_TWO_LAYERS, "is not one of two layers and their sizes"),
+        (17, "last_well", {"quantities": ["products"]}, "is not one of several depths"),
+        (15, "alignment_where_similar", {}, "does not study alignments, then matrices"),
+        (4, "first_matrix_initialisation", {}, SMALL_FIRST),
+        (4, "magnitude_drives", ONE_SIZE, "has no second size to compare with"),
+        (19, "products_more", OF_TWO_LAYERS | {"quantities": ["matrices", "products"]}, ONE_GROUP),
+        (4, "weak_where_similar", {"target": "trace"}, "studies the trace instead"),
+        (26, "all_norms", {}, "studies the sharpness instead"),
+        (16, "spectral_between", {}, "has no ReLU networks"),
     ],
 )
-def test_what_a_configuration_leaves_out_is_named(measure, reading, message):
+def test_what_a_configuration_leaves_out_is_named(number, name, changes, message):
+    sides = correlation(wide(), **changes)
+    *_, entry = about(number, sides, []).entries(KIND, name, sides)
     with pytest.raises(NothingToMeasure, match=f"^this configuration {message}$"):
-        measure(reading())
+        entry.measure()
+
+
+def test_products_of_one_sharpness_do_not_lead():
+    data = along_depth(flat(), quantities=["products"])["correlation"]
+    with pytest.raises(NothingToMeasure, match="no depth at which correlations of two factors"):
+        functions.last_most_everywhere(data)
 
 
 def test_networks_that_were_stopped_say_nothing_about_the_end_of_training():
     status = np.zeros_like(wide()["status"])
     stopped = (wide()["parametrisation"] == "ntp") & (wide()["size"] > 1)
     status[stopped] = 1
-    reading = read(of_relu(wide() | {"status": status}))
+    data = read(of_relu(wide() | {"status": status}))
     message = "^the epochs end before most networks reach their plateau, at D = 3, 5$"
     for measure in (
-        lambda time: functions.frobenius_over(reading, "nuclear", "ntp", time),
-        lambda time: functions.spectral_between(reading, time),
+        lambda time: functions.frobenius_over(data, "nuclear", "ntp", time),
+        lambda time: functions.spectral_between(data.sel(time=time)),
     ):
         assert np.isfinite(measure("initialisation").value)
         with pytest.raises(NothingToMeasure, match=message):
             measure("trained")
-    assert np.isfinite(functions.frobenius_over(reading, "nuclear", "sp", "trained").value)
+    assert np.isfinite(functions.frobenius_over(data, "nuclear", "sp", "trained").value)
 
 
 def test_the_distance_from_a_value_is_zero_within_its_interval():

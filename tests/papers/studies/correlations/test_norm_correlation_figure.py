@@ -3,33 +3,17 @@
 import numpy as np
 import pytest
 from ensemble_arrays import ensemble
+from point_studies import norms_config as config
 
 from hessian_papers.studies.correlations import drawing
+from hessian_papers.studies.correlations.ensembles import unfinished
 from hessian_papers.studies.correlations.norm_correlation import figure, study
-from hessian_papers.studies.correlations.norm_correlation.reading import Reading
+
+FIRST = {"parametrisation": "sp", "time": "initialisation"}
 
 
 def read(networks, **changes):
-    fields = {
-        "kind": "norm_correlation",
-        "paper": "singh2026cracking",
-        "artifact": "test",
-        "title": "test",
-        "ensemble": "test",
-        "seed": 0,
-        "parametrisations": ["sp", "ntp"],
-        "target": "sharpness",
-        "quantities": ["matrices"],
-        "norms": ["spectral", "frobenius", "nuclear"],
-        "highlighted": "spectral",
-        "along": "size",
-        "depths": [2],
-        "sizes": [],
-        "resamples": 100,
-        "confidence": 0.95,
-    }
-    config = study.Config(**(fields | changes))
-    return Reading({"correlation": study.correlation(config, networks)})
+    return study.correlation(config(**changes), networks)
 
 
 def along_depth(networks, *quantities):
@@ -53,6 +37,12 @@ def deep():
     return ensemble(depths=(2, 3, 4), sizes=(3,), noise=0.2)
 
 
+def values_of(data, name, **labels):
+    """All values of a statistic that are defined, in order."""
+    values = data[name].sel(estimate="value", **labels).values.ravel()
+    return np.sort(values[np.isfinite(values)])
+
+
 def drawn(axes):
     """All finite heights of the lines of a panel, less the line at zero."""
     lines = [line for line in axes.lines if len(line.get_xdata()) > 0]
@@ -61,51 +51,50 @@ def drawn(axes):
 
 
 def test_every_correlation_is_a_point(wide):
-    reading = read(wide)
-    panels = figure.draw(reading).axes
+    data = read(wide)
+    panels = figure.draw(data).axes
     assert len(panels) == 2 * 3
-    for row in range(2):
-        for time in range(2):
-            expected = np.sort(reading["correlation"][row, :, time].ravel())
-            np.testing.assert_array_equal(drawn(panels[3 * row + time]), expected)
-        lead = reading["best_norm_lead"][row, 1:, :, 0]
-        np.testing.assert_array_equal(drawn(panels[3 * row + 2]), np.sort(lead.ravel()))
+    for row, name in enumerate(data["parametrisation"].values):
+        of = {"parametrisation": name}
+        for column, time in enumerate(data["time"].values):
+            expected = values_of(data, "correlation", time=time, **of)
+            np.testing.assert_array_equal(drawn(panels[3 * row + column]), expected)
+        lead = values_of(data, "best_norm_lead", norm="spectral", **of)
+        np.testing.assert_array_equal(drawn(panels[3 * row + 2]), lead)
 
 
 def test_many_layers_are_lines_along_size_and_along_depth():
     networks = ensemble(depths=(2, 9), sizes=(1, 3), noise=0.2)
     along_size = read(networks, depths=[9], norms=["spectral"])
-    for reading, layers in ((along_size, 9), (along_depth(networks, "matrices"), 9)):
-        panel = figure.draw(reading).axes[0]
+    for data, layers in ((along_size, 9), (along_depth(networks, "matrices"), 9)):
+        panel = figure.draw(data).axes[0]
         names = [text.get_text() for text in panel.figure.legends[0].get_texts()]
         assert len([name for name in names if name.startswith("$W")]) == layers
-        r = reading["correlation"][0, :, 0, :, 0]
-        np.testing.assert_array_equal(drawn(panel), np.sort(r[np.isfinite(r)]))
+        np.testing.assert_array_equal(drawn(panel), values_of(data, "correlation", **FIRST))
 
 
 @pytest.mark.parametrize("quantities", [("products",), ("matrices", "products")])
 def test_every_layer_is_a_line(deep, quantities):
-    reading = along_depth(deep, *quantities)
-    panels = figure.draw(reading).axes
-    first = reading["correlation"][0, :, 0, :4, 0]
-    expected = np.sort(first[np.isfinite(first)])
-    np.testing.assert_array_equal(drawn(panels[0]), expected)
-    lead = reading["group_lead" if len(quantities) == 2 else "last_lead"][0]
-    np.testing.assert_array_equal(drawn(panels[2]), np.sort(lead[np.isfinite(lead)]))
+    data = along_depth(deep, *quantities)
+    panels = figure.draw(data).axes
+    first = values_of(data, "correlation", group=quantities[0], **FIRST)
+    np.testing.assert_array_equal(drawn(panels[0]), first)
+    lead = "group_lead" if len(quantities) == 2 else "last_lead"
+    np.testing.assert_array_equal(drawn(panels[2]), values_of(data, lead, parametrisation="sp"))
 
 
 def test_alignments_are_drawn_and_compared_with_the_matrices(wide):
-    reading = read(wide, quantities=["alignments", "matrices"])
-    panels = figure.draw(reading).axes
-    expected = np.sort(reading["correlation"][0, :, 0, 0].ravel())
+    data = read(wide, quantities=["alignments", "matrices"])
+    panels = figure.draw(data).axes
+    expected = values_of(data, "correlation", group="alignments", **FIRST)
     np.testing.assert_array_equal(drawn(panels[0]), expected)
     assert "best alignment" in panels[2].get_ylabel()
-    assert "absolute alignments" in figure.caption(reading)
+    assert "absolute alignments" in figure.caption(data)
 
 
 def test_nothing_lies_outside_the_axes(wide, deep):
-    for reading in (read(wide), along_depth(deep, "products")):
-        for axes in figure.draw(reading).axes:
+    for data in (read(wide), along_depth(deep, "products")):
+        for axes in figure.draw(data).axes:
             low, high = axes.get_ylim()
             left, right = axes.get_xlim()
             for line in axes.lines[:-1]:
@@ -126,8 +115,8 @@ def test_panels_are_labelled(wide):
 
 
 def test_the_strip_shows_how_training_ended(wide):
-    reading = read(wide)
-    axes = figure.draw(reading).axes[1]
+    data = read(wide)
+    axes = figure.draw(data).axes[1]
     heights = [bar.get_height() for bar in axes.patches]
     # Of 12 networks one was stopped and one diverged, at each of four sizes.
     np.testing.assert_allclose(heights, [drawing.STRIP / 12] * 8)
@@ -135,8 +124,8 @@ def test_the_strip_shows_how_training_ended(wide):
 
 
 def test_the_caption_tells_the_setting(wide):
-    reading = read(wide)
-    text = figure.caption(reading)
+    data = read(wide)
+    text = figure.caption(data)
     assert (
         "12 linear networks of width 6 a point, of one teacher; depth 2, D = K = 1, 2, 3, 10"
         in text
@@ -148,19 +137,19 @@ def test_the_caption_tells_the_setting(wide):
 
 
 def test_a_run_in_which_all_converged_says_so(wide):
-    reading = read(wide | {"status": np.zeros_like(wide["status"])})
-    assert "All 96 networks trained until" in figure.caption(reading)
-    (legend,) = figure.draw(reading).legends
+    data = read(wide | {"status": np.zeros_like(wide["status"])})
+    assert "All 96 networks trained until" in figure.caption(data)
+    (legend,) = figure.draw(data).legends
     assert not [text for text in legend.get_texts() if "share" in text.get_text()]
 
 
 def test_points_are_hollow_where_most_networks_were_stopped(wide):
     status = np.zeros_like(wide["status"])
     status[1] = 1  # the second point's networks, all of them
-    reading = read(wide | {"status": status})
-    stopped = reading.unfinished(reading.parametrisations[0]).tolist()
-    assert stopped == reading["position"][1:2].tolist()
-    panels = figure.draw(reading).axes
+    data = read(wide | {"status": status})
+    stopped = unfinished(data.sel(parametrisation="sp")).tolist()
+    assert stopped == [2]
+    panels = figure.draw(data).axes
     for place, expected in ((0, []), (1, stopped)):
         hollow = [line for line in panels[place].lines if line.get_markerfacecolor() == "white"]
         assert sorted({x for line in hollow for x in line.get_xdata()}) == expected
@@ -168,25 +157,27 @@ def test_points_are_hollow_where_most_networks_were_stopped(wide):
 
 def test_each_teacher_is_a_thin_line():
     networks = ensemble(sizes=(2, 3, 10), noise=0.2, teachers=3)
-    reading = read(networks)
-    thin = [line for line in figure.draw(reading).axes[2].lines if line.get_alpha() == 0.5]
+    data = read(networks)
+    thin = [line for line in figure.draw(data).axes[2].lines if line.get_alpha() == 0.5]
     assert len(thin) == 2 * 3
-    assert "of 3 teachers" in figure.caption(reading)
+    assert "of 3 teachers" in figure.caption(data)
     each = networks | {key: networks[key][..., :4] for key in ("sharpness", "teacher", "status")}
     each |= {key: networks[key][:, :, :4] for key in ("norms", "products", "alignments")}
     np.testing.assert_allclose(
-        reading["each_best_norm_lead"][0], read(each)["best_norm_lead"], atol=2e-12
+        data["each_best_norm_lead"].sel(teacher=0),
+        read(each)["best_norm_lead"].sel(estimate="value"),
+        atol=2e-12,
     )
 
 
 def test_a_single_size_can_be_drawn(wide):
-    reading = read(wide, sizes=[1])
-    assert len(figure.draw(reading).axes) == 6
+    data = read(wide, sizes=[1])
+    assert len(figure.draw(data).axes) == 6
 
 
 def test_a_point_where_all_diverged_can_be_drawn(wide):
     sharpness = wide["sharpness"].copy()
     sharpness[:, 1] = np.nan
-    reading = read(wide | {"sharpness": sharpness})
-    panels = figure.draw(reading).axes
+    data = read(wide | {"sharpness": sharpness})
+    panels = figure.draw(data).axes
     assert len(panels[1].lines) == 1

@@ -5,30 +5,19 @@ import pytest
 import scipy.stats
 from claims_contract import Planted, changed, contract
 from ensemble_arrays import ensemble
+from point_studies import bounds_config
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.correlations.sharpness_bounds import claims as functions
 from hessian_papers.studies.correlations.sharpness_bounds import study
-from hessian_papers.studies.correlations.sharpness_bounds.claims import statements
-from hessian_papers.studies.correlations.sharpness_bounds.reading import MEDIAN_ERROR, Reading
+from hessian_papers.studies.correlations.sharpness_bounds.claims import MEDIAN_ERROR, statements
 
 PARAMETRISATIONS = ("sp", "mup", "ntp")
 
 
 def of(networks, **changes):
-    fields = {
-        "kind": "sharpness_bounds",
-        "paper": "singh2026cracking",
-        "artifact": "Appendix D.3.3",
-        "title": "test",
-        "ensemble": "test",
-        "seed": 0,
-        "parametrisations": list(PARAMETRISATIONS),
-        "along": "size",
-        "depths": [2],
-        "sizes": [],
-    }
-    return {"correlation": study.correlation(study.Config(**(fields | changes)), networks)}
+    config = bounds_config(**({"parametrisations": list(PARAMETRISATIONS)} | changes))
+    return {"correlation": study.correlation(config, networks)}
 
 
 def correlation(**changes):
@@ -40,7 +29,7 @@ def read(**factors):
     networks = ensemble(PARAMETRISATIONS, sizes=(1, 3), noise=0.01)
     for name, factor in factors.items():
         networks["sharpness"] = factor * networks[name]
-    return Reading(of(networks))
+    return of(networks)["correlation"]
 
 
 def diverged():
@@ -54,8 +43,8 @@ def diverged():
 def planted():
     holds = correlation()
     fails = [
-        changed(holds, "correlation", pooled_maximum=lambda ratio: 0.5 * ratio),
-        changed(holds, "correlation", ratio_sum=lambda ratio: 2 * ratio),
+        changed(holds, "correlation", pooled=lambda ratio: 0.5 * ratio),
+        changed(holds, "correlation", ratio=lambda ratio: 2 * ratio),
         changed(holds, "correlation", closer=lambda share: np.full_like(share, 0.1)),
     ]
     return [
@@ -74,7 +63,9 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
+    statements, study.VARIABLES
+)
 
 
 @pytest.mark.parametrize("factor", [0.7, 1.0, 1.3])
@@ -84,42 +75,43 @@ def test_the_smallest_ratio_is_found(factor):
 
 @pytest.mark.parametrize("time", ["initialisation", "trained"])
 def test_the_sum_is_closer_where_it_is(time):
-    share, low, high = functions.sum_closer(read(ggn_sum=1.0), time)
+    share, low, high = functions.sum_closer(read(ggn_sum=1.0).sel(time=time))
     assert share == pytest.approx(high) == 1
     assert 0.8 < low < 1
-    assert functions.sum_closer(read(largest_block=1.0), time).value == 0
+    assert functions.sum_closer(read(largest_block=1.0).sel(time=time)).value == 0
 
 
 def test_the_interval_of_a_share_is_wilsons():
-    share, low, high = functions.sum_closer(read(), "initialisation")
+    share, low, high = functions.sum_closer(read().sel(time="initialisation"))
     expected = scipy.stats.binomtest(round(share * 72), 72).proportion_ci(method="wilson")
     np.testing.assert_allclose((low, high), expected, atol=1e-6)
 
 
 def test_the_typical_error_is_found():
     for factor in (0.8, 1.3):
-        actual = functions.value(read(ggn_sum=factor), "mup")
+        actual = functions.value(read(ggn_sum=factor).sel(parametrisation="mup"))
         np.testing.assert_allclose(actual, abs(factor - 1), atol=1e-9)
     # The size at which the median is furthest decides.
     networks = ensemble(PARAMETRISATIONS, sizes=(1, 3), noise=0.01)
     factors = np.where(networks["size"] == 3, 1.3, 1.1)[:, None, None]
     networks["sharpness"] = factors * networks["ggn_sum"]
-    actual = functions.value(Reading(of(networks)), "mup")
+    actual = functions.value(of(networks)["correlation"].sel(parametrisation="mup"))
     np.testing.assert_allclose(actual, 0.3, atol=1e-9)
-    around = functions.value(read(), "sp")
+    around = functions.value(read().sel(parametrisation="sp"))
     assert around.low <= around.value <= around.high
 
 
 def test_what_a_configuration_leaves_out_is_named():
-    deeper = Reading(of(ensemble(PARAMETRISATIONS, depths=(3,)), depths=[3]))
+    deeper = of(ensemble(PARAMETRISATIONS, depths=(3,)), depths=[3])["correlation"]
     with pytest.raises(NothingToMeasure, match=r"^this configuration is not one of two layers"):
         functions.lower_bound(deeper)
-    for measure in (
-        lambda: functions.value(Reading(diverged()), "sp"),
-        lambda: functions.sum_closer(Reading(diverged()), "trained"),
+    without = diverged()["correlation"]
+    for measure, labels in (
+        (functions.value, {"parametrisation": "sp"}),
+        (functions.sum_closer, {"time": "trained"}),
     ):
         with pytest.raises(NothingToMeasure, match=r"has no network whose ratio is finite$"):
-            measure()
+            measure(without.sel(labels))
 
 
 def test_the_error_of_a_median_is_that_of_normal_samples():

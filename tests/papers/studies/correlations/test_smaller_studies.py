@@ -29,20 +29,19 @@ def part(fields, name):
 
 
 def smaller(name, **changes):
-    """A study's configuration with changes, and the reading of its arrays."""
+    """A study's configuration with changes, and its data set."""
     fields = STUDIES[name] | changes
     if fields["kind"] == "norm_correlation":
         fields = fields | {"resamples": 100}
     study = part(fields, "study")
-    arrays = study.correlation(study.Config(**fields), networks())
-    return fields, part(fields, "reading").Reading({"correlation": arrays})
+    return fields, study.correlation(study.Config(**fields), networks())
 
 
-def measured(name, fields, reading):
+def measured(name, fields, data):
     """What each claim of a study measures, or why it does not; no value is NaN."""
     actual = {}
     statements = part(fields, "claims").statements
-    for entry in statements.entries(Study(name, fields), reading):
+    for entry in statements.entries(Study(name, fields), data):
         assert entry.problems() == []
         claim = entry.id.removeprefix(f"{name}/")
         try:
@@ -59,9 +58,9 @@ def measured(name, fields, reading):
     return actual
 
 
-def drawn(fields, reading):
+def drawn(fields, data):
     figure = part(fields, "figure")
-    return figure.draw(reading).axes, figure.caption(reading)
+    return figure.draw(data).axes, figure.caption(data)
 
 
 def whose(claim):
@@ -76,20 +75,20 @@ def test_there_are_twelve():
 @pytest.mark.parametrize("parametrisation", PARAMETRISATIONS)
 @pytest.mark.parametrize("name", STUDIES)
 def test_one_parametrisation_is_measured_for_what_it_has(name, parametrisation):
-    fields, reading = smaller(name, parametrisations=[parametrisation])
-    for claim, actual in measured(name, fields, reading).items():
+    fields, data = smaller(name, parametrisations=[parametrisation])
+    for claim, actual in measured(name, fields, data).items():
         if whose(claim) in (None, parametrisation):
             assert not isinstance(actual, str) or "parametrisation" not in actual
         else:
             assert actual == f"this configuration leaves out parametrisation {whose(claim)}"
-    panels, caption = drawn(fields, reading)
+    panels, caption = drawn(fields, data)
     assert panels
     assert "nan" not in caption
 
 
 def test_a_claim_about_another_parametrisation_says_so():
-    fields, reading = smaller("cracking-fig4", parametrisations=["sp"])
-    actual = measured("cracking-fig4", fields, reading)
+    fields, data = smaller("cracking-fig4", parametrisations=["sp"])
+    actual = measured("cracking-fig4", fields, data)
     missing = "this configuration leaves out parametrisation mup"
     assert actual["first-matrix-trained-mup"] == missing
     assert isinstance(actual["second-matrix-trained-sp"], float)
@@ -103,7 +102,7 @@ def test_fewer_sizes_or_depths_are_measured_for_what_they_have(name, number):
     field, positions = along[STUDIES[name]["along"]]
     everything = measured(name, *smaller(name))
     for first in range(len(positions) - number + 1):
-        fields, reading = smaller(name, **{field: list(positions[first : first + number])})
-        assert list(measured(name, fields, reading)) == list(everything)
-        panels, _ = drawn(fields, reading)
+        fields, data = smaller(name, **{field: list(positions[first : first + number])})
+        assert list(measured(name, fields, data)) == list(everything)
+        panels, _ = drawn(fields, data)
         assert all(np.isfinite(axes.get_ylim()).all() for axes in panels)

@@ -7,13 +7,23 @@ correlates most with the sharpness, especially near convergence and in low dimen
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
+from hessian_papers.labelled import Variable, Variables
 from hessian_papers.results import stacked
-from hessian_papers.studies.correlations.points import PointsConfig, outcomes, select
+from hessian_papers.studies.correlations.points import (
+    POINTS,
+    PointsConfig,
+    described,
+    select,
+    study_data,
+)
 from hessian_papers.studies.correlations.resampling import (
+    RESAMPLED,
+    BootstrapConfig,
     leads,
     over_teachers,
-    require_bootstrap,
+    settings,
     with_intervals,
 )
 from hessian_spectra.files import Arrays
@@ -21,83 +31,67 @@ from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(PointsConfig):
-    """The study's configuration; ``seed`` is that of the bootstrap, ``sizes`` are two.
-
-    Args:
-        resamples: bootstrap resamples.
-        confidence: level of the intervals.
-    """
-
-    resamples: int
-    confidence: float
+class Config(PointsConfig, BootstrapConfig):
+    """The study's configuration; ``sizes`` are two."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         two = len(self.sizes) == 2 and self.sizes[0] < self.sizes[1]
         require(two, "sizes", "two, the smaller one first", self.sizes)
-        require_bootstrap(self)
 
 
-def correlation(config: Config, ensembles: Arrays) -> Arrays:
+VARIABLES: Variables = {
+    **POINTS,
+    **RESAMPLED,
+    "diverged": Variable("parametrisation depth", "networks that diverged, at the worse size"),
+    "epoch_limit": Variable(
+        "parametrisation depth", "networks stopped by the epoch limit, at the worse size"
+    ),
+    "lead": Variable(
+        "parametrisation depth size time estimate",
+        "r of the squared spectral norm of the product without the last matrix with the sharpness, "
+        "less the largest of those of the other products of all matrices but one",
+    ),
+    "mean_lead": Variable("parametrisation size time estimate", "lead, mean over the depths"),
+    "mean_difference": Variable(
+        "parametrisation time estimate", "mean lead at the smaller size less that at the larger"
+    ),
+}
+
+
+def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
     """By how much the product without the last matrix leads at both sizes, and the difference.
-
-    Axes: ``p`` parametrisations, ``x`` depths, 2 sizes D, 2 times.
 
     Args:
         config: the study's configuration.
         ensembles: the arrays of the ensemble.
 
     Returns:
-        Statistics, each with its interval, ``<name>_low`` and ``<name>_high``: ``lead (p, x, 2,
-        2)``, the correlation of ‖Ŵ_B‖₂² with the sharpness less the largest of those of the other
-        products ‖Ŵ_b‖₂²; ``mean_lead (p, 2, 2)``, its mean over the depths; ``mean_difference (p,
-        2)``, that at the smaller size less that at the larger. ``size (2,)``, and as in studies of
-        one size ``parametrisation``, ``position``, ``time``, ``networks``, ``teachers``;
-        ``diverged`` and ``epoch_limit (p, x)``, the larger one of both sizes.
+        What ``VARIABLES`` declares.
 
     Raises:
         ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
-    points = points.reshape(len(points), -1, 2)
     spectral = ensembles["norm"].tolist().index("spectral")
     depths = ensembles["depth"][points[0, :, 0]]
     rows: list[Arrays] = []
     for row in points:
-        target = ensembles["sharpness"][row]  # (x, 2, 2, N)
         values = ensembles["products"][row][..., : depths.max(), spectral] ** 2
-        flat = target.reshape(-1, target.shape[-1])
-        means, _ = over_teachers(
-            flat,
-            values.reshape(*flat.shape, -1),
+        r, _ = over_teachers(
+            ensembles["sharpness"][row],
+            values,
             ensembles["teacher"],
             config.resamples,
             config.seed,
         )
-        over_others = leads(means.reshape(-1, *target.shape[:-1], values.shape[-1]), axis=-1)
+        over_others = leads(r, axis=-1)
         lead = np.stack(
-            [over_others[:, x, ..., depth - 1] for x, depth in enumerate(depths)], axis=1
+            [over_others[:, place, ..., depth - 1] for place, depth in enumerate(depths)], axis=1
         )
         mean = lead.mean(axis=1)
-        entries = {
-            "lead": lead,
-            "mean_lead": mean,
-            "mean_difference": mean[:, 0] - mean[:, 1],
-        }
+        entries = {"lead": lead, "mean_lead": mean, "mean_difference": mean[:, 0] - mean[:, 1]}
         rows.append(with_intervals(entries, config.resamples, config.confidence))
-    ends = outcomes(ensembles, points)
-    return (
-        stacked(rows)
-        | ends
-        | {name: ends[name].max(axis=-1) for name in ("diverged", "epoch_limit")}
-        | {name: ensembles[name] for name in ("time", "width", "activation")}
-        | {
-            "parametrisation": np.array(config.parametrisations),
-            "along": np.array("depth"),
-            "position": depths,
-            "size": np.array(config.sizes),
-            "confidence": np.array(config.confidence),
-            "resamples": np.array(config.resamples),
-        }
-    )
+    arrays = described(ensembles, points, "depth") | settings(config) | stacked(rows)
+    arrays |= {name: arrays[name].max(axis=-1) for name in ("diverged", "epoch_limit")}
+    return study_data(arrays, VARIABLES)

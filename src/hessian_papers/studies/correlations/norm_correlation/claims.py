@@ -1,13 +1,28 @@
 """What singh2026cracking says of norms and sharpness (figures 4, 14 to 22 and 26)."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most
-from hessian_papers.ledger.statements import Labels, Print, Statements, over
+from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, shown, typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.correlations.norm_correlation.reading import LAST, Reading
+from hessian_papers.studies.correlations.ensembles import (
+    ACTIVATIONS,
+    NORMS,
+    PARAMETRISATIONS,
+    TIMES,
+    distance_from,
+    estimates,
+    require_finished,
+    require_two_layers,
+)
+from hessian_papers.studies.correlations.norm_correlation.regions import SIMILAR
 from hessian_papers.studies.correlations.norm_correlation.texts import (
     BY_THE_SUM,
     COMMON_FACTOR,
@@ -19,13 +34,6 @@ from hessian_papers.studies.correlations.norm_correlation.texts import (
     SAMPLED_INPUTS,
     SEVERAL_TERMS,
     TWO_OF_A_KIND,
-)
-from hessian_papers.studies.correlations.reading import (
-    ACTIVATIONS,
-    NORMS,
-    PARAMETRISATIONS,
-    TIMES,
-    distance_from,
 )
 
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
@@ -41,14 +49,14 @@ AGAINST_SP = replace(POSITIVE, source="what the sentence must mean, since it set
 SECOND_IN_PRINT = Print(
     "For SP it is the second weight matrix, while for μP it is the second one: in print the second "
     "matrix drives the correlation under both",
-    lambda reading, **_: _lead(reading, "mup", "trained", layer=2),
+    lambda data, **_: _lead(data, layer=2, parametrisation="mup", time="trained"),
 )
 
-
-SIMILAR = {"-similar": ", where both matrices begin with entries of similar magnitude"}
-VALUES = PARAMETRISATIONS | TIMES | NORMS | SIMILAR | ACTIVATIONS
-statements = Statements(Reading, values=VALUES)
-each_one, at_both_times = over("parametrisation"), over("parametrisation", "time")
+# What is compared, by a part of a statistic's name.
+COMPARED = {"norm": "norms", "group": "groups of factors", "lead": "factors"}
+WHERE_SIMILAR = {"-similar": ", where both matrices begin with entries of similar magnitude"}
+statements = Statements(values=PARAMETRISATIONS | TIMES | NORMS | WHERE_SIMILAR | ACTIVATIONS)
+each_one, at_both_times = ["parametrisation"], ["parametrisation", "time"]
 
 
 def figures(*numbers: int) -> Statements:
@@ -56,65 +64,139 @@ def figures(*numbers: int) -> Statements:
     return statements.about("singh2026cracking", *(f"Figure {number}" for number in numbers))
 
 
-def _lead(
-    reading: Reading, parametrisation: str, time: str, layer: int = 1, region: str = "all"
-) -> Estimate:
+def _two_layers(data: xr.Dataset, *groups: str, target: str | None = "sharpness") -> xr.Dataset:
+    """The first group, if of two layers over sizes, of these groups, held against that target."""
+    require_two_layers(data)
+    return _studied(data, groups, target)
+
+
+def _deep(data: xr.Dataset, *groups: str) -> xr.Dataset:
+    """The first group, if of several depths, of these groups, held against the sharpness."""
+    if data["along"] != "depth":
+        raise NothingToMeasure("this configuration is not one of several depths")
+    return _studied(data, groups, "sharpness")
+
+
+def _studied(data: xr.Dataset, groups: tuple[str, ...], target: str | None) -> xr.Dataset:
+    if target not in (None, data["target"].item()):
+        raise NothingToMeasure(f"this configuration studies the {data['target'].item()} instead")
+    if tuple(data["group"].values[: len(groups)]) != groups:
+        raise NothingToMeasure(f"this configuration does not study {', then '.join(groups)}")
+    return data.sel(group=groups[0])
+
+
+def _chosen(data: xr.Dataset, **labels: Any) -> xr.Dataset:
+    """The data set at some labels, of which a configuration may leave out some."""
+    for axis, label in labels.items():
+        missing = np.setdiff1d(label, data[axis])
+        if len(missing):
+            raise NothingToMeasure(f"this configuration leaves out {axis} {missing[0]}")
+    return data.sel(labels)
+
+
+def _mean(data: xr.Dataset, statistic: str, region: str = "all", **labels: str | int) -> Estimate:
+    """A statistic's mean over the positions of a region.
+
+    Raises:
+        NothingToMeasure: the region is empty, or the statistic is not defined in it, as that
+            of two norms of one vector.
+    """
+    chosen = _chosen(data, **labels)
+    _require_region(chosen, region)
+    require_finished(chosen)
+    return _defined(chosen, statistic, chosen[f"mean_{statistic}"].sel(region=region))[0]
+
+
+def _along_positions(data: xr.Dataset, statistic: str, **labels: Any) -> list[Estimate]:
+    """A statistic at all positions where it is defined, under all parametrisations of the data."""
+    chosen = _chosen(data, **labels)
+    values = _defined(chosen, statistic, chosen[statistic])
+    require_finished(chosen)
+    return values
+
+
+def _defined(data: xr.Dataset, statistic: str, values: xr.DataArray) -> list[Estimate]:
+    """The values of a statistic that are defined, at least one."""
+    if defined := estimates(values):
+        return defined
+    compared = [text for part, text in COMPARED.items() if part in statistic]
+    what = f"correlations of two {compared[0]} differ" if compared else "one is defined"
+    raise NothingToMeasure(f"this configuration has no {data['along'].item()} at which {what}")
+
+
+def _require_region(data: xr.Dataset, region: str) -> None:
+    """The regions of larger first matrices stand for the largest of all where there is none."""
+    ratio, along = data["magnitude_ratio"], data["along"].item()
+    if "larger" in region and not (ratio > SIMILAR).any():
+        raise NothingToMeasure(
+            f"this configuration has no {along} at which the entries of the first matrix "
+            f"are more than {SIMILAR} times those of the last"
+        )
+    if "less" in region and ratio.size == 1:
+        raise NothingToMeasure(f"this configuration has no second {along} to compare with")
+
+
+def _by_norm(data: xr.Dataset, region: str = "all", **labels: str) -> list[Estimate]:
+    """The mean correlation of the best factor, by each norm."""
+    norms = data["norm"].values
+    return [_mean(data, "best_correlation", region, norm=norm, **labels) for norm in norms]
+
+
+def _lead(data: xr.Dataset, region: str = "all", layer: int = 1, **labels: str) -> Estimate:
     """By how much r of one matrix's squared spectral norm exceeds that of the other's."""
-    return reading.two_layers("matrices").mean(
-        "factor_lead", parametrisation, time, region, layer=layer, norm="spectral"
-    )
+    matrices = _two_layers(data, "matrices")
+    return _mean(matrices, "factor_lead", region, layer=layer, norm="spectral", **labels)
 
 
-@figures(4, 14).statement("section 4.2; {artifact}", typically, POSITIVE, each=at_both_times)
-def spectral_most(reading: Reading, parametrisation: str, time: str) -> Estimate:
+@figures(4, 14).statement("section 4.2; {artifact}", typically, POSITIVE, over=at_both_times)
+def spectral_most(data: xr.Dataset) -> Estimate:
     """The spectral norm correlates most with the sharpness, of all norms of the weight matrices.
 
     Statistic: Pearson's r of the better matrix by its squared spectral norm, minus the best r by
     Frobenius or nuclear norm, mean over D > 1 (at D = 1 all norms are one); paired bootstrap over
     teachers and networks.
     """
-    two_layers = reading.two_layers("matrices", target=None)
-    return two_layers.mean("best_norm_lead", parametrisation, time, norm="spectral")
+    return _mean(_two_layers(data, "matrices", target=None), "best_norm_lead", norm="spectral")
 
 
-@figures(4).statement("section 4.2", typically, POSITIVE, each=each_one)
-def most_prominent_trained(reading: Reading, parametrisation: str) -> Estimate:
+@figures(4).statement("section 4.2", typically, POSITIVE, over=each_one)
+def most_prominent_trained(data: xr.Dataset) -> Estimate:
     """That the spectral norm correlates most is most prominent in trained networks.
 
     Statistic: by how much its lead in r over the other norms grows in training, mean over D > 1;
     paired bootstrap over teachers and networks.
     """
-    two_layers = reading.two_layers("matrices")
-    return two_layers.mean("best_norm_growth", parametrisation, "trained", norm="spectral")
+    matrices = _two_layers(data, "matrices")
+    return _mean(matrices, "best_norm_growth", time="trained", norm="spectral")
 
 
-@figures(4).statement(INITIALISATION, typically, POSITIVE, each=each_one)
-def first_matrix_initialisation(reading: Reading, parametrisation: str) -> Estimate:
+@figures(4).statement(INITIALISATION, typically, POSITIVE, over=each_one)
+def first_matrix_initialisation(data: xr.Dataset) -> Estimate:
     """At initialisation, where the first matrix has the larger entries (small D), its spectral norm
     correlates more with the sharpness than the second's.
 
     Statistic: difference of the two r, mean over the D at which the entries of W_1 are more than
     1.5 times those of W_2; paired bootstrap.
     """
-    return _lead(reading, parametrisation, "initialisation", region="larger first matrix")
+    return _lead(data, "larger first matrix", time="initialisation")
 
 
-@figures(4, 14).statement(INITIALISATION, typically, WEAKLY, otherwise=TWO_OF_A_KIND, each=each_one)
-def weak_where_similar(reading: Reading, parametrisation: str) -> Estimate:
+@figures(4, 14).statement(INITIALISATION, typically, WEAKLY, otherwise=TWO_OF_A_KIND, over=each_one)
+def weak_where_similar(data: xr.Dataset) -> Estimate:
     """At initialisation, where both matrices have entries of similar magnitude, none of their norms
     correlates strongly with the sharpness.
 
     Statistic: largest r, mean over the D at which the entries differ by no more than a factor of
     1.5 (else the D at which they differ least).
     """
-    two_layers = reading.two_layers("matrices")
-    return max(two_layers.by_norm(parametrisation, "initialisation", "similar matrices"))
+    matrices = _two_layers(data, "matrices")
+    return max(_by_norm(matrices, "similar matrices", time="initialisation"))
 
 
 @figures(4).statement(
-    INITIALISATION, typically, POSITIVE, otherwise=NOTHING_TO_COMPARE, each=at_both_times
+    INITIALISATION, typically, POSITIVE, otherwise=NOTHING_TO_COMPARE, over=at_both_times
 )
-def magnitude_drives(reading: Reading, parametrisation: str, time: str) -> Estimate:
+def magnitude_drives(data: xr.Dataset) -> Estimate:
     """It is the discrepancy in magnitude of the entries at initialisation that drives the
     correlation.
 
@@ -122,10 +204,10 @@ def magnitude_drives(reading: Reading, parametrisation: str, time: str) -> Estim
     D at which its entries are more than 1.5 times larger, minus the mean over the other D (else the
     D at which they differ least); paired bootstrap.
     """
-    return _lead(reading, parametrisation, time, region="larger less similar")
+    return _lead(data, "larger less similar")
 
 
-def _drivers(reading: Reading) -> Iterator[Labels]:
+def _drivers(data: xr.Dataset) -> Iterator[Labels]:
     """Which of the two matrices drives, under which parametrisation, at which of the sizes."""
     for case in (
         ("second", "first", "sp", "", "D"),
@@ -145,7 +227,7 @@ def _drivers(reading: Reading) -> Iterator[Labels]:
     name="{matrix}-matrix-trained-{parametrisation}{where}",
 )
 def driver_trained(
-    reading: Reading, matrix: str, other: str, parametrisation: str, where: str, sizes: str
+    data: xr.Dataset, matrix: str, other: str, parametrisation: str, where: str, sizes: str
 ) -> Estimate:
     """After training the second matrix drives the correlation under SP, the first under μP.
 
@@ -154,25 +236,25 @@ def driver_trained(
     """
     layer = 1 if matrix == "first" else 2
     region = "similar matrices" if where else "all"
-    return _lead(reading, parametrisation, "trained", layer, region)
+    return _lead(data, region, layer, parametrisation=parametrisation, time="trained")
 
 
 @figures(14).statement(INITIALISATION, typically, WELL, otherwise=SAMPLED_INPUTS)
-def both_matrices_trained_ntp(reading: Reading) -> Estimate:
+def both_matrices_trained_ntp(data: xr.Dataset) -> Estimate:
     """Under NTP, after training, the largest singular values of both matrices correlate well with
     the sharpness.
 
     Statistic: r by the squared spectral norm, mean over D, of the matrix with the smaller one.
     """
-    mean = reading.two_layers("matrices").mean
-    layers, norm = reading.layers, "spectral"
-    return min(mean("correlation", "ntp", "trained", layer=layer, norm=norm) for layer in layers)
+    matrices = _two_layers(data, "matrices")
+    of = {"parametrisation": "ntp", "time": "trained", "norm": "spectral"}
+    return min(_mean(matrices, "correlation", layer=layer, **of) for layer in (1, 2))
 
 
 @figures(15).statement(
-    f"{INITIALISATION}; {{artifact}}", typically, POSITIVE, otherwise=TWO_OF_A_KIND, each=each_one
+    f"{INITIALISATION}; {{artifact}}", typically, POSITIVE, otherwise=TWO_OF_A_KIND, over=each_one
 )
-def alignment_where_similar(reading: Reading, parametrisation: str) -> Estimate:
+def alignment_where_similar(data: xr.Dataset) -> Estimate:
     """At initialisation, where both matrices have entries of similar magnitude, the sharpness
     correlates more with their alignment than with their norms.
 
@@ -180,32 +262,42 @@ def alignment_where_similar(reading: Reading, parametrisation: str) -> Estimate:
     which the entries differ by no more than a factor of 1.5 (else the D at which they differ
     least); paired bootstrap.
     """
-    two_layers = reading.two_layers("alignments", "matrices")
-    return two_layers.mean("group_lead", parametrisation, "initialisation", "similar matrices")
+    alignments = _two_layers(data, "alignments", "matrices")
+    return _mean(alignments, "group_lead", "similar matrices", time="initialisation")
 
 
-def _uneven(reading: Reading) -> Iterator[Labels]:
+def _times(data: xr.Dataset) -> list[str]:
+    return data["time"].values.tolist()
+
+
+def _uneven(data: xr.Dataset) -> list[str]:
     """Under NTP all entries are of similar magnitude at every D."""
-    yield from (case for case in at_both_times(reading) if case["parametrisation"] != "ntp")
+    return [name for name in data["parametrisation"].values.tolist() if name != "ntp"]
 
 
 @figures(15).statement(
-    f"{INITIALISATION}; {{artifact}}", typically, NEGATIVE, otherwise=TWO_OF_A_KIND, each=_uneven
+    f"{INITIALISATION}; {{artifact}}",
+    typically,
+    NEGATIVE,
+    otherwise=TWO_OF_A_KIND,
+    over={"parametrisation": _uneven, "time": _times},
 )
-def alignment_rises(reading: Reading, parametrisation: str, time: str) -> Estimate:
+def alignment_rises(data: xr.Dataset) -> Estimate:
     """The sharpness correlates more with the alignment of both matrices where they begin with
     entries of similar magnitude (large D) than where the first has the larger ones (small D).
 
     Statistic: r of the absolute alignment, mean over the D at which the entries of W_1 are more
     than 1.5 times larger, minus the mean over the other D; paired bootstrap.
     """
-    of = "best_correlation", parametrisation, time, "larger less similar"
-    return reading.two_layers("alignments").mean(*of, norm=reading.highlighted)
+    of = "best_correlation", "larger less similar"
+    return _mean(_two_layers(data, "alignments"), *of, norm=data["highlighted"].item())
 
 
-def _of_other_norms(reading: Reading) -> Iterator[Labels]:
-    cases = over("norm", "parametrisation", "time")(reading)
-    yield from (case for case in cases if case["norm"] != "frobenius")
+def _of_other_norms(data: xr.Dataset) -> Iterator[Labels]:
+    axes = ("norm", "parametrisation", "time")
+    for labels in itertools.product(*(data[axis].values.tolist() for axis in axes)):
+        if labels[0] != "frobenius":
+            yield dict(zip(axes, labels, strict=True))
 
 
 def _why_not_frobenius(case: Labels) -> str:
@@ -228,16 +320,15 @@ def _why_not_frobenius(case: Labels) -> str:
     otherwise=_why_not_frobenius,
     each=_of_other_norms,
 )
-def frobenius_over(reading: Reading, norm: str, parametrisation: str, time: str) -> Estimate:
+def frobenius_over(data: xr.Dataset, norm: str, parametrisation: str, time: str) -> Estimate:
     """The Frobenius norm correlates most: in two-layer ReLU networks with the sharpness (Figure
     16), in linear ones with the trace of the Hessian (Figure 26).
 
     Statistic: r of the better matrix by the squared Frobenius norm, minus that by the other norm,
     mean over D > 1; paired bootstrap.
     """
-    return reading.two_layers("matrices", target=None).mean(
-        "best_norm_difference", parametrisation, time, norm="frobenius", other=norm
-    )
+    of = {"norm": "frobenius", "other_norm": norm, "parametrisation": parametrisation, "time": time}
+    return _mean(_two_layers(data, "matrices", target=None), "best_norm_difference", **of)
 
 
 @figures(16).statement(
@@ -245,63 +336,65 @@ def frobenius_over(reading: Reading, norm: str, parametrisation: str, time: str)
     everywhere,
     at_most(0.25, "the range in print"),
     otherwise=FEW_INPUTS,
-    each=over("time"),
+    over=["time"],
 )
-def spectral_between(reading: Reading, time: str) -> Estimate:
+def spectral_between(data: xr.Dataset) -> Estimate:
     """In ReLU networks the spectral norm of the first matrix correlates with the sharpness by 0.25
     to 0.75, at every D.
 
     Statistic: distance from 0.5 of r by its square, largest over D and parametrisations; bootstrap
     over teachers and networks where it is largest.
     """
-    if reading.activation != "relu":
+    if data["activation"] != "relu":
         raise NothingToMeasure("this configuration has no ReLU networks")
-    along, of = reading.two_layers("matrices").along_positions, {"layer": 1, "norm": "spectral"}
-    result = along("correlation", *reading.parametrisations, time=time, **of)
-    return max(distance_from(0.5, r) for r in result)
+    matrices = _two_layers(data, "matrices")
+    correlations = _along_positions(matrices, "correlation", layer=1, norm="spectral")
+    return max(distance_from(0.5, r) for r in correlations)
 
 
 @figures(26).statement(
-    "Appendix D.4", everywhere, STRONGLY, otherwise=ONE_OF_MANY, each=at_both_times
+    "Appendix D.4", everywhere, STRONGLY, otherwise=ONE_OF_MANY, over=at_both_times
 )
-def all_norms(reading: Reading, parametrisation: str, time: str) -> Estimate:
+def all_norms(data: xr.Dataset) -> Estimate:
     """All norms correlate strongly with the Hessian's trace.
 
     Statistic: r of the better matrix by a squared norm, mean over D, of the norm with the smallest.
     """
-    return min(reading.two_layers("matrices", target="trace").by_norm(parametrisation, time))
+    return min(_by_norm(_two_layers(data, "matrices", target="trace")))
 
 
-def _where_one_leads(reading: Reading) -> Iterator[Labels]:
-    """The cases of networks with one input; of those with more the text says it for μP alone."""
-    for case in at_both_times(reading):
-        if reading.fixed == 1 or case["parametrisation"] == "mup":
-            yield case
+def _leading(data: xr.Dataset) -> list[str]:
+    """The parametrisations of networks with one input; of those with more the text names μP."""
+    one_input = data["size"].values.tolist() == [1]
+    return [name for name in data["parametrisation"].values.tolist() if one_input or name == "mup"]
 
 
-def _where_the_text_is_silent(reading: Reading) -> Iterator[Labels]:
-    named = list(_where_one_leads(reading))
-    yield from (case for case in at_both_times(reading) if case not in named)
+def _others(data: xr.Dataset) -> list[str]:
+    """The parametrisations of which the text is silent."""
+    return [name for name in data["parametrisation"].values.tolist() if name not in _leading(data)]
+
+
+WHERE_ONE_LEADS = {"parametrisation": _leading, "time": _times}
+WHERE_THE_TEXT_IS_SILENT = {"parametrisation": _others, "time": _times}
 
 
 @figures(21).statement(
-    SHOWN, shown, POSITIVE, id="last-most-of-deep-relu", book="observations", each=_where_one_leads
+    SHOWN, shown, POSITIVE, id="last-most-of-deep-relu", book="observations", over=WHERE_ONE_LEADS
 )
 @figures(17, 18).statement(
     DEEP,
     typically,
     POSITIVE,
     otherwise=lambda case: MIRRORED if case["parametrisation"] == "ntp" else "",
-    each=_where_one_leads,
+    over=WHERE_ONE_LEADS,
 )
-def last_most(reading: Reading, parametrisation: str, time: str) -> Estimate:
+def last_most(data: xr.Dataset) -> Estimate:
     """Of the products of all matrices but one, that without the last correlates most with the
     sharpness.
 
     Statistic: its r minus the largest other, squared norms, mean over the depths; paired bootstrap.
     """
-    norm = reading.highlighted
-    return reading.deep("products").mean("last_lead", parametrisation, time, norm=norm)
+    return _mean(_deep(data, "products"), "last_lead", norm=data["highlighted"].item())
 
 
 @figures(18).statement(
@@ -310,44 +403,45 @@ def last_most(reading: Reading, parametrisation: str, time: str) -> Estimate:
     NEGATIVE,
     book="readings",
     otherwise="The text names μP alone; that it is so under no other is our reading.",
-    each=_where_the_text_is_silent,
+    over=WHERE_THE_TEXT_IS_SILENT,
 )
-def last_most_no_more(reading: Reading, parametrisation: str, time: str) -> float | Estimate:
+def last_most_no_more(data: xr.Dataset) -> float | Estimate:
     """With larger inputs the effect persists under μP, so that under the others the product without
     the last matrix does not correlate most.
 
     Statistic: its r minus the largest other, squared norms, mean over the depths; paired bootstrap.
     """
-    return last_most(reading, parametrisation, time)
+    return last_most(data)
 
 
 @figures(17, 18).statement(
-    "section 4.2", typically, POSITIVE, each=each_one, otherwise=SEVERAL_TERMS
+    "section 4.2", typically, POSITIVE, over=each_one, otherwise=SEVERAL_TERMS
 )
-def last_most_near_convergence(reading: Reading, parametrisation: str) -> Estimate:
+def last_most_near_convergence(data: xr.Dataset) -> Estimate:
     """The product without the last matrix leads the others most near convergence.
 
     Statistic: by how much its lead grows in training, squared norms, mean over the depths; paired
     bootstrap.
     """
-    norm = reading.highlighted
-    return reading.deep("products").mean("last_growth", parametrisation, "trained", norm=norm)
+    norm = data["highlighted"].item()
+    return _mean(_deep(data, "products"), "last_growth", time="trained", norm=norm)
 
 
-def _smallest_of_last(reading: Reading, *parametrisations: str) -> Estimate:
+def _smallest_of_last(data: xr.Dataset, **labels: str) -> Estimate:
     """The r of the product without the last matrix after training, where it is smallest."""
-    along = reading.deep("products").along_positions
-    return min(along("correlation", *parametrisations, time="trained", layer=LAST, norm="spectral"))
+    products = _deep(data, "products")
+    of = {"layer": products["depth"], "norm": "spectral", "time": "trained"}
+    return min(_along_positions(products, "correlation", **of, **labels))
 
 
-@figures(17).statement("{artifact}", everywhere, WELL, otherwise=SEVERAL_TERMS, each=each_one)
-def last_well(reading: Reading, parametrisation: str) -> Estimate:
+@figures(17).statement("{artifact}", everywhere, WELL, otherwise=SEVERAL_TERMS, over=each_one)
+def last_well(data: xr.Dataset) -> Estimate:
     """After training the product without the last matrix correlates well with the sharpness at
     every depth and under every parametrisation.
 
     Statistic: r by its squared norm at the depth where it is smallest.
     """
-    return _smallest_of_last(reading, parametrisation)
+    return _smallest_of_last(data)
 
 
 @figures(18).statement(
@@ -357,48 +451,48 @@ def last_well(reading: Reading, parametrisation: str) -> Estimate:
     printed=Print(
         "The caption: they correlate well across model parametrisations; the text has the effect "
         "partially persist at larger sizes under μP",
-        lambda reading: _smallest_of_last(reading, *reading.parametrisations),
+        _smallest_of_last,
     ),
     otherwise=SEVERAL_TERMS,
 )
-def last_well_under_mup(reading: Reading) -> Estimate:
+def last_well_under_mup(data: xr.Dataset) -> Estimate:
     """With larger inputs, after training, the product without the last matrix correlates well with
     the sharpness at every depth under μP, and not under all parametrisations.
 
     Statistic: r by its squared norm at the depth where it is smallest; of the print, at the depth
     and under the parametrisation.
     """
-    return _smallest_of_last(reading, "mup")
+    return _smallest_of_last(data, parametrisation="mup")
 
 
 @figures(17).statement("{artifact}", everywhere, POSITIVE, otherwise=MIRRORED)
-def last_most_everywhere(reading: Reading) -> Estimate:
+def last_most_everywhere(data: xr.Dataset) -> Estimate:
     """After training the product without the last matrix correlates most at every depth and under
     every parametrisation.
 
     Statistic: its r minus the largest other, where this is smallest; paired bootstrap.
     """
-    along = reading.deep("products").along_positions
-    return min(along("last_lead", *reading.parametrisations, time="trained", norm="spectral"))
+    of = {"time": "trained", "norm": "spectral"}
+    return min(_along_positions(_deep(data, "products"), "last_lead", **of))
 
 
 @figures(22).statement(
-    SHOWN, shown, NEGATIVE, id="products-more-of-deep-relu", each=_where_one_leads
+    SHOWN, shown, NEGATIVE, id="products-more-of-deep-relu", over=WHERE_ONE_LEADS
 )
 @figures(20).statement(
-    SHOWN, shown, NEGATIVE, id="products-more-of-larger-inputs", each=_where_the_text_is_silent
+    SHOWN, shown, NEGATIVE, id="products-more-of-larger-inputs", over=WHERE_THE_TEXT_IS_SILENT
 )
 @figures(19, 20).statement(
     DEEP,
     typically,
     NEGATIVE,
     otherwise=lambda case: "" if case["parametrisation"] == "mup" else COMMON_FACTOR,
-    each=_where_one_leads,
+    over=WHERE_ONE_LEADS,
 )
-def products_more(reading: Reading, parametrisation: str, time: str) -> Estimate:
+def products_more(data: xr.Dataset) -> Estimate:
     """The sharpness correlates less with single matrices than with products of all but one.
 
     Statistic: best r of a single matrix minus best r of a product, squared norms, mean over the
     depths beyond 2; paired bootstrap.
     """
-    return reading.deep("matrices", "products").mean("group_lead", parametrisation, time)
+    return _mean(_deep(data, "matrices", "products"), "group_lead")

@@ -43,10 +43,11 @@ def shares(ratio: np.ndarray, positions: np.ndarray) -> np.ndarray:
 
 
 def means(values: np.ndarray, regions: np.ndarray) -> np.ndarray:
-    """Means ``(R, V, ...)`` of ``(R, x, ...)`` where the sample's is defined.
+    """Means ``(R, V, ...)`` of ``(R, depth, size, ...)`` where the sample's is defined.
 
     Each position counts as much as ``(3, x)`` says for each of the first three regions.
     """
+    values = values.reshape(len(values), -1, *values.shape[3:])
     groups = []
     for region in regions:
         weights = np.isfinite(values[0]) * region.reshape(-1, *[1] * (values.ndim - 2))

@@ -1,10 +1,28 @@
 """What D.3.3 of singh2026cracking derives from a block-diagonal Hessian, beside the sharpness."""
 
-from hessian_papers.ledger.bounds import Estimate, at_least, within
-from hessian_papers.ledger.statements import Print, Statements, over
+import math
+
+import numpy as np
+import xarray as xr
+
+from hessian_papers.ledger.bounds import (
+    NORMAL,
+    Estimate,
+    NothingToMeasure,
+    at_least,
+    wilson,
+    within,
+)
+from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import always, everywhere, typically
-from hessian_papers.studies.correlations.reading import PARAMETRISATIONS, TIMES
-from hessian_papers.studies.correlations.sharpness_bounds.reading import Reading
+from hessian_papers.studies.correlations.ensembles import (
+    PARAMETRISATIONS,
+    TIMES,
+    distance_from,
+    estimates,
+    require_finished,
+    require_two_layers,
+)
 
 ARGUMENT = 'Appendix D.3.3, "Why Squared Spectral Norm?"'
 SAMPLED = "a tenth for the second moments of Gaussian inputs, which are only nearly the identity"
@@ -15,8 +33,12 @@ NOT_WHITE = (
     "eigenvalues from about (1 − √(D/n))² to (1 + √(D/n))²."
 )
 
+# The standard error of a median times √n over the quartiles' distance, if normal between these.
+MEDIAN_ERROR = math.sqrt(math.pi / 2) / 1.348980
+ALL_DIVERGED = "this configuration has no network whose ratio is finite"
+
 statements = Statements(
-    Reading, values=PARAMETRISATIONS | {name: text.capitalize() for name, text in TIMES.items()}
+    values=PARAMETRISATIONS | {name: text.capitalize() for name, text in TIMES.items()}
 )
 appendix = statements.about("singh2026cracking", "Appendix D.3.3")
 
@@ -28,18 +50,37 @@ appendix = statements.about("singh2026cracking", "Appendix D.3.3")
     id="larger-norm-bounds-the-sharpness",
     otherwise=NOT_WHITE,
 )
-def lower_bound(reading: Reading) -> float:
+def lower_bound(data: xr.Dataset) -> float:
     """Whether or not the Hessian is block-diagonal, its largest eigenvalue is at least the larger
     squared spectral norm of the two matrices.
 
     Statistic: smallest ratio over all networks of the experiments, at initialisation and after
     training.
     """
-    return reading.least_over_maximum
+    require_two_layers(data)
+    if not data["used"].any():
+        raise NothingToMeasure(ALL_DIVERGED)
+    return float(data["pooled"].sel(formula="maximum").min())
 
 
-def _of_the_maximum(reading: Reading, parametrisation: str) -> Estimate:
-    return reading.typical_error("maximum", parametrisation, "trained")
+def _of_the_maximum(data: xr.Dataset) -> Estimate:
+    return _typical_error(data, "maximum")
+
+
+def _typical_error(data: xr.Dataset, formula: str) -> Estimate:
+    """|ratio − 1| of the median network after training at the position where it is largest.
+
+    With the median's 95 % interval by the quartiles.
+    """
+    require_two_layers(data)
+    trained = data.sel(time="trained", formula=formula)
+    require_finished(trained)
+    lower, middle, upper = (trained["ratio"].sel(level=level) for level in (0.25, 0.5, 0.75))
+    half = NORMAL * MEDIAN_ERROR * (upper - lower) / np.sqrt(trained["used"].clip(min=1))
+    medians = estimates(xr.concat([middle, middle - half, middle + half], "estimate"))
+    if not medians:
+        raise NothingToMeasure(ALL_DIVERGED)
+    return max(distance_from(1.0, median) for median in medians)
 
 
 @appendix.statement(
@@ -48,16 +89,16 @@ def _of_the_maximum(reading: Reading, parametrisation: str) -> Estimate:
     within(0.1, f"exact at zero loss for white inputs; {SAMPLED}", source="anon2026data (10)"),
     otherwise=NOT_WHITE,
     id="sharpness-is-the-sum-of-both-norms",
-    each=over("parametrisation"),
+    over=["parametrisation"],
     printed=Print("The sharpness is the larger of the two squared spectral norms", _of_the_maximum),
 )
-def value(reading: Reading, parametrisation: str) -> Estimate:
+def value(data: xr.Dataset) -> Estimate:
     """After training the sharpness is the sum of both squared spectral norms.
 
     Statistic: |ratio − 1| of the median network at the D where it is largest; interval: 95 %, of
     the median, by the quartiles.
     """
-    return reading.typical_error("sum", parametrisation, "trained")
+    return _typical_error(data, "sum")
 
 
 @appendix.statement(
@@ -70,11 +111,17 @@ def value(reading: Reading, parametrisation: str) -> Estimate:
     ),
     book="beyond",
     id="sum-of-norms-is-closer",
-    each=over("time"),
+    over=["time"],
 )
-def sum_closer(reading: Reading, time: str) -> Estimate:
+def sum_closer(data: xr.Dataset) -> Estimate:
     """The sum of both squared spectral norms is closer to the sharpness than the larger of them.
 
     Statistic: fraction of the networks for which it is, in logarithms.
     """
-    return reading.share_closer(time)
+    require_two_layers(data)
+    require_finished(data)
+    used, number = data["used"], int(data["used"].sum())
+    if not number:
+        raise NothingToMeasure(ALL_DIVERGED)
+    # Where no network is used there is no share.
+    return wilson(float((data["closer"] * used).sum(skipna=True) / number), number, NORMAL)

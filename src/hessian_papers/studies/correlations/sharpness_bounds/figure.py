@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_papers.studies.correlations import drawing
-from hessian_papers.studies.correlations.reading import PARAMETRISATIONS, TIMES
-from hessian_papers.studies.correlations.sharpness_bounds.reading import FORMULAS, Reading
+from hessian_papers.studies.correlations.ensembles import PARAMETRISATIONS, TIMES, positions
 from hessian_spectra.pictures import style
 
 LOOKS = {
@@ -18,50 +18,50 @@ LOOKS = {
 }
 
 
-def _panel(axes: Axes, reading: Reading, parametrisation: str, time: str) -> None:
-    x = reading["position"].astype(float)
-    markers = 3.4 if len(x) <= 25 else 0.0
+def _panel(axes: Axes, data: xr.Dataset) -> None:
+    """The ratios of one parametrisation at one time."""
+    x = positions(data).values.astype(float)
+    markers = 3.4 if len(x) <= drawing.MARKED else 0.0
     for name, (colour, marker, _) in LOOKS.items():
-        middle, low, high, least, most = (
-            reading.quantile(name, level, parametrisation, time)
-            for level in (0.5, 0.025, 0.975, 0.0, 1.0)
-        )
-        axes.plot(x, middle, color=colour, marker=marker, markersize=markers)
-        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
-        for end in (least, most):
-            axes.plot(x, end, color=colour, linewidth=0.6, linestyle=":")
+        ratio = data["ratio"].sel(formula=name)
+        axes.plot(x, ratio.sel(level=0.5), color=colour, marker=marker, markersize=markers)
+        ends = ratio.sel(level=0.025), ratio.sel(level=0.975)
+        axes.fill_between(x, *ends, color=colour, alpha=0.2, linewidth=0)
+        for level in (0.0, 1.0):
+            axes.plot(x, ratio.sel(level=level), color=colour, linewidth=0.6, linestyle=":")
     axes.axhline(1, color=style.BLACK, linewidth=0.8)
     axes.set_yscale("log")
-    drawing.along(axes, reading)
+    drawing.along(axes, data)
 
 
-def _vertical_axis(grid: np.ndarray, reading: Reading) -> None:
-    """One range and one set of ticks for all panels."""
-    extremes = np.stack([reading[f"ratio_{name}"] for name in LOOKS])
-    least, most = (float(end(extremes, initial=1.0)) for end in (np.nanmin, np.nanmax))
+def _vertical_axis(grid: np.ndarray, data: xr.Dataset) -> None:
+    """One range and one set of ticks for all panels, whichever ratios are defined."""
+    ratio = data["ratio"].fillna(1.0)
+    least, most = min(float(ratio.min()), 1.0), max(float(ratio.max()), 1.0)
     known = [0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 50, 100]
     bottom, top = np.log(least / 1.04), np.log(most * 1.04)
-    bottom = drawing.foot(reading, bottom, top)
+    bottom = drawing.foot(data, bottom, top)
     for axes in grid.flat:
         axes.set_ylim(np.exp(bottom), np.exp(top))
         style.mark(axes.yaxis, [t for t in known if least / 2 < t < 2 * most])
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Medians, central 95 % and the whole range over the networks, at both times."""
-    names, times = reading.parametrisations, reading.times
+    data = drawing.squeezed(data)
+    names, times = data["parametrisation"].values, data["time"].values
     figure, grid = style.panels(2, len(names), height=2.0, squeeze=False, sharey=True)
     letters = style.letters()
     for row, time in zip(grid, times, strict=True):
         for axes, name in zip(row, names, strict=True):
-            _panel(axes, reading, name, time)
+            _panel(axes, data.sel(parametrisation=name, time=time))
             style.letter(axes, f"({next(letters)}) {PARAMETRISATIONS[name]}, {TIMES[time]}")
         row[0].set_ylabel("sharpness ratio")
-    _vertical_axis(grid, reading)
+    _vertical_axis(grid, data)
     for axes in grid[0]:
         axes.set_xlabel("")
     for axes, name in zip(grid[1], names, strict=True):
-        drawing.outcome_strip(axes, reading, name)
+        drawing.outcome_strip(axes, data.sel(parametrisation=name))
     handles: list[Any] = [
         style.entry(f"sharpness {label}", color=colour, marker=marker, markersize=4)
         for colour, marker, label in LOOKS.values()
@@ -69,39 +69,38 @@ def draw(reading: Reading) -> Figure:
     handles += [
         Patch(color=style.GREY, alpha=0.4, label="central 95 % of the networks"),
         style.entry("smallest and largest", color=style.GREY, linestyle=":"),
-        *drawing.outcome_handles(reading),
+        *drawing.outcome_handles(data),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, columnspacing=1.6)
     return figure
 
 
-def _pooled_text(reading: Reading, formula: str, parametrisation: str, time: str) -> str:
+def _pooled_text(pooled: xr.DataArray) -> str:
     """The pooled ratios' median and their whole range."""
-    values = reading.pooled(formula, parametrisation, time)
-    if not np.isfinite(values).all():
+    if not np.isfinite(pooled).all():
         return "not defined"
-    least, middle, most = (values[reading.level(level)] for level in (0.0, 0.5, 1.0))
+    least, middle, most = pooled.sel(level=[0.0, 0.5, 1.0]).values
     return f"{middle:.2f} [{least:.2f}, {most:.2f}]"
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is drawn, and the pooled ratios."""
     parts = []
-    for time in reading.times:
+    for time in data["time"].values:
         texts = [
             f"{PARAMETRISATIONS[name]} "
-            + " and ".join(_pooled_text(reading, formula, name, time) for formula in FORMULAS)
-            for name in reading.parametrisations
+            + " and ".join(map(_pooled_text, data["pooled"].sel(parametrisation=name, time=time)))
+            for name in data["parametrisation"].values
         ]
         parts.append(f"{TIMES[time]} {'; '.join(texts)}")
     return (
         "The sharpness is about the sum of the layers' terms, and the largest of them may be half "
         "of it. "
-        f"The sharpness of {drawing.networks(reading)} ({drawing.setting(reading)}) over the "
+        f"The sharpness of {drawing.networks(data)} ({drawing.setting(data)}) over the "
         "largest of the layers' terms σ_max²(left product) σ_max²(right product), which D.3.3 "
         "derives from a block-diagonal Hessian, and over their sum, the largest eigenvalue of the "
         "generalised Gauss-Newton matrix on whitened inputs; the inputs here are a Gaussian "
         "sample, white on average only. Medians and ranges over all networks of a "
         "parametrisation, maximum and sum: "
-        f"{'. '.join(parts)}. {drawing.outcome_text(reading)}"
+        f"{'. '.join(parts)}. {drawing.outcome_text(data)}"
     )

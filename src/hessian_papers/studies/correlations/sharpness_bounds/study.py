@@ -10,8 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from hessian_papers.studies.correlations.points import AlongConfig, labels, outcomes, select
+from hessian_papers.labelled import Variable, Variables
+from hessian_papers.studies.correlations.points import (
+    POINTS,
+    AlongConfig,
+    described,
+    select,
+    study_data,
+)
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
@@ -31,7 +39,26 @@ class Config(AlongConfig):
         require(linear, "ensemble", "linear networks, which the formulas are about", self.ensemble)
 
 
-def correlation(config: Config, ensembles: Arrays) -> Arrays:
+VARIABLES: Variables = {
+    **POINTS,
+    "formula": Variable("formula", "the largest of the layers' terms, or their sum"),
+    "level": Variable("level", "of a quantile over networks"),
+    "ratio": Variable(
+        "parametrisation depth size time formula level", "quantiles of sharpness over formula"
+    ),
+    "pooled": Variable(
+        "parametrisation time formula level", "quantiles of sharpness over formula, all positions"
+    ),
+    "used": Variable("parametrisation depth size time", "networks with finite ratios"),
+    "closer": Variable(
+        "parametrisation depth size time",
+        "share of the networks for which the sum is nearer, in logarithms",
+    ),
+    "below": Variable("parametrisation depth size time", "networks below the maximum"),
+}
+
+
+def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
     """How the sharpness over each formula is distributed over the networks.
 
     Args:
@@ -39,41 +66,31 @@ def correlation(config: Config, ensembles: Arrays) -> Arrays:
         ensembles: the arrays of the ensemble.
 
     Returns:
-        With ``p`` parametrisations, ``x`` positions (sizes or depths) and ``q`` quantile levels,
-        for the formulas ``maximum`` and ``sum``: ``ratio_<formula> (p, x, 2, q)``, quantiles of the
-        sharpness over the formula; ``pooled_<formula> (p, 2, q)``, those of all positions together.
-        ``closer (p, x, 2)``: the share of networks for which the sum is the nearer one, in
-        logarithms; ``below (p, x, 2)``: how many are below the maximum; ``used (p, x, 2)``: finite
-        networks; ``networks``, ``diverged (p, x)``, ``epoch_limit (p, x)``. NaN where no network is
-        finite.
+        What ``VARIABLES`` declares; NaN where no network is finite.
 
     Raises:
         ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
-    sharpness = ensembles["sharpness"][points]  # (p, x, 2, N)
-    ratios = {name: sharpness / ensembles[key][points] for name, key in FORMULAS.items()}
-    usable = np.logical_and.reduce([np.isfinite(r) & (r > 0) for r in ratios.values()])
-    distance = {name: np.abs(np.log(np.where(usable, r, 1.0))) for name, r in ratios.items()}
-    used = usable.sum(axis=-1)
-    closer = (usable & (distance["sum"] < distance["maximum"])).sum(axis=-1)
-    arrays: Arrays = {}
-    for name, ratio in ratios.items():
-        kept = np.where(usable, ratio, np.nan)
-        arrays[f"ratio_{name}"] = _quantiles(kept)
-        pooled = np.moveaxis(kept, 1, 2).reshape(len(points), 2, -1)
-        arrays[f"pooled_{name}"] = _quantiles(pooled)
-    return (
-        arrays
-        | labels(config, ensembles, points)
-        | outcomes(ensembles, points)
-        | {
-            "level": np.array(LEVELS),
-            "used": used,
-            "closer": np.where(used > 0, closer / np.maximum(used, 1), np.nan),
-            "below": (usable & (ratios["maximum"] < 1)).sum(axis=-1),
-        }
-    )
+    sharpness = ensembles["sharpness"][points]
+    ratios = np.stack([sharpness / ensembles[key][points] for key in FORMULAS.values()], axis=-2)
+    usable = (np.isfinite(ratios) & (ratios > 0)).all(axis=-2, keepdims=True)
+    kept = np.where(usable, ratios, np.nan)
+    maximum, total = np.moveaxis(kept, -2, 0)
+    used = usable.sum(axis=(-2, -1))
+    closer = (np.abs(np.log(total)) < np.abs(np.log(maximum))).sum(axis=-1)
+    by_time = np.moveaxis(kept, (1, 2), (-3, -2))  # the networks of all positions come last
+    arrays = {
+        **described(ensembles, points, config.along),
+        "formula": np.array(list(FORMULAS)),
+        "level": np.array(LEVELS),
+        "ratio": _quantiles(kept),
+        "pooled": _quantiles(by_time.reshape(*by_time.shape[:-3], -1)),
+        "used": used,
+        "closer": np.where(used > 0, closer / np.maximum(used, 1), np.nan),
+        "below": (maximum < 1).sum(axis=-1),
+    }
+    return study_data(arrays, VARIABLES)
 
 
 def _quantiles(values: np.ndarray) -> np.ndarray:
