@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 import torch
 from attention_arrays import edge_config, edge_sides, reversal
+from claims_contract import planted_data
 
-from hessian_papers.studies.attention.attention_edge_of_stability import study
-from hessian_papers.studies.attention.attention_edge_of_stability.reading import Reading
+from hessian_papers.studies.attention.attention_edge_of_stability import claims, study
+from hessian_papers.studies.attention.attention_edge_of_stability.derived import (
+    edge,
+    relative_sharpness,
+)
+from hessian_papers.studies.scalar.trainings import compared
+from hessian_papers.studies.spectra import error, group
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention
@@ -35,14 +41,15 @@ def test_training_is_plain_gradient_descent():
 
 
 def test_closed_form_is_the_spectrum_at_every_step():
-    sides = edge_sides(0.98, -0.98)
-    exact, reading = sides["closed_form"], Reading(sides)
-    assert reading.errors().max() < 1e-12
-    np.testing.assert_allclose(exact["trace"], exact["eigenvalues"].sum(axis=1), atol=1e-13)
-    np.testing.assert_array_equal(exact["sharpness"], exact["eigenvalues"].max(axis=1))
-    np.testing.assert_allclose(exact["norm/residual"] ** 2 / 4, exact["loss"], rtol=1e-12)
-    assert reading.select("outlier").shape == (91, 3)
-    bulk = reading.select("bulk")
+    data = planted_data(edge_sides(0.98, -0.98), study.VARIABLES)
+    steps = compared(data)
+    assert steps["step"].values.tolist() == list(range(0, 91, 15))
+    assert error(steps).max() < 1e-12
+    np.testing.assert_allclose(data["trace"], data["exact"].sum("rank"), atol=1e-13)
+    np.testing.assert_array_equal(data["sharpness"], data["exact"].max("rank"))
+    np.testing.assert_allclose(data["norm_residual"] ** 2 / 4, data["loss"], rtol=1e-12)
+    assert group(data, "outlier").shape == (91, 3)
+    bulk = group(data, "bulk").values
     np.testing.assert_array_equal(bulk, -bulk[:, ::-1])
 
 
@@ -73,24 +80,24 @@ def flattest_sharpness(a, b):
 def test_without_flat_enough_weights_of_zero_loss_the_edge_is_for_ever(b):
     exact = edge_sides(1.0, -b, steps=500, numeric_every=500)["closed_form"]
     flattest = flattest_sharpness(1.0, b) * 2.3 / 2
-    late = exact["sharpness"][400:] * 2.3 / 2
+    late = exact.sel(step=slice(400, None))
+    sharpness = relative_sharpness(late)
     if b == 0.5:
         assert flattest < 0.7
-        assert exact["loss"][-1] < 1e-20
+        assert late["loss"].isel(step=-1) < 1e-20
         # Gradient descent finds weights that are hardly sharper than the flattest.
-        assert late[-1] == pytest.approx(flattest, abs=0.01)
+        assert sharpness.isel(step=-1).item() == pytest.approx(flattest, abs=0.01)
     else:
         assert flattest > 1.1
-        assert exact["loss"][400:].mean() > 1e-4
-        assert late.mean() == pytest.approx(1, abs=0.1)
+        assert late["loss"].mean() > 1e-4
+        assert sharpness.mean().item() == pytest.approx(1, abs=0.1)
 
 
 def test_a_diverging_run_is_recorded_up_to_its_end():
-    sides = edge_sides(2.0, 1.0)
-    exact = sides["closed_form"]
-    assert 0 < exact["diverged_at"] < 90
-    assert len(exact["step"]) == exact["diverged_at"]
-    assert np.isfinite(sides["numerics"]["eigenvalues"]).all()
+    data = planted_data(edge_sides(2.0, 1.0), study.VARIABLES)
+    assert 0 < data["diverged_at"] < 90
+    assert data.sizes["step"] == data["diverged_at"]
+    assert compared(data)["numerical"].notnull().all()
 
 
 @pytest.mark.parametrize(
@@ -132,22 +139,31 @@ def test_a_draw_ends_as_its_training_does():
     config = edge_config()
     networks = study.train(config, reversal(0.98, -0.98))
     exact = study.closed_form(config, networks)
-    relative = exact["sharpness"] * config.learning_rate / 2
+    relative = relative_sharpness(exact)
     start = np.concatenate([np.ravel(networks[name][0]) for name in study.WEIGHTS])
-    actual = study.at_the_edge(
+    arrays = study.at_the_edge(
         np.stack([start, 1e5 * start]), np.array([[0.98, -0.98]] * 2), 2.3, config.steps
     )
-    assert actual["peak"][0] == pytest.approx(relative.max(), rel=1e-9)
-    edge = int(np.argmax(relative >= 1))
-    assert actual["mean"][0] == pytest.approx(relative[edge:].mean(), rel=1e-9)
-    assert actual["reversals"][0] > 0.9
-    reading = Reading({"closed_form": exact})
-    assert actual["trace"][0] == pytest.approx(reading.changes_together("trace"), rel=1e-6)
-    assert actual["half_width"][0] == pytest.approx(
-        reading.changes_together("half_width"), rel=1e-6
-    )
-    assert actual["terms"][0].sum() == pytest.approx(1)
-    assert all(np.isnan(array[1]).all() for array in actual.values())
+    actual, diverged = ({name: rows[of] for name, rows in arrays.items()} for of in (0, 1))
+    from_edge = relative.sel(step=slice(edge(exact), None))
+    assert actual["draw_peak"] == pytest.approx(relative.max().item(), rel=1e-9)
+    assert actual["draw_mean"] == pytest.approx(from_edge.mean().item(), rel=1e-9)
+    assert actual["draw_reversals"] > 0.9
+    for name, claim in (("trace", claims.opposite_phase), ("half_width", claims.driven_by_xi)):
+        assert actual[f"draw_{name}"] == pytest.approx(claim(exact), rel=1e-6)
+    assert actual["draw_terms"].sum() == pytest.approx(1)
+    assert all(np.isnan(values).all() for values in diverged.values())
+
+
+def test_the_shares_of_a_change_sum_to_one():
+    # The sum goes 1, 4, 2; a term that is all of it, one that stands still, two that cancel.
+    away = np.array([3.0, -1.0, 5.0])
+    terms = np.stack([[1.0, 4.0, 2.0], [1.0, 1.0, 1.0], away, -away], axis=1)
+    shares, half = study.shares_of_half_width(terms, np.array([0.5, 2.0, 1.0]))
+    assert shares.sum() == pytest.approx(1)
+    np.testing.assert_allclose(shares[:2], [1, 0])
+    assert shares[2] == -shares[3]
+    assert half == pytest.approx(0.5)
 
 
 def test_the_terms_of_xi_sum_to_it():
@@ -170,6 +186,6 @@ def test_the_terms_of_xi_sum_to_it():
 
 def test_draws_have_a_row_for_each_rate():
     config = edge_config(rates=[0.1, 2.3], draws=4, steps=5)
-    arrays = study.closed_form(config, study.train(config, reversal(0.5, -0.5)))
-    assert arrays["draws/peak"].shape == (2, 4)
-    assert (arrays["draws/peak"][0] < 0.5).all()
+    data = study.closed_form(config, study.train(config, reversal(0.5, -0.5)))
+    assert data["draw_peak"].shape == (2, 4)
+    assert (data["draw_peak"].sel(rate=0.1) < 0.5).all()

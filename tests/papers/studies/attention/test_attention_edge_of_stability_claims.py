@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 from attention_arrays import edge_sides
-from claims_contract import Planted, changed, contract
+from claims_contract import Planted, changed, contract, planted_data
 
+from hessian_papers.labelled import data_set
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.statements import Study
+from hessian_papers.studies.attention.attention_edge_of_stability import claims as module
+from hessian_papers.studies.attention.attention_edge_of_stability import derived
 from hessian_papers.studies.attention.attention_edge_of_stability.claims import statements
-from hessian_papers.studies.attention.attention_edge_of_stability.reading import (
-    TERMS,
-    Reading,
-    shares_of_half_width,
-)
+from hessian_papers.studies.attention.attention_edge_of_stability.study import VARIABLES
 
 FIGURE = {"paper": "singh2026cracking", "artifact": "Figure 27"}
 
@@ -29,29 +28,36 @@ def calm():
     return edge_sides(0.5, -0.5, steps=60)
 
 
-def oscillations(stay=8, of=8, **values):
-    """Draws of which some hover around 2/η, and what their oscillation is like."""
-    values = {"trace": -1.0, "half_width": 1.0, "terms": 0.6, "solved": 0.2} | values
-    rows = dict.fromkeys(("peak", "mean", "reversals"), 1.0) | values
-    arrays = {name: np.where(np.arange(of) < stay, value, np.nan) for name, value in rows.items()}
-    arrays["terms"] = np.repeat(arrays["terms"][:, None], len(TERMS), axis=1)
-    return {f"draws/{name}": array[None] for name, array in arrays.items()}
+# Draws of which all is as the paper says.
+AS_THE_PAPER_SAYS = {
+    **dict.fromkeys(("peak", "mean", "reversals", "half_width"), 1.0),
+    **{"trace": -1.0, "terms": 0.6, "solved": 0.2},
+}
+
+
+def drawn(sides, stay=8, of=8, **values):
+    """The sides with draws of which some hover around 2/η, and what their oscillation is like."""
+    exact, hovers = sides["closed_form"], np.arange(of) < stay
+    arrays = {}
+    for name, value in (AS_THE_PAPER_SAYS | values).items():
+        dims, row = exact[f"draw_{name}"].dims, np.where(hovers, value, np.nan)[None]
+        arrays[f"draw_{name}"] = dims, np.stack([row] * 4, axis=-1) if "term" in dims else row
+    return {**sides, "closed_form": exact.drop_dims("draw").assign(arrays)}
 
 
 @pytest.fixture(scope="module")
 def planted(edge, calm):
     # All that the paper says of the run is true but for the second moment, which is planted.
-    holds = changed(
-        edge, "closed_form", **{"norm/m_2": edge["closed_form"]["norm/m_1"]}, **oscillations()
-    )
-    none = oscillations(of=40, trace=1.0, half_width=-1.0, terms=0.0, solved=1.0)
-    grown = ("sharpness", "trace", "norm/w_key", "norm/m_1", "norm/m_2")
+    moment = edge["closed_form"]["norm_m_1"].values
+    holds = changed(drawn(edge), "closed_form", norm_m_2=moment)
+    none = {"of": 40, "trace": 1.0, "half_width": -1.0, "terms": 0.0, "solved": 1.0}
+    grown = ("sharpness", "trace", "norm_w_key", "norm_m_1", "norm_m_2")
     fails = [
-        changed(calm, "closed_form", **none),
-        changed(holds, "closed_form", **none),
+        drawn(calm, **none),
+        drawn(holds, **none),
         changed(holds, "closed_form", **dict.fromkeys(grown, lambda values: 1 - values)),
         changed(holds, "closed_form", upper=lambda bound: 0.9 * bound),
-        changed(holds, "numerics", eigenvalues=lambda values: values + 1e-8),
+        changed(holds, "numerics", numerical=lambda values: values + 1e-8),
     ]
     return [
         Planted(
@@ -63,75 +69,61 @@ def planted(edge, calm):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
-def test_the_shares_of_a_change_sum_to_one():
-    # The sum goes 1, 4, 2; a term that is all of it, one that stands still, two that cancel.
-    away = np.array([3.0, -1.0, 5.0])
-    terms = np.stack([[1.0, 4.0, 2.0], [1.0, 1.0, 1.0], away, -away], axis=1)
-    shares, half = shares_of_half_width(terms, np.array([0.5, 2.0, 1.0]))
-    assert shares.sum() == pytest.approx(1)
-    np.testing.assert_allclose(shares[:2], [1, 0])
-    assert shares[2] == -shares[3]
-    assert half == pytest.approx(0.5)
+def entries_of(sides):
+    """The cases of all statements by their ids."""
+    entries = statements.entries(Study("s", FIGURE), planted_data(sides, VARIABLES))
+    return {entry.id.removeprefix("s/"): entry for entry in entries}
 
 
 def test_only_draws_at_the_edge_are_looked_at(edge):
-    arrays = oscillations(stay=2, of=5)
-    arrays["draws/trace"][0, 1] = -0.5
-    actual = Reading(changed(edge, "closed_form", **arrays)).oscillations(0)
-    assert actual["in-opposite-phase"].tolist() == [True, False]
-    assert actual["driven-by-norms"].tolist() == [True, True]
+    entries = entries_of(drawn(edge, stay=2, of=5, trace=[-1.0, -0.5, -1.0, -1.0, -1.0]))
+    assert entries["most-in-opposite-phase-2.3"].measure().value == 0.5
+    assert entries["most-driven-by-norms-2.3"].measure().value == 1.0
+    none = entries_of(drawn(edge, stay=0))["most-driven-by-norms-2.3"]
     with pytest.raises(NothingToMeasure, match="no draw stays"):
-        Reading(changed(edge, "closed_form", **oscillations(stay=0))).oscillations(0)
+        none.measure()
 
 
 def test_the_second_moment_falls(edge):
-    assert Reading(edge).rise("norm/m_2") < -0.8
+    assert entries_of(edge)["moment-2-grows"].measure() < -0.8
 
 
 def test_without_an_edge_the_claims_about_it_fail(calm):
-    entries = statements.entries(
-        Study("s", FIGURE), Reading(changed(calm, "closed_form", **oscillations()))
-    )
-    actual = {entry.id: (entry.bound, entry.measure()) for entry in entries}
+    actual = {
+        name: (entry.bound, entry.measure()) for name, entry in entries_of(drawn(calm)).items()
+    }
     failing = {
         name
         for name, (bound, item) in actual.items()
         if not bound.holds(getattr(item, "value", item))
     }
-    assert failing >= {"s/reaches-the-edge", "s/hovers", "s/oscillates", "s/opposite-phase",
-                       "s/driven-by-xi", "s/amplitude-follows-residual", "s/loss-decreases",
-                       "s/loss-is-not-monotone"}  # fmt: skip
+    assert failing >= {"reaches-the-edge", "hovers", "oscillates", "opposite-phase",
+                       "driven-by-xi", "amplitude-follows-residual", "loss-decreases",
+                       "loss-is-not-monotone"}  # fmt: skip
 
 
 def test_the_edge_is_the_first_step_at_two_over_eta():
-    arrays = {
-        "step": np.arange(5),
-        "sharpness": np.array([0.1, 0.5, 0.9, 1.0, 1.2]),
-        "learning_rate": np.array(2.0),
-    }
-    reading = Reading({"closed_form": arrays})
-    assert reading.edge == 3
-    assert reading.steps[reading.until_edge].tolist() == [0, 1, 2, 3]
-    assert reading.steps[reading.from_edge].tolist() == [3, 4]
-    below = Reading({"closed_form": arrays | {"learning_rate": np.array(1.5)}})
-    assert below.edge is None
-    assert below.steps[below.until_edge].tolist() == [0, 1, 2, 3, 4]
-    assert below.steps[below.from_edge].tolist() == [4]
+    arrays = {"step": np.arange(5), "sharpness": [0.1, 0.5, 0.9, 1.0, 1.2], "learning_rate": 2.0}
+    data = data_set(arrays, VARIABLES)
+    assert derived.edge(data) == 3
+    assert module._until_edge(data)["step"].values.tolist() == [0, 1, 2, 3]
+    assert module._from_edge(data)["step"].values.tolist() == [3, 4]
+    below = data_set(arrays | {"learning_rate": 1.5}, VARIABLES)
+    assert derived.edge(below) is None
+    assert module._until_edge(below)["step"].values.tolist() == [0, 1, 2, 3, 4]
+    assert module._from_edge(below)["step"].values.tolist() == [4]
 
 
 def test_the_share_is_of_all_draws(edge):
     """One of five diverges, one does not come to the edge, one does not stay, one goes on."""
-    arrays = {
+    draws = {
         "peak": [np.nan, 0.5, 1.2, 1.2, 1.2],
         "mean": [1.0, np.nan, 0.8, 1.0, 1.0],
         "reversals": [1.0, np.nan, 1.0, 0.5, 1.0],
     }
-    sides = changed(
-        edge, "closed_form", **{f"draws/{name}": np.array([row]) for name, row in arrays.items()}
-    )
-    entries = {entry.id: entry for entry in statements.entries(Study("s", FIGURE), Reading(sides))}
-    assert entries["s/most-reach-the-edge-2.3"].measure().value == 0.6
-    assert entries["s/most-stay-at-the-edge-2.3"].measure().value == 0.2
+    entries = entries_of(drawn(edge, of=5, **draws))
+    assert entries["most-reach-the-edge-2.3"].measure().value == 0.6
+    assert entries["most-stay-at-the-edge-2.3"].measure().value == 0.2

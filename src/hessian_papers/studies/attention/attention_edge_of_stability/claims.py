@@ -1,20 +1,29 @@
 """What the paper says about self-attention at the edge of stability."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, share_of, within
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, equal_to, within
 from hessian_papers.ledger.statements import Cases, Labels, Statements
 from hessian_papers.ledger.verdicts import exists, shown, typically
 from hessian_papers.ledger.words import MOST
-from hessian_papers.studies.attention.attention_edge_of_stability.reading import Reading
+from hessian_papers.studies.attention.attention_edge_of_stability.derived import (
+    edge,
+    relative_sharpness,
+)
+from hessian_papers.studies.scalar.trainings import compared
+from hessian_papers.studies.spectra import error
 from hessian_spectra.agreement import EXACT
-from hessian_spectra.statistics import correlation
+from hessian_spectra.statistics import correlation, rank_correlation
 
 FIGURE = "appendix D.5 and Figure 27"
 SHOWN = f"{FIGURE}, for one sequence and initial weights that are chosen because it is so"
 TEXT = "text of the figure"
+TENTH: dict[str, Any] = {"tolerance": 0.1, "source": TEXT}
 
 OPEN = (
     "The paper gives neither sequence nor number of steps. The edge is reached only where the "
@@ -39,63 +48,84 @@ RISING = at_least(
 )
 
 
-statements = Statements(Reading)
+statements = Statements()
 theorems = statements.having(paper="singh2026cracking")
 shown_of_most = statements.about("singh2026cracking", "Figure 27")
 figure_27 = statements.about("singh2026cracking", "Figure 27").having(otherwise=OPEN)
+# Of the run that the figure shows.
+instance = partial(figure_27.statement, SHOWN, exists)
+
+
+def _until_edge(data: xr.Dataset) -> xr.Dataset:
+    """The steps up to the edge, that one included; all if there is none."""
+    return data.sel(step=slice(None, edge(data)))
+
+
+def _from_edge(data: xr.Dataset) -> xr.Dataset:
+    """The steps from the edge on; the last one alone if there is none."""
+    first, last = edge(data), int(data["step"].max())
+    return data.sel(step=slice(last if first is None else first, None))
+
+
+def _trend(data: xr.Dataset, name: str) -> float:
+    """The rank correlation of a quantity with the step."""
+    return rank_correlation(data["step"].values.astype(float), data[name].values)
+
+
+def _changes(data: xr.Dataset, name: str) -> np.ndarray:
+    """A quantity's one-step changes from the edge on."""
+    return np.asarray(_from_edge(data)[name].diff("step"))
 
 
 @theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-spectrum")
-def spectrum(reading: Reading) -> float:
+def spectrum(data: xr.Dataset) -> float:
     """At every step of training the closed form is the whole spectrum of the Hessian."""
-    return float(reading.errors().max())
+    return float(error(compared(data)).max())
 
 
 @theorems.identity(
     "Remark B.4, equation (121), with the norms in ξ squared", ROUND_OFF, id="attention-largest"
 )
-def sharpness_bounds(reading: Reading) -> float:
+def sharpness_bounds(data: xr.Dataset) -> float:
     """At every step the sharpness lies between tr/3 + ξ/2 and tr/3 + ξ, or |γ| where that is
     larger.
 
     Statistic: how far outside the largest numerical eigenvalue lies, relative to it.
     """
-    sharpness = reading.numerics["eigenvalues"].max(axis=1)
-    lower, upper = map(reading.at_numeric_steps, ("lower", "upper"))
-    return float(np.max(np.maximum(lower - sharpness, sharpness - upper) / sharpness).clip(min=0))
+    steps = compared(data)
+    sharpness = steps["numerical"].max("rank")
+    beyond = abs(sharpness - sharpness.clip(steps["lower"], steps["upper"]))
+    return float((beyond / sharpness).max(skipna=False))
 
 
-@figure_27.statement(SHOWN, exists, RISING, id="progressive-sharpening")
-def progressive_sharpening(reading: Reading) -> float:
+@instance(RISING, id="progressive-sharpening")
+def progressive_sharpening(data: xr.Dataset) -> float:
     """Progressive sharpening: the sharpness rises in the initial stage of training.
 
     Statistic: rank correlation with the step, until the sharpness reaches 2/η.
     """
-    return reading.rise("sharpness")
+    return _trend(_until_edge(data), "sharpness")
 
 
-@figure_27.statement(
-    SHOWN,
-    exists,
+@instance(
     at_least(1.0, "'reaches' is taken as at least 95 % of 2/η", tolerance=0.05, source=TEXT),
     id="sharpness-reaches-the-edge",
 )
-def reaches_the_edge(reading: Reading) -> float:
+def reaches_the_edge(data: xr.Dataset) -> float:
     """The sharpness climbs to 2/η.
 
     Statistic: its largest value over 2/η.
     """
-    return float(reading.relative_sharpness.max())
+    return float(relative_sharpness(data).max(skipna=False))
 
 
 def _at_each_rate(table: Mapping[str, tuple[str, str]]) -> Cases:
     """What is said in a table, of each learning rate."""
 
-    def cases(reading: Reading) -> Iterator[Labels]:
-        for place, rate in enumerate(reading["draws/rate"].tolist()):
+    def cases(data: xr.Dataset) -> Iterator[Labels]:
+        for rate in data["rate"].values:
             for name, (says, means) in table.items():
-                said = {"name": name, "says": says, "means": means}
-                yield {"place": place, "rate": f"{rate:g}"} | said
+                yield {"name": name, "at": rate, "rate": f"{rate:g}", "says": says, "means": means}
 
     return cases
 
@@ -122,16 +152,20 @@ OF_MOST = {
     book="beyond",
     shown=("rate",),
 )
-def of_most_sequences(reading: Reading, name: str, place: int, **_: str) -> Estimate:
+def of_most_sequences(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
     """Of trainings on any sequence: {says}.
 
     Statistic: fraction of the draws of a sequence of normal numbers and of initial weights for
     which {means}; interval: Wilson's, 95 %.
     """
-    holds = reading["draws/peak"][place] >= 0.95
-    if name == "most-stay-at-the-edge":
-        holds = reading.stay_at_edge(place)
-    return share_of(holds)
+    draws = data.sel(rate=at)
+    return _stay(draws) if name == "most-stay-at-the-edge" else draws["draw_peak"] >= 0.95
+
+
+def _stay(draws: xr.Dataset) -> xr.DataArray:
+    """Which draws hover around 2/η, from the step on at which the sharpness has reached it."""
+    around = abs(draws["draw_mean"] - 1) <= 0.05
+    return around & (draws["draw_reversals"] >= 0.9) & np.isfinite(draws["draw_peak"])
 
 
 # What the oscillation of such draws is: by the claim's name what is said, and what is meant.
@@ -177,38 +211,45 @@ DRIVEN = (
     shown=("rate",),
     book=lambda case: "observations" if case["name"] in HEDGED else "beyond",
 )
-def of_most_oscillations(reading: Reading, name: str, place: int, **_: str) -> Estimate:
+def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
     """Where the sharpness of trainings on any sequence hovers around 2/η, {says}.
 
     Statistic: fraction of those draws, of a sequence of normal numbers and of initial weights, for
     which {means} from the step on at which the sharpness has reached 2/η; interval: Wilson's, 95 %.
     """
-    holds = reading.oscillations(place)[name.removeprefix("most-")]
-    return share_of(holds)
+    draws = data.sel(rate=at)
+    draws = draws.isel(draw=_stay(draws))
+    if not draws.sizes["draw"]:
+        raise NothingToMeasure("at this learning rate no draw stays at the edge of stability")
+    return {
+        "most-in-opposite-phase": draws["draw_trace"] <= -0.9,
+        "most-driven-by-xi": draws["draw_half_width"] >= 0.9,
+        "most-driven-by-alignment": draws["draw_terms"].sel(term="alignment") > 0.5,
+        "most-driven-by-residual": draws["draw_solved"] < 0.5,
+        "most-driven-by-norms": draws["draw_terms"].sel(term="norms") > 0.5,
+    }[name]
 
 
-# What grows along with the sharpness: by the claim's name what is said, and the arrays.
+# What grows along with the sharpness: by the claim's name what is said, and the variables.
 GROWING = {
     "trace-grows": ("Progressive sharpening coincides with a growing trace", "trace"),
     "weights-grow": (
         "The norms of w_V, w_Q and w_K grow along",
-        "norm/w_value",
-        "norm/w_query",
-        "norm/w_key",
+        "norm_w_value",
+        "norm_w_query",
+        "norm_w_key",
     ),
-    "moments-1-and-3-grow": ("The norms of m_1 and m_3 grow along", "norm/m_1", "norm/m_3"),
-    "moment-2-grows": ("The norm of m_2 grows along", "norm/m_2"),
+    "moments-1-and-3-grow": ("The norms of m_1 and m_3 grow along", "norm_m_1", "norm_m_3"),
+    "moment-2-grows": ("The norm of m_2 grows along", "norm_m_2"),
 }
 
 
-def _growing(reading: Reading) -> Iterator[Labels]:
+def _growing(data: xr.Dataset) -> Iterator[Labels]:
     for name, (says, *arrays) in GROWING.items():
         yield {"name": name, "says": says, "arrays": arrays}
 
 
-@figure_27.statement(
-    SHOWN,
-    exists,
+@instance(
     RISING,
     id="{name}-along",
     otherwise=lambda case: SECOND_MOMENT if case["name"] == "moment-2-grows" else OPEN,
@@ -216,130 +257,106 @@ def _growing(reading: Reading) -> Iterator[Labels]:
     name="{name}",
     shown=(),
 )
-def grows_along(reading: Reading, arrays: list[str], **_: str) -> float:
+def grows_along(data: xr.Dataset, arrays: list[str], **_: str) -> float:
     """{says}.
 
     Statistic: rank correlation with the step, until the sharpness reaches 2/η; of several
     quantities the smallest.
     """
-    return reading.rise(*arrays)
+    return min(_trend(_until_edge(data), name) for name in arrays)
 
 
-@figure_27.statement(
-    SHOWN,
-    exists,
+@instance(
     equal_to(1.0, "5 %: a third of the first oscillations' amplitude", tolerance=0.05, source=TEXT),
     id="sharpness-hovers-at-the-edge",
 )
-def hovers(reading: Reading) -> float:
+def hovers(data: xr.Dataset) -> float:
     """At the edge of stability the sharpness stays around 2/η.
 
     Statistic: its mean over 2/η, from the step on at which the sharpness has reached 2/η.
     """
-    return float(reading.relative_sharpness[reading.from_edge].mean())
+    return float(relative_sharpness(_from_edge(data)).mean(skipna=False))
 
 
-@figure_27.statement(
-    SHOWN,
-    exists,
-    at_least(
-        1.0,
-        "an oscillation of period 2 reverses at every step; a few may go on",
-        tolerance=0.1,
-        source=TEXT,
-    ),
+@instance(
+    at_least(1.0, "an oscillation of period 2 reverses at every step; a few may go on", **TENTH),
     id="sharpness-oscillates-at-the-edge",
 )
-def oscillates(reading: Reading) -> float:
+def oscillates(data: xr.Dataset) -> float:
     """At the edge of stability the sharpness oscillates.
 
     Statistic: fraction of the steps from the step on at which the sharpness has reached 2/η that
     undo the change of the step before.
     """
-    changes = reading.changes("sharpness")
+    changes = _changes(data, "sharpness")
     if len(changes) < 2:
         return 0.0
     return float(np.mean(changes[1:] * changes[:-1] < 0))
 
 
-@figure_27.statement(
-    SHOWN,
-    exists,
-    equal_to(
-        -1.0,
-        "'completely opposite' is taken as a correlation below −0.9",
-        tolerance=0.1,
-        source=TEXT,
-    ),
+@instance(
+    equal_to(-1.0, "'completely opposite' is taken as a correlation below −0.9", **TENTH),
     id="sharpness-and-trace-in-opposite-phase",
 )
-def opposite_phase(reading: Reading) -> float:
+def opposite_phase(data: xr.Dataset) -> float:
     """Sharpness and trace oscillate in completely opposite phases.
 
     Statistic: correlation of their one-step changes from the step on at which the sharpness has
     reached 2/η.
     """
-    return reading.changes_together("trace")
+    return correlation(_changes(data, "trace"), _changes(data, "sharpness"))
 
 
-@figure_27.statement(
-    SHOWN,
-    exists,
-    equal_to(1.0, "'driven by' is taken as a correlation above 0.9", tolerance=0.1, source=TEXT),
+@instance(
+    equal_to(1.0, "'driven by' is taken as a correlation above 0.9", **TENTH),
     id="xi-drives-the-oscillation",
 )
-def driven_by_xi(reading: Reading) -> float:
+def driven_by_xi(data: xr.Dataset) -> float:
     """The terms that define ξ drive the oscillation.
 
     Statistic: correlation of the one-step changes of ξ and of the sharpness from the step on at
     which the sharpness has reached 2/η.
     """
-    return reading.changes_together("half_width")
+    return correlation(_changes(data, "half_width"), _changes(data, "sharpness"))
 
 
 @figure_27.statement(
     SHOWN,
     shown,
-    at_least(1.0, "'similarly' is taken as a correlation above 0.9", tolerance=0.1, source=TEXT),
+    at_least(1.0, "'similarly' is taken as a correlation above 0.9", **TENTH),
     id="amplitude-follows-the-residual",
 )
-def amplitude_follows_residual(reading: Reading) -> float:
+def amplitude_follows_residual(data: xr.Dataset) -> float:
     """The amplitude of the oscillation decreases like the norm of the residual.
 
     Statistic: correlation of the size of the one-step changes with that norm from the step on at
     which the sharpness has reached 2/η.
     """
-    residual = reading["norm/residual"][reading.from_edge]
-    return correlation(np.abs(reading.changes("sharpness")), residual[:-1])
+    residual = _from_edge(data)["norm_residual"].values
+    return correlation(np.abs(_changes(data, "sharpness")), residual[:-1])
 
 
-@figure_27.statement(
-    SHOWN,
-    exists,
-    at_most(
-        -1.0, "a decrease but for local rises keeps nearly all ranks", tolerance=0.1, source=TEXT
-    ),
+@instance(
+    at_most(-1.0, "a decrease but for local rises keeps nearly all ranks", **TENTH),
     id="loss-decreases-over-long-times",
 )
-def loss_decreases(reading: Reading) -> float:
+def loss_decreases(data: xr.Dataset) -> float:
     """At the edge the loss keeps decreasing over long times.
 
     Statistic: rank correlation of loss and step from the step on at which the sharpness has reached
     2/η.
     """
-    return reading.trend("loss", reading.from_edge)
+    return _trend(_from_edge(data), "loss")
 
 
-@figure_27.statement(
-    SHOWN,
-    exists,
+@instance(
     at_least(1.0, "a count: at least one step", source=TEXT),
     id="loss-is-not-monotone-at-the-edge",
 )
-def loss_is_not_monotone(reading: Reading) -> float:
+def loss_is_not_monotone(data: xr.Dataset) -> float:
     """Locally the loss rises as well.
 
     Statistic: number of steps from the step on at which the sharpness has reached 2/η that raise
     it.
     """
-    return float(np.count_nonzero(reading.changes("loss") > 0))
+    return float(np.count_nonzero(_changes(data, "loss") > 0))

@@ -1,8 +1,10 @@
 """Self-attention at the edge of stability: sharpness, trace, loss, norms, and the error."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -10,163 +12,143 @@ from matplotlib.ticker import MaxNLocator
 from hessian_papers.drawing import curves
 from hessian_papers.drawing.envelope import draw_envelope, envelope
 from hessian_papers.drawing.errors import error_axis, visible
-from hessian_papers.studies.attention.attention_edge_of_stability.reading import Reading
+from hessian_papers.studies.attention.attention_edge_of_stability.derived import edge
+from hessian_papers.studies.scalar.trainings import compared
+from hessian_papers.studies.spectra import error
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.pictures import style
 
 # How many steps the panel of the oscillation shows.
 ZOOM = 24
 SMALL: dict[str, Any] = {"markersize": 2.5}
-KEY: dict[str, Any] = {
-    "handlelength": 1.4,
-    "borderaxespad": 0.2,
-    "labelspacing": 0.25,
-    "columnspacing": 1.0,
-}
+KEY: dict[str, Any] = {"handlelength": 1.4, "borderaxespad": 0.2, "labelspacing": 0.25}
+THRESHOLD: dict[str, Any] = {"color": style.BLACK, "linestyle": "--", "linewidth": 0.8}
 
 
-def _draw_threshold(axes: Axes, reading: Reading, **options: Any) -> None:
-    axes.axhline(reading.threshold, color=style.BLACK, linestyle="--", linewidth=0.8, **options)
-
-
-def _draw_numerical(axes: Axes, reading: Reading, values: np.ndarray) -> None:
+def _draw_numerical(axes: Axes, values: xr.DataArray) -> None:
     look = style.NUMERIC | SMALL | {"color": style.BLACK}
-    axes.plot(reading.numeric_steps, values, label="numerical", **look)
+    axes.plot(values["step"], values, label="numerical", **look)
 
 
-def _draw_loss(axes: Axes, reading: Reading) -> None:
-    axes.semilogy(reading.steps, reading["loss"], color=style.COLOURS["loss"])
-    axes.set_ylabel("loss")
+def _draw_course(axes: Axes, values: xr.DataArray, **look: Any) -> None:
+    draw_envelope(axes, values["step"].values, values.values, **look)
 
 
-def _draw_residual(axes: Axes, reading: Reading) -> None:
-    axes.semilogy(reading.steps, reading["norm/residual"], color=style.COLOURS["loss"])
-    axes.set_ylabel(r"residual norm $\|f - y\|$")
+def _draw_logarithm(axes: Axes, data: xr.Dataset, name: str, label: str) -> None:
+    axes.semilogy(data["step"], data[name], color=style.COLOURS["loss"])
+    axes.set_ylabel(label)
 
 
-def _draw_sharpness(axes: Axes, reading: Reading) -> None:
+def _draw_sharpness(axes: Axes, data: xr.Dataset) -> None:
     colour = style.COLOURS["outlier 1"]
     axes.fill_between(
-        reading.steps, envelope(reading["lower"])[0], envelope(reading["upper"])[1],
+        data["step"], envelope(data["lower"].values)[0], envelope(data["upper"].values)[1],
         color=style.GREY, alpha=0.2, linewidth=0,
         label=r"bounds $\frac{1}{3}\mathrm{tr} + \frac{1}{2}\xi$, $\frac{1}{3}\mathrm{tr} + \xi$",
     )  # fmt: skip
-    _draw_numerical(axes, reading, reading.numerics["eigenvalues"].max(axis=1))
-    draw_envelope(axes, reading.steps, reading["sharpness"], color=colour, label="closed form")
-    _draw_threshold(axes, reading, label=r"$2/\eta$")
-    axes.set_ylim(0, 1.75 * reading["upper"].max())
+    _draw_numerical(axes, compared(data)["numerical"].max("rank"))
+    _draw_course(axes, data["sharpness"], color=colour, label="closed form")
+    axes.axhline(2 / float(data["learning_rate"]), label=r"$2/\eta$", **THRESHOLD)
+    axes.set_ylim(0, 1.75 * float(data["upper"].max()))
     axes.set_ylabel(r"sharpness $\lambda_{\max}$")
-    axes.legend(loc="upper right", ncols=2, **KEY)
+    axes.legend(loc="upper right", ncols=2, columnspacing=1.0, **KEY)
 
 
-def _draw_trace(axes: Axes, reading: Reading) -> None:
-    _draw_numerical(axes, reading, reading.numerics["eigenvalues"].sum(axis=1))
-    draw_envelope(
-        axes, reading.steps, reading["trace"], color=style.COLOURS["trace"],
+def _draw_trace(axes: Axes, data: xr.Dataset) -> None:
+    _draw_numerical(axes, compared(data)["numerical"].sum("rank"))
+    _draw_course(
+        axes, data["trace"], color=style.COLOURS["trace"],
         label=r"closed form $\alpha + \zeta(\|w_Q\|^2 + \|w_K\|^2)$",
     )  # fmt: skip
-    axes.set_ylim(top=1.35 * reading["trace"].max())
+    axes.set_ylim(top=1.35 * float(data["trace"].max()))
     axes.set_ylabel(r"trace $\mathrm{tr}(H)$")
     axes.legend(loc="lower right", **KEY)
 
 
-def _draw_phases(axes: Axes, reading: Reading) -> None:
+def _draw_phases(axes: Axes, data: xr.Dataset) -> None:
     """Sharpness and trace over the first steps at the edge, or over the last steps."""
-    last = len(reading.steps)
-    start = max(0, last - ZOOM if reading.edge is None else reading.edge - 3)
-    shown = slice(start, min(last, start + ZOOM))
+    first, last = edge(data), int(data["step"].max())
+    start = max(0, last + 1 - ZOOM if first is None else first - 3)
+    shown = data.sel(step=slice(start, start + ZOOM - 1))
     for name, colour, marker in (
         ("sharpness", style.COLOURS["outlier 1"], "o"),
         ("trace", style.COLOURS["trace"], "s"),
     ):
-        axes.plot(
-            reading.steps[shown], reading[name][shown], color=colour, marker=marker, label=name,
-            linewidth=1.0, **SMALL,
-        )  # fmt: skip
-    _draw_threshold(axes, reading)
+        look = SMALL | {"color": colour, "marker": marker, "linewidth": 1.0}
+        axes.plot(shown["step"], shown[name], label=name, **look)
+    axes.axhline(2 / float(data["learning_rate"]), **THRESHOLD)
     axes.set_ylabel("eigenvalue, trace")
     axes.legend(loc="lower right", **KEY)
 
 
-def _draw_norms(axes: Axes, reading: Reading, labels: dict[str, str]) -> None:
+def _draw_norms(axes: Axes, data: xr.Dataset, title: str, labels: dict[str, str]) -> None:
     looks = ((style.BLUE, "-", 1.2), (style.GREEN, "--", 1.8), (style.ORANGE, "-.", 1.2))
     for (name, label), (colour, line, width) in zip(labels.items(), looks, strict=True):
-        draw_envelope(
-            axes, reading.steps, reading[f"norm/{name}"], color=colour, linestyle=line,
-            linewidth=width, label=label,
-        )  # fmt: skip
-    axes.legend(loc="lower right", ncols=3, **KEY)
+        look = {"color": colour, "linestyle": line, "linewidth": width, "label": label}
+        _draw_course(axes, data[f"norm_{name}"], **look)
+    axes.set_ylabel(title)
+    axes.legend(loc="lower right", ncols=3, columnspacing=1.0, **KEY)
 
 
-def _draw_moments(axes: Axes, reading: Reading) -> None:
-    _draw_norms(axes, reading, {"m_1": r"$\|m_1\|$", "m_2": r"$\|m_2\|$", "m_3": r"$\|m_3\|$"})
-    axes.set_ylabel("attention moments")
-
-
-def _draw_weights(axes: Axes, reading: Reading) -> None:
-    _draw_norms(
-        axes, reading, {"w_value": "$|w_V|$", "w_query": r"$\|w_Q\|$", "w_key": r"$\|w_K\|$"}
-    )
-    axes.set_ylabel("norms of the weights")
-
-
-def _draw_error(axes: Axes, reading: Reading) -> None:
-    error = visible(reading.errors())
-    axes.semilogy(reading.numeric_steps, error, ".", color=style.COLOURS["error"], markersize=3)
+def _draw_error(axes: Axes, data: xr.Dataset) -> None:
+    errors = error(compared(data))
+    look = {"color": style.COLOURS["error"], "markersize": 3}
+    axes.semilogy(errors["step"], visible(errors.values), ".", **look)
     error_axis(axes)
     axes.set_ylabel("relative error of\nthe closed form")
 
 
 # In the order of the panels, row by row.
-PANELS = {
-    "loss": _draw_loss,
-    "residual": _draw_residual,
+MOMENTS = {f"m_{k}": rf"$\|m_{k}\|$" for k in (1, 2, 3)}
+WEIGHTS = {"w_value": "$|w_V|$", "w_query": r"$\|w_Q\|$", "w_key": r"$\|w_K\|$"}
+PANELS: dict[str, Callable[[Axes, xr.Dataset], None]] = {
+    "loss": partial(_draw_logarithm, name="loss", label="loss"),
+    "residual": partial(_draw_logarithm, name="norm_residual", label=r"residual norm $\|f - y\|$"),
     "sharpness": _draw_sharpness,
-    "attention moments": _draw_moments,
+    "attention moments": partial(_draw_norms, title="attention moments", labels=MOMENTS),
     "trace": _draw_trace,
-    "weights": _draw_weights,
+    "weights": partial(_draw_norms, title="norms of the weights", labels=WEIGHTS),
     "the first steps at the edge": _draw_phases,
     "error": _draw_error,
 }
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Eight panels over the training steps; a dotted line marks where the sharpness reaches 2/η."""
     figure, grid = style.panels(4, 2, height=1.65)
-    step = reading.steps
+    first, last = edge(data), int(data["step"].max())
     for axes, letter, (title, drawn) in zip(grid.flat, "abcdefgh", PANELS.items(), strict=True):
-        drawn(axes, reading)
+        drawn(axes, data)
         if drawn is _draw_sharpness:
             curves.main(axes)
         style.letter(axes, f"({letter}) {title}")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if drawn is _draw_phases:
             continue
-        axes.set_xlim(step[0], max(step[-1], 1))
-        if reading.edge is not None:
-            axes.axvline(step[reading.edge], color=style.BLACK, linestyle=":", linewidth=0.8)
+        axes.set_xlim(0, max(last, 1))
+        if first is not None:
+            axes.axvline(first, color=style.BLACK, linestyle=":", linewidth=0.8)
     for axes in grid[3]:
         axes.set_xlabel("step of gradient descent")
     return figure
 
 
-def _course(reading: Reading) -> str:
+def _course(data: xr.Dataset) -> str:
     """How the sharpness goes, in words."""
-    if reading.edge is None:
+    if (first := edge(data)) is None:
         return "The sharpness stays below 2/η."
-    return (
-        f"The sharpness rises to 2/η, which it reaches at step {reading.steps[reading.edge]} "
-        "(dotted), and goes on around it."
-    )
+    course = "The sharpness rises to 2/η, which it reaches at step"
+    return f"{course} {first} (dotted), and goes on around it."
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    end = f" Training diverges at step {reading.diverged_at}."
+    diverged_at = int(data["diverged_at"])
+    end = f" Training diverges at step {diverged_at}."
     return (
-        f"{_course(reading)} A single self-attention layer is trained to reverse sequences, by "
-        f"gradient descent with learning rate η = {reading['learning_rate']:.3g}."
-        f"{'' if reading.diverged_at is None else end} In (c) to (f) bands are from the smallest "
+        f"{_course(data)} A single self-attention layer is trained to reverse sequences, by "
+        f"gradient descent with learning rate η = {float(data['learning_rate']):.3g}."
+        f"{end if diverged_at >= 0 else ''} In (c) to (f) bands are from the smallest "
         "to the largest of three neighbouring steps, and lines are halfway; (g) has the steps "
         "themselves. Panel (h): error of the whole spectrum relative to its largest eigenvalue "
         f"(dashed: {EXACT:.0e})."

@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import Count
 from hessian_papers.data.base import SCALAR_TOKENS
+from hessian_papers.labelled import Variable, Variables, assembled, joined
 from hessian_papers.results import stacked
-from hessian_papers.studies.attention.attention_edge_of_stability.reading import (
-    TERMS,
-    shares_of_half_width,
-)
+from hessian_papers.studies import spectra
+from hessian_papers.studies.scalar import trainings
 from hessian_papers.studies.training import (
     TrainingConfig,
     curvature_shown,
@@ -31,6 +31,8 @@ from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
 WEIGHTS = ("w_value", "w_query", "w_key")
+# What 9ξ²/4 is the sum of: 3γ², 6ζγ⟨w_Q, w_K⟩, 3(β² − αζ)(‖w_Q‖² + ‖w_K‖²) and the squared trace.
+TERMS = ("residual", "alignment", "norms", "trace")
 # Weights beyond this have diverged.
 HUGE = 1e6
 
@@ -94,38 +96,56 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     return given | recorded(trajectory)
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """All eigenvalues at each recorded step, and what the bounds on them are made of.
+VARIABLES: Variables = {
+    **trainings.variables(""),
+    **spectra.variables("step"),
+    "learning_rate": Variable("", "learning rate η of the training"),
+    "sharpness": Variable("step", "largest eigenvalue by the closed form"),
+    "trace": Variable("step", "trace by the closed form"),
+    "half_width": Variable("step", "ξ"),
+    "lower": Variable("step", "lower bound on the largest eigenvalue"),
+    "upper": Variable("step", "upper bound on the largest eigenvalue"),
+    "alignment": Variable("step", "⟨w_Q, w_K⟩"),
+    "norm_residual": Variable("step", "norm of all residuals f − y"),
+    **{f"norm_m_{k}": Variable("step", f"norm of the moment m_{k}") for k in (1, 2, 3)},
+    **{f"norm_{name}": Variable("step", f"norm of {name}") for name in WEIGHTS},
+    "rate": Variable("rate", "learning rate η of the draws"),
+    "term": Variable("term", "what 9ξ²/4 is the sum of"),
+    "draw_peak": Variable("rate draw", "largest sharpness over 2/η, NaN if training diverged"),
+    "draw_mean": Variable("rate draw", "mean sharpness over 2/η at the edge"),
+    "draw_reversals": Variable("rate draw", "share of its changes that undo the one before"),
+    "draw_trace": Variable("rate draw", "correlation of its changes with the trace's"),
+    "draw_half_width": Variable("rate draw", "correlation of its changes with those of ξ"),
+    "draw_terms": Variable("rate draw term", "share of a term in the changes of ξ²"),
+    "draw_solved": Variable("rate draw", "share that is left with targets that are met"),
+}
 
-    Returns:
-        ``step``, ``loss`` (r,), ``learning_rate``, ``diverged_at``; ``eigenvalues`` ascending,
-        ``kind`` and ``cell`` (r, 2 d_K + 1); ``sharpness`` (r,), the largest; ``trace`` (r,);
-        ``half_width`` (r,) ξ; ``lower`` and ``upper`` (r,), the bounds on the largest eigenvalue;
-        ``norm/residual`` (r,) of all residuals f − y; ``norm/m_1``, ``norm/m_2``, ``norm/m_3`` (r,)
-        of the moments; ``norm/w_value``, ``norm/w_query``, ``norm/w_key`` (r,) of the weights;
-        ``alignment`` (r,) ⟨w_Q, w_K⟩. ``draws/rate`` (k,), and of the draws at each ``draws/peak``,
-        ``draws/mean`` and ``draws/reversals`` (k, N), see :func:`at_the_edge`.
-    """
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """All eigenvalues at each recorded step, and what the bounds on them are made of."""
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    values, queries, keys = (torch.from_numpy(networks[name]) for name in WEIGHTS)
-    rows = [
-        _at_step(value, query, key, x, y)
-        for value, query, key in zip(values, queries, keys, strict=True)
+    kept = {name: networks[name] for name in ("learning_rate", "diverged_at")}
+    columns = (map(np.asarray, networks[name]) for name in ("step", "loss", *WEIGHTS))
+    parts = [
+        {"step": step, "loss": loss, **kept} | _at_step(x, y, *map(torch.as_tensor, weights))
+        for step, loss, *weights in zip(*columns, strict=True)
     ]
-    kept = ("step", "loss", "learning_rate", "diverged_at")
-    return stacked(rows) | {key: networks[key] for key in kept} | _draws(config, x.shape[1])
+    return joined([assembled(parts, VARIABLES, ["step"]), _draws(config, x.shape[1])])
 
 
-def _draws(config: Config, length: int) -> Arrays:
+def _draws(config: Config, length: int) -> xr.Dataset:
     """Trainings on one other sequence each, which is to be reversed."""
     numbers = generator(config.seed, "draws")
     x = torch.randn(config.draws, length, generator=numbers, dtype=torch.float64).numpy()
     parameters = config.draws, 1 + 2 * config.key_dimension
     weights = torch.randn(*parameters, generator=numbers, dtype=torch.float64).numpy()
-    rows = [
-        at_the_edge(config.initial_scale * weights, x, rate, config.steps) for rate in config.rates
+    start = config.initial_scale * weights
+    parts = [
+        {"rate": np.array(rate), "term": np.array(TERMS)}
+        | at_the_edge(start, x, rate, config.steps)
+        for rate in config.rates
     ]
-    return {"draws/rate": np.array(config.rates)} | stacked(rows, "draws/")
+    return assembled(parts, VARIABLES, ["rate"])
 
 
 def at_the_edge(weights: np.ndarray, x: np.ndarray, rate: float, steps: int) -> Arrays:
@@ -138,11 +158,8 @@ def at_the_edge(weights: np.ndarray, x: np.ndarray, rate: float, steps: int) -> 
         steps: number of updates.
 
     Returns:
-        ``(N,)`` each, of the sharpness over 2/η: ``peak``, its largest value, NaN if training
-        diverged; from the first step at which it is 1 or more on ``mean``, and ``reversals``, the
-        share of its changes that undo the one before; and, correlated with its changes, those of
-        the trace, ``trace``, and of ξ, ``half_width``. ``terms`` (N, 4) and ``solved`` (N,), see
-        :func:`shares_of_half_width`. NaN if there are fewer than three changes.
+        The variables ``draw_...``, from the first step on at which the sharpness is 2/η or more;
+        NaN if there are fewer than three changes.
     """
     relative, trace, terms, solved = [], [], [], []
     for _ in range(steps + 1):
@@ -170,20 +187,37 @@ def _measured(
     edge = slice(int(np.argmax(relative >= 1)), None) if peak >= 1 else slice(0, 0)
     if len(relative[edge]) < 4:
         names = ("mean", "reversals", "trace", "half_width", "solved")
-        unknown = dict.fromkeys(names, np.array(np.nan))
-        return {"peak": peak, **unknown, "terms": np.full(len(TERMS), np.nan)}
+        unknown = {f"draw_{name}": np.array(np.nan) for name in names}
+        return {"draw_peak": peak, **unknown, "draw_terms": np.full(len(TERMS), np.nan)}
     changes = np.diff(relative[edge])
     half_width = np.sqrt(terms.sum(axis=1).clip(min=0))
     of_terms, of_solved = shares_of_half_width(terms[edge], solved[edge])
     return {
-        "peak": peak,
-        "mean": np.array(relative[edge].mean()),
-        "reversals": np.mean(changes[1:] * changes[:-1] < 0, keepdims=True)[0],
-        "trace": np.array(statistics.correlation(changes, np.diff(trace[edge]))),
-        "half_width": np.array(statistics.correlation(changes, np.diff(half_width[edge]))),
-        "terms": of_terms,
-        "solved": of_solved,
+        "draw_peak": peak,
+        "draw_mean": np.array(relative[edge].mean()),
+        "draw_reversals": np.mean(changes[1:] * changes[:-1] < 0, keepdims=True)[0],
+        "draw_trace": np.array(statistics.correlation(changes, np.diff(trace[edge]))),
+        "draw_half_width": np.array(statistics.correlation(changes, np.diff(half_width[edge]))),
+        "draw_terms": of_terms,
+        "draw_solved": of_solved,
     }
+
+
+def shares_of_half_width(terms: np.ndarray, solved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whose changes the changes of ξ² are, step by step.
+
+    Args:
+        terms: of 9ξ²/4, ``(r, 4)``.
+        solved: ``(r,)`` the same as their sum, without any residual.
+
+    Returns:
+        ``(4,)`` and ``()``: the covariance of a term's changes with those of the sum, over the
+        variance of these, so that the four sum to 1; below 0 where a term holds against them. The
+        same of ``solved``; 1 less that is the share of the residual.
+    """
+    changes = np.diff(terms.sum(axis=1))
+    size = changes @ changes
+    return np.diff(terms, axis=0).T @ changes / size, np.asarray(np.diff(solved) @ changes / size)
 
 
 class Coefficients(NamedTuple):
@@ -245,7 +279,7 @@ def sequence_derivatives(of: Coefficients, weights: np.ndarray) -> tuple[np.ndar
     return gradient, hessian
 
 
-def _at_step(value: Tensor, query: Tensor, key: Tensor, x: Tensor, y: Tensor) -> Arrays:
+def _at_step(x: Tensor, y: Tensor, value: Tensor, query: Tensor, key: Tensor) -> Arrays:
     """The closed form of one network."""
     spectrum = cf.self_attention(value, query, key, x, y)
     coefficients = cf.attention_coefficients(value, query, key, x, y)
@@ -254,7 +288,11 @@ def _at_step(value: Tensor, query: Tensor, key: Tensor, x: Tensor, y: Tensor) ->
     squared_norms = query @ query + key @ key
     measured = dict(zip(WEIGHTS, (value, query, key), strict=True)) | moments._asdict()
     measured["residual"] = value * moments.m_1 - y
-    arrays = spectrum.arrays() | {
+    eigenvalues = spectrum.arrays()
+    arrays = {
+        "exact": eigenvalues["eigenvalues"],
+        "kind": eigenvalues["kind"],
+        "cell": eigenvalues["cell"],
         "sharpness": spectrum.eigenvalues[-1].numpy(),
         "trace": (coefficients.alpha + coefficients.zeta * squared_norms).numpy(),
         "half_width": cf.attention_cubic(coefficients, query, key).half_width().numpy(),
@@ -262,22 +300,17 @@ def _at_step(value: Tensor, query: Tensor, key: Tensor, x: Tensor, y: Tensor) ->
         "upper": bounds.upper.numpy(),
         "alignment": (query @ key).numpy(),
     }
-    return arrays | {f"norm/{name}": values.norm().numpy() for name, values in measured.items()}
+    return arrays | {f"norm_{name}": values.norm().numpy() for name, values in measured.items()}
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """The spectrum of the automatically differentiated Hessian at some of the recorded steps.
-
-    Returns:
-        ``step`` (s,) and ``eigenvalues`` (s, 2 d_K + 1), ascending.
-    """
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """The spectrum of the automatically differentiated Hessian at some of the recorded steps."""
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    steps = networks["step"][:: config.numeric_every]
-    weights = (torch.from_numpy(networks[name][steps]) for name in WEIGHTS)
-    # Without a check of its own: small weights have a Hessian so much smaller than what cancels in
-    # the gradient that differences of it are rounding.
-    rows = [
-        numeric_spectrum(SelfAttention(*row), x, y, per="element", check=False)
-        for row in zip(*weights, strict=True)
-    ]
-    return {"step": steps, "eigenvalues": np.array(rows)}
+    parts = [{"step": np.asarray(step)} for step in networks["step"]]
+    for part in parts[:: config.numeric_every]:
+        value, query, key = (torch.as_tensor(networks[name][part["step"]]) for name in WEIGHTS)
+        layer = SelfAttention(value, query, key)
+        # Without a check of its own: small weights have a Hessian so much smaller than what cancels
+        # in the gradient that differences of it are rounding.
+        part["numerical"] = numeric_spectrum(layer, x, y, per="element", check=False)
+    return assembled(parts, VARIABLES, ["step"])

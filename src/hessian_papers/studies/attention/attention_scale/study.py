@@ -233,7 +233,7 @@ def _summary(network: Network) -> Arrays:
     return {
         "draw_varied": np.array(network.varied),
         "draw_bulk": coefficients.gamma.abs().numpy(),
-        "draw_largest": values.max(),
+        "draw_largest": np.array(values.max()),
         "draw_condition_number": _condition_number(values),
         "draw_condition_bound": cf.condition_number_bound(coefficients, query, key).numpy(),
     }
@@ -288,7 +288,8 @@ def numerics(config: Config, networks: Arrays) -> xr.Dataset:
     dense_index = _spread(index, config.dense_points)
     sweeps = {name: [*_own_sweep(config, name, networks)] for name in SWEEPS}
     parts = [
-        {"sweep": np.array(name), "numerical_point": point} | _numbers(swept[point], config.seed)
+        {"sweep": np.array(name), "numerical_point": np.array(point)}
+        | _numbers(swept[point], config.seed)
         for name, swept in sweeps.items()
         for point in index
     ]
