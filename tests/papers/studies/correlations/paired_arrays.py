@@ -1,6 +1,7 @@
 """A small instance of the study of paired eigenvalues."""
 
 import numpy as np
+from claims_contract import planted_data
 
 from hessian_papers.studies.correlations.paired_eigenvalues import study
 
@@ -41,18 +42,18 @@ def sides(**changes):
     }
 
 
+def data_of(actual):
+    return planted_data(actual, study.VARIABLES)
+
+
 def flattened(actual, networks):
     """With some networks whose ReLUs are all off: their Hessian is zero, and all that is of it."""
-    sides = {side: dict(arrays) for side, arrays in actual.items()}
-    for arrays in sides.values():
-        for name in {"trace", "target", "mean", "distance", "chance", "largest", "single"} & {
-            *arrays
-        }:
-            arrays[name] = arrays[name].copy()
-            arrays[name][:, networks] = 0.0
-            if name == "distance" and arrays is sides["numerics"]:
-                arrays[name][:, networks, 1] = np.inf
-    return sides
+    flat = {side: data.copy(deep=True) for side, data in actual.items()}
+    for data in flat.values():
+        for name in set(data) - {"activation", "depth", "exact_distance"}:
+            data[name].loc[{"network": networks}] = 0.0
+    flat["numerics"]["distance"].loc[{"network": networks, "pair": "second"}] = np.inf
+    return flat
 
 
 def four_relu_layers(**changes):

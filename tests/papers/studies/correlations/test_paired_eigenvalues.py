@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from paired_arrays import CASES, config, features, four_relu_layers, sides
 
 from hessian_papers.studies.correlations.paired_eigenvalues import study
@@ -75,46 +76,50 @@ class TestNetworks:
 class TestNumbers:
     def test_points_are_cases_widths_and_the_sizes_that_fit(self, two_layers):
         exact, numeric = two_layers
-        # Sizes 1, 2, 5 at width 5; 1, 2, 5, 12 at width 12; in four cases.
-        assert exact["width"].tolist() == ([5] * 3 + [12] * 4) * 4
-        assert exact["size"][:7].tolist() == [1, 2, 5, 1, 2, 5, 12]
-        assert numeric["distance"].shape == exact["distance"].shape == (28, 8, 2)
-        assert numeric["chance"].shape == (28, 8, 19)
+        for data, name in ((exact, "exact_target"), (numeric, "target")):
+            assert data["size"].values.tolist() == [1, 2, 5, 12]
+            present = data[name].notnull().all(["case", "network"])
+            assert present.sel(width=5).values.tolist() == [True, True, True, False]
+            assert present.sel(width=12).all()
+        assert numeric["distance"].shape == exact["exact_distance"].shape == (4, 2, 4, 8, 2)
+        assert numeric["chance"].shape == (4, 2, 4, 8, 19)
 
     @pytest.mark.parametrize("activation", ["linear", "relu"])
     def test_distances_are_those_of_all_pairs_of_the_dense_spectrum(self, activation):
         settings = config(activation=activation, widths=[5], samples=[20], sizes=[3], networks=3)
         numeric = study.numerics(settings, features())
-        for row, case in enumerate(CASES):
+        for case in CASES:
             parametrisation, kind = case.split("-")
             x, y = study.prepared(kind, features()["x"][:20, :3], features()["y"][:20])
             x, y = torch.from_numpy(x), torch.from_numpy(y)[:, None]
             ensemble = study.drawn(parametrisation, activation, 2, 5, 3, 3, range(3))
             for network in range(3):
+                own = numeric.sel(case=case, width=5, size=3, network=network)
                 problem = cv.Problem(ensemble.network(network), HalfSquaredError(), [(x, y)])
                 values = cv.dense_spectrum(cv.hessian(problem)).eigenvalues.numpy()
                 target = values.sum() / 3
                 # Equal pairs count once: distances that differ by more than round-off.
                 pairs = [values[i] + values[j] for i in range(20) for j in range(i)]
                 distances = np.sort(np.abs(np.array(pairs) - target))
-                actual = numeric["distance"][row, network]
+                actual = own["distance"].values
                 assert actual[0] == pytest.approx(distances[0], abs=1e-13)
                 second = distances[distances > distances[0] + 1e-11][0]
                 assert actual[1] == pytest.approx(second, abs=1e-13)
-                assert numeric["target"][row, network] == pytest.approx(target, rel=1e-12)
-                assert numeric["mean"][row, network] == pytest.approx(values.mean(), rel=1e-11)
+                assert own["target"] == pytest.approx(target, rel=1e-12)
+                assert own["mean"] == pytest.approx(values.mean(), rel=1e-11)
                 largest = np.abs(values).max()
-                assert numeric["largest"][row, network] == pytest.approx(largest, rel=1e-12)
+                assert own["largest"] == pytest.approx(largest, rel=1e-12)
 
     def test_the_spectrum_is_known_for_one_input_and_under_the_assumptions(self, two_layers):
         exact, _ = two_layers
-        known = np.isfinite(exact["distance"]).all(axis=(1, 2))
-        assumed = (exact["parametrisation"] == "orthogonal") & (exact["data"] == "decorrelated")
-        np.testing.assert_array_equal(known, assumed | (exact["size"] == 1))
+        known = exact["exact_distance"].notnull().all(["network", "pair"])
+        there = exact["exact_target"].notnull().all("network")
+        assumed = (exact["case"] == "orthogonal-decorrelated") | (exact["size"] == 1)
+        xr.testing.assert_equal(known, there & assumed)
 
     def test_nothing_is_known_of_other_networks(self, four_layers):
         exact, _ = four_layers
-        assert np.isnan(exact["distance"]).all()
+        assert exact["exact_distance"].isnull().all()
 
     def test_items_may_be_computed_in_any_order_and_chunks(self, two_layers):
         settings = config(networks_per_item=8)
@@ -122,9 +127,8 @@ class TestNumbers:
         assert len(items) == 28
         parts = [study.numerics.compute(**item) for item in reversed(items)]
         again = study.numerics.gather(settings, parts[::-1])
-        for name, array in two_layers[1].items():
-            # A network in another company differs by the rounding of batched products.
-            np.testing.assert_allclose(again[name], array, rtol=1e-6, atol=1e-14, err_msg=name)
+        # A network in another company differs by the rounding of batched products.
+        xr.testing.assert_allclose(again, two_layers[1], rtol=1e-6, atol=1e-14)
 
     def test_an_item_costs_more_the_larger_it_is(self):
         items = study.numerics.items(

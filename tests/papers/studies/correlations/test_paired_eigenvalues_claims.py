@@ -2,14 +2,21 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract
-from paired_arrays import CASES, flattened, four_relu_layers, sides
+import xarray as xr
+from claims_contract import Kind, Planted, changed, contract
+from paired_arrays import CASES, data_of, flattened, four_relu_layers, sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.correlations.paired_eigenvalues import claims as functions
-from hessian_papers.studies.correlations.paired_eigenvalues.claims import statements
-from hessian_papers.studies.correlations.paired_eigenvalues.reading import ASSUMED, Reading, median
+from hessian_papers.studies.correlations.paired_eigenvalues.claims import (
+    ASSUMED,
+    median,
+    statements,
+)
+from hessian_papers.studies.correlations.paired_eigenvalues.study import VARIABLES
+
+KIND = Kind(statements, VARIABLES)
 
 
 def four_linear_layers(**changes):
@@ -19,18 +26,17 @@ def four_linear_layers(**changes):
 
 def nearly_paired(actual):
     """Beyond the assumptions with distances that are small and alike, and that no chance meets."""
-    reading = Reading(actual)
-    beyond = np.isin(reading.case, reading.beyond)
-    distance = actual["numerics"]["distance"].copy()
-    small = 0.5 * actual["numerics"]["mean"]
-    distance[beyond] = np.stack([small, 1.5 * small], axis=-1)[beyond]
+    numerics = actual["numerics"]
+    factors = xr.DataArray([0.5, 0.75], {"pair": numerics["pair"]}, "pair")
+    beyond = numerics["case"].isin(functions.beyond(actual["closed_form"]))
+    distance = xr.where(beyond, factors * numerics["mean"], numerics["distance"])
+    distance = distance.transpose(*numerics["distance"].dims).values
     return changed(actual, "numerics", distance=distance, chance=lambda chance: chance + 1e3)
 
 
 def exactly_paired(actual):
     """With a pair in every network that is nearer than all others by far."""
-    distance = actual["numerics"]["distance"] * [1e-3, 1.0]
-    return changed(actual, "numerics", distance=distance)
+    return changed(actual, "numerics", distance=lambda distance: distance * [1e-3, 1.0])
 
 
 def wrong(actual):
@@ -45,19 +51,18 @@ def wrong(actual):
     )
 
 
+def with_networks(actual, networks):
+    return {side: data.isel(network=networks) for side, data in actual.items()}
+
+
 def repeated(actual, times=20):
     """With each network so many times: of few, no interval lies below 5 %."""
-    return {
-        side: {
-            name: values if values.ndim < 2 else np.repeat(values, times, axis=1)
-            for name, values in arrays.items()
-        }
-        for side, arrays in actual.items()
-    }
+    number = actual["numerics"].sizes["network"]
+    return with_networks(actual, np.repeat(np.arange(number), times))
 
 
 def of_width_150(actual):
-    return changed(actual, "closed_form", width=lambda width: np.full_like(width, 150))
+    return {side: data.assign_coords(width=[150]) for side, data in actual.items()}
 
 
 def about(number, holds, reduced):
@@ -98,66 +103,64 @@ def planted(two_layers):
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(*KIND)
 
 
 @pytest.mark.parametrize("measure", [functions.trace, functions.pair, functions.second_distance])
 def test_what_is_known_agrees_with_the_eigenvalues(measure, two_layers):
-    assert measure(Reading(two_layers)) < 1e-12
-    assert measure(Reading(wrong(two_layers))) > 1e-4
+    assert measure(data_of(two_layers)) < 1e-12
+    assert measure(data_of(wrong(two_layers))) > 1e-4
 
 
 def test_the_trace_is_known_of_every_network():
-    assert functions.trace(Reading(four_relu_layers())) < 1e-12
+    assert functions.trace(data_of(four_relu_layers())) < 1e-12
 
 
 def test_of_four_layers_those_that_occur_once_sum_to_the_fraction_of_the_trace():
-    reading = Reading(four_linear_layers(cases=[ASSUMED]))
-    assert functions.eigenvalues_that_occur_once(reading) < 1e-10
+    data = data_of(four_linear_layers(cases=[ASSUMED]))
+    assert functions.eigenvalues_that_occur_once(data) < 1e-10
     # They are more than a pair: two of them alone miss it.
-    assert (reading.numerics["distance"][..., 0] > 1e-8).all()
+    assert (data["distance"].sel(pair="best") > 1e-8).all()
 
 
 def test_the_pair_stands_out_under_the_assumptions_alone(two_layers):
-    reading = Reading(two_layers)
-    assert functions.pair_stands_out(reading) > 1e8
-    actual = functions.no_pair_stands_out(reading)
+    data = data_of(two_layers)
+    assert functions.pair_stands_out(data) > 1e8
+    actual = functions.no_pair_stands_out(data)
     assert 1 < actual.low < actual.value < actual.high < 10
 
 
 def test_chance_is_told_from_a_pair(two_layers):
     """The exact pair is closer than chance in every network; without it few networks are."""
-    reading = Reading(two_layers)
-    with_pair = functions.told_from_chance_where_proved(reading)
+    data = data_of(two_layers)
+    with_pair = functions.told_from_chance_where_proved(data)
     assert with_pair.value == 1
     assert 0.7 < with_pair.low < with_pair.high <= 1
-    assert reading.beyond == [case for case in CASES if case != ASSUMED]
-    actual = functions.closer_than_chance(reading)
+    beyond = functions.beyond(data)
+    assert beyond == [case for case in CASES if case != ASSUMED]
+    actual = functions.closer_than_chance(data)
     assert actual.low < 0.05 < actual.high < 0.2
     # The cases together: as many networks as their shares say.
-    shares = [reading.of(case, least=2).share_beyond_chance().value for case in reading.beyond]
+    cases = (functions._of(data, case, least=2) for case in beyond)
+    shares = [functions._share_beyond_chance(points).value for points in cases]
     assert actual.value == pytest.approx(np.mean(shares))
 
 
 def test_the_furthest_point_decides(two_layers):
-    closed_form, numerics = two_layers["closed_form"], two_layers["numerics"]
-    chosen = (closed_form["data"] == "normalised") & (closed_form["parametrisation"] == "sp")
-    point = np.flatnonzero(chosen & (closed_form["size"] > 1))[-1]
-    distance = numerics["distance"].copy()
-    distance[point, :, 0] = 5 * numerics["target"][point]
-    reading = Reading(changed(two_layers, "numerics", distance=distance))
-    assert functions.nearly(reading) == pytest.approx((5.0, 5.0, 5.0))
-    eigenvalues = closed_form["width"][point] * (closed_form["size"][point] + 1)
-    inputs = closed_form["size"][point]
-    expected = 5.0 * eigenvalues / inputs  # tr(H)/D over tr(H)/p
-    assert functions.within_the_mean_eigenvalue(reading).value == pytest.approx(expected)
+    numerics = two_layers["numerics"].copy(deep=True)
+    point = {"case": "sp-normalised", "width": 12, "size": 12}
+    numerics["distance"].loc[{**point, "pair": "best"}] = 5 * numerics["target"].sel(point)
+    data = data_of({**two_layers, "numerics": numerics})
+    assert functions.nearly(data) == pytest.approx((5.0, 5.0, 5.0))
+    expected = 5.0 * 12 * (12 + 1) / 12  # tr(H)/D over tr(H)/p
+    assert functions.within_the_mean_eigenvalue(data).value == pytest.approx(expected)
 
 
 def test_the_mean_eigenvalue_is_the_yardstick_of_the_true_pairs_too(two_layers):
     """With a reference a million times smaller, no pair stands out against it."""
-    assert functions.pair_stands_out(Reading(two_layers)) > 1e8
+    assert functions.pair_stands_out(data_of(two_layers)) > 1e8
     small = changed(two_layers, "numerics", mean=lambda mean: 1e-12 * mean)
-    assert functions.pair_stands_out(Reading(small)) < 1e6
+    assert functions.pair_stands_out(data_of(small)) < 1e6
 
 
 @pytest.mark.parametrize("networks", [3, 10, 100])
@@ -172,13 +175,8 @@ def test_the_median_lies_in_its_interval_as_often_as_it_says(networks):
 
 def test_a_network_without_curvature_is_left_out():
     actual = four_relu_layers()
-    without = Reading(flattened(actual, [0]))
-    rest = Reading(
-        {
-            side: {name: a if a.ndim < 2 else a[:, 1:] for name, a in arrays.items()}
-            for side, arrays in actual.items()
-        }
-    )
+    without = data_of(flattened(actual, [0]))
+    rest = data_of(with_networks(actual, slice(1, None)))
     for measure in (
         functions.trace,
         functions.nearly,
@@ -190,17 +188,17 @@ def test_a_network_without_curvature_is_left_out():
 
 
 def test_networks_with_one_pair_of_eigenvalues_have_no_second_distance():
-    reading = Reading(sides(cases=[ASSUMED], widths=[1, 2], samples=[9, 9], sizes=[1, 2]))
-    assert np.isinf(reading.numerics["distance"][reading["width"] == 1, :, 1]).all()
-    assert functions.second_distance(reading) < 1e-12
-    assert reading.ratios.shape == (2 * 8,)
+    data = data_of(sides(cases=[ASSUMED], widths=[1, 2], samples=[9, 9], sizes=[1, 2]))
+    assert np.isinf(data["distance"].sel(width=1, size=1, pair="second")).all()
+    assert functions.second_distance(data) < 1e-12
+    assert functions._ratios(functions._of(data, ASSUMED)).shape == (2 * 8,)
 
 
 def test_one_input_is_left_out_where_the_pair_is_a_theorem(two_layers):
-    distance = two_layers["numerics"]["distance"].copy()
-    distance[two_layers["closed_form"]["size"] == 1] = 1e6
-    actual = functions.nearly(Reading(changed(two_layers, "numerics", distance=distance)))
-    assert actual == functions.nearly(Reading(two_layers))
+    numerics = two_layers["numerics"].copy(deep=True)
+    numerics["distance"].loc[{"size": 1}] = 1e6
+    actual = functions.nearly(data_of({**two_layers, "numerics": numerics}))
+    assert actual == functions.nearly(data_of(two_layers))
 
 
 @pytest.mark.parametrize(
@@ -244,12 +242,12 @@ def test_one_input_is_left_out_where_the_pair_is_a_theorem(two_layers):
 )
 def test_what_a_configuration_leaves_out_is_named(measure, make, message):
     with pytest.raises(NothingToMeasure, match=f"^{message}"):
-        measure(Reading(make()))
+        measure(data_of(make()))
 
 
 def test_the_width_that_is_not_run_is_one_of_four_relu_layers():
     for actual, count in ((four_relu_layers(), 1), (four_linear_layers(), 0), (sides(), 0)):
-        assert len(list(about(13, actual, []).entries(statements, "width_150", actual))) == count
+        assert len(list(about(13, actual, []).entries(KIND, "width_150", actual))) == count
 
 
 def test_two_layers_alone_have_a_pair_by_the_theorem():
@@ -258,7 +256,7 @@ def test_two_layers_alone_have_a_pair_by_the_theorem():
         (11, four_linear_layers()),
     ):
         for name in ("pair", "second_distance"):
-            assert list(about(number, actual, []).entries(statements, name, actual)) == []
+            assert list(about(number, actual, []).entries(KIND, name, actual)) == []
 
 
 @pytest.mark.parametrize(

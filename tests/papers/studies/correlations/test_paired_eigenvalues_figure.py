@@ -2,20 +2,20 @@
 
 import numpy as np
 import pytest
-from paired_arrays import CASES, flattened, four_relu_layers, sides
+from paired_arrays import CASES, data_of, flattened, four_relu_layers, sides
 
 from hessian_papers.studies.correlations.paired_eigenvalues import figure
-from hessian_papers.studies.correlations.paired_eigenvalues.reading import Reading
+from hessian_papers.studies.correlations.paired_eigenvalues.derived import distances
 
 
 @pytest.fixture(scope="module")
 def two_layers():
-    return Reading(sides())
+    return data_of(sides())
 
 
 @pytest.fixture(scope="module")
 def four_layers():
-    return Reading(four_relu_layers())
+    return data_of(four_relu_layers())
 
 
 def test_every_point_is_drawn(two_layers):
@@ -26,7 +26,8 @@ def test_every_point_is_drawn(two_layers):
     # (a): all sizes at width 5 for the pair, the second distance and chance; rings, twice.
     assert [line.get_xdata().tolist() for line in panels[0].lines] == [[1, 2, 5]] * 6
     smallest = panels[0].lines[0].get_ydata()
-    np.testing.assert_allclose(smallest, np.median(two_layers.distances[:3, :, 0], axis=1))
+    drawn = distances(two_layers).sel(case=CASES[0], width=5, size=[1, 2, 5], pair="best")
+    np.testing.assert_allclose(smallest, drawn.median("network"))
 
 
 def test_a_distance_of_zero_is_at_the_foot_beside_others_that_are_not(two_layers):
@@ -52,30 +53,30 @@ def test_what_is_not_run_is_said(four_layers):
 
 @pytest.mark.parametrize("networks", [[0], slice(None)])
 def test_networks_without_curvature_are_left_out(networks):
-    reading = Reading(flattened(four_relu_layers(), networks))
-    panels = figure.draw(reading).axes
+    data = data_of(flattened(four_relu_layers(), networks))
+    panels = figure.draw(data).axes
     lines = [line for line in panels[0].lines if line.get_marker() != "None"]
     assert bool(lines) == (networks == [0])
     assert all((line.get_ydata() > 0).all() for line in lines)
-    assert ("all Hessians are zero" in figure.caption(reading)) == (networks != [0])
+    assert ("all Hessians are zero" in figure.caption(data)) == (networks != [0])
 
 
 def test_a_second_pair_that_is_not_there_is_not_drawn():
-    reading = Reading(sides(cases=CASES[:1], widths=[1, 2], samples=[9, 9], sizes=[1, 2]))
-    smallest, second = figure.draw(reading).axes[0].lines[:2]
+    data = data_of(sides(cases=CASES[:1], widths=[1, 2], samples=[9, 9], sizes=[1, 2]))
+    smallest, second = figure.draw(data).axes[0].lines[:2]
     assert smallest.get_xdata().tolist() == [1]
     assert second.get_xdata().tolist() == []
 
 
 def test_there_are_more_panels_than_letters():
     widths = [2, 3, 4, 5, 6, 7, 8]
-    reading = Reading(sides(widths=widths, samples=[9] * 7, sizes=[2], networks=1))
-    titles = [axes.get_title("left").split()[0] for axes in figure.draw(reading).axes]
+    data = data_of(sides(widths=widths, samples=[9] * 7, sizes=[2], networks=1))
+    titles = [axes.get_title("left").split()[0] for axes in figure.draw(data).axes]
     assert titles[0] == "(a)"
     assert titles[-3:] == ["(z)", "(aa)", "(ab)"]
 
 
 def test_one_case_alone_is_drawn():
-    reading = Reading(sides(cases=["sp-normalised"], widths=[5], samples=[20], sizes=[2]))
-    assert len(figure.draw(reading).axes) == 1
-    assert "all Hessians are zero" not in figure.caption(reading)
+    data = data_of(sides(cases=["sp-normalised"], widths=[5], samples=[20], sizes=[2]))
+    assert len(figure.draw(data).axes) == 1
+    assert "all Hessians are zero" not in figure.caption(data)

@@ -1,24 +1,27 @@
 """What singh2026cracking says of two eigenvalues that sum to tr(H)/D (figures 3 and 10 to 13)."""
 
-import numpy as np
+import math
 
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most, within
+import numpy as np
+import xarray as xr
+
+from hessian_papers.ledger.bounds import (
+    Estimate,
+    NothingToMeasure,
+    at_least,
+    at_most,
+    wilson,
+    within,
+)
 from hessian_papers.ledger.statements import Cases, Statements, Study
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.correlations.paired_eigenvalues.reading import (
-    ASSUMED,
-    LEVEL,
-    Reading,
-    median,
-)
+from hessian_papers.studies.correlations.paired_eigenvalues.derived import curved, distances
 
-NAMES = {
-    "orthogonal-decorrelated": "orthogonal parametrisation, decorrelated data",
-    "orthogonal-normalised": "orthogonal parametrisation, normalised data",
-    "sp-decorrelated": "standard parametrisation, decorrelated data",
-    "sp-normalised": "standard parametrisation, normalised data",
-}
+ASSUMED = "orthogonal-decorrelated"  # the theorem's case
+# Jittered spectra that come at least as close, in at most this share of them: hardly chance.
+LEVEL = 0.05
+CONFIDENCE = 2.5758  # standard deviations: 99 %
 
 ROUND_OFF = "round-off of an eigenvalue solver in float64, some 1e-15 of the largest eigenvalue"
 NEARLY = reading_of("nearly")
@@ -53,12 +56,103 @@ def _place(study: Study) -> str:
     return "section 4.1, {artifact}" if first else "appendix D.3.2, {artifact}"
 
 
-def _of(depth: int, activation: str) -> Cases:
-    """The part of the arrays that these networks have."""
-    return lambda reading: [{}] * ((reading.depth, reading.activation) == (depth, activation))
+def _about(depth: int, activation: str) -> Cases:
+    """The part of the data set that these networks have."""
+    wanted = (depth, activation)
+    return lambda data: [{}] * ((data["depth"].item(), data["activation"].item()) == wanted)
 
 
-statements = Statements(Reading, values=NAMES)
+def beyond(data: xr.Dataset) -> list[str]:
+    """The cases of which no theorem says that a pair sums to tr(H)/D."""
+    proved = bool(_about(2, "linear")(data))
+    return [case for case in data["case"].values.tolist() if not (proved and case == ASSUMED)]
+
+
+def _at(points: xr.Dataset, chosen: xr.DataArray, what: str) -> xr.Dataset:
+    """Some points.
+
+    Args:
+        points: of the study.
+        chosen: which.
+        what: they are, for the message.
+
+    Raises:
+        NothingToMeasure: there are none.
+    """
+    if not chosen.any():
+        raise NothingToMeasure(f"this configuration leaves out {what}")
+    return points.isel(point=chosen.values)
+
+
+def _of(data: xr.Dataset, *cases: str, least: int = 1) -> xr.Dataset:
+    """The points of some cases that have at least so many inputs, along ``point``."""
+    points = data.stack(point=("case", "width", "size")).transpose("point", "network", ...)
+    chosen = points["case"].isin(cases) & (points["size"] >= least)
+    inputs = f" with D of at least {least}" if least > 1 else ""
+    what = f"{' and '.join(cases) or 'what is beyond the assumptions'}{inputs}"
+    return _at(points, chosen & (points["size"] <= points["width"]), what)
+
+
+def _worst(points: xr.Dataset, errors: xr.DataArray) -> float:
+    """The largest of errors over the network's largest eigenvalue, if it has one."""
+    scale = points["largest"].where(curved(points), 1.0)
+    return float((errors / scale).max(skipna=False))
+
+
+def median(values: np.ndarray) -> Estimate:
+    """The median of values ``(k,)``, between two of them in order (99 %).
+
+    Example:
+        >>> median(np.array([3.0, 1.0, 2.0]))
+        Estimate(value=2.0, low=1.0, high=3.0)
+    """
+    ordered, half = np.sort(values), len(values) / 2
+    half_width = CONFIDENCE * math.sqrt(len(ordered)) / 2
+    low = max(math.floor(half - half_width), 0)
+    high = min(math.ceil(half + half_width), len(ordered) - 1)
+    return Estimate(float(np.median(ordered)), float(ordered[low]), float(ordered[high]))
+
+
+def _ratios(points: xr.Dataset) -> np.ndarray:
+    """The second smallest distance over the smallest, ``(k,)`` of those that have both."""
+    smallest, second = (distances(points).sel(pair=pair).values for pair in ("best", "second"))
+    both = np.isfinite(second)
+    if not both.any():
+        raise NothingToMeasure("this configuration has no network with two pairs of eigenvalues")
+    return np.asarray(second[both] / smallest[both])
+
+
+def _require_curved(points: xr.Dataset) -> None:
+    if not curved(points).any():
+        raise NothingToMeasure("this configuration has no network with a Hessian other than zero")
+
+
+def _furthest(points: xr.Dataset, yardstick: str) -> Estimate:
+    """The median of the smallest distance, at the point where it is largest.
+
+    Args:
+        points: of the study.
+        yardstick: what it is divided by, ``target``, that is tr(H)/D, or ``mean``, the mean
+            eigenvalue.
+    """
+    _require_curved(points)
+    quotients = points["distance"].sel(pair="best") / points[yardstick].where(curved(points))
+    rows = zip(quotients.values, curved(points).values, strict=True)
+    return max(median(row[some]) for row, some in rows if some.any())
+
+
+def _share_beyond_chance(points: xr.Dataset) -> Estimate:
+    """The share of networks whose best pair is beyond chance, with Wilson's 99 % interval.
+
+    Few jittered spectra match it; of flat networks nothing is said.
+    """
+    _require_curved(points)
+    matched = (points["chance"] <= points["distance"].sel(pair="best")).sum("jitter")
+    closer = ((1 + matched) / (1 + points.sizes["jitter"]) <= LEVEL).values[curved(points).values]
+    return wilson(float(closer.mean()), closer.size, CONFIDENCE)
+
+
+statements = Statements()
 figures = statements.about(
     "singh2026cracking", *(f"Figure {number}" for number in (3, 10, 11, 12, 13))
 )
@@ -75,29 +169,31 @@ figure_13 = statements.about("singh2026cracking", "Figure 13")
     id="trace-by-layers",
     book="beyond",
 )
-def trace(reading: Reading) -> float:
+def trace(data: xr.Dataset) -> float:
     """tr(H) is the sum over the layers of E[‖∂f/∂(W_l h)‖² ‖h‖²], h the layer's input; it gives
     tr(H)/D and the mean eigenvalue without any eigenvalue.
 
     Statistic: largest error over the largest eigenvalue.
     """
-    errors = [
-        np.abs(reading.closed_form[name] - reading.numerics[name]) for name in ("target", "mean")
-    ]
-    return reading.worst(np.maximum(*errors))
+    points = _of(data, *data["case"].values)
+    errors = (abs(points[f"exact_{name}"] - points[name]) for name in ("target", "mean"))
+    return max(_worst(points, error) for error in errors)
 
 
 @statements.identity(
-    _place, within(1e-12, ROUND_OFF, source="theorem"), id="orthogonal-pair", each=_of(2, "linear")
+    _place,
+    within(1e-12, ROUND_OFF, source="theorem"),
+    id="orthogonal-pair",
+    each=_about(2, "linear"),
 )
-def pair(reading: Reading) -> float:
+def pair(data: xr.Dataset) -> float:
     """Two-layer linear networks with orthonormal first layer and decorrelated data: two eigenvalues
     sum to tr(H)/D.
 
     Statistic: smallest distance over the largest eigenvalue, the largest of all networks.
     """
-    assumed = reading.of(ASSUMED)
-    return assumed.worst(assumed.numerics["distance"][..., 0])
+    assumed = _of(data, ASSUMED)
+    return _worst(assumed, assumed["distance"].sel(pair="best"))
 
 
 @statements.identity(
@@ -105,19 +201,19 @@ def pair(reading: Reading) -> float:
     within(1e-10, ROUND_OFF, source="theorem"),
     id="second-pair-of-the-exact-spectrum",
     book="beyond",
-    each=_of(2, "linear"),
+    each=_about(2, "linear"),
 )
-def second_distance(reading: Reading) -> float:
+def second_distance(data: xr.Dataset) -> float:
     """The second smallest distance, too, is that of the exact spectrum: the pair, a triple D − 1
     times, the bulk ±‖Vᵀw‖ and zeros.
 
     Statistic: largest difference.
     """
-    assumed = reading.of(ASSUMED)
-    exact, result = (side["distance"][..., 1] for side in (assumed.closed_form, assumed.numerics))
+    assumed = _of(data, ASSUMED).sel(pair="second")
+    exact, result = assumed["exact_distance"], assumed["distance"]
     # Where neither side has a second pair, both are infinite.
-    equal = exact == result
-    return assumed.worst(np.abs(np.where(equal, 0.0, exact) - np.where(equal, 0.0, result)))
+    different = exact != result
+    return _worst(assumed, abs(exact.where(different, 0.0) - result.where(different, 0.0)))
 
 
 @figures_3_and_10.statement(
@@ -126,9 +222,9 @@ def second_distance(reading: Reading) -> float:
     reading_of("orders of magnitude"),
     otherwise="The smallest distance is zero but for rounding; among very many networks the second "
     "one may be small by chance.",
-    each=_of(2, "linear"),
+    each=_about(2, "linear"),
 )
-def pair_stands_out(reading: Reading) -> float:
+def pair_stands_out(data: xr.Dataset) -> float:
     """With orthonormal first layer and decorrelated data one pair of eigenvalues sums to tr(H)/D
     orders of magnitude more closely than the next best one, and than the mean eigenvalue, at every
     D.
@@ -136,9 +232,9 @@ def pair_stands_out(reading: Reading) -> float:
     Statistic: the smaller of these two over the smallest distance, or over float64's rounding where
     that is more; the smallest ratio of all networks.
     """
-    assumed = reading.of(ASSUMED)
-    against_mean = assumed.numerics["mean"] / assumed.distances[..., 0]
-    return float(min(assumed.ratios.min(), against_mean.min()))
+    assumed = _of(data, ASSUMED)
+    against_mean = assumed["mean"] / distances(assumed).sel(pair="best")
+    return float(min(_ratios(assumed).min(), against_mean.min(skipna=False)))
 
 
 @figures.statement(
@@ -150,36 +246,36 @@ def pair_stands_out(reading: Reading) -> float:
         "uniform between 0 and the second one",
     ),
 )
-def no_pair_stands_out(reading: Reading) -> Estimate:
+def no_pair_stands_out(data: xr.Dataset) -> Estimate:
     """Beyond the assumptions no pair stands out: the second best pair is close to the best one.
 
     Statistic: second smallest distance over the smallest, median over the networks with D > 1;
     interval: 99 %, between order statistics.
     """
-    return median(reading.of(*reading.beyond, least=2).ratios)
+    return median(_ratios(_of(data, *beyond(data), least=2)))
 
 
 @figures.statement(_place, typically, NEARLY, id="sum-is-nearly-the-trace-over-d", otherwise=FEW)
-def nearly(reading: Reading) -> Estimate:
+def nearly(data: xr.Dataset) -> Estimate:
     """Beyond the assumptions two eigenvalues sum to nearly tr(H)/D.
 
     Statistic: smallest distance over tr(H)/D, median over the networks of a point, at the D > 1
     where it is largest; interval: 99 %, between order statistics at that point.
     """
-    return reading.of(*reading.beyond, least=2).furthest("target")
+    return _furthest(_of(data, *beyond(data), least=2), "target")
 
 
 @figures.statement(
     _place, typically, REFERENCE, id="sum-is-closer-than-the-mean-eigenvalue", otherwise=FEW
 )
-def within_the_mean_eigenvalue(reading: Reading) -> Estimate:
+def within_the_mean_eigenvalue(data: xr.Dataset) -> Estimate:
     """Beyond the assumptions two eigenvalues sum to tr(H)/D very closely, by the reference of the
     paper's figures: to within the mean eigenvalue.
 
     Statistic: smallest distance over the mean eigenvalue, median over the networks of a point, at
     the D > 1 where it is largest; interval: 99 %, between order statistics at that point.
     """
-    return reading.of(*reading.beyond, least=2).furthest("mean")
+    return _furthest(_of(data, *beyond(data), least=2), "mean")
 
 
 @figures_10_to_13.statement(
@@ -190,14 +286,14 @@ def within_the_mean_eigenvalue(reading: Reading) -> Estimate:
     book="beyond",
     otherwise=MULTIPLY,
 )
-def closer_than_chance(reading: Reading) -> Estimate:
+def closer_than_chance(data: xr.Dataset) -> Estimate:
     """Beyond the assumptions most networks have a pair that sums to tr(H)/D more closely than by
     chance.
 
     Statistic: fraction of the networks with D > 1 whose best pair is matched by at most 5 % of its
     spectra with jittered eigenvalues; interval: Wilson's, 99 %.
     """
-    return reading.of(*reading.beyond, least=2).share_beyond_chance()
+    return _share_beyond_chance(_of(data, *beyond(data), least=2))
 
 
 @figure_10.statement(
@@ -206,16 +302,16 @@ def closer_than_chance(reading: Reading) -> Estimate:
     TOLD,
     id="proved-pair-is-closer-than-by-chance",
     book="beyond",
-    each=_of(2, "linear"),
+    each=_about(2, "linear"),
 )
-def told_from_chance_where_proved(reading: Reading) -> Estimate:
+def told_from_chance_where_proved(data: xr.Dataset) -> Estimate:
     """Where the pair is proved the same statistic tells it from chance: the control of what it says
     beyond the assumptions.
 
     Statistic: fraction of the networks with D > 1 whose best pair is matched by at most 5 % of its
     spectra with jittered eigenvalues; interval: Wilson's, 99 %.
     """
-    return reading.of(ASSUMED, least=2).share_beyond_chance()
+    return _share_beyond_chance(_of(data, ASSUMED, least=2))
 
 
 @statements.identity(
@@ -223,9 +319,9 @@ def told_from_chance_where_proved(reading: Reading) -> Estimate:
     within(1e-10, ROUND_OFF, source="theorem"),
     id="single-eigenvalues-sum-to-the-trace-over-d",
     book="beyond",
-    each=_of(4, "linear"),
+    each=_about(4, "linear"),
 )
-def eigenvalues_that_occur_once(reading: Reading) -> float:
+def eigenvalues_that_occur_once(data: xr.Dataset) -> float:
     """Four-layer linear networks with orthonormal columns in all matrices but the last and
     decorrelated data, 2 < D < m − 2: no two eigenvalues, but all those that occur once sum to
     tr(H)/D, since the block that rotations about the residual covariance keep has the D-th part of
@@ -234,9 +330,9 @@ def eigenvalues_that_occur_once(reading: Reading) -> float:
     Statistic: largest error over the largest eigenvalue.
     """
     # With D = 2, or less than three hidden units beyond D, others occur once as well.
-    several = reading.of(ASSUMED, least=3)
-    fitting = several.at(several["width"] >= several["size"] + 3, "2 < D < m − 2")
-    return fitting.worst(np.abs(fitting.closed_form["target"] - fitting["single"]))
+    several = _of(data, ASSUMED, least=3)
+    fitting = _at(several, several["width"] >= several["size"] + 3, "2 < D < m − 2")
+    return _worst(fitting, abs(fitting["exact_target"] - fitting["single"]))
 
 
 @figure_13.statement(
@@ -245,14 +341,10 @@ def eigenvalues_that_occur_once(reading: Reading) -> float:
     NEARLY,
     id="sum-is-nearly-the-trace-over-d",
     otherwise=FEW,
-    each=_of(4, "relu"),
+    each=_about(4, "relu"),
 )
-def width_150(reading: Reading) -> Estimate:
+def width_150(data: xr.Dataset) -> Estimate:
     """The same in four-layer ReLU networks of width 150."""
-    if 150 not in reading.widths:
+    if 150 not in data["width"]:
         raise NothingToMeasure(TOO_WIDE)
-    return (
-        reading.at(reading["width"] == 150, "width 150")
-        .of(*reading.beyond, least=2)
-        .furthest("target")
-    )
+    return _furthest(_of(data.sel(width=[150]), *beyond(data), least=2), "target")

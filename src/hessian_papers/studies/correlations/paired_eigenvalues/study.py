@@ -12,12 +12,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
+from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models.parametrisation import draw
-from hessian_papers.results import stacked
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.correlations.pair_sums import (
     closest_pair_sums,
@@ -35,9 +36,7 @@ from hessian_spectra.curvature.ensemble import (
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import Ensemble, require_piecewise_linear
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import (
-    require,
-)
+from hessian_spectra.validation import require
 
 # How the weights are drawn and what is done to the data, as ``<parametrisation>-<data>``.
 CASES = ("orthogonal-decorrelated", "orthogonal-normalised", "sp-decorrelated", "sp-normalised")
@@ -109,8 +108,7 @@ class Point:
     """Networks of one case, width and input size, with their data.
 
     Args:
-        parametrisation: ``orthogonal`` or ``sp``.
-        data: ``decorrelated`` or ``normalised``.
+        case: one of ``CASES``.
         activation: ``linear`` or ``relu``.
         depth: number of layers.
         width: hidden units.
@@ -119,8 +117,7 @@ class Point:
         y: target ``(n,)``.
     """
 
-    parametrisation: str
-    data: str
+    case: str
     activation: str
     depth: int
     width: int
@@ -134,30 +131,34 @@ class Point:
         return self.x.shape[1]
 
     @property
+    def labels(self) -> Arrays:
+        """What tells it from other points."""
+        return {name: np.array(getattr(self, name)) for name in AXES}
+
+    @property
     def exact(self) -> bool:
         """Whether the spectrum is known."""
-        assumed = (self.parametrisation, self.data) == ("orthogonal", "decorrelated")
+        assumed = self.case == "orthogonal-decorrelated"
         return self.activation == "linear" and self.depth == 2 and (assumed or self.size == 1)
 
     def networks(self, numbers: Sequence[int]) -> Ensemble:
         """Some of its networks."""
+        parametrisation, _ = self.case.split("-")
         sizes = self.depth, self.width, self.size
-        return drawn(self.parametrisation, self.activation, *sizes, self.seed, numbers)
+        return drawn(parametrisation, self.activation, *sizes, self.seed, numbers)
 
 
 def _points(config: Config, data: Arrays) -> Iterator[Point]:
     """All points: cases, then widths, then input sizes, ascending."""
     x, y = data["x"], data["y"]
     config.require_data(Form.of_features(x))
-    fields = ("activation", "depth", "seed")
-    common: dict[str, Any] = {name: getattr(config, name) for name in fields}
+    common: dict[str, Any] = {n: getattr(config, n) for n in ("activation", "depth", "seed")}
     for case in config.cases:
-        parametrisation, kind = case.split("-")
+        _, kind = case.split("-")
         for width, samples in zip(config.widths, config.samples, strict=True):
             for size in sorted(size for size in config.sizes if size <= width):
                 inputs, targets = prepared(kind, x[:samples, :size], y[:samples])
-                own = {"parametrisation": parametrisation, "data": kind, "width": width}
-                yield Point(**(common | own), x=inputs, y=targets)
+                yield Point(case=case, width=width, x=inputs, y=targets, **common)
 
 
 def prepared(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -207,32 +208,42 @@ def _orthonormal(matrices: Tensor) -> Tensor:
     return q * r.diagonal(dim1=1, dim2=2).sign()[:, None]
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
+NETWORK = "case width size network"
+VARIABLES: Variables = {
+    "case": Variable("case", "how the weights are drawn and what is done to the data"),
+    "width": Variable("width", "hidden units m of each hidden layer"),
+    "size": Variable("size", "input size D; at most the width, there are no networks beyond"),
+    "pair": Variable("pair", "the pair whose sum is nearest to tr(H)/D, or the second one"),
+    "activation": Variable("", "of the hidden layers"),
+    "depth": Variable("", "number of layers"),
+    "exact_target": Variable(NETWORK, "tr(H)/D without any eigenvalue"),
+    "exact_mean": Variable(NETWORK, "mean eigenvalue, without any"),
+    "exact_distance": Variable(f"{NETWORK} pair", "distances, where the spectrum is known"),
+    "target": Variable(NETWORK, "tr(H)/D, by all eigenvalues"),
+    "mean": Variable(NETWORK, "mean eigenvalue"),
+    "largest": Variable(NETWORK, "largest magnitude of an eigenvalue"),
+    "single": Variable(NETWORK, "sum of the eigenvalues that occur once"),
+    "distance": Variable(f"{NETWORK} pair", "|λ_i + λ_j − tr(H)/D|"),
+    "chance": Variable(f"{NETWORK} jitter", "smallest distance in jittered spectra, ascending"),
+}
+AXES = ("case", "width", "size")
+PAIRS = np.array(["best", "second"])
+
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     """What is known without any eigenvalue of the Hessian matrix.
 
-    Returns:
-        Labels of the P points: ``parametrisation``, ``data``, ``width``, ``size``, all ``(P,)``;
-        ``activation``, ``depth``. ``trace`` ``(P, N)`` of each network, ``target`` ``(P, N)``, that
-        is tr(H)/D, and ``mean`` ``(P, N)``, the mean eigenvalue; ``distance`` ``(P, N, 2)``, the
-        smallest and the second smallest distance where the spectrum is known, else NaN: in
-        two-layer linear networks, with one input or with orthonormal first layer and decorrelated
-        data.
+    Spectra are known in two-layer linear networks, with one input or with orthonormal first layer
+    and decorrelated data.
 
     Raises:
         ValueError: the data set is too small.
     """
-    points = list(_points(config, networks))
-    rows = [_theory(point, range(config.networks)) for point in points]
-    labels = ("parametrisation", "data", "width", "size")
-    return (
-        {"activation": np.array(config.activation), "depth": np.array(config.depth)}
-        | {name: np.array([getattr(point, name) for point in points]) for name in labels}
-        | stacked(rows)
-    )
+    points = _points(config, networks)
+    return assembled([_theory(point, range(config.networks)) for point in points], VARIABLES, AXES)
 
 
 def _theory(point: Point, numbers: Sequence[int]) -> Arrays:
-    """``trace``, ``target``, ``mean`` and ``distance`` of a point's networks."""
     x, y = torch.from_numpy(point.x), torch.from_numpy(point.y)
     ensemble = point.networks(numbers)
     linear = point.activation == "linear"
@@ -246,8 +257,14 @@ def _theory(point: Point, numbers: Sequence[int]) -> Arrays:
         ]
         distance = torch.stack(rows)
     parameters = sum(weight[0].numel() for weight in ensemble.weights)
-    entries = {"trace": trace, "target": trace / point.size, "mean": trace / parameters}
-    return {name: array.numpy() for name, array in (entries | {"distance": distance}).items()}
+    return point.labels | {
+        "pair": PAIRS,
+        "activation": np.array(point.activation),
+        "depth": np.array(point.depth),
+        "exact_target": (trace / point.size).numpy(),
+        "exact_mean": (trace / parameters).numpy(),
+        "exact_distance": distance.numpy(),
+    }
 
 
 def _known_spectrum(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -281,16 +298,10 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
 
 
 def measure(*, point: Point, networks: list[int], jitters: int) -> Arrays:
-    """The pairs of some networks of one point, from all their eigenvalues.
-
-    Returns:
-        ``distance`` ``(N, 2)``, ``target``, ``mean``, ``largest`` (magnitude) and ``single``, the
-        sum of the eigenvalues that occur once, ``(N,)``, all of the Hessian's eigenvalues; and
-        ``chance`` ``(N, J)``: the smallest distance in each of the jittered spectra, ascending.
-    """
+    """The pairs of some networks of one point, from all their eigenvalues."""
     x, y = torch.from_numpy(point.x), torch.from_numpy(point.y)
     spectra = exact_spectra(point.networks(networks), x, y)
-    names = (point.parametrisation, point.data, point.width, point.size, point.depth)
+    names = (point.case.replace("-", " "), point.width, point.size, point.depth)
     total = int(spectra.multiplicities.sum())
     traces = spectra.eigenvalues @ spectra.multiplicities.to(spectra.eigenvalues)
     distances, chances, singles = [], [], []
@@ -303,7 +314,8 @@ def measure(*, point: Point, networks: list[int], jitters: int) -> Arrays:
         purpose = " ".join(map(str, ("jitter", *names, point.activation, network)))
         moved = jittered(values, repeated, jitters, generator(point.seed, purpose))
         chances.append(closest_pair_sums(*moved, target, 1)[:, 0].sort().values)
-    return {
+    return point.labels | {
+        "pair": PAIRS,
         "distance": torch.stack(distances).numpy(),
         "chance": torch.stack(chances).numpy(),
         "target": (traces / point.size).numpy(),
@@ -313,13 +325,15 @@ def measure(*, point: Point, networks: list[int], jitters: int) -> Arrays:
     }
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
+def _gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
+    """The networks of each point, which come in several parts one after the other."""
     chunks = -(-config.networks // config.networks_per_item)
-    points = [parts[start : start + chunks] for start in range(0, len(parts), chunks)]
-    return {
-        name: np.stack([np.concatenate([part[name] for part in point]) for point in points])
-        for name in parts[0]
-    }
+    points = []
+    for start in range(0, len(parts), chunks):
+        own, first = parts[start : start + chunks], parts[start]
+        along = [name for name in first if "network" in VARIABLES[name].dims]
+        points.append(first | {name: np.concatenate([p[name] for p in own]) for name in along})
+    return assembled(points, VARIABLES, AXES)
 
 
 def _cost(item: Item) -> float:
