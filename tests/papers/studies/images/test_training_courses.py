@@ -1,12 +1,15 @@
 """The study of courses of training: descent, its law of imbalance, and the sharpness on the way."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
 from small_images import CLASSES, image_sets
 
+from hessian_papers.labelled import joined
 from hessian_papers.studies.images.training_courses import figure, study
-from hessian_papers.studies.images.training_courses.reading import MEASURED, Reading
+from hessian_papers.studies.images.training_courses.derived import kept
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, Perceptron
 
@@ -41,13 +44,20 @@ def data():
     return actual
 
 
+def both_sides(settings, data):
+    return joined([study.closed_form(settings, data), study.numerics(settings, data)])
+
+
 @pytest.fixture(scope="module")
-def sides(data):
-    settings = config()
-    return {
-        "closed_form": study.closed_form(settings, data),
-        "numerics": study.numerics(settings, data),
-    }
+def courses(data):
+    return both_sides(config(), data)
+
+
+def started(data, **changes):
+    """The courses of the first replicate before they are trained, by labels and treatment."""
+    runs = next(study.courses(config(**changes), data))
+    names = itertools.product(study.LABELS, study.BALANCED + study.KAIMING)
+    return dict(zip(names, runs, strict=True))
 
 
 def descended(course, epochs):
@@ -68,8 +78,7 @@ def descended(course, epochs):
 
 
 def test_all_runs_descend_as_each_alone(data):
-    runs = next(study.courses(config(), data))
-    assert len(runs) == len(study.RUNS)
+    runs = list(started(data).values())
     # Subsets of one class have fewer directions than those of all: some are padded.
     assert len({len(run.problem.root) for run in runs}) > 1
     actual = study.descend(runs, 7, [0, 7])
@@ -83,21 +92,21 @@ def test_all_runs_descend_as_each_alone(data):
         assert actual.losses[7, number] == pytest.approx(float(loss), rel=1e-10)
 
 
-def test_sharpness_is_that_of_the_dense_hessian(data, sides):
-    runs = next(study.courses(config(), data))
-    for place, name in enumerate(MEASURED):
-        run = runs[study.RUNS.index(name)]
+def test_sharpness_is_that_of_the_dense_hessian(data, courses):
+    start = courses["sharpness"].sel(replicate=0, epoch=0)
+    for labels, inputs in itertools.product(study.LABELS, study.BALANCED):
+        run = started(data)[labels, inputs]
         model = Perceptron(run.weights, [1.0] * 3, "linear")
         problem = cv.Problem(model, HalfSquaredError("sample"), [run.problem.samples()])
         dense = cv.dense_matrix(cv.hessian(problem, backend="curvlinops"))
-        actual = sides["numerics"]["sharpness"][place, 0, 0]
+        actual = float(start.sel(labels=labels, inputs=inputs))
         assert actual == pytest.approx(float(torch.linalg.eigvalsh(dense)[-1]), rel=1e-6)
 
 
-@pytest.mark.parametrize("name", ["one-whitened", "uniform-raw"])
+@pytest.mark.parametrize("name", [("one", "whitened"), ("uniform", "raw")])
 def test_moments_are_those_of_the_samples(data, name):
     """One-hot labels, whose mean square is 1; what no linear map removes included."""
-    run = next(study.courses(config(), data))[study.RUNS.index(name)]
+    run = started(data)[name]
     assert run.problem.floor > 1e-4
     actual = study._moments(run.problem)
     inputs, targets = run.problem.samples()
@@ -109,20 +118,18 @@ def test_moments_are_those_of_the_samples(data, name):
 
 def test_imbalance_follows_the_law_of_gradient_flow(data):
     slow = config(learning_rate=1e-3, epochs=300, weight_decay=0.5)
-    reading = Reading(
-        {"closed_form": study.closed_form(slow, data), "numerics": study.numerics(slow, data)}
-    )
-    for run in ("one-plain", "one-decay", "uniform-decay"):
-        np.testing.assert_allclose(reading.kept(run), reading.predicted(run), rtol=2e-3)
-    assert reading.predicted("one-decay")[0, -1] == pytest.approx(np.exp(-2 * 0.5 * 0.3))
+    chosen = both_sides(slow, data).sel(treated=["plain", "decay"])
+    law = kept(chosen["law"])
+    np.testing.assert_allclose(kept(chosen["unbalance"]), law, rtol=2e-3)
+    end = law.sel(labels="one", treated="decay", replicate=0).isel(epoch=-1)
+    assert float(end) == pytest.approx(np.exp(-2 * 0.5 * 0.3))
 
 
 @pytest.mark.parametrize("depth", [2, 3, 4])
 def test_the_sharpness_of_the_balanced_solution_is_that_of_its_dense_hessian(data, depth):
     """At balanced factors of the least-squares solution, which its own singular vectors make."""
-    runs = next(study.courses(config(depth=depth), data))
-    for name in ("one-plain", "uniform-plain"):
-        run = runs[study.RUNS.index(name)]
+    for labels in study.LABELS:
+        run = started(data, depth=depth)[labels, "plain"]
         left, values, right = torch.linalg.svd(run.problem.target, full_matrices=False)
         root = torch.diag(values ** (1 / depth))
         weights = [root @ right, *[root] * (depth - 2), left @ root]
@@ -135,8 +142,7 @@ def test_the_sharpness_of_the_balanced_solution_is_that_of_its_dense_hessian(dat
 
 
 def test_the_edge_is_beyond_the_balanced_solution(data):
-    runs = next(study.courses(config(beyond=1.5), data))
-    edge = runs[study.RUNS.index("one-edge")]
+    edge = started(data, beyond=1.5)["one", "edge"]
     assert edge.rate * edge.balanced_sharpness == pytest.approx(3.0)
 
 
@@ -148,30 +154,30 @@ def test_subsets_are_of_one_class_and_of_all(data):
         assert int((y.sum(dim=0) > 0).sum()) == count
 
 
-def test_epochs_until_the_loss_is_half_gone(data, sides):
-    runs = next(study.courses(config(), data))
-    losses = study.descend(runs, 40, [40]).losses.numpy()
-    for number, half in enumerate(sides["numerics"]["half"][:, 0]):
+def test_epochs_until_the_loss_is_half_gone(data, courses):
+    losses = study.descend(list(started(data).values()), 40, [40]).losses.numpy()
+    epochs = courses["epochs"].sel(done="half", replicate=0).values.ravel()
+    for number, half in enumerate(epochs):
         below = np.flatnonzero(losses[:, number] <= losses[0, number] / 2)
         np.testing.assert_equal(half, float(below[0]) if len(below) else np.nan)
 
 
 def test_networks_that_diverge_are_told(data):
     actual = study.numerics(config(beyond=200.0, replicates=1), data)
-    assert actual["diverged"][study.RUNS.index("uniform-edge")].all()
-    assert not actual["diverged"][study.RUNS.index("one-plain")].any()
+    diverged = actual["diverged"]
+    assert diverged.sel(labels="uniform", treated="edge").all()
+    assert not diverged.sel(labels="one", treated="plain").any()
+    assert actual["trainings_left_out"] == diverged.sum()
     assert np.isfinite(actual["top"]).all()
 
 
-def test_the_figure_shows_all_replicates(sides):
-    reading = Reading(sides)
-    panels = figure.draw(reading).axes
+def test_the_figure_shows_all_replicates(courses):
+    panels = figure.draw(courses).axes
     assert len(panels) == 6
     assert all(panel.get_ylabel() and panel.get_xlabel() for panel in panels)
-    np.testing.assert_allclose(
-        panels[1].lines[0].get_ydata(), np.median(reading.of("sharpness", "one-whitened"), axis=0)
-    )
-    text = figure.caption(reading)
+    sharpness = courses["sharpness"].sel(labels="one", inputs="whitened")
+    np.testing.assert_allclose(panels[1].lines[0].get_ydata(), sharpness.median("replicate"))
+    text = figure.caption(courses)
     assert "median of 2 replicates" in text
     assert "0 of 20 runs diverged" in text
 

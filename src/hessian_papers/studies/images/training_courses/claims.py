@@ -1,23 +1,22 @@
 """What anon2026data says of learning one class, of peak sharpness, and of what balances layers."""
 
 import numpy as np
+import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, at_most, within
-from hessian_papers.ledger.statements import Labels, Statements
+from hessian_papers.ledger.bounds import NothingToMeasure, at_most, within
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import MOST
-from hessian_papers.studies.images.reading import worst
-from hessian_papers.studies.images.training_courses.reading import LABELS, MEASURED, Reading
+from hessian_papers.studies.images.derived import worst
+from hessian_papers.studies.images.training_courses.derived import kept, spread
 
 LEARNING = "section 4, last paragraph"
 BALANCE = "section 3, below Assumption 3"
-DONE = {"half": "half", "nearly": "99 %", "rest": "99.9 %"}
 ALGEBRAIC = (
     "The one mode that is learnt is learnt faster. But nine others, which the weights have at the "
     "start and the labels do not, vanish by a power of the time alone, since with four layers "
     "their slope vanishes with them; with equal shares all ten approach a solution exponentially."
 )
-INPUTS = {"whitened": "whitened", "raw": "raw"}
 RAW_PEAKS = (
     "With raw inputs it depends on the images: on Fashion-MNIST one class peaks higher, on digits "
     "of 8 x 8 pixels and on CIFAR-10, at the edge of stability, equal shares do. One class needs "
@@ -30,20 +29,21 @@ OTHER_MODES = (
     "stays as it was drawn; imbalance as a whole falls all the same."
 )
 
-statements = Statements(Reading)
+statements = Statements()
 courses = statements.about("anon2026data", "Sections 3 and 4, courses of training")
 
 
-def _each_labels(reading: Reading) -> list[Labels]:
-    return [{"labels": name} for name in LABELS]
+def _clean(data: xr.Dataset) -> xr.DataArray:
+    """The replicates of which none of the runs diverged.
 
-
-def _each_done(reading: Reading) -> list[Labels]:
-    return [
-        {"done": done, "part": part, "inputs": inputs}
-        for done, part in DONE.items()
-        for inputs in INPUTS
-    ]
+    Raises:
+        NothingToMeasure: there is none.
+    """
+    diverged = data["diverged"]
+    clean = ~diverged.any([dim for dim in diverged.dims if dim != "replicate"])
+    if not clean.any():
+        raise NothingToMeasure("in this configuration training diverges")
+    return clean
 
 
 @courses.statement(
@@ -52,20 +52,24 @@ def _each_done(reading: Reading) -> list[Labels]:
     MOST,
     id="one-class-is-easier-to-learn",
     otherwise=ALGEBRAIC,
-    each=_each_done,
+    over=["done", "inputs"],
     name="easier-{done}-{inputs}",
 )
-def easier(reading: Reading, done: str, inputs: str, **_: str) -> Estimate:
+def easier(data: xr.Dataset) -> xr.DataArray:
     """A data set with all inputs in one class should be easier to learn than one with equal shares.
 
     Statistic: fraction of the pairs of networks, from the same weights at the same rate, of which
     fewer epochs remove a half, 99 % or 99.9 % of the loss that training can remove, without pairs
     of which neither gets there; interval: Wilson's, 95 %.
     """
-    single, uniform = f"one-{inputs}", f"uniform-{inputs}"
-    first, second = (reading.epochs_until(done, run) for run in (single, uniform))
-    done_by_either = np.isfinite(np.minimum(first, second))
-    return reading.share(first < second, single, uniform, among=done_by_either)
+    runs = data.sel(treated=data["inputs"])
+    epochs = runs["epochs"]
+    # Never is later than any epoch.
+    sooner = epochs.sel(labels="one").fillna(np.inf) < epochs.sel(labels="uniform").fillna(np.inf)
+    chosen = sooner.sel(replicate=_clean(runs) & epochs.notnull().any("labels"))
+    if not chosen.size:
+        raise NothingToMeasure("in this configuration neither of the two gets that far")
+    return chosen
 
 
 @courses.statement(
@@ -74,18 +78,24 @@ def easier(reading: Reading, done: str, inputs: str, **_: str) -> Estimate:
     MOST,
     id="simpler-data-do-not-peak-lower",
     otherwise=RAW_PEAKS,
-    each=lambda reading: [{"inputs": inputs} for inputs in INPUTS],
+    over=["inputs"],
     name="peak-{inputs}",
 )
-def peak_is_not_lower(reading: Reading, inputs: str) -> Estimate:
+def peak_is_not_lower(data: xr.Dataset) -> xr.DataArray:
     """The simpler data set does not have the lower peak sharpness: one class has a higher one than
     equal shares.
 
     Statistic: fraction of the pairs of networks of which the largest sharpness at the recorded
     epochs is so; interval: Wilson's, 95 %.
     """
-    single, uniform = f"one-{inputs}", f"uniform-{inputs}"
-    return reading.share(reading.peak(single) > reading.peak(uniform), single, uniform)
+    peaks = _peaks(data)
+    higher = peaks.sel(labels="one") > peaks.sel(labels="uniform")
+    return higher.sel(replicate=_clean(data.sel(treated=data["inputs"])))
+
+
+def _peaks(data: xr.Dataset) -> xr.DataArray:
+    """The largest sharpness at the recorded epochs."""
+    return data["sharpness"].max("epoch", skipna=False)
 
 
 @courses.statement(
@@ -95,7 +105,7 @@ def peak_is_not_lower(reading: Reading, inputs: str) -> Estimate:
     id="peak-sharpness-follows-the-geometry",
     otherwise="Inputs whose second moments are all near 1 have little geometry.",
 )
-def geometry_matters_more(reading: Reading) -> Estimate:
+def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
     """Peak sharpness is strongly influenced by the geometry of the inputs: whitening them changes
     it more than giving all of them one label does.
 
@@ -103,10 +113,11 @@ def geometry_matters_more(reading: Reading) -> Estimate:
     inputs at equal shares, is more than that of one class over equal shares, whatever the inputs;
     interval: Wilson's, 95 %.
     """
-    peaks = {run: np.log(reading.peak(run)) for run in MEASURED}
-    by_inputs = np.abs(peaks["uniform-raw"] - peaks["uniform-whitened"])
-    by_labels = [np.abs(peaks[f"one-{inputs}"] - peaks[f"uniform-{inputs}"]) for inputs in INPUTS]
-    return reading.share(by_inputs > np.maximum(*by_labels), *peaks)
+    peaks = xr.apply_ufunc(np.log, _peaks(data))
+    uniform = peaks.sel(labels="uniform")
+    by_inputs = abs(uniform.sel(inputs="raw") - uniform.sel(inputs="whitened"))
+    by_labels = abs(peaks.sel(labels="one") - uniform).max("inputs", skipna=False)
+    return (by_inputs > by_labels).sel(replicate=_clean(data.sel(treated=data["inputs"])))
 
 
 @courses.statement(
@@ -115,17 +126,18 @@ def geometry_matters_more(reading: Reading) -> Estimate:
     at_most(1.0, "1 is no change; increasingly is at every step"),
     id="weight-decay-balances",
     otherwise="A rate at which training is unstable adds imbalance.",
-    each=_each_labels,
+    over=["labels"],
     name="decay-{labels}",
 )
-def decay_balances(reading: Reading, labels: str, **_: str) -> float:
+def decay_balances(data: xr.Dataset) -> float:
     """Layers that are unbalanced at the start become increasingly balanced under weight decay.
 
     Statistic: the largest ratio of max_l ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at one recorded epoch to
     that at the one before, of all networks.
     """
-    kept = reading.kept(f"{labels}-decay")[reading.clean(f"{labels}-decay")]
-    return worst(np.ravel(kept[:, 1:] / kept[:, :-1]))
+    runs = data.sel(treated="decay")
+    left = kept(runs["unbalance"]).sel(replicate=_clean(runs))
+    return worst(left / left.shift(epoch=1))
 
 
 @courses.statement(
@@ -138,23 +150,21 @@ def decay_balances(reading: Reading, labels: str, **_: str) -> float:
     ),
     id="law-of-imbalance",
     otherwise="Steps near the edge of stability are far from gradient flow.",
-    each=lambda reading: [
-        {"labels": labels, "treated": treated, "words": words}
-        for labels in LABELS
-        for treated, words in (("plain", "without weight decay"), ("decay", "with weight decay λ"))
-    ],
+    over={
+        "labels": lambda data: data["labels"].values.tolist(),
+        "treated": lambda data: ["plain", "decay"],
+    },
     name="law-{labels}-{treated}",
     book="beyond",
 )
-def law_of_imbalance(reading: Reading, labels: str, treated: str, **_: str) -> float:
+def law_of_imbalance(data: xr.Dataset) -> float:
     """Imbalance is exp(−2λt) of that at the start, at time t = learning rate times epoch, with
     weight decay λ or none.
 
     Statistic: largest relative deviation at any recorded epoch of all networks.
     """
-    run = f"{labels}-{treated}"
-    values, law = (kept[reading.clean(run)] for kept in (reading.kept(run), reading.predicted(run)))
-    return worst(np.ravel(np.abs(values / law - 1)))
+    deviation = abs(kept(data["unbalance"]) / kept(data["law"]) - 1)
+    return worst(deviation.sel(replicate=_clean(data)))
 
 
 @courses.statement(
@@ -163,19 +173,19 @@ def law_of_imbalance(reading: Reading, labels: str, treated: str, **_: str) -> f
     MOST,
     id="edge-of-stability-balances",
     otherwise=OTHER_MODES,
-    each=_each_labels,
+    over=["labels"],
     name="edge-{labels}",
 )
-def edge_balances(reading: Reading, labels: str, **_: str) -> Estimate:
+def edge_balances(data: xr.Dataset) -> xr.DataArray:
     """Gradient descent at the edge of stability balances the singular values of the layers.
 
     Statistic: fraction of the networks of which the largest singular values of the layers, squared,
     end at most half as far apart as after a training at a small rate from the same weights (the
     paper gives no number); interval: Wilson's, 95 %.
     """
-    edge, plain = f"{labels}-edge", f"{labels}-plain"
-    closer = reading.spread(edge)[:, -1] <= reading.spread(plain)[:, -1] / 2
-    return reading.share(closer, edge, plain)
+    end = spread(data).isel(epoch=-1)
+    closer = end.sel(treated="edge") <= end.sel(treated="plain") / 2
+    return closer.sel(replicate=_clean(data.sel(treated=["edge", "plain"])))
 
 
 @courses.statement(
@@ -184,15 +194,15 @@ def edge_balances(reading: Reading, labels: str, **_: str) -> Estimate:
     at_most(1.0, "1 is what gradient flow leaves"),
     id="edge-of-stability-lowers-imbalance",
     otherwise="A rate at which training is unstable adds imbalance.",
-    each=_each_labels,
+    over=["labels"],
     name="edge-imbalance-{labels}",
     book="beyond",
 )
-def edge_lowers_imbalance(reading: Reading, labels: str, **_: str) -> float:
+def edge_lowers_imbalance(data: xr.Dataset) -> float:
     """Gradient descent at the edge of stability leaves layers less unbalanced than they were.
 
     Statistic: max_l ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at the end over that at the start, the largest
     of all networks.
     """
-    run = f"{labels}-edge"
-    return worst(reading.kept(run)[reading.clean(run), -1])
+    runs = data.sel(treated="edge")
+    return worst(kept(runs["unbalance"]).isel(epoch=-1).sel(replicate=_clean(runs)))

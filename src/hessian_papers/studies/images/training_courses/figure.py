@@ -2,15 +2,16 @@
 
 from typing import Any
 
-import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing import curves
 from hessian_papers.studies.images.drawing import plain_logarithm
-from hessian_papers.studies.images.training_courses.reading import LABELS, Reading
+from hessian_papers.studies.images.training_courses.derived import kept, spread
 from hessian_spectra.pictures import style
 
+LABELS = {"one": "one class", "uniform": "equal shares"}
 COLOURS = {"one": style.VERMILION, "uniform": style.BLUE}
 TREATED = {
     "plain": ("small rate", style.BLACK, "-"),
@@ -22,33 +23,33 @@ LAW: dict[str, Any] = {"color": style.GREY, "linestyle": ":", "linewidth": 1.4}
 FOOT, HEAD = 1e-6, 1e12
 
 
-def _band(axes: Axes, reading: Reading, values: np.ndarray, **look: Any) -> None:
+def _band(axes: Axes, values: xr.DataArray, **look: Any) -> None:
     """The range of the replicates as a band, and their median."""
     # After all of them diverged there is nothing to draw.
-    finite = ~np.isnan(values).all(axis=0)
-    epoch, values = np.maximum(reading["epoch"], 0.5)[finite], values[:, finite]
-    low, middle, high = np.nanquantile(np.clip(values, FOOT, HEAD), [0, 0.5, 1], axis=0)
+    finite = values.dropna("epoch", how="all").clip(FOOT, HEAD)
+    epoch = finite["epoch"].clip(min=0.5)
+    low, middle, high = finite.quantile([0, 0.5, 1], "replicate")
     axes.fill_between(epoch, low, high, color=look["color"], alpha=0.2, linewidth=0)
     axes.plot(epoch, middle, **look)
 
 
-def _loss(axes: Axes, reading: Reading) -> None:
+def _loss(axes: Axes, data: xr.Dataset) -> None:
     for labels, words in LABELS.items():
         for inputs, line in (("whitened", "-"), ("raw", "--")):
-            loss = reading.of("loss", f"{labels}-{inputs}")
+            loss = data["loss"].sel(labels=labels, treated=inputs)
             look = {"color": COLOURS[labels], "linestyle": line, "label": f"{words}, {inputs}"}
-            _band(axes, reading, loss / loss[:, :1], **look)
+            _band(axes, loss / loss.sel(epoch=0), **look)
     axes.set_ylabel("loss above least squares, relative")
     axes.legend(loc="lower left", handlelength=1.8)
 
 
-def _sharpness(axes: Axes, reading: Reading, inputs: str) -> None:
+def _sharpness(axes: Axes, data: xr.Dataset, inputs: str) -> None:
     for labels, words in LABELS.items():
-        sharpness = reading.of("sharpness", f"{labels}-{inputs}")
-        _band(axes, reading, sharpness, color=COLOURS[labels], label=words)
-        solution = reading.of("solution", f"{labels}-{inputs}")
-        if np.isfinite(solution).all():
-            axes.axhline(float(np.median(solution)), **LAW)
+        sharpness = data["sharpness"].sel(labels=labels, inputs=inputs)
+        _band(axes, sharpness, color=COLOURS[labels], label=words)
+        solution = data["solution"].sel(labels=labels, treated=inputs)
+        if solution.notnull().all():
+            axes.axhline(float(solution.median()), **LAW)
     axes.set_yscale("log")
     axes.set_ylim(top=3 * axes.get_ylim()[1])
     plain_logarithm(axes)
@@ -59,12 +60,13 @@ def _sharpness(axes: Axes, reading: Reading, inputs: str) -> None:
     axes.legend(handles=handles, loc="upper left", handlelength=1.6)
 
 
-def _imbalance(axes: Axes, reading: Reading) -> None:
+def _imbalance(axes: Axes, data: xr.Dataset) -> None:
+    single = data.sel(labels="one")
     for treated, (words, colour, line) in TREATED.items():
-        run = f"one-{treated}"
-        _band(axes, reading, reading.kept(run), color=colour, linestyle=line, label=words)
-    epoch = np.maximum(reading["epoch"], 0.5)
-    axes.plot(epoch, np.median(reading.predicted("one-decay"), axis=0), **LAW)
+        left = kept(single["unbalance"].sel(treated=treated))
+        _band(axes, left, color=colour, linestyle=line, label=words)
+    law = kept(single["law"].sel(treated="decay")).median("replicate")
+    axes.plot(law["epoch"].clip(min=0.5), law, **LAW)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("imbalance, relative to the start")
     handles = [style.entry(words, color=colour) for words, colour, _ in TREATED.values()]
@@ -72,25 +74,25 @@ def _imbalance(axes: Axes, reading: Reading) -> None:
     axes.legend(handles=handles, loc="lower left", handlelength=1.6)
 
 
-def _spread(axes: Axes, reading: Reading, labels: str) -> None:
+def _spread(axes: Axes, data: xr.Dataset, labels: str) -> None:
     for treated, (_, colour, line) in TREATED.items():
-        spread = reading.spread(f"{labels}-{treated}")
-        _band(axes, reading, spread, color=colour, linestyle=line)
+        chosen = spread(data.sel(labels=labels, treated=treated))
+        _band(axes, chosen, color=colour, linestyle=line)
     axes.set_yscale("log")
     axes.set_ylim(FOOT / 2, 3)
     axes.set_ylabel(r"spread of $\sigma_1^2(W_l)$ over layers")
 
 
-def draw(reading: Reading) -> Figure:
+def draw(data: xr.Dataset) -> Figure:
     """Learning and sharpness by labels and inputs above, balance by how it is trained below."""
     figure, grid = style.panels(2, 3, height=2.5)
     (loss, whitened, raw), (imbalance, single, uniform) = grid
-    _loss(loss, reading)
-    _sharpness(whitened, reading, "whitened")
-    _sharpness(raw, reading, "raw")
-    _imbalance(imbalance, reading)
-    _spread(single, reading, "one")
-    _spread(uniform, reading, "uniform")
+    _loss(loss, data)
+    _sharpness(whitened, data, "whitened")
+    _sharpness(raw, data, "raw")
+    _imbalance(imbalance, data)
+    _spread(single, data, "one")
+    _spread(uniform, data, "uniform")
     loss.set_yscale("log")
     titles = (
         "learning", "sharpness, whitened", "sharpness, raw inputs",
@@ -99,26 +101,25 @@ def draw(reading: Reading) -> Figure:
     for axes, letter, title in zip(grid.flat, "abcdef", titles, strict=True):
         style.letter(axes, f"({letter}) {title}")
         axes.set_xscale("log")
-        axes.set_xlim(0.5, max(float(reading["epoch"][-1]), 1))
+        axes.set_xlim(0.5, max(float(data["epoch"].max()), 1))
         axes.set_xlabel("epoch")
     curves.main(whitened)
     return figure
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    runs = len(reading["source"])
-    diverged = reading["diverged"]
+    diverged = data["diverged"]
     return (
         "One class is learnt sooner than equal shares of all, though not to the last part; its "
         "sharpness peaks higher, if the inputs are whitened; weight decay and the "
         "edge of stability make layers more balanced. "
-        f"Lines: median of {runs} replicates of deep linear networks, bands: all of them; epoch 0 "
-        "stands at 0.5. (a) The loss above that of least squares, over "
+        f"Lines: median of {data.sizes['replicate']} replicates of deep linear networks, bands: "
+        "all of them; epoch 0 stands at 0.5. (a) The loss above that of least squares, over "
         "the start's. (b), (c) The largest eigenvalue of the Hessian. (d) From Kaiming's "
         "initialisation, the largest ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F; dotted: e^{−2λt}, as in "
         "gradient flow. (e), (f) How far the layers' largest singular values, squared, are apart, "
         "over their mean; at the edge the rate is above that at which all solutions of the loss "
-        f"are unstable, and the loss goes on to oscillate. {diverged.sum()} of "
+        f"are unstable, and the loss goes on to oscillate. {int(diverged.sum())} of "
         f"{diverged.size} runs diverged."
     )

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 from torch.nn import functional
 
@@ -23,6 +24,7 @@ from hessian_papers.data.images import LABELS as CLASSES
 from hessian_papers.data.tools.reduction import ReducedRegression, reduce_regression
 from hessian_papers.data.tools.subsets import imbalanced_subset
 from hessian_papers.data.tools.whitening import principal_components
+from hessian_papers.labelled import Variable, Variables, data_set, left_out
 from hessian_papers.models import balanced_weights, kaiming_uniform
 from hessian_papers.networks.tools.images import sources
 from hessian_papers.studies.base import DataStudyConfig
@@ -34,8 +36,8 @@ from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
 LABELS = ("one", "uniform")
+# From balanced layers, by their inputs, and from Kaiming's, by what is done to them.
 BALANCED, KAIMING = ("whitened", "raw"), ("plain", "decay", "edge")
-RUNS = tuple(f"{labels}-{treated}" for labels in LABELS for treated in BALANCED + KAIMING)
 # What is left of the loss when training is half, nearly and wholly done.
 LEFT = {"half": 0.5, "nearly": 0.01, "rest": 1e-3}
 LOSS_LIMIT = 1e12
@@ -111,7 +113,7 @@ class Course:
 
 
 def courses(config: Config, data: Arrays) -> Iterator[list[Course]]:
-    """The courses of each replicate, in the order of ``RUNS``.
+    """The courses of each replicate, those of one class first.
 
     Raises:
         ValueError: the data are no images, or an image set has too few of class 0.
@@ -161,30 +163,66 @@ def unbalances(weights: Sequence[Tensor]) -> Tensor:
     return torch.stack(pairs).amax(dim=0)
 
 
-def closed_form(config: Config, networks: Arrays) -> Arrays:
-    """What is known of the runs without training, of all R replicates of all image sets.
+_RUN = "labels treated replicate"
+VARIABLES: Variables = {
+    "labels": Variable("labels", "images of one class, or of all classes in equal shares"),
+    "treated": Variable("treated", "inputs from balanced layers, or the training from Kaiming's"),
+    "inputs": Variable("inputs", "inputs of the runs whose sharpness is measured"),
+    "replicate": Variable("replicate", "number of the replicate"),
+    "epoch": Variable("epoch", "recorded epoch of training"),
+    "done": Variable("done", "how much of the loss is gone: half, 99 % or 99.9 %"),
+    "layer": Variable("layer", "layer, from the inputs on"),
+    "source": Variable("replicate", "image set of the replicate"),
+    "weight_decay": Variable("", "weight decay λ of the runs that have one"),
+    "rate": Variable(_RUN, "learning rate"),
+    "law": Variable(f"{_RUN} epoch", "imbalance as gradient flow has it"),
+    "solution": Variable(_RUN, "sharpness of the balanced least-squares solution, whitened inputs"),
+    "loss": Variable(f"{_RUN} epoch", "loss above that of least squares"),
+    "epochs": Variable(f"done {_RUN}", "epochs until so much of the loss is gone, NaN for never"),
+    "unbalance": Variable(f"{_RUN} epoch", "largest ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F"),
+    "top": Variable(f"{_RUN} epoch layer", "largest singular value of the layer"),
+    "diverged": Variable(_RUN, "whether the training diverged"),
+    "sharpness": Variable("labels inputs replicate epoch", "largest eigenvalue of the Hessian"),
+    "residual": Variable("labels inputs replicate epoch", "of the sharpness"),
+}
+
+
+def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+    """What is known of the runs without training, of all replicates of all image sets.
 
     Under gradient flow W_l W_lᵀ − W_{l+1}ᵀ W_{l+1} is multiplied by e^{−2λt}, whatever the loss.
-
-    Returns:
-        ``run`` (10,), the names; ``epoch`` (t,); ``rate`` (10, R); ``unbalance`` (10, R, t), by
-        that law; ``solution`` (10, R), the largest eigenvalue at the balanced least-squares
-        solution, NaN with raw inputs; ``source`` (R,).
     """
-    runs = list(courses(config, networks))
-    epoch, columns = config.epoch, list(zip(*runs, strict=True))
-    start = [[float(unbalances([w[None] for w in c.weights])) for c in row] for row in columns]
-    decay = np.array([[c.decay * c.rate for c in row] for row in columns])
-    raw = np.array([row[0].treated == "raw" for row in columns])
-    solution = np.array([[c.balanced_sharpness for c in row] for row in columns])
+    runs = [run for result in courses(config, networks) for run in result]
+    start = np.array([float(unbalances([w[None] for w in run.weights])) for run in runs])
+    decay = np.array([run.decay * run.rate for run in runs])
+    solution = [math.nan if run.treated == "raw" else run.balanced_sharpness for run in runs]
+    arrays = {
+        "rate": np.array([run.rate for run in runs]),
+        "law": start[:, None] * np.exp(-2 * decay[:, None] * config.epoch),
+        "solution": np.array(solution),
+    }
+    labels = _labels(config, networks) | {"weight_decay": np.array(config.weight_decay)}
+    return data_set(labels | _by_run(arrays, BALANCED + KAIMING), VARIABLES)
+
+
+def _labels(config: Config, networks: Arrays) -> Arrays:
+    """What tells runs apart, on both sides."""
+    source = np.repeat(sources(networks), config.replicates)
     return {
-        "run": np.array(RUNS),
-        "epoch": epoch,
-        "rate": np.array([[c.rate for c in row] for row in columns]),
-        "unbalance": np.array(start)[..., None] * np.exp(-2 * decay[..., None] * epoch),
-        "solution": np.where(raw[:, None], np.nan, solution),
-        "source": np.repeat(sources(networks), config.replicates),
-        "weight_decay": np.array(config.weight_decay),
+        "labels": np.array(LABELS),
+        "treated": np.array(BALANCED + KAIMING),
+        "replicate": np.arange(len(source)),
+        "epoch": config.epoch,
+        "source": source,
+    }
+
+
+def _by_run(arrays: Arrays, treated: Sequence[str]) -> Arrays:
+    """From ``(R runs, ...)`` to ``(labels, treated, R, ...)``."""
+    shape = (-1, len(LABELS), len(treated))
+    return {
+        name: np.moveaxis(values.reshape(*shape, *values.shape[1:]), 0, 2)
+        for name, values in arrays.items()
     }
 
 
@@ -232,47 +270,42 @@ def descend(runs: Sequence[Course], epochs: int, record: Sequence[int]) -> _Trai
     return _Trained(losses, recorded)
 
 
-def numerics(config: Config, networks: Arrays) -> Arrays:
-    """What training does.
-
-    Returns:
-        ``loss`` (10, R, t), above that of least squares; ``half``, ``nearly`` and ``rest``
-        (10, R), the epochs at which half, 99 % and 99.9 % of it are gone, NaN for never;
-        ``unbalance`` (10, R, t);
-        ``top`` (10, R, t, L), the largest singular value of each layer; ``sharpness`` (4, R, t) of
-        the Hessian in the runs from balanced layers, one class first, and ``residual``;
-        ``diverged`` (10, R).
-    """
+def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+    """What training does, and the sharpness in the runs from balanced layers."""
     runs = [run for result in courses(config, networks) for run in result]
     trained = descend(runs, config.epochs, config.epoch.tolist())
     losses = trained.losses.numpy()
     # What diverged has no curvature to speak of.
     clean = [tuple(torch.nan_to_num(w, 0.0, 0.0, 0.0) for w in ws) for ws in trained.weights]
     tops = [torch.stack([torch.linalg.matrix_norm(w, 2) for w in ws], dim=1) for ws in clean]
-    result: Arrays = {
+    done = {name: losses <= left * losses[0] for name, left in LEFT.items()}
+    epochs = {n: np.where(d.any(axis=0), d.argmax(axis=0), math.nan) for n, d in done.items()}
+    arrays = {
         "loss": losses[config.epoch].T,
         "unbalance": torch.stack([unbalances(ws) for ws in clean], dim=1).numpy(),
         "top": torch.stack(tops, dim=1).numpy(),
         "diverged": ~(losses.max(axis=0) <= LOSS_LIMIT),
     }
-    for name, left in LEFT.items():
-        done = losses <= left * losses[0]
-        result[name] = np.where(done.any(axis=0), done.argmax(axis=0), math.nan)
-    measured = [n for n, run in enumerate(runs) if run.treated in BALANCED]
+    labels = {"inputs": np.array(BALANCED), "done": np.array([*LEFT])}
+    labels["layer"] = np.arange(1, config.depth + 1)
+    by_run = _by_run(arrays, BALANCED + KAIMING)
+    by_run["epochs"] = np.stack([*_by_run(epochs, BALANCED + KAIMING).values()])
+    by_run |= _by_run(_sharpness(runs, clean), BALANCED)
+    data = data_set(_labels(config, networks) | labels | by_run, VARIABLES)
+    return left_out(data, int(arrays["diverged"].sum()))
+
+
+def _sharpness(runs: Sequence[Course], weights: Sequence[tuple[Tensor, ...]]) -> Arrays:
+    """The sharpness of each run from balanced layers at the recorded epochs, ``(runs, t)``."""
     sharpness = [
-        ensemble_sharpness(_ensemble(clean, number, runs[number]), _moments(runs[number].problem))
-        for number in measured
+        ensemble_sharpness(_ensemble(weights, number, run), _moments(run.problem))
+        for number, run in enumerate(runs)
+        if run.treated in BALANCED
     ]
-    result = {name: _by_run(values, len(RUNS)) for name, values in result.items()}
-    for name in ("values", "residuals"):
-        of = torch.stack([getattr(item, name) for item in sharpness]).numpy()
-        result["sharpness" if name == "values" else "residual"] = _by_run(of, 2 * len(BALANCED))
-    return result
-
-
-def _by_run(values: np.ndarray, runs: int) -> np.ndarray:
-    """From ``(R runs, ...)`` to ``(runs, R, ...)``."""
-    return np.moveaxis(values.reshape(-1, runs, *values.shape[1:]), 1, 0)
+    return {
+        "sharpness": np.stack([item.values.numpy() for item in sharpness]),
+        "residual": np.stack([item.residuals.numpy() for item in sharpness]),
+    }
 
 
 def _ensemble(weights: Sequence[tuple[Tensor, ...]], number: int, run: Course) -> Ensemble:
