@@ -132,6 +132,10 @@ def _hidden(data: xr.Dataset) -> list[Labels]:
     return _named(data, _plain(data), slice(-1))
 
 
+hidden = statements.having(each=_hidden)
+beyond = hidden.having(book="beyond")
+
+
 def _later(data: xr.Dataset) -> list[Labels]:
     """The hidden layers whose inputs have passed a batch norm."""
     return _named(data, filter(_normed, data["network"].values.tolist()), slice(1, -1))
@@ -201,7 +205,7 @@ def condition_tells(data: xr.Dataset, network: str, layer: str, condition: str) 
     return over_networks(layer_of(data, network, layer), peak)
 
 
-@statements.statement("Theorem G.1", typically, NEAR_ONE, id="overlap-grows-linearly", each=_hidden)
+@hidden.statement("Theorem G.1", typically, NEAR_ONE, id="overlap-grows-linearly")
 def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap is (k/m) (t_1 · t_1')² as far as τ_k γ_1 > τ_1 γ_2.
 
@@ -214,12 +218,11 @@ def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
     return over_networks(low, lambda mean: mean["overlap"].sum() / (growth * mean["first_inputs"]))
 
 
-@statements.statement(
+@hidden.statement(
     "section 5.3, Theorem G.1",
     typically,
     NEAR_ONE,
     id="overlap-at-the-outputs-is-that-of-first-inputs",
-    each=_hidden,
 )
 def height_at_outputs(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap at m is (t_1 · t_1')².
@@ -380,14 +383,14 @@ def above_chance(data: xr.Dataset) -> Estimate:
     Statistic: mean overlap at the largest k up to m over k/(m n), in the hidden layer where it is
     least; interval: jackknife over the networks of which pairs are made.
     """
-    if not (hidden := layers(data)[:-1]):
+    if len(own := layers(data)) < 2:
         raise NothingToMeasure(f"{data['network'].item()} has no hidden layer")
-    ends = [layer.sel(rank=slice(int(layer["outputs"]))).isel(rank=-1) for layer in hidden]
+    ends = [layer.sel(rank=slice(int(layer["outputs"]))).isel(rank=-1) for layer in own[:-1]]
     ratios = [end["overlap"] * end["outputs"] * end["inputs"] / end["rank"] for end in ends]
     return over_networks(xr.concat(ratios, "layer"), xr.DataArray.min)
 
 
-@statements.statement(
+@beyond.statement(
     "F.2.3 and G.3.3, beyond the paper",
     typically,
     reading_of("approximately"),
@@ -395,7 +398,6 @@ def above_chance(data: xr.Dataset) -> Estimate:
     each=lambda data: [
         {**case, "of": of} for case in _hidden(data) for of in ("kronecker", "overlap")
     ],
-    book="beyond",
 )
 def permutations_predict(data: xr.Dataset, network: str, layer: str, of: str) -> Estimate:
     """The eigenpairs of E[M] and E[x x'] tell the overlap of the Kronecker approximations, and of
@@ -411,13 +413,11 @@ def permutations_predict(data: xr.Dataset, network: str, layer: str, of: str) ->
     )
 
 
-@statements.statement(
+@beyond.statement(
     "F.2.3 and G.3.3, beyond the paper",
     typically,
     at_least(0.9, "nine tenths of the largest", source="ours"),
     id="factors-tell-the-place-of-the-peak",
-    each=_hidden,
-    book="beyond",
 )
 def factors_tell_the_place(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """Of the k that are measured the overlap is largest where the eigenpairs of E[M] and E[x x']
@@ -434,13 +434,11 @@ def factors_tell_the_place(data: xr.Dataset, network: str, layer: str) -> Estima
     return over_networks(layer_of(data, network, layer), reached)
 
 
-@statements.statement(
+@beyond.statement(
     "F.2.3 and G.3.3, beyond the paper",
     typically,
     NEAR_ONE,
     id="factors-tell-the-height-of-the-peak",
-    each=_hidden,
-    book="beyond",
 )
 def factors_tell_the_height(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap is as large as the eigenpairs of E[M] and E[x x'] say.
