@@ -15,11 +15,11 @@ NAMES = {"eigenvalues": "exact", "draws/rate": "rate"}
 def arrays(sides: Mapping[str, Arrays], config: Mapping[str, Any]) -> Arrays:
     """The variables' arrays, from the arrays by side."""
     exact, numerics = sides["closed_form"], sides["numerics"]
-    found = {NAMES.get(name, name): values for name, values in exact.items()}
+    named = {NAMES.get(name, name): values for name, values in exact.items()}
     for old, new in PREFIXES.items():
-        found = {name.replace(old, new): values for name, values in found.items()}
-    shape = found["exact"].shape
-    found |= {name: np.broadcast_to(found[name], shape) for name in ("kind", "cell")}
+        named = {name.replace(old, new): values for name, values in named.items()}
+    shape = named["exact"].shape
+    named |= {name: np.broadcast_to(named[name], shape) for name in ("kind", "cell")}
     numerical = np.full(shape, np.nan)
-    numerical[np.searchsorted(found["step"], numerics["step"])] = numerics["eigenvalues"]
-    return found | {"numerical": numerical, "term": np.array(TERMS)}
+    numerical[np.searchsorted(named["step"], numerics["step"])] = numerics["eigenvalues"]
+    return named | {"numerical": numerical, "term": np.array(TERMS)}

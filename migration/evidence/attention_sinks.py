@@ -22,10 +22,10 @@ NAMES = {
 
 def arrays(sides: Mapping[str, Arrays], config: Mapping[str, Any]) -> Arrays:
     """The variables' arrays, from the arrays by side."""
-    found = {
+    named = {
         names.get(name, name): values
         for side, names in NAMES.items()
         for name, values in sides[side].items()
     }
-    found["value_norm"], found["query_key_norm"] = found.pop("draw_norms").T
-    return found | {"sink": np.array(["none", "largest"])}
+    named["value_norm"], named["query_key_norm"] = named.pop("draw_norms").T
+    return named | {"sink": np.array(["none", "largest"])}

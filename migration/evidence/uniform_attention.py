@@ -13,12 +13,12 @@ SETTINGS = ("initialisation", "key_dimension", "factor", "length")
 def arrays(sides: Mapping[str, Arrays], config: Mapping[str, Any]) -> Arrays:
     """The variables' arrays, from the arrays by side."""
     exact, numerics = sides["closed_form"], sides["numerics"]
-    found = {
+    named = {
         name: values if name in SETTINGS else np.moveaxis(values, -1, 0)
         for name, values in exact.items()
     }
     return {
-        **found,
+        **named,
         "draw": np.arange(exact["bulk"].shape[-1]),
         "checked_key_dimension": numerics["key_dimension"],
         "checked_draw": np.arange(numerics["bulk"].shape[-1]),
