@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from xarray.ufuncs import isfinite
 
 from hessian_papers.constraints import AtLeast, Different, OneOf
 from hessian_papers.labelled import Variable, Variables, data_set
@@ -27,6 +28,7 @@ from hessian_spectra.validation import require
 ALONG = {"residual": "residual", "loss": "loss", "step": "step", "sharpness": "hessian"}
 # What each run has of its measurements.
 MEASURED = ("loss", "residual", "hessian", "ggn", "hessian_error", "ggn_error")
+RUN = "variant seed step"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,23 +98,22 @@ def at_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels
     return AtLevels(np.where(number > 0, mean, np.nan), np.where(number > 0, first, np.nan))
 
 
+AT_LEVELS = "along variant seed point"
 VARIABLES: Variables = {
     "variant": Variable("variant", "the architecture"),
     "seed": Variable("seed", "seed of the training"),
-    "along": Variable("along", "what runs are compared at"),
     "step": Variable("step", "training step of a measurement"),
-    "shown": Variable("", "whether the mean over the seeds is shown, or the runs as measured"),
     "parameters": Variable("variant", "number of weights"),
-    "loss": Variable("variant seed step", "training loss", "nats"),
-    "quantity": Variable("along variant seed step", "what runs are compared at, as measured"),
-    "measured": Variable("variant seed step", "|1 - λ_max(GGN) / λ_max(H)|"),
-    "measured_uncertainty": Variable(
-        "variant seed step", "how far the residuals of the two eigenvalues let it be off"
-    ),
+    "loss": Variable(RUN, "training loss", "nats"),
+    "along": Variable("along", "what runs are compared at"),
+    "shown": Variable("", "whether the mean over the seeds is shown, or the runs as measured"),
+    "quantity": Variable(f"along {RUN}", "what runs are compared at, as measured"),
+    "measured": Variable(RUN, "|1 - λ_max(GGN) / λ_max(H)|"),
+    "measured_uncertainty": Variable(RUN, "how far the eigenvalues' residuals let it be off"),
     "level": Variable("along point", "where runs are compared, from the smallest to the largest"),
-    "error": Variable("along variant seed point", "mean error where a run has the level, or NaN"),
-    "first": Variable("along variant seed point", "error where a run first has the level, or NaN"),
-    "uncertainty": Variable("along variant seed point", "how far the mean error may be off"),
+    "error": Variable(AT_LEVELS, "mean error where a run has the level, or NaN"),
+    "first": Variable(AT_LEVELS, "error where a run first has the level, or NaN"),
+    "uncertainty": Variable(AT_LEVELS, "how far the mean error may be off"),
 }
 
 
@@ -128,36 +129,36 @@ def correlation(config: Config, networks: Arrays) -> xr.Dataset:
     names, seeds = surviving(networks, "variant")
     if not seeds:
         return xr.Dataset()  # and no levels of theirs
-    variants = np.isin(networks["variant"], names)
-    runs = np.ix_(variants, np.isin(networks["seed"], seeds))
-    networks = networks | {name: networks[name][runs] for name in MEASURED}
+    dims = RUN.split()
+    runs = xr.Dataset(
+        {name: (dims, networks[name]) for name in MEASURED},
+        {name: networks[name] for name in dims}
+        | {"parameters": ("variant", networks["parameters"])},
+    ).sel(variant=names, seed=seeds)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = networks["ggn"] / networks["hessian"]
+        ratio = runs["ggn"] / runs["hessian"]
         # An eigenvalue λ with residual r λ is at most r λ off.
-        off = np.abs(ratio) * (networks["ggn_error"] + networks["hessian_error"])
-    known = np.isfinite(ratio)
-    error, off = np.where(known, np.abs(1 - ratio), np.nan), np.where(known, off, np.nan)
-    x = np.stack([np.broadcast_to(networks[ALONG[name]], error.shape) for name in config.along])
-    x = np.where(known & np.isfinite(x), x, np.nan)
-    levels = np.stack(
-        [_levels(name, item, config.points) for name, item in zip(config.along, x, strict=True)]
-    )
-    errors, offs = (_at_all_levels(levels, x, values) for values in (error, off))
+        off = abs(ratio) * (runs["ggn_error"] + runs["hessian_error"])
+    known = isfinite(ratio)
+    error, off = abs(1 - ratio).where(known), off.where(known)
+    quantities = [runs[ALONG[name]] + xr.zeros_like(error) for name in config.along]
+    x = xr.concat([each.transpose(*error.dims) for each in quantities], "along")
+    x = x.where(known & isfinite(x))
+    levels = [_levels(*item, config.points) for item in zip(config.along, x.values, strict=True)]
+    level = xr.DataArray(levels, dims=("along", "point"))
+    errors, first = _at_all_levels(level, x, error)
+    offs, _ = _at_all_levels(level, x, off)
     arrays = {
-        "variant": names,
-        "seed": seeds,
+        **{name: runs[name] for name in (*dims, "parameters", "loss")},
         "along": config.along,
-        "step": networks["step"],
         "shown": config.shown,
-        "parameters": networks["parameters"][variants],
-        "loss": networks["loss"],
         "quantity": x,
         "measured": error,
         "measured_uncertainty": off,
-        "level": levels,
-        "error": errors.mean,
-        "first": errors.first,
-        "uncertainty": offs.mean,
+        "level": level,
+        "error": errors,
+        "first": first,
+        "uncertainty": offs,
     }
     return data_set(arrays, VARIABLES)
 
@@ -171,12 +172,10 @@ def _levels(along: str, x: np.ndarray, points: int) -> np.ndarray:
     return np.asarray(spaced(known.min(), known.max(), points))
 
 
-def _at_all_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels:
-    """A quantity ``(V, S, m)`` of all runs at the levels of each x, ``(A, V, S, G)`` each."""
-    shape = (*x.shape[:-1], levels.shape[-1])
-    result = [
-        at_levels(level, run, values[place])
-        for level, runs in zip(levels, x, strict=True)
-        for place, run in ((place, runs[place]) for place in np.ndindex(values.shape[:-1]))
-    ]
-    return AtLevels(*(np.array(part).reshape(shape) for part in zip(*result, strict=True)))
+def _at_all_levels(*runs: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """What :func:`at_levels` gives of each run at the levels of each quantity."""
+    dims = [["point"], ["step"], ["step"]]
+    mean, first = xr.apply_ufunc(
+        at_levels, *runs, vectorize=True, input_core_dims=dims, output_core_dims=dims[:1] * 2
+    )
+    return mean, first

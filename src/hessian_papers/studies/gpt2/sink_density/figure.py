@@ -11,14 +11,9 @@ from hessian_papers.studies.gpt2.sink_density.derived import SINK, ladder, smoot
 from hessian_spectra.pictures import style
 
 LOOKS: dict[str, dict[str, Any]] = {
-    SINK: {"color": style.VERMILION, "marker": "o"},
-    "middle-token": {"color": style.BLUE, "marker": "s"},
-    "random-weights": {"color": style.GREY, "marker": "^"},
-}
-NAMES = {
-    SINK: "attention on token 1",
-    "middle-token": "on a middle token",
-    "random-weights": "random weights, same loss",
+    SINK: {"color": style.VERMILION, "marker": "o", "label": "attention on token 1"},
+    "middle-token": {"color": style.BLUE, "marker": "s", "label": "on a middle token"},
+    "random-weights": {"color": style.GREY, "marker": "^", "label": "random weights, same loss"},
 }
 RELEASED: dict[str, Any] = {
     "linestyle": "none",
@@ -138,9 +133,7 @@ def draw(data: xr.Dataset) -> Figure:
     _draw_loss(grid[1, 2], data)
     style.letter(grid[1, 2], "(e) rise of the loss")
     grid[1, 2].set_ylabel("loss less that without edit")
-    handles = [
-        style.entry(NAMES[edit], markersize=3.5, **LOOKS[edit]) for edit in data["edit"].values
-    ]
+    handles = [style.entry(markersize=3.5, **LOOKS[edit]) for edit in data["edit"].values]
     handles.append(style.entry("sink, curvlinops as released", **RELEASED | {"markersize": 5}))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
