@@ -44,8 +44,8 @@ def arrays(sides: Mapping[str, Arrays], config: Mapping[str, Any]) -> Arrays:
         for labels in LABELS:
             part = {"network": np.array(place + 1), "labels": np.array(labels)}
             for side, names in ((exact, EXACT), (numerics, NUMERICAL)):
-                there = {name: f"{place}/{old}_{labels}" for old, name in names.items()}
-                part |= {name: side[old] for name, old in there.items() if old in side}
+                own = {name: f"{place}/{old}_{labels}" for old, name in names.items()}
+                part |= {name: side[old] for name, old in own.items() if old in side}
             if labels == "exact":
                 for side, names in ((exact, OWN_EXACT), (numerics, OWN_NUMERICAL)):
                     part |= {name: side[f"{place}/{old}"] for old, name in names.items()}

@@ -113,9 +113,9 @@ class TestNumbers:
     def test_the_spectrum_is_known_for_one_input_and_under_the_assumptions(self, two_layers):
         exact, _ = two_layers
         known = exact["exact_distance"].notnull().all(["network", "pair"])
-        there = exact["exact_target"].notnull().all("network")
+        present = exact["exact_target"].notnull().all("network")
         assumed = (exact["case"] == "orthogonal-decorrelated") | (exact["size"] == 1)
-        xr.testing.assert_equal(known, there & assumed)
+        xr.testing.assert_equal(known, present & assumed)
 
     def test_nothing_is_known_of_other_networks(self, four_layers):
         exact, _ = four_layers

@@ -153,14 +153,15 @@ def _share_beyond_chance(points: xr.Dataset) -> Estimate:
 
 
 statements = Statements()
-figures = statements.about(
-    "singh2026cracking", *(f"Figure {number}" for number in (3, 10, 11, 12, 13))
-)
-figures_3_and_10 = statements.about("singh2026cracking", "Figure 3", "Figure 10")
-figure_10 = statements.about("singh2026cracking", "Figure 10")
+
+
+def _figures(*numbers: int) -> Statements:
+    return statements.about("singh2026cracking", *(f"Figure {number}" for number in numbers))
+
+
+figures, figures_3_and_10, figure_10 = _figures(3, 10, 11, 12, 13), _figures(3, 10), _figures(10)
 # The networks of figure 3 are among those of figure 10.
-figures_10_to_13 = statements.about("singh2026cracking", *(f"Figure {n}" for n in range(10, 14)))
-figure_13 = statements.about("singh2026cracking", "Figure 13")
+figures_10_to_13, figure_13 = _figures(10, 11, 12, 13), _figures(13)
 
 
 @statements.identity(

@@ -52,7 +52,7 @@ def _magnified(network: xr.Dataset) -> float:
     return float(rounding.eps * smallest ** ((2 - depth) / (2 * depth - 2)))
 
 
-def _those(data: xr.Dataset, suited: Callable[[xr.Dataset], bool], words: str) -> xr.Dataset:
+def _suited(data: xr.Dataset, suited: Callable[[xr.Dataset], bool], words: str) -> xr.Dataset:
     """The networks that are suited.
 
     Args:
@@ -71,7 +71,7 @@ def _those(data: xr.Dataset, suited: Callable[[xr.Dataset], bool], words: str) -
 
 def _with_clear_labels(data: xr.Dataset) -> xr.Dataset:
     """The networks whose labels tell all their singular values."""
-    return _those(
+    return _suited(
         data,
         lambda network: _magnified(network) <= CLEAR,
         "whose labels tell its smallest singular values: their powers with the depth are lost in "
@@ -87,8 +87,8 @@ def _ends_are_narrowest(network: xr.Dataset) -> bool:
 
 def _spectrum_error(data: xr.Dataset, exact: str, numerical: str, labels: str = "exact") -> float:
     """The largest error of a whole spectrum, relative to its largest eigenvalue."""
-    chosen = networks(data.sel(labels=labels))
-    return max(float(spectrum_error(one[exact].values, one[numerical].values)) for one in chosen)
+    pairs = ((of[exact].values, of[numerical].values) for of in networks(data.sel(labels=labels)))
+    return max(float(spectrum_error(*pair)) for pair in pairs)
 
 
 def _departure(values: xr.DataArray, others: xr.DataArray) -> float:
@@ -139,7 +139,7 @@ def equal_widths(data: xr.Dataset) -> float:
     widths, its indices give all eigenvalues, from the labels alone.
     """
     clear = _with_clear_labels(data)
-    suited = _those(clear, _ends_are_narrowest, "whose first and last layers are the narrowest")
+    suited = _suited(clear, _ends_are_narrowest, "whose first and last layers are the narrowest")
     return _spectrum_error(suited, "printed", "hessian")
 
 
@@ -192,7 +192,7 @@ def bound(data: xr.Dataset) -> float:
 def lanczos(data: xr.Dataset) -> float:
     """The largest eigenvalues, found without the whole matrix, are as predicted."""
     clear = networks(_with_clear_labels(data).sel(labels="exact"))
-    pairs = ((one["from_labels"].values, one["top"].values) for one in clear)
+    pairs = ((network["from_labels"].values, network["top"].values) for network in clear)
     return max(float(spectrum_error(exact[-len(top) :], top)) for exact, top in pairs)
 
 

@@ -34,6 +34,7 @@ from hessian_spectra.validation import require
 
 # Largest residual of an eigenpair of Lanczos' method, relative to the largest eigenvalue.
 TOLERANCE = 1e-8
+Indices = Literal["corrected", "printed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,33 +140,21 @@ def _labels(
     return {"exact": outputs} | {name: outputs + part for name, part in scaled.items()}
 
 
-def _whole(values: Tensor, parameters: int) -> np.ndarray:
-    """Eigenvalues of pairs as a whole ascending spectrum ``(p,)``: the rest are zeros."""
-    largest = values[-parameters:]
-    return torch.cat([largest.new_zeros(parameters - len(largest)), largest]).numpy()
-
-
 def _predicted(
-    config: Config,
-    network: _Network,
-    outer: Tensor,
-    index_set: Literal["corrected", "printed"] = "corrected",
+    config: Config, network: _Network, outer: Tensor, indices: Indices = "corrected"
 ) -> np.ndarray:
     """All eigenvalues ``(p,)`` from the singular values of the network's end-to-end matrix."""
-    sizes, depth = network.sizes, len(network.weights)
+    sizes, depth, scale = network.sizes, len(network.weights), config.input_scale
     # Balanced layers have no more positive singular values than the narrowest of them has units.
     # What rounding leaves beyond would be magnified by the root.
     layers = outer[: min(sizes)] ** (1 / depth)
     pairs = cf.pair_eigenvalues(
-        layers,
-        layers,
-        sizes[0],
-        sizes[-1],
-        depth=depth,
-        input_scale=config.input_scale,
-        index_set=index_set,
+        layers, layers, sizes[0], sizes[-1], depth=depth, input_scale=scale, index_set=indices
     )
-    return _whole(pairs.eigenvalues, _parameters(sizes))
+    # The rest of the whole spectrum are zeros.
+    largest = pairs.eigenvalues[-_parameters(sizes) :]
+    zeros = largest.new_zeros(_parameters(sizes) - len(largest))
+    return torch.cat([zeros, largest]).numpy()
 
 
 LABELS = ("exact", "least_squares", "unfitted")

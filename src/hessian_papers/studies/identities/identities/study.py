@@ -1,7 +1,7 @@
 """The catalogue of theorems on one data set: what it says, and the errors against brute force."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import xarray as xr
@@ -93,16 +93,8 @@ def numerics(config: Config, networks: Arrays) -> xr.Dataset:
         config: the settings.
         networks: ``x`` and ``y`` ``(n,)``, the data set whose slices the instances use.
     """
-    nets = drawn(
-        Draw(
-            x=networks["x"],
-            y=networks["y"],
-            seed=config.seed,
-            instances=config.instances,
-            width=config.width,
-            size=config.points,
-        )
-    )
+    settings: dict[str, Any] = {n: getattr(config, n) for n in ("seed", "instances", "width")}
+    nets = drawn(Draw(x=networks["x"], y=networks["y"], size=config.points, **settings))
     parts = []
     for name, theorem in THEOREMS.items():
         for form in ("corrected", "printed") if theorem.printed else ("corrected",):
