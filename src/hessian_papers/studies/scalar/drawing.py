@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
@@ -18,11 +17,6 @@ SHADE = 0.3
 STRIP = (-0.075, -0.015)
 # The sign of the small outlier in each phase.
 SIGNS = {"early": "<", "late": ">", "divergent": "<"}
-
-
-def phases(ratio: np.ndarray) -> np.ndarray:
-    """The phase at each t = ⟨w, v⟩ / θ*: early up to 1/3, late up to 1, then divergent."""
-    return np.select([ratio <= 1 / 3, ratio <= 1], ["early", "late"], "divergent")
 
 
 def shade(axes: Axes, name: str, left: float, right: float) -> None:

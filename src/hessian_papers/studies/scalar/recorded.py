@@ -10,25 +10,25 @@ from torch import Tensor
 from hessian_spectra.files import Arrays
 
 
-class Recorded(NamedTuple):
+class State(NamedTuple):
     """A network at a recorded step of its training.
 
     Attributes:
         place: of the step among those of the training.
         labels: the name of the training and ``step``.
-        known: ``loss``, and what was kept of the training as a whole, by name.
+        facts: ``loss``, and what was kept of the training as a whole, by name.
         v: the weights of the first layer.
         w: the weights of the second layer.
     """
 
     place: int
     labels: Arrays
-    known: Arrays
+    facts: Arrays
     v: Tensor
     w: Tensor
 
 
-def recorded_steps(networks: Arrays, axis: str, names: list[str]) -> Iterator[Recorded]:
+def states_of_trainings(networks: Arrays, axis: str, names: list[str]) -> Iterator[State]:
     """All recorded steps of trainings, one training after another.
 
     Args:
@@ -42,10 +42,10 @@ def recorded_steps(networks: Arrays, axis: str, names: list[str]) -> Iterator[Re
             for key, array in networks.items()
             if key.startswith(f"{name}/")
         }
-        yield from of_one({axis: np.array(name)}, arrays)
+        yield from states_of_training({axis: np.array(name)}, arrays)
 
 
-def of_one(labels: Arrays, arrays: Arrays) -> Iterator[Recorded]:
+def states_of_training(labels: Arrays, arrays: Arrays) -> Iterator[State]:
     """All recorded steps of one training.
 
     Args:
@@ -53,9 +53,9 @@ def of_one(labels: Arrays, arrays: Arrays) -> Iterator[Recorded]:
         arrays: what was kept of it.
     """
     for place in range(len(arrays["step"])):
-        known = {
+        facts = {
             name: np.asarray(array[place]) if array.ndim else array
             for name, array in arrays.items()
         }
-        v, w = (torch.from_numpy(known.pop(name)) for name in "vw")
-        yield Recorded(place, labels | {"step": known.pop("step")}, known, v, w)
+        v, w = (torch.from_numpy(facts.pop(name)) for name in "vw")
+        yield State(place, labels | {"step": facts.pop("step")}, facts, v, w)

@@ -32,7 +32,7 @@ def compared(data: xr.Dataset) -> xr.Dataset:
     return data.dropna("step", how="all", subset=["numerical"])
 
 
-def at_the_end(data: xr.Dataset) -> xr.Dataset:
+def last_steps(data: xr.Dataset) -> xr.Dataset:
     """Each training at the last step that it comes to."""
     last = data["step"].where(data["loss"].notnull()).max("step")
     return data.sel(step=last.astype(int))

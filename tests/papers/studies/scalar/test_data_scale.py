@@ -28,16 +28,16 @@ def test_spectra_have_one_row_a_scale(data):
     assert data["width"].values.tolist() == [2, 4]
     for targets in ("fixed", "scaled"):
         for network, width in (("first", 2), ("second", 4)):
-            one = spectra(data, network=network, targets=targets)
+            chosen = spectra(data, network=network, targets=targets)
             for of in ("exact", "numerical"):
-                assert eigenvalues(one, "bulk", of).shape == (4, 2 * width - 2)
-                assert eigenvalues(one, "outlier 2", of).shape == (4, 1)
+                assert eigenvalues(chosen, "bulk", of).shape == (4, 2 * width - 2)
+                assert eigenvalues(chosen, "outlier 2", of).shape == (4, 1)
 
 
 def test_the_bulk_of_the_wider_network_stands_around_the_small_outlier(data):
-    one = spectra(data, network="second", targets="fixed")
-    np.testing.assert_array_equal(ranks(one, "bulk"), np.tile([1, 2, 3, 5, 6, 7], (4, 1)))
-    np.testing.assert_array_equal(ranks(one, "outlier"), np.tile([4, 8], (4, 1)))
+    chosen = spectra(data, network="second", targets="fixed")
+    np.testing.assert_array_equal(ranks(chosen, "bulk"), np.tile([1, 2, 3, 5, 6, 7], (4, 1)))
+    np.testing.assert_array_equal(ranks(chosen, "outlier"), np.tile([4, 8], (4, 1)))
 
 
 def test_proportional_with_fixed_targets_if_they_are_uncorrelated(data):
@@ -64,7 +64,7 @@ def test_weights_of_one_network_do_not_depend_on_the_other_width(data):
         [spectra(each, network=name, targets="fixed") for each in (data, wide)]
         for name in ("second", "first")
     )
-    np.testing.assert_allclose(*(eigenvalues(one, "bulk") for one in second), rtol=1e-13)
+    np.testing.assert_allclose(*(eigenvalues(chosen, "bulk") for chosen in second), rtol=1e-13)
     assert eigenvalues(first[1], "bulk").shape == (4, 4)
 
 

@@ -41,21 +41,21 @@ def test_training_is_reproducible(trained):
 @pytest.mark.parametrize("name", STAYING)
 @pytest.mark.parametrize("key", ["iterate", "rotation"])
 def test_those_that_combine_linearly_stay(name, key, data):
-    one = data.sel(optimizer=name)
-    assert one[key].max() < 1e-13
+    run = data.sel(optimizer=name)
+    assert run[key].max() < 1e-13
     # Numerical eigenvectors are known to round-off over the gap, 1e-16 / 1e-5.
-    assert one[f"numerical_{key}"].max() < 1e-10
-    assert one["invariance"].max() < 1e-13
+    assert run[f"numerical_{key}"].max() < 1e-10
+    assert run["invariance"].max() < 1e-13
 
 
 @pytest.mark.parametrize("name", LEAVING)
 def test_the_others_leave_and_both_sides_see_the_same(name, data):
-    one = data.sel(optimizer=name)
-    assert one["iterate"].max() > 0.01
+    run = data.sel(optimizer=name)
+    assert run["iterate"].max() > 0.01
     for key, tolerance in (("iterate", 1e-12), ("rotation", 1e-9)):
-        numerical = one[f"numerical_{key}"].dropna("step")
+        numerical = run[f"numerical_{key}"].dropna("step")
         assert len(numerical) > 2
-        np.testing.assert_allclose(one[key].sel(step=numerical["step"]), numerical, atol=tolerance)
+        np.testing.assert_allclose(run[key].sel(step=numerical["step"]), numerical, atol=tolerance)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hessian_papers.studies.scalar.learning_phases.derived import (
     contradict,
     pair,
     printed_phases,
-    with_signs,
+    select_signs,
 )
 from hessian_papers.studies.scalar.learning_phases.figure import caption, draw
 from hessian_papers.studies.spectra import ranks
@@ -45,7 +45,7 @@ def test_instances_have_the_solutions_and_ratios_asked_for():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_all_phases_occur_for_both_signs(data, sign):
-    phases = with_signs(data, sign)["phase"].values.tolist()
+    phases = select_signs(data, sign)["phase"].values.tolist()
     assert len(phases) == 30
     assert {*phases} == {"early", "late", "divergent"}
 
@@ -67,7 +67,7 @@ def test_a_sign_that_no_network_has_is_named():
     data = data_of(without_signal=0, instances=2)
     assert data.sizes["network"] == 4
     with pytest.raises(NothingToMeasure, match="no network whose θ\\* has sign 0"):
-        with_signs(data, 0)
+        select_signs(data, 0)
 
 
 @pytest.mark.parametrize(

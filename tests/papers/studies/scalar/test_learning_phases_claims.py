@@ -7,7 +7,7 @@ from learning_phases_sides import both
 
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.learning_phases.claims import statements
-from hessian_papers.studies.scalar.learning_phases.derived import with_signs
+from hessian_papers.studies.scalar.learning_phases.derived import select_signs
 from hessian_papers.studies.scalar.learning_phases.study import VARIABLES
 
 ABOUT = {"paper": "singh2026cracking", "artifact": "Appendix C"}
@@ -72,10 +72,10 @@ def test_the_print_is_right_where_the_solution_is_positive(sides):
     values = {
         sign: [
             entry.measure_printed()
-            for entry in statements.entries(Study("study", ABOUT), with_signs(data, sign))
+            for entry in statements.entries(Study("study", ABOUT), select_signs(data, sign))
             if entry.measure_printed is not None
         ]
         for sign in (1, -1)
     }
-    late = with_signs(data, -1)["phase"] == "late"
+    late = select_signs(data, -1)["phase"] == "late"
     assert values == {1: [0.0], -1: [late.sum()]}

@@ -26,13 +26,16 @@ LEFT = at_least(
     "a lower bound that leaves no doubt",
     source="our bound: a hundredth, ten orders of magnitude above round-off",
 )
+PROOF = within(EXACT, STEPS, source=COROLLARY)
+EXTENDED_PROOF = within(EXACT, STEPS, source=EXTENSION)
 STEP_SIZES = "How far it goes is set by the step sizes; tiny ones keep it closer."
 
 statements = Statements()
-corollary = statements.about("singh2026cracking", "Corollary 3.1").having(otherwise=STEP_SIZES)
+beyond = statements.having(book="beyond")
+departures = beyond.about("singh2026cracking", "Corollary 3.1").having(otherwise=STEP_SIZES)
 
 
-@statements.identity(
+@beyond.identity(
     COROLLARY,
     within(
         EXACT,
@@ -40,16 +43,13 @@ corollary = statements.about("singh2026cracking", "Corollary 3.1").having(otherw
         source="Theorem 3.1",
     ),
     id="closed-form-with-every-optimizer",
-    book="beyond",
 )
 def spectrum(data: xr.Dataset) -> float:
     """The closed form is the whole spectrum at every step of every optimizer."""
     return float(error(compared(data)).max())
 
 
-@statements.identity(
-    COROLLARY, within(EXACT, STEPS, source=COROLLARY), id="linear-orthogonal-iterates"
-)
+@statements.identity(COROLLARY, PROOF, id="linear-orthogonal-iterates")
 def iterates_orthogonal(data: xr.Dataset) -> float:
     """Iterates of gradient descent are orthogonal to the initial bulk eigenspace.
 
@@ -63,7 +63,7 @@ def _largest(values: xr.DataArray, optimizers: Sequence[str]) -> float:
     return float(values.sel(optimizer=[*optimizers]).max())
 
 
-@statements.identity(COROLLARY, within(EXACT, STEPS, source=COROLLARY), id="linear-constant-bulk")
+@statements.identity(COROLLARY, PROOF, id="linear-constant-bulk")
 def bulk_constant(data: xr.Dataset) -> float:
     """The bulk eigenspace does not change under gradient descent.
 
@@ -72,12 +72,7 @@ def bulk_constant(data: xr.Dataset) -> float:
     return _largest(data["rotation"], PROVED)
 
 
-@statements.identity(
-    COROLLARY,
-    within(EXACT, STEPS, source=EXTENSION),
-    id="orthogonal-iterates-of-other-optimizers",
-    book="beyond",
-)
+@beyond.identity(COROLLARY, EXTENDED_PROOF, id="orthogonal-iterates-of-other-optimizers")
 def iterates_orthogonal_extended(data: xr.Dataset) -> float:
     """Iterates of heavy ball and Nesterov from rest, of SGD and with weight decay are orthogonal to
     the initial bulk eigenspace too.
@@ -87,12 +82,7 @@ def iterates_orthogonal_extended(data: xr.Dataset) -> float:
     return _largest(data["iterate"], EXTENDED)
 
 
-@statements.identity(
-    COROLLARY,
-    within(EXACT, STEPS, source=EXTENSION),
-    id="constant-bulk-of-other-optimizers",
-    book="beyond",
-)
+@beyond.identity(COROLLARY, EXTENDED_PROOF, id="constant-bulk-of-other-optimizers")
 def bulk_constant_extended(data: xr.Dataset) -> float:
     """The bulk eigenspace does not change under heavy ball and Nesterov from rest, SGD and weight
     decay either.
@@ -102,12 +92,7 @@ def bulk_constant_extended(data: xr.Dataset) -> float:
     return _largest(data["rotation"], EXTENDED)
 
 
-@statements.identity(
-    COROLLARY,
-    within(EXACT, STEPS, source=EXTENSION),
-    id="bulk-is-invariant-numerically",
-    book="beyond",
-)
+@beyond.identity(COROLLARY, EXTENDED_PROOF, id="bulk-is-invariant-numerically")
 def bulk_invariant(data: xr.Dataset) -> float:
     """The initial bulk eigenspace, from numerical eigenvectors, is an invariant space of the
     Hessian at every step.
@@ -117,7 +102,7 @@ def bulk_invariant(data: xr.Dataset) -> float:
     return _largest(data["invariance"], STAYING)
 
 
-@statements.identity(
+@beyond.identity(
     COROLLARY,
     within(
         EXACT,
@@ -125,7 +110,6 @@ def bulk_invariant(data: xr.Dataset) -> float:
         source=EXTENSION,
     ),
     id="bulk-overlaps-with-the-initial-one",
-    book="beyond",
 )
 def bulk_overlap(data: xr.Dataset) -> float:
     """Numerical bulk eigenspaces overlap fully with the initial one, at all steps at which the bulk
@@ -141,7 +125,7 @@ def bulk_overlap(data: xr.Dataset) -> float:
     return float((1 - overlap).max())
 
 
-@corollary.statement(COROLLARY, everywhere, LEFT, id="adam-leaves-the-complement", book="beyond")
+@departures.statement(COROLLARY, everywhere, LEFT, id="adam-leaves-the-complement")
 def adam_leaves(data: xr.Dataset) -> float:
     """Adam, which rescales each coordinate by itself, leaves the complement of the bulk eigenspace.
 
@@ -150,9 +134,7 @@ def adam_leaves(data: xr.Dataset) -> float:
     return _largest(data["numerical_iterate"], ["adam"])
 
 
-@corollary.statement(
-    COROLLARY, everywhere, LEFT, id="random-velocity-leaves-the-complement", book="beyond"
-)
+@departures.statement(COROLLARY, everywhere, LEFT, id="random-velocity-leaves-the-complement")
 def random_velocity_leaves(data: xr.Dataset) -> float:
     """Heavy ball with a random initial velocity leaves the complement of the bulk eigenspace.
 

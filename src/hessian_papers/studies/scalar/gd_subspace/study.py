@@ -12,7 +12,7 @@ from hessian_papers.data.base import ONE_FEATURE, Form
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies import spectra
 from hessian_papers.studies.scalar import trainings
-from hessian_papers.studies.scalar.recorded import recorded_steps
+from hessian_papers.studies.scalar.recorded import states_of_trainings
 from hessian_papers.studies.training import HiddenLayerConfig, curvature_shown, recorded
 from hessian_papers.training import descend, follow, stochastic_gradient_descent
 from hessian_papers.work import KEEPS_NOTHING, Run
@@ -42,6 +42,7 @@ RESOLVED_GAP = 1e-5
 
 SHARE = "‖Z₀ᵀ θ_t‖ / ‖θ_t‖, the share of the iterate in the initial bulk space with basis Z₀"
 SINE = "sine of the largest principal angle between the bulk spaces at step t and at the start"
+COSINE = "mean squared cosine of the principal angles between both bulk spaces"
 UNRESOLVED = "NaN where the bulk cannot be told from the outliers"
 
 
@@ -85,9 +86,8 @@ def _optimizer(config: Config, name: str, model: nn.Module) -> torch.optim.Optim
     if name == "random_velocity":
         draws = generator(config.seed, "velocity")
         velocity = [
-            config.velocity_scale
-            * torch.randn(parameter.shape, generator=draws, dtype=torch.float64)
-            for parameter in model.parameters()
+            config.velocity_scale * torch.randn(of.shape, generator=draws, dtype=torch.float64)
+            for of in model.parameters()
         ]
     return stochastic_gradient_descent(
         model,
@@ -165,10 +165,7 @@ VARIABLES: Variables = {
     "rotation": Variable("optimizer step", f"{SINE}, by the closed form"),
     "numerical_rotation": Variable("optimizer step", f"{SINE}, by eigenvectors; {UNRESOLVED}"),
     "invariance": Variable("optimizer step", "‖(I − Z₀ Z₀ᵀ) H_t Z₀‖ / ‖H_t‖"),
-    "overlap": Variable(
-        "optimizer step",
-        f"mean squared cosine of the principal angles of both bulk spaces; {UNRESOLVED}",
-    ),
+    "overlap": Variable("optimizer step", f"{COSINE}; {UNRESOLVED}"),
 }
 
 
@@ -176,15 +173,15 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     """How far iterates and bulk eigenspaces are from those at the start, by Corollary 3.1."""
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
     parts, start = [], torch.empty(0)
-    for at in recorded_steps(networks, "optimizer", networks["optimizers"].tolist()):
-        bulk = cf.gradient_descent_subspace(at.w, at.v).bulk
-        start = start if at.place else bulk
+    for state in states_of_trainings(networks, "optimizer", networks["optimizers"].tolist()):
+        bulk = cf.gradient_descent_subspace(state.w, state.v).bulk
+        start = start if state.place else bulk
         values = {
-            "exact": _spectrum(at.v, at.w, x, y).eigenvalues.numpy(),
-            "iterate": _share_inside(start, at.v, at.w),
+            "exact": _spectrum(state.v, state.w, x, y).eigenvalues.numpy(),
+            "iterate": _share_inside(start, state.v, state.w),
             "rotation": _sine(start, bulk),
         }
-        parts.append({**at.labels, **at.known, **values})
+        parts.append({**state.labels, **state.facts, **values})
     return assembled(parts, VARIABLES, AXES)
 
 
@@ -207,20 +204,20 @@ def numerics(config: Config, networks: Arrays) -> xr.Dataset:
     """The quantities from eigenvectors of the automatically differentiated Hessian."""
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
     parts, start = [], torch.empty(0)
-    for at in recorded_steps(networks, "optimizer", networks["optimizers"].tolist()):
-        parts.append({**at.labels})
-        if at.place % config.numeric_every:
+    for state in states_of_trainings(networks, "optimizer", networks["optimizers"].tolist()):
+        parts.append({**state.labels})
+        if state.place % config.numeric_every:
             continue
-        problem = cv.Problem(TwoLayerLinear(at.v, at.w), HalfSquaredError(), [(x, y)])
+        problem = cv.Problem(TwoLayerLinear(state.v, state.w), HalfSquaredError(), [(x, y)])
         hessian = cv.hessian(problem)
         spectrum = cv.dense_spectrum(hessian)
         bulk, gap = _numeric_bulk(spectrum)
-        start = start if at.place else bulk
+        start = start if state.place else bulk
         outside = torch.linalg.matrix_norm(_outside(start, hessian @ start), ord=2)
         resolved = gap > RESOLVED_GAP
         parts[-1] |= {
             "numerical": spectrum.eigenvalues.numpy(),
-            "numerical_iterate": _share_inside(start, at.v, at.w),
+            "numerical_iterate": _share_inside(start, state.v, state.w),
             "invariance": (outside / spectrum.eigenvalues.abs().max()).numpy(),
             "overlap": np.array(cv.subspace_overlap(start, bulk) if resolved else np.nan),
             "numerical_rotation": _sine(start, bulk) if resolved else np.array(np.nan),

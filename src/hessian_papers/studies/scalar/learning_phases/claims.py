@@ -13,7 +13,7 @@ from hessian_papers.studies.scalar.learning_phases.derived import (
     contradict,
     pair,
     printed_phases,
-    with_signs,
+    select_signs,
 )
 from hessian_papers.studies.spectra import error
 from hessian_spectra.agreement import EXACT
@@ -99,7 +99,7 @@ def without_signal(data: xr.Dataset) -> float:
 
     Statistic: number of networks that contradict it.
     """
-    large, small = pair(with_signs(data, 0))
+    large, small = pair(select_signs(data, 0))
     return float((small > RESOLVED * large).sum())
 
 

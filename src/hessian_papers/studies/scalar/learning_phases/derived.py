@@ -10,7 +10,7 @@ from hessian_papers.studies.spectra import group
 RESOLVED = 1e-12
 
 
-def with_signs(data: xr.Dataset, *signs: int) -> xr.Dataset:
+def select_signs(data: xr.Dataset, *signs: int) -> xr.Dataset:
     """The networks whose solution θ* has one of some signs: 1, −1 or 0.
 
     Raises:

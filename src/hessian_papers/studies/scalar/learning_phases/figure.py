@@ -1,6 +1,6 @@
 """The phases of learning: the outlier pair's product and signs against t = ⟨w, v⟩ / θ*."""
 
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,15 +9,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_papers.drawing.errors import error_axis, visible
-from hessian_papers.studies.scalar.drawing import patches, phases, shade
+from hessian_papers.studies.scalar.drawing import patches, shade
 from hessian_papers.studies.scalar.learning_phases.derived import (
     contradict,
     pair,
     printed_phases,
-    with_signs,
+    select_signs,
 )
 from hessian_papers.studies.spectra import error
 from hessian_spectra.pictures import style
+
+Stretch = tuple[str, float, float]  # name, start and end
 
 SIGNS = {1: (style.VERMILION, "o"), -1: (style.BLUE, "s")}  # sign of θ* -> colour, marker
 
@@ -40,11 +42,11 @@ def draw(data: xr.Dataset) -> Figure:
     """Product and sign of the pair by phase, the printed phases for θ* < 0, and the error."""
     figure, grid = style.panels(2, 2, height=2.3)
     (product, small), (printed, errors) = grid
-    signal = with_signs(data, 1, -1)
+    signal = select_signs(data, 1, -1)
     left, right = _range(_ratio(signal))
     _draw_product(product, signal, np.linspace(left, right, 400))
     _draw_small(small, signal)
-    _draw_printed(printed, with_signs(data, -1))
+    _draw_printed(printed, select_signs(data, -1))
     _draw_error(errors, signal)
     for axes in (product, small, errors):
         axes.set_xlim(left, right)
@@ -86,10 +88,17 @@ def _draw_error(axes: Any, data: xr.Dataset) -> None:
 
 
 def _shade(axes: Any, left: float, right: float) -> None:
-    edges = [left, *(edge for edge in (1 / 3, 1.0) if left < edge < right), right]
-    for start, end in pairwise(edges):
-        shade(axes, str(phases(np.array((start + end) / 2))), start, end)
+    phases = ("early", left, 1 / 3), ("late", 1 / 3, 1.0), ("divergent", 1.0, right)
+    for phase in _clip(phases, left, right):
+        shade(axes, *phase)
     axes.axhline(0, color=style.BLACK, linewidth=0.6)
+
+
+def _clip(stretches: Iterable[Stretch], left: float, right: float) -> Iterator[Stretch]:
+    """What an axis from ``left`` to ``right`` shows of stretches."""
+    for name, start, end in stretches:
+        if (begin := max(start, left)) < (stop := min(end, right)):
+            yield name, begin, stop
 
 
 def _range(values: xr.DataArray) -> tuple[float, float]:
@@ -106,14 +115,13 @@ def _draw_printed(axes: Any, data: xr.Dataset) -> None:
     _points(axes, data, position, height)
     axes.plot(position[wrong], height[wrong], "x", color=style.BLACK, markersize=4)
     left, right = _range(position)
-    for name, start, end in (("early", left, -1 / 3), ("divergent", -1.0, right)):
-        if (begin := max(start, left)) < (stop := min(end, right)):
-            shade(axes, name, begin, stop)
-    names = (("early", left, -1.0), ("both", -1.0, -1 / 3), ("divergent", -1 / 3, right))
-    for name, start, end in names:
-        if (begin := max(start, left)) < (stop := min(end, right)):
-            top = axes.get_xaxis_transform()
-            axes.text((begin + stop) / 2, 0.96, name, ha="center", va="top", transform=top)
+    printed = ("early", left, -1 / 3), ("divergent", -1.0, right)
+    for phase in _clip(printed, left, right):
+        shade(axes, *phase)
+    names = ("early", left, -1.0), ("both", -1.0, -1 / 3), ("divergent", -1 / 3, right)
+    top = axes.get_xaxis_transform()
+    for name, begin, stop in _clip(names, left, right):
+        axes.text((begin + stop) / 2, 0.96, name, ha="center", va="top", transform=top)
     axes.set_xlim(left, right)
     # Room for the names above the highest point.
     axes.set_ylim(top=max(float(height.max()), 0.0) + 0.2)
@@ -139,7 +147,7 @@ def _legend(figure: Figure) -> None:
 
 def caption(data: xr.Dataset) -> str:
     """What is to be seen, and how to read it."""
-    count = with_signs(data, 1, -1).sizes["network"]
+    count = select_signs(data, 1, -1).sizes["network"]
     return (
         "Where t = ⟨w, v⟩/θ* lies beside 1/3 and 1 tells the sign of the small outlier. "
         f"Outlier pairs of {count} random linear networks f(x) = ⟨w, v⟩ x; "

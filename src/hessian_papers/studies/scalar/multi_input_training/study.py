@@ -12,7 +12,7 @@ from hessian_papers.data.base import SEVERAL_FEATURES, Form
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies import spectra
 from hessian_papers.studies.scalar import trainings
-from hessian_papers.studies.scalar.recorded import Recorded, of_one
+from hessian_papers.studies.scalar.recorded import State, states_of_training
 from hessian_papers.studies.training import (
     HiddenLayerConfig,
     curvature_shown,
@@ -88,35 +88,37 @@ def _samples(networks: Arrays) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
 
 
-def _steps(networks: Arrays) -> Iterator[Recorded]:
-    return of_one({}, {name: array for name, array in networks.items() if name not in "xy"})
+def _steps(networks: Arrays) -> Iterator[State]:
+    return states_of_training(
+        {}, {name: array for name, array in networks.items() if name not in "xy"}
+    )
 
 
 def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     """All eigenvalues at each recorded step, for the correlated inputs and as if they were not."""
     x, y = _samples(networks)
     parts = []
-    for at in _steps(networks):
-        spectrum = cf.multi_input(at.w, at.v, x, y).arrays()
+    for state in _steps(networks):
+        spectrum = cf.multi_input(state.w, state.v, x, y).arrays()
         coordinates = [
             cf.two_layer_linear(w, v, each, y).eigenvalues
-            for w, v, each in zip(at.w, at.v, x.T, strict=True)
+            for w, v, each in zip(state.w, state.v, x.T, strict=True)
         ]
         forms = {
             "exact": spectrum.pop("eigenvalues"),
             "decorrelated": torch.cat(coordinates).sort().values.numpy(),
             "inputs": np.array(len(coordinates)),
         }
-        parts.append({**at.labels, **at.known, **spectrum, **forms})
+        parts.append({**state.labels, **state.facts, **spectrum, **forms})
     return assembled(parts, VARIABLES, ["step"])
 
 
 def numerics(config: Config, networks: Arrays) -> xr.Dataset:
     """The spectrum of the automatically differentiated Hessian at some of the recorded steps."""
     parts = []
-    for at in _steps(networks):
-        parts.append({**at.labels})
-        if at.place % config.numeric_every == 0:
-            model = MultiInputLinear(at.v, at.w)
+    for state in _steps(networks):
+        parts.append({**state.labels})
+        if state.place % config.numeric_every == 0:
+            model = MultiInputLinear(state.v, state.w)
             parts[-1]["numerical"] = numeric_spectrum(model, *_samples(networks))
     return assembled(parts, VARIABLES, ["step"])

@@ -18,7 +18,7 @@ from hessian_papers.ledger.bounds import (
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always, everywhere, exists
 from hessian_papers.studies.scalar.outlier_pair.derived import LAST, RESOLVED, pair, small_share
-from hessian_papers.studies.scalar.trainings import at_the_end, compared
+from hessian_papers.studies.scalar.trainings import compared, last_steps
 from hessian_papers.studies.spectra import error
 from hessian_spectra.agreement import EXACT
 
@@ -51,12 +51,13 @@ EVOLUTION = {
     "singh2024poster": "Evolution of the pair",
 }
 ROUND_OFF = "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ₁"
+ROUNDING = within(EXACT, ROUND_OFF, source="theorem")
 FEW_STEPS = (
     "The small outlier decays with the distance to the solution: fewer steps, a smaller learning "
     "rate or a start beyond the early phase leave it larger, or without its change of sign."
 )
-
 ANY = positive("one draw that shows it is enough", source="ours: it exists")
+ALL = equal_to(1.0, "a share of a few runs: all of them")
 
 statements = Statements()
 later = statements.about("singh2026cracking", "Figure 8", "Theorems 3.1 and 3.4 on real data")
@@ -65,9 +66,7 @@ poster = statements.about("singh2024poster", "Evolution of the outlier pair")
 figures = (later | closed | poster).having(otherwise=FEW_STEPS)
 
 
-@statements.identity(
-    THEOREMS, within(EXACT, ROUND_OFF, source="theorem"), id="closed-form-through-training"
-)
+@statements.identity(THEOREMS, ROUNDING, id="closed-form-through-training")
 def spectrum(data: xr.Dataset) -> float:
     """At every step of training the closed form is the whole spectrum of the Hessian, for the
     linear and for the ReLU network.
@@ -75,9 +74,7 @@ def spectrum(data: xr.Dataset) -> float:
     return float(error(compared(data)).max())
 
 
-@statements.identity(
-    PAIR, within(EXACT, ROUND_OFF, source="theorem"), id="outliers-sum-to-the-trace"
-)
+@statements.identity(PAIR, ROUNDING, id="outliers-sum-to-the-trace")
 def pair_sum(data: xr.Dataset) -> float:
     """The two outliers sum to the trace (for ReLU: of the cell's block) at every step."""
     data = compared(data)
@@ -97,7 +94,7 @@ def _largest(data: xr.Dataset, differences: xr.DataArray, power: int = 1) -> flo
     return float((abs(differences) / large**power).where(kept).max())
 
 
-@statements.identity(PAIR, within(EXACT, ROUND_OFF, source="theorem"), id="linear-product")
+@statements.identity(PAIR, ROUNDING, id="linear-product")
 def pair_product(data: xr.Dataset) -> float:
     """−λ₁ λ₂ = (⟨w, v⟩ E[x²] − E[yx]) (3 ⟨w, v⟩ E[x²] − E[yx]) at every step."""
     data = compared(data)
@@ -106,12 +103,7 @@ def pair_product(data: xr.Dataset) -> float:
     return _largest(data, large * small + (fit - moment) * (3 * fit - moment), power=2)
 
 
-@figures.statement(
-    EVOLUTION,
-    exists,
-    equal_to(1.0, "a share of a few runs: all of them"),
-    id="small-outlier-changes-sign",
-)
+@figures.statement(EVOLUTION, exists, ALL, id="small-outlier-changes-sign")
 def changes_sign(data: xr.Dataset) -> float:
     """The small outlier starts negative and becomes positive during training.
 
@@ -136,7 +128,7 @@ def ends_at_zero(data: xr.Dataset) -> float:
 
     Statistic: |λ₂| / λ₁ after the last step, the largest over the runs.
     """
-    return float(small_share(at_the_end(data)).max())
+    return float(small_share(last_steps(data)).max())
 
 
 @figures.statement(
@@ -150,7 +142,7 @@ def rank_one(data: xr.Dataset) -> float:
 
     Statistic: the largest other eigenvalue over λ₁ after the last step.
     """
-    end = at_the_end(data)
+    end = last_steps(data)
     large, small = pair(end)
     return float((np.maximum(abs(small), abs(end["bulk"])) / large).max())
 

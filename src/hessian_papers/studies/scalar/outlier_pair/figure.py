@@ -26,6 +26,7 @@ NAMES = {
     "relu": "ReLU network",
     "linear_high": "Linear network at the high learning rate",
 }
+LIMIT: dict[str, Any] = {"color": style.BLACK, "linestyle": "-.", "linewidth": 0.8}
 
 
 def _runs(data: xr.Dataset) -> dict[str, xr.Dataset]:
@@ -63,7 +64,7 @@ def _draw_pair(large: Axes, small: Axes, run: xr.Dataset) -> None:
         axes.plot(run["step"], exact[place], color=colour, **style.EXACT)
     large.plot(run["step"], run["trace"], color=style.COLOURS["trace"], linestyle="--")
     if _exceeds_limit(run):
-        large.axhline(_stability_limit(run), color=style.BLACK, linestyle="-.", linewidth=0.8)
+        large.axhline(_stability_limit(run), **LIMIT)
     for bulk in (run["bulk"], -run["bulk"]):
         small.plot(run["step"], bulk, color=style.COLOURS["bulk"], linestyle=":", linewidth=0.9)
     small.axhline(0, color=style.BLACK, linewidth=0.6)
@@ -110,39 +111,26 @@ def _draw_run(column: Any, run: xr.Dataset) -> None:
 
 
 def _legend(figure: Figure, with_limit: bool) -> None:
+    bulk = "bulk $\\pm\\,\\overline{\\delta x}$"
     handles = [
         style.entry("outlier $\\lambda_1$", color=style.COLOURS["outlier 1"]),
         style.entry("outlier $\\lambda_2$", color=style.COLOURS["outlier 2"]),
         style.entry("trace", color=style.COLOURS["trace"], linestyle="--"),
-        style.entry(
-            "bulk $\\pm\\,\\overline{\\delta x}$", color=style.COLOURS["bulk"], linestyle=":"
-        ),
+        style.entry(bulk, color=style.COLOURS["bulk"], linestyle=":"),
         style.entry("closed form", color=style.BLACK),
         style.entry("numerical", color=style.BLACK, **style.NUMERIC),
         *patches(alpha=1.0),
     ]
     if with_limit:
-        handles.append(
-            style.entry(
-                "stability limit $2(1+\\mu)/\\eta$",
-                color=style.BLACK,
-                linestyle="-.",
-                linewidth=0.8,
-            )
-        )
+        handles.append(style.entry("stability limit $2(1+\\mu)/\\eta$", **LIMIT))
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
 
 
 def draw(data: xr.Dataset) -> Figure:
     """One column per training run, its closed form drawn over the numerical spectrum."""
     runs = _runs(data)
-    figure, grid = style.panels(
-        4,
-        len(runs),
-        height=1.6,
-        squeeze=False,
-        gridspec_kw={"height_ratios": [1.0, 1.25, 1.0, 0.8]},
-    )
+    heights = {"height_ratios": [1.0, 1.25, 1.0, 0.8]}
+    figure, grid = style.panels(4, len(runs), height=1.6, squeeze=False, gridspec_kw=heights)
     for letter, column, (name, run) in zip("abc", grid.T, runs.items(), strict=False):
         _draw_run(column, run)
         rate, momentum = float(run["learning_rate"]), float(run["momentum"])

@@ -15,7 +15,7 @@ from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies import spectra
 from hessian_papers.studies.scalar import trainings
 from hessian_papers.studies.scalar.outlier_pair.many import ENDS, small_outlier
-from hessian_papers.studies.scalar.recorded import Recorded, recorded_steps
+from hessian_papers.studies.scalar.recorded import State, states_of_trainings
 from hessian_papers.studies.training import (
     HiddenLayerConfig,
     curvature_shown,
@@ -42,7 +42,6 @@ HIGH = "linear_high"
 # The first steps, where most happens, all get a numerical spectrum; every ``numeric_every``-th of
 # the others does.
 DENSE_START = 12
-
 
 SIDE = "mean sign of λ₂ over the last steps at which it is resolved; NaN if training diverged"
 SHARE = "|λ₂|/λ₁ after the last step"
@@ -130,12 +129,10 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
     seen = "relu" not in config.networks or bool((x > 0).any())
     require(seen, "data", "a sample with x > 0 for the ReLU network", config.data)
     descents, shown = {}, {}
-    for name, planned in config.runs().items():
-        v, w = config.initial_weights(scale=planned.initial_scale)
-        model = NETWORKS[planned.network](v, w)
-        optimizer = stochastic_gradient_descent(
-            model, learning_rate=planned.learning_rate, momentum=planned.momentum
-        )
+    for name, variant in config.runs().items():
+        model = NETWORKS[variant.network](*config.initial_weights(scale=variant.initial_scale))
+        rates = {key: getattr(variant, key) for key in ("learning_rate", "momentum")}
+        optimizer = stochastic_gradient_descent(model, **rates)
         descents[name] = descend(
             model,
             HalfSquaredError(),
@@ -145,15 +142,14 @@ def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
             steps=config.steps,
             record_every=config.record_every,
         )
-        shown[name] = curvature_shown(SPECTRA[planned.network], x, y, config.steps)
+        shown[name] = curvature_shown(SPECTRA[variant.network], x, y, config.steps)
     arrays: Arrays = {"x": data["x"], "y": data["y"], "runs": np.array(list(descents))}
     for name, trajectory in follow(descents, run.log, shown).items():
-        kept = recorded(trajectory)
-        if config.runs()[name].network == "relu":
+        variant, kept = config.runs()[name], recorded(trajectory)
+        if variant.network == "relu":
             kept = _before_empty(kept)
+        kept |= {key: np.array(getattr(variant, key)) for key in ("learning_rate", "momentum")}
         arrays |= {f"{name}/{key}": array for key, array in kept.items()}
-        arrays[f"{name}/learning_rate"] = np.array(config.runs()[name].learning_rate)
-        arrays[f"{name}/momentum"] = np.array(config.runs()[name].momentum)
     return arrays
 
 
@@ -207,17 +203,17 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     other initial weights, how the small outlier ends.
     """
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    of_study = {"layer": np.array(["v", "w"]), "emptied_at": np.array(-1)}
-    of_study |= _over_seeds(config, x, y)
+    common = {"layer": np.array(["v", "w"]), "emptied_at": np.array(-1)}
+    common |= _over_seeds(config, x, y)
     parts = [
-        {**of_study, **at.labels, **at.known, **_at_step(_network(config, at), at.v, at.w, x, y)}
-        for at in recorded_steps(networks, "run", networks["runs"].tolist())
+        common | state.labels | state.facts | _at_step(_network(config, state), state, x, y)
+        for state in states_of_trainings(networks, "run", networks["runs"].tolist())
     ]
     return assembled(parts, VARIABLES, ("run", "step"))
 
 
-def _network(config: Config, at: Recorded) -> str:
-    return config.runs()[at.labels["run"].item()].network
+def _network(config: Config, state: State) -> str:
+    return config.runs()[state.labels["run"].item()].network
 
 
 def _over_seeds(config: Config, x: Tensor, y: Tensor) -> Arrays:
@@ -255,8 +251,9 @@ def _over_seeds(config: Config, x: Tensor, y: Tensor) -> Arrays:
     }
 
 
-def _at_step(network: str, v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Arrays:
+def _at_step(network: str, state: State, x: Tensor, y: Tensor) -> Arrays:
     """The closed form of one network, and the positive cell's part of it for ReLU."""
+    v, w = state.v, state.w
     spectrum = SPECTRA[network](v, w, x, y).arrays()
     if network == "relu":
         w, v, y, x = w[v > 0], v[v > 0], y * (x > 0), x * (x > 0)
@@ -280,9 +277,9 @@ def numerics(config: Config, networks: Arrays) -> xr.Dataset:
     """The spectrum of the automatically differentiated Hessian at some of the recorded steps."""
     x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
     parts = []
-    for at in recorded_steps(networks, "run", networks["runs"].tolist()):
-        chosen = at.place < DENSE_START or at.place % config.numeric_every == 0
-        model = NETWORKS[_network(config, at)](at.v, at.w)
+    for state in states_of_trainings(networks, "run", networks["runs"].tolist()):
+        chosen = state.place < DENSE_START or state.place % config.numeric_every == 0
+        model = NETWORKS[_network(config, state)](state.v, state.w)
         spectrum = {"numerical": numeric_spectrum(model, x, y)} if chosen else {}
-        parts.append(at.labels | spectrum)
+        parts.append(state.labels | spectrum)
     return assembled(parts, VARIABLES, ("run", "step"))

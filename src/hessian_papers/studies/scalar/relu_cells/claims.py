@@ -25,6 +25,8 @@ DENSITY = {
     "singh2024poster": "the factors n±/n of the cell-wise Hessian",
 }
 
+ROUNDING = within(EXACT, ROUND_OFF)
+
 statements = Statements()
 
 
@@ -38,7 +40,7 @@ def spectrum(data: xr.Dataset) -> float:
     return float(error(data))
 
 
-@statements.identity(DRAWN, within(EXACT, ROUND_OFF), id="hessian-decouples-into-cells")
+@statements.identity(DRAWN, ROUNDING, id="hessian-decouples-into-cells")
 def decoupling(data: xr.Dataset) -> float:
     """The Hessian decouples: every eigenvector lives on the hidden units of one cell, the one that
     gives the eigenvalue its colour.
@@ -73,17 +75,14 @@ def _miscounted(data: xr.Dataset, cell: str) -> int:
 
 
 @statements.identity(
-    "section 3.2, text below Theorem 3.4",
-    within(EXACT, ROUND_OFF),
-    id="relu-largest",
-    paper="singh2026cracking",
+    "section 3.2, text below Theorem 3.4", ROUNDING, id="relu-largest", paper="singh2026cracking"
 )
 def largest(data: xr.Dataset) -> float:
     """The largest eigenvalue is the larger of the two cells' large outliers."""
     return float(abs(group(data, "outlier").max() / data["numerical"].max() - 1))
 
 
-@statements.identity(DENSITY, within(EXACT, ROUND_OFF), id="eigenvalues-scale-with-cell-density")
+@statements.identity(DENSITY, ROUNDING, id="eigenvalues-scale-with-cell-density")
 def density(data: xr.Dataset) -> float:
     """The eigenvalues scale in proportion to the fraction of points in their cell, the averages
     over the cell being the same.
