@@ -114,12 +114,17 @@ def _recorded(name: str, about: Mapping[str, Any]) -> tuple[recorded.Recorded | 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure before it is drawn: the module that draws it, what of, and where it comes from."""
+    """A figure before it is drawn.
 
-    module: ModuleType
-    reading: Any
+    Args:
+        module: draws it, or ``None`` for the statements themselves, as no figure of a paper.
+        run: what it shows, with the statements that are measured on it.
+        origin: where it comes from.
+    """
+
+    module: ModuleType | None
+    run: Measured
     origin: Origin
-    recorded: bool = False
 
 
 def drawn(context: Context) -> list[Drawing]:
@@ -132,19 +137,9 @@ def drawn(context: Context) -> list[Drawing]:
         compute(context)
     elif context.estimate:
         raise no_estimate("the drawing of a figure")
-    about = about_of(context)[name]
-    known, damage = _recorded(name, about)
-    arrays = _data_of(config, name, context.results / name)
-    sides = sides_of(config)
-    digests = _digests(context.results / name, sides)
-    entries = [_drawing(name, config, arrays, digests, about, damage)]
-    if known:
-        kept = _data_of(known.config, name, known.folder)
-        digests = _digests(known.folder, sides)
-        entries.append(
-            _drawing(name, known.config, kept, digests, about["recorded"], facts=known.facts)
-        )
-    return entries
+    about = about_of(context)
+    runs = measured({name: config}, about, context.results)
+    return [_drawing(name, run, about[name]) for run in runs]
 
 
 def compute(context: Context) -> None:
@@ -163,49 +158,22 @@ def about_of(context: Context) -> Mapping[str, Any]:
     return context.about
 
 
-def _reading(config: Mapping[str, Any], name: str) -> Any:
-    """Transition: what a kind that does not declare its variables yet reads of its arrays."""
-    claims = schema.module_of("studies", config["kind"], f"studies.{name}", "claims")
-    return claims.statements.reading
-
-
-def _data_of(config: Mapping[str, Any], name: str, folder: Path) -> Any:
-    reading, sides = _reading(config, name), sides_of(config)
-    return reading.read(folder, sides) if reading else labelled.read_study(folder, sides)
-
-
-def _drawing(
-    name: str,
-    config: Mapping[str, Any],
-    arrays: Any,
-    digests: Mapping[str, str],
-    about: Mapping[str, Any],
-    damage: str = "",
-    facts: Mapping[str, Any] | None = None,
-) -> Drawing:
-    """The figure of one run.
-
-    Args:
-        name: of the study.
-        config: the study's, as that run has it.
-        arrays: what it computed.
-        digests: of the files that it was read from, if it was read.
-        about: what is said of it, see :func:`pipelines.inputs.about`.
-        damage: what is wrong with the recorded run, if it counts for nothing.
-        facts: those of a recorded run, else of today's.
-    """
-    figure = schema.module_of("studies", config["kind"], f"studies.{name}", "figure")
+def _drawing(name: str, run: Measured, about: Mapping[str, Any]) -> Drawing:
+    """The figure of one run of a study; ``about``: see :func:`pipelines.inputs.about`."""
+    config = run.study.config
+    known = recorded.read(name) if run.recorded else None
     origin = Origin(
         study=name,
         config=config,
-        package=figure.__name__.rpartition(".")[0],
-        arrays=digests,
-        scale=about["scale"],
-        facts=about["facts"] if facts is None else facts,
-        departs=about["departs"],
-        damaged=damage,
+        package=f"hessian_papers.{schema.kinds('studies')[config['kind']]}",
+        arrays=_digests(run.folder, sides_of(config)),
+        scale=run.scale,
+        facts=known.facts if known else about["facts"],
+        departs=run.departs,
+        damaged=run.damaged,
+        recorded=run.recorded,
     )
-    return Drawing(figure, arrays, origin, recorded=facts is not None)
+    return Drawing(schema.figure_of(config["kind"]), run, origin)
 
 
 def _digests(folder: Path, sides: Iterable[str]) -> dict[str, str]:

@@ -1,41 +1,70 @@
-"""Stage figures: draw a study's figure from its arrays, and from those of its recorded run."""
+"""Stage figures: draw a study's figure from its data set, and from that of its recorded run."""
 
+from collections import defaultdict
 from types import ModuleType
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from hessian_papers.drawing.forest import Block, Row, forest
 from hessian_papers.drawing.save import save
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.divergence import left_out
+from hessian_papers.ledger.evaluation import Measured, data_of, measurements
+from hessian_papers.ledger.statements import Heading
 from hessian_papers.results import DIVERGED
 from hessian_spectra.pictures import style
 from pipelines import chain, inputs
 from pipelines.stage import Context, main
 
+STATEMENTS = (
+    "No figure of the paper shows this. Each statement that is measured here stands with its "
+    "cases: a point each, with its 95 % interval where there is one. In the green range the statement "
+    "holds; a blue case holds, a red one does not, and the interval of a grey one reaches over the "
+    "bound."
+)
 
-def painted(module: ModuleType, reading: Any) -> tuple[Figure, str]:
+
+def painted(module: ModuleType, data: Any) -> tuple[Figure, str]:
     """A figure and its caption, with how many trainings diverged if any did.
 
     Where they leave nothing to draw, both say why.
     """
     try:
-        note = left_out(reading)
-        figure, caption = module.draw(reading), module.caption(reading)
+        note = left_out(data)
+        figure, caption = module.draw(data), module.caption(data)
     except NothingToMeasure as missing:
         return style.words(str(missing)), f"{missing}."
     # Where some always diverge, the caption has more to say of them.
     return figure, caption if DIVERGED in caption else f"{caption} {note}".strip()
 
 
+def stated(run: Measured) -> tuple[Figure, str]:
+    """The picture of the statements that are measured on a run, and its caption."""
+    headings: dict[str, Heading] = {}
+    rows: defaultdict[str, list[Row]] = defaultdict(list)
+    for case in measurements([run]):
+        heading = headings.setdefault(case.heading.id, case.heading)
+        label = ", ".join(case.record.labels.values())
+        rows[heading.id].append(Row(label, *case.estimate, case.bound.range, case.record.outcome))
+    blocks = [Block(each.sentence, each.statistic, rows[name]) for name, each in headings.items()]
+    return forest(blocks), STATEMENTS
+
+
 def figures(context: Context) -> None:
     """Write ``reports/figures/<paper>/<study>.png`` and the folder ``<study>`` beside it."""
     # All of them are drawn before one is written.
-    drawings = [(item, *painted(item.module, item.reading)) for item in chain.drawn(context)]
-    for drawing, figure, caption in drawings:
-        save(figure, caption, drawing.origin, context.reports / "figures", drawing.recorded)
+    drawings = [
+        (
+            item.origin,
+            *(painted(item.module, data_of(item.run)) if item.module else stated(item.run)),
+        )
+        for item in chain.drawn(context)
+    ]
+    for origin, figure, caption in drawings:
+        save(figure, caption, origin, context.reports / "figures")
     if not context.locked:
-        paper = drawings[0][0].origin.config["paper"]
+        paper = drawings[0][0].config["paper"]
         print(f"wrote {context.reports / 'figures' / paper / context.name}.png")
 
 

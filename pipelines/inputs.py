@@ -19,7 +19,7 @@ from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import departures, published
 from pipelines.files import digests as file_digests
-from pipelines.schema import kinds
+from pipelines.schema import figure_of, kinds
 from pipelines.yaml_files import read_yaml
 
 # Of a study, of networks or of a paper, below its name; else by the stage's.
@@ -198,7 +198,9 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         kind, own = package[config["kind"]], _own("studies", name, config)
         digests[name] = about(params, name)
         yield COMPUTES, name, made_by(computes, [f"{kind}.study"]) | own
-        draws = made_by(ENTRIES[DRAWS], [f"{kind}.figure", "drawing.save"])
+        pictures = ["drawing.forest", "ledger.evaluation", f"{kind}.claims"]
+        drawing = [f"{kind}.figure"] if figure_of(config["kind"]) else pictures
+        draws = made_by(ENTRIES[DRAWS], [*drawing, "drawing.save"])
         yield DRAWS, name, draws | own | {"about": {name: digests[name]}}
     ledger, papers = ["ledger.measured_cases", "ledger.table"], papers_of(params)
     for paper, chosen in papers.items():

@@ -16,7 +16,9 @@ def ledger(context: Context) -> None:
     measured = [
         case
         for paper in context.config.papers
-        for case in measured_cases.read(folder / paper / measured_cases.FILE, f"dvc repro claims@{paper}")
+        for case in measured_cases.read(
+            folder / paper / measured_cases.FILE, f"dvc repro claims@{paper}"
+        )
     ]
     statements = decided([*measured, *unmeasured()])
     write_ledger(context.reports / "claims.json", statements)

@@ -1,6 +1,7 @@
 """What a valid configuration is: the dataclasses that it must fit, checked before anything runs."""
 
 import importlib
+import importlib.util
 import math
 import pkgutil
 import re
@@ -185,6 +186,12 @@ def module_of(group: str, kind: Any, path: str, part: str = "study") -> ModuleTy
         )
     suffix = f".{part}" if group == "studies" else ""
     return importlib.import_module(f"hessian_papers.{known[kind]}{suffix}")
+
+
+def figure_of(kind: str) -> ModuleType | None:
+    """The module that draws a kind's figure; ``None`` where it reproduces no figure of a paper."""
+    name = f"hessian_papers.{kinds('studies')[kind]}.figure"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
 def storage_of(config: DictConfig) -> Storage:

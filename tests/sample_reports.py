@@ -184,8 +184,9 @@ def _save(study: str, scale: str, reports: Path) -> None:
         scale=scale,
         facts=FACTS if recorded else VERSIONS | (FILES if study == "poster-pair" else {}),
         departs=DEPARTS[scale] if study == RECORDED else {},
+        recorded=recorded,
     )
-    save(figure, caption, origin, reports / "figures", recorded=recorded)
+    save(figure, caption, origin, reports / "figures")
 
 
 def _write(path: Path, values: dict[str, np.ndarray]) -> None:

@@ -36,6 +36,7 @@ class Origin:
             recorded one configuration, hardware and seconds as well.
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
         damaged: what is wrong with the recorded run, if it is not shown for that.
+        recorded: whether it shows a recorded run.
     """
 
     study: str
@@ -46,6 +47,7 @@ class Origin:
     facts: Mapping[str, Any] = field(default_factory=dict)
     departs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     damaged: str = ""
+    recorded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,7 @@ from hessian_spectra.pictures import rendered
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 
-def save(
-    figure: Figure, caption: str, origin: Origin, folder: Path, recorded: bool = False
-) -> None:
+def save(figure: Figure, caption: str, origin: Origin, folder: Path) -> None:
     """Write ``<study>.png`` and ``<study>/{figure.pdf, figure.json}`` to ``folder/<paper>``.
 
     What the panels draw stands as numbers in ``<study>/figure-series.json``. Equal figures give
@@ -25,12 +23,11 @@ def save(
     Args:
         figure: the figure.
         caption: its text, with the numbers in it taken from the study's arrays.
-        origin: where it comes from.
-        folder: where to write, each paper to a folder of its own.
-        recorded: whether it shows the recorded run: then the files are
+        origin: where it comes from; of a recorded run the files are
             ``<study>/recorded.{png, pdf, json}``.
+        folder: where to write, each paper to a folder of its own.
     """
-    paths = files(folder / origin.config["paper"], origin.study, recorded)
+    paths = files(folder / origin.config["paper"], origin.study, origin.recorded)
     for suffix, content in rendered(figure).items():
         write_bytes(paths[suffix], content)
     config = origin.config

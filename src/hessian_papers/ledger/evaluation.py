@@ -105,7 +105,7 @@ def collect(run: Measured) -> list[Entry]:
         MissingResultError: a file or an array that a statement needs is not there, of today's run.
         DamagedFileError: a file of arrays is damaged.
     """
-    reading = _data(run)
+    reading = data_of(run)
     try:
         entries = list(run.statements.entries(run.study, reading))
     except Exception as error:  # what a configuration leaves of the arrays may break any function
@@ -131,7 +131,8 @@ def collect(run: Measured) -> list[Entry]:
     return entries
 
 
-def _data(run: Measured) -> Any:
+def data_of(run: Measured) -> Any:
+    """The data set of a run."""
     sides = sides_of(run.study.config)
     if run.statements.reading is None:
         return read_study(run.folder, sides)

@@ -19,17 +19,17 @@ ORIGIN = Origin(
     scale="demo",
     departs={"width": [10, 100]},
 )
-PAPER = replace(ORIGIN, scale="paper", facts={"commit": "abc"}, departs={})
+PAPER = replace(ORIGIN, scale="paper", facts={"commit": "abc"}, departs={}, recorded=True)
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Reports with one study that has both figures."""
     reports = tmp_path_factory.mktemp("both")
-    for origin, recorded in ((ORIGIN, False), (PAPER, True)):
+    for origin in (ORIGIN, PAPER):
         figure, axes = style.panels()
-        axes.plot([0, 2 if recorded else 1])
-        save(figure, f"At {origin.scale}.", origin, reports / "figures", recorded=recorded)
+        axes.plot([0, 2 if origin.recorded else 1])
+        save(figure, f"At {origin.scale}.", origin, reports / "figures")
     return reports
 
 

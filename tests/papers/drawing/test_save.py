@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -46,7 +47,7 @@ def line():
 @pytest.mark.parametrize("recorded", [False, True])
 def test_equal_figures_give_equal_bytes(tmp_path, recorded):
     for folder in ("one", "two"):
-        save(line(), "A caption.", ORIGIN, tmp_path / folder, recorded=recorded)
+        save(line(), "A caption.", replace(ORIGIN, recorded=recorded), tmp_path / folder)
     one, two = (tmp_path / folder / CONFIG["paper"] for folder in ("one", "two"))
     written = [path for path in (tmp_path / "one").rglob("*") if path.is_file()]
     assert {str(path.relative_to(one)) for path in written} == set(FILES[recorded])
