@@ -56,9 +56,9 @@ class ThroughTrainingConfig(ImageNetworksConfig, DataStudyConfig):
         require_images(self.samples, form)
 
 
-def recorded_epochs(config: ThroughTrainingConfig) -> list[int]:
-    """0, 1, ..., the last epoch."""
-    spaced = np.geomspace(1, config.epochs, config.recorded)
+def recorded_epochs(last: int, number: int) -> list[int]:
+    """0, 1, ..., the last epoch, so many after 0 at most, evenly spaced in the logarithm."""
+    spaced = np.geomspace(1, last, number)
     return [0, *sorted({round(float(epoch)) for epoch in spaced})]
 
 
@@ -85,7 +85,7 @@ def training_items(
                     case=f"whitened-{config.initialisation}-linear",
                     width=width,
                     replicate=replicate,
-                    record=recorded_epochs(config),
+                    record=recorded_epochs(config.epochs, config.recorded),
                 )
 
 

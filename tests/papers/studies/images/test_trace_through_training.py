@@ -51,10 +51,10 @@ def data(trained):
 
 
 def test_epochs_begin_at_the_start_and_end_at_the_last():
-    assert recorded_epochs(config(epochs=10000, recorded=5)) == [0, 1, 10, 100, 1000, 10000]
+    assert recorded_epochs(10000, 5) == [0, 1, 10, 100, 1000, 10000]
     # Those that fall on the same epoch are one.
-    assert recorded_epochs(config(epochs=3, recorded=20)) == [0, 1, 2, 3]
-    assert recorded_epochs(config(epochs=7, recorded=1)) == [0, 1]
+    assert recorded_epochs(3, 20) == [0, 1, 2, 3]
+    assert recorded_epochs(7, 1) == [0, 1]
 
 
 def test_networks_come_by_image_set_and_replicate(trained, data):

@@ -129,7 +129,7 @@ def test_without_early_epochs_nothing_is_measured():
 
 
 def test_networks_that_diverge_count_up_to_then():
-    """As one whose later epochs would break the claim."""
+    """Later epochs, which would break the claim, are none of theirs."""
     long, short = traces()
     rises = {**long["closed_form"], "trace": long["closed_form"]["trace"] * [*[1] * 6, 9, 9]}
     cut = {
