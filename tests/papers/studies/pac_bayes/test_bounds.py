@@ -7,12 +7,13 @@ import pytest
 import torch
 from scipy import stats
 
+from hessian_papers.labelled import LEFT_OUT
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.statements import Study
 from hessian_papers.networks.classifiers import kept_classifier
 from hessian_papers.studies.pac_bayes.bounds import figure, study
 from hessian_papers.studies.pac_bayes.bounds.claims import statements
-from hessian_papers.studies.pac_bayes.bounds.reading import Reading, estimated, rows_of, share
+from hessian_papers.studies.pac_bayes.bounds.derived import failures, printed_rows
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.pac_bayes import GaussianPosterior, error_of_draws
@@ -49,19 +50,23 @@ def actual(networks):
 
 def test_arrays_are_by_network_method_and_seed(actual):
     assert actual["bound"].shape == (2, 5, 2)
-    assert actual["method"].tolist() == METHODS
-    assert actual["layer"].tolist() == [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]]
-    assert actual["variances"].shape == (2, 5, 2, 3, study.PARTS, 3)
-    assert actual["path_epoch"].tolist() == list(range(7))
-    assert [int(actual[name]) for name in ("epoch", "classes")] == [small_classifiers.EPOCHS, 3]
-    assert actual["samples"].tolist() == np.full((2, 5, 2), 40).tolist()
-    assert actual["held_out"].tolist() == np.full((2, 5, 2), 20).tolist()
+    assert actual["method"].values.tolist() == METHODS
+    assert actual["layer"].values.tolist() == ["fc1", "fc2", "fc3"]
+    assert actual["variance"].shape == (2, 5, 2, 3, study.PARTS, 3)
+    # The first network has two layers.
+    last = actual["rank_correlation"].sel(layer="fc3").isnull()
+    assert last.all(("method", "seed")).values.tolist() == [True, False]
+    assert actual["path_epoch"].values.tolist() == list(range(7))
+    first = actual["path_surrogate"].notnull().isel(network=0, method=0, seed=0)
+    assert first.values.tolist() == [False, *[True] * 6]
+    sizes = [int(actual[name]) for name in ("epoch", "classes", "samples", "held_out")]
+    assert sizes == [small_classifiers.EPOCHS, 3, 40, 20]
 
 
 def test_each_bound_is_that_of_its_terms(actual):
     for bound, drawn, divergence, index, error, complexity, variance in zip(
         *(
-            actual[name].ravel()
+            actual[name].values.ravel()
             for name in (
                 "bound", "drawn_error", "divergence", "index", "error", "complexity",
                 "prior_variance",
@@ -79,21 +84,19 @@ def test_each_bound_is_that_of_its_terms(actual):
 
 
 def test_a_posterior_that_diverges_has_no_bound_and_is_shown(networks, actual):
-    arrays = study.correlation(config(learning_rate=1e9, methods=["base", "iterative"]), networks)
+    data = study.correlation(config(learning_rate=1e9, methods=["base", "iterative"]), networks)
     for name in study.TERMS:
-        assert np.isnan(arrays[name]).all()
-    assert arrays.pop("diverged").shape == arrays["bound"].shape
-    assert "diverged" not in actual
-    for name, values in arrays.items():
-        assert values.shape[3:] == actual[name].shape[3:]
-        assert values.ndim == actual[name].ndim
-    arrays["diverged"] = np.isnan(arrays["bound"])
-    reading = Reading({"correlation": arrays})
+        assert np.isnan(data[name]).all()
+    assert data["diverged"].all()
+    assert data[LEFT_OUT] == data["diverged"].size
+    assert LEFT_OUT not in actual
+    for name, values in data.drop_vars(LEFT_OUT).items():
+        assert values.dims == actual[name].dims
     with pytest.raises(NothingToMeasure, match="the training of every posterior diverged"):
-        assert reading.failures
+        failures(data)
     with pytest.raises(NothingToMeasure, match="the training of every posterior diverged"):
-        figure.draw(reading)
-    entries = list(statements.entries(Study("bounds", vars(config())), reading))
+        figure.draw(data)
+    entries = list(statements.entries(Study("bounds", vars(config())), data))
     (order,) = [entry for entry in entries if entry.id.endswith("iterative-below-base-F-6")]
     with pytest.raises(NothingToMeasure, match="their training diverged"):
         order.measure()
@@ -115,7 +118,7 @@ def test_a_method_begins_at_the_network_and_ends_at_its_certificate(networks, ac
     assert actual["held_out_error"][0, 1, 1] == others
     x, y = kept.samples.left_out()
     wrong = (kept.load()(x).argmax(dim=1) != y).double().mean()
-    assert actual["test_error"][0, 0, 1] == pytest.approx(float(wrong))
+    assert actual["test_error"][0, 1] == pytest.approx(float(wrong))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -192,16 +195,15 @@ def test_items_say_what_they_cost_and_a_probe_costs_less(networks):
 
 
 def test_rows_of_the_table_are_those_of_this_run(actual):
-    reading = Reading({"correlation": actual})
-    assert rows_of(reading) == []
-    named = actual | {"network": np.array(["F-600", "F-300^2"]), "classes": np.array(2)}
-    rows = rows_of(Reading({"correlation": named}))
+    assert printed_rows(actual) == []
+    named = actual.assign_coords(network=["F-600", "F-300^2"]).assign(classes=2)
+    rows = printed_rows(named)
     assert [(row.network, row.method) for row in rows] == [
         (network, method)
         for network in ("T-600", "T-300^2")
         for method in ("base", "approximate", "iterative")
     ]
-    random = rows_of(Reading({"correlation": named | {"random_labels": np.array(True)}}))
+    random = printed_rows(named.assign(random_labels=True))
     assert [row.network for row in random] == ["R-600"] * 2
 
 
@@ -214,15 +216,8 @@ def test_which_rows_there_are_is_known_by_the_data_alone(tmp_path, random_labels
     )  # fmt: skip
     actual = study.correlation(config(methods=["base"], epochs=1), networks)
     assert actual["random_labels"].shape == ()
-    named = actual | {"network": np.array(["F-600"]), "classes": np.array(2)}
-    (row,) = rows_of(Reading({"correlation": named}))
+    named = actual.assign_coords(network=["F-600"]).assign(classes=2)
+    (row,) = printed_rows(named)
     assert row.network == ("R-600" if random_labels else "T-600")
     with pytest.raises(TypeError, match="random_labels"):
         config(random_labels=not random_labels)
-
-
-def test_shares_have_the_exact_interval():
-    actual = share(np.zeros(110, dtype=bool))
-    assert (actual.value, actual.low) == (0.0, 0.0)
-    assert actual.high == pytest.approx(1 - 0.025 ** (1 / 110))
-    assert not math.isfinite(estimated(np.array([1.0])).high)

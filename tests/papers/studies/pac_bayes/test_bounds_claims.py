@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract
+from claims_contract import Planted, changed, contract, planted_data
 
-from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.pac_bayes.bounds.claims import statements
+from hessian_papers.studies.pac_bayes.bounds.claims import fails_as_rarely_as_promised, statements
+from hessian_papers.studies.pac_bayes.bounds.derived import failures
 from hessian_papers.studies.pac_bayes.bounds.figure import caption, draw
-from hessian_papers.studies.pac_bayes.bounds.reading import Reading
+from hessian_papers.studies.pac_bayes.bounds.study import VARIABLES
 
 ALL = (
     "base", "approximate", "iterative", "iterative, decaying", "iterative, printed output",
@@ -29,12 +29,12 @@ def sides(*, methods=ALL, seeds=4, network="F-600", bounds=ORDERED, ranks=CORREL
         "network": np.array([network]), "method": np.array(methods), "seed": np.arange(seeds),
         "epoch": np.array(9), "classes": np.array(2), "random_labels": np.array(False),
         "delta": np.array(0.025), "draws_delta": np.array(0.01),
-        "layer": np.array([["fc1", "fc2"]]), "bound": bound, "error": bound / 4,
-        "held_out_error": bound - 0.1 + rises, "samples": np.full(shape, 60000),
-        "held_out": np.full(shape, 10000), "divergence": 1e4 * bound,
-        "prior_variance": np.full(shape, 0.05), "test_error": np.full(shape, 0.015),
+        "layer": np.array(["fc1", "fc2"]), "quantile": np.array([0.1, 0.5, 0.9]),
+        "bound": bound, "error": bound / 4, "held_out_error": bound - 0.1 + rises,
+        "samples": np.array(60000), "held_out": np.array(10000), "divergence": 1e4 * bound,
+        "prior_variance": np.full(shape, 0.05), "test_error": np.full((1, seeds), 0.015),
         "rank_correlation": np.stack([rank, rank], axis=-1),
-        "variances": np.full((*shape, 2, 50, 3), [0.01, 0.02, 0.03]),
+        "variance": np.full((*shape, 2, 50, 3), [0.01, 0.02, 0.03]),
         "path_epoch": np.arange(5), "path_divergence": 1 + draws.random((*shape, 5)),
     }  # fmt: skip
     return {"correlation": arrays}
@@ -73,37 +73,42 @@ def planted():
     ]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
-def test_what_a_run_lacks_is_not_measured():
-    with pytest.raises(NothingToMeasure, match="this run lacks the method 'iterative'"):
-        Reading(sides(methods=("base",))).of("bound", "F-600", "iterative")
+def data_of(arrays):
+    return planted_data(arrays, VARIABLES)
 
 
 @pytest.mark.parametrize("arrays", [sides(), sides(methods=("base", "iterative"), seeds=1)])
 def test_the_figure_shows_each_method(arrays):
-    reading = Reading(arrays)
-    figure = draw(reading)
+    data = data_of(arrays)
+    figure = draw(data)
     assert len(figure.axes) == 4
     shown = {text.get_text() for text in figure.legends[0].get_texts()}
-    assert shown == {*reading.methods, "printed"}
-    assert "Confidence 0.965, 60000 images" in caption(reading)
+    assert shown == {*data["method"].values, "printed"}
+    assert "Confidence 0.965, 60000 images" in caption(data)
 
 
 def test_bounds_of_posteriors_that_diverged_are_no_failures_and_no_successes():
     arrays = repeated(failed=3)
     lost = arrays["correlation"]["held_out_error"].copy()
     lost[..., -10:] = np.nan
-    reading = Reading(changed(arrays, "correlation", held_out_error=lost))
-    assert reading.failures.size == 100
-    assert (reading.failures > 0).sum() == 3
-    axes = draw(reading).axes[0]
+    data = data_of(changed(arrays, "correlation", held_out_error=lost))
+    assert failures(data).size == 100
+    assert (failures(data) > 0).sum() == 3
+    axes = draw(data).axes[0]
     assert axes.get_xlim()[1] < 1
 
 
 def test_repeated_bounds_are_held_against_held_out_errors():
-    reading = Reading(repeated())
-    (axes,) = draw(reading).axes
+    data = data_of(repeated())
+    (axes,) = draw(data).axes
     assert len(axes.lines[0].get_xdata()) == 110
-    assert "lie below the line" in caption(reading)
+    assert "lie below the line" in caption(data)
+
+
+def test_shares_have_the_exact_interval():
+    actual = fails_as_rarely_as_promised(data_of(repeated()), 0.035)
+    assert (actual.value, actual.low) == (0.0, 0.0)
+    assert actual.high == pytest.approx(1 - 0.025 ** (1 / 110))

@@ -1,20 +1,19 @@
 """What section 6 and appendix H of wu2022dissecting say of bounds, and what bounds promise."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
+import xarray as xr
+from scipy import stats
 
 from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, at_least, at_most
 from hessian_papers.ledger.statements import Cases, Labels, Statements
 from hessian_papers.ledger.verdicts import always, everywhere, printed, typically
-from hessian_papers.studies.pac_bayes.bounds.reading import (
-    Reading,
+from hessian_papers.studies.pac_bayes.bounds.derived import (
     Row,
-    architecture,
-    estimated,
-    rows_of,
-    share,
+    confidence,
+    failures,
+    printed_rows,
 )
 
 # Fewer bounds cannot tell a promised share of failures from a larger one.
@@ -28,27 +27,45 @@ FEWER = (
 
 TIGHTER = at_least(0.0, "a tighter bound is a smaller one")
 
-statements = Statements(Reading).having(otherwise=FEWER)
+statements = Statements().having(otherwise=FEWER)
 
 
-def _networks(reading: Reading) -> list[Labels]:
-    return [{"network": name} for name in reading.networks] if not _is_repeated(reading) else []
+def _networks(*methods: str) -> Callable[[xr.Dataset], list[str]]:
+    """The networks of a run that has some methods; none where bounds are repeated."""
+
+    def labels(data: xr.Dataset) -> list[str]:
+        compared = {*methods} <= {*data["method"].values} and not _is_repeated(data)
+        return data["network"].values.tolist() if compared else []
+
+    return labels
 
 
-def _is_repeated(reading: Reading) -> bool:
-    return len(reading["seed"]) >= REPEATED
+def _is_repeated(data: xr.Dataset) -> bool:
+    return data.sizes["seed"] >= REPEATED
 
 
 def _pairs(worse: str, *better: str) -> Cases:
     """Networks with two methods, of which the paper calls one better."""
 
-    def cases(reading: Reading) -> Iterator[Labels]:
-        for case in _networks(reading):
+    def cases(data: xr.Dataset) -> Iterator[Labels]:
+        for network in _networks(worse)(data):
             for method in better:
-                if {method, worse} <= {*reading.methods}:
-                    yield {**case, "better": method, "worse": worse}
+                if method in data["method"].values:
+                    yield {"network": network, "better": method, "worse": worse}
 
     return cases
+
+
+def _known(values: xr.DataArray) -> xr.DataArray:
+    """Numbers of networks; those of posteriors whose training diverged are left out.
+
+    Raises:
+        NothingToMeasure: none is left.
+    """
+    known = values.dropna("seed")
+    if not known.size:
+        raise NothingToMeasure("no posterior here has that number: their training diverged")
+    return known
 
 
 @statements.statement(
@@ -67,19 +84,15 @@ def _pairs(worse: str, *better: str) -> Cases:
     each=_pairs("base", "approximate", "iterative", "iterative, printed output"),
     name="{better}-below-{worse}-{network}",
 )
-def tighter(reading: Reading, network: str, better: str, worse: str) -> Estimate:
+def tighter(data: xr.Dataset, network: str, better: str, worse: str) -> xr.DataArray:
     """The posterior that is diagonal in the basis of the approximate Hessian gives a tighter bound
     than in the standard basis, and bases that are renewed a tighter one than those found once.
 
     Statistic: by how much the bound is lower, mean over networks with initial weights and images of
     their own; interval: Student's t.
     """
-    return estimated(reading.gain(network, better, worse))
-
-
-def _decaying(reading: Reading) -> list[Labels]:
-    both = {"iterative", "iterative, decaying"} <= {*reading.methods}
-    return _networks(reading) if both else []
+    bounds = data["bound"].sel(network=network)
+    return _known(bounds.sel({"method": worse}) - bounds.sel({"method": better}))
 
 
 @statements.statement(
@@ -87,32 +100,34 @@ def _decaying(reading: Reading) -> list[Labels]:
     typically,
     at_most(0.078, "the largest in Table 10, of T-200^2 with ten classes", source="Table 10"),
     id="decaying-intervals-change-little",
-    each=_decaying,
+    over={"network": _networks("iterative", "iterative, decaying")},
 )
-def decay_matters_little(reading: Reading, network: str) -> Estimate:
+def decay_matters_little(data: xr.Dataset) -> xr.DataArray:
     """With bases found ever more rarely the bound is similar.
 
     Statistic: by how much it is higher, relative to that of regular intervals, mean over the
     networks; interval: Student's t.
     """
-    regular = reading.of("bound", network, "iterative")
-    return estimated(reading.of("bound", network, "iterative, decaying") / regular - 1)
+    regular, decaying = (
+        data["bound"].sel({"method": name}) for name in ("iterative", "iterative, decaying")
+    )
+    return _known(decaying / regular - 1)
 
 
-def _rows(reading: Reading) -> Iterator[Labels]:
-    if _is_repeated(reading):
+def _rows(data: xr.Dataset) -> Iterator[Labels]:
+    if _is_repeated(data):
         return
-    for row in rows_of(reading):
-        network = architecture(row)
-        case = {"row": row.network, "method": row.method, "network": network}
-        yield case | {"printed": row.bound, "others": _terms(reading, network, row)}
+    for row in printed_rows(data):
+        case = {"row": row.network, "method": row.method, "network": row.architecture}
+        yield case | {"printed": row.bound, "others": _terms(data, row)}
 
 
-def _terms(reading: Reading, network: str, row: Row) -> str:
+def _terms(data: xr.Dataset, row: Row) -> str:
     """The terms of a bound beside those of a row, in words."""
+    terms = data.sel({"network": row.architecture, "method": row.method})
     names = ("divergence", "error", "prior_variance", "test_error")
     try:
-        values = [estimated(reading.of(name, network, row.method)).value for name in names]
+        values = [float(_known(terms[name]).mean()) for name in names]
     except NothingToMeasure as missing:
         return str(missing)
     divergence, error, variance, test_error = values
@@ -123,7 +138,7 @@ def _terms(reading: Reading, network: str, row: Row) -> str:
     )
 
 
-def _as_printed(case: Mapping[str, Any]) -> Bound:
+def _as_printed(case: Labels) -> Bound:
     return at_most(case["printed"] + ROUNDED, "no looser than printed", source="Table 10")
 
 
@@ -136,21 +151,17 @@ def _as_printed(case: Mapping[str, Any]) -> Bound:
     otherwise=lambda case: f"{FEWER} Its terms, as printed in brackets: {case['others']}.",
     name="table-10-{row}-{method}",
 )
-def row_of_the_table(reading: Reading, network: str, method: str, **row: object) -> Estimate:
+def row_of_the_table(data: xr.Dataset, network: str, method: str, **row: object) -> xr.DataArray:
     """The bounds of Table 10: the error of the stochastic network is at most so much.
 
     Statistic: the bound from networks with initial weights and images of their own, mean; interval:
     Student's t. No looser than printed is as printed.
     """
-    return estimated(reading.of("bound", network, method))
+    return _known(data["bound"].sel({"network": network, "method": method}))
 
 
-def _turned(reading: Reading) -> Iterator[Labels]:
-    if not _is_repeated(reading):
-        for network in reading.networks:
-            for method in reading.methods:
-                if method != "base":
-                    yield {"network": network, "method": method}
+def _turned(data: xr.Dataset) -> list[str]:
+    return [name for name in data["method"].values.tolist() if name != "base"]
 
 
 @statements.statement(
@@ -158,21 +169,16 @@ def _turned(reading: Reading) -> Iterator[Labels]:
     typically,
     at_most(0.0, "smaller where the curvature is larger"),
     id="variance-falls-with-curvature",
-    each=_turned,
+    over={"network": _networks(), "method": _turned},
     name="variance-falls-with-curvature-{network}-{method}",
 )
-def variance_falls_with_curvature(reading: Reading, network: str, method: str) -> Estimate:
+def variance_falls_with_curvature(data: xr.Dataset) -> xr.DataArray:
     """Directions of larger curvature have a smaller posterior variance in the first layer.
 
     Statistic: Spearman's rank correlation over its directions, mean over the networks; interval:
     Student's t.
     """
-    return estimated(reading.of("rank_correlation", network, method)[:, 0])
-
-
-def _iterated(reading: Reading) -> list[Labels]:
-    both = {"iterative", "approximate"} <= {*reading.methods}
-    return _networks(reading) if both else []
+    return _known(data["rank_correlation"].isel(layer=0))
 
 
 @statements.statement(
@@ -180,27 +186,22 @@ def _iterated(reading: Reading) -> list[Labels]:
     typically,
     at_least(0.0, "more significant"),
     id="variance-falls-more-with-renewed-bases",
-    each=_iterated,
+    over={"network": _networks("approximate", "iterative")},
     otherwise="",
 )
-def falls_more_where_bases_are_renewed(reading: Reading, network: str) -> Estimate:
+def falls_more_where_bases_are_renewed(data: xr.Dataset) -> xr.DataArray:
     """It does so more where bases are found again and again.
 
     Statistic: by how much the rank correlation in the first layer is below that of bases found
     once, mean over the networks; interval: Student's t.
     """
-    once, renewed = (
-        reading.of("rank_correlation", network, method)[:, 0]
-        for method in ("approximate", "iterative")
-    )
-    return estimated(once - renewed)
+    first = data["rank_correlation"].isel(layer=0)
+    return _known(first.sel({"method": "approximate"}) - first.sel({"method": "iterative"}))
 
 
-def _others(reading: Reading) -> Iterator[Labels]:
-    for case in _networks(reading):
-        for other in ("iterative, nearest", "iterative, exact"):
-            if {other, "iterative"} <= {*reading.methods}:
-                yield {**case, "other": other}
+def _others(data: xr.Dataset) -> Iterator[Labels]:
+    for case in _pairs("iterative", "iterative, nearest", "iterative, exact")(data):
+        yield {"network": case["network"], "other": case["better"]}
 
 
 @statements.statement(
@@ -212,13 +213,13 @@ def _others(reading: Reading) -> Iterator[Labels]:
     name="{other}-against-kronecker-{network}",
     book="beyond",
 )
-def other_bases(reading: Reading, network: str, other: str) -> Estimate:
+def other_bases(data: xr.Dataset, network: str, other: str) -> xr.DataArray:
     """A basis nearer to the layer's Hessian, the nearest Kronecker product's or its own, gives a
     tighter bound than those of E[M] and E[xxᵀ].
 
     Statistic: by how much the bound is lower, mean over the networks; interval: Student's t.
     """
-    return estimated(reading.gain(network, other, "iterative"))
+    return tighter(data, network, other, "iterative")
 
 
 @statements.statement(
@@ -229,21 +230,20 @@ def other_bases(reading: Reading, network: str, other: str) -> Estimate:
     otherwise="A bound may fail with the promised probability.",
     book="beyond",
 )
-def held_out_errors_are_below(reading: Reading) -> float:
+def held_out_errors_are_below(data: xr.Dataset) -> float:
     """Networks drawn from the posterior classify held-out images no worse than the bound says.
 
     Statistic: by how much their error is above it, the worst of all bounds of this study.
     """
-    return float(reading.failures.max())
+    return float(failures(data).max())
 
 
-def _promised(case: Mapping[str, Any]) -> Bound:
+def _promised(case: Labels) -> Bound:
     return at_most(case["promised"], "one less the confidence", source="Theorem 6.1")
 
 
-def _repeated(reading: Reading) -> list[Labels]:
-    promised = 1 - reading.confidence
-    return [{"promised": promised}] if _is_repeated(reading) else []
+def _repeated(data: xr.Dataset) -> list[Labels]:
+    return [{"promised": 1 - confidence(data)}] if _is_repeated(data) else []
 
 
 @statements.statement(
@@ -254,12 +254,14 @@ def _repeated(reading: Reading) -> list[Labels]:
     each=_repeated,
     otherwise="",
 )
-def fails_as_rarely_as_promised(reading: Reading, promised: float) -> Estimate:
+def fails_as_rarely_as_promised(data: xr.Dataset, promised: float) -> Estimate:
     """A bound fails no more often than its confidence says.
 
     Statistic: fraction of the networks, each with images of its own, of which held-out ones are
     classified worse than the bound; interval: Clopper and Pearson's.
     """
-    if reading.failures.size < REPEATED:
+    values = failures(data).values
+    if values.size < REPEATED:
         raise NothingToMeasure("too few bounds")
-    return share(reading.failures > 0)
+    test = stats.binomtest(int((values > 0).sum()), values.size)
+    return Estimate(*map(float, (test.statistic, *test.proportion_ci(0.95))))

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from hessian_papers.studies.pac_bayes.bounds.reading import Reading, architecture, rows_of
+from hessian_papers.studies.pac_bayes.bounds.derived import confidence, failures, printed_rows
 from hessian_spectra.pictures import style
 
 # A colour and a marker for each method.
@@ -22,80 +22,77 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 # How far apart methods stand beside each other.
 ASIDE = 0.8
-# Which quantile of the variances is the middle.
-LOW, MIDDLE, HIGH = 0, 1, 2
 
 
-def _places(reading: Reading) -> np.ndarray:
-    """Where the methods stand around a network's tick."""
-    count = len(reading.methods)
-    return np.asarray(ASIDE * ((np.arange(count) + 0.5) / count - 0.5))
+def _places(data: xr.Dataset) -> dict[tuple[str, str], float]:
+    """Where each method of each network stands: around the network's tick."""
+    count = data.sizes["method"]
+    return {
+        (network, method): tick + ASIDE * ((place + 0.5) / count - 0.5)
+        for tick, network in enumerate(data["network"].values.tolist())
+        for place, method in enumerate(data["method"].values.tolist())
+    }
 
 
-def _by_method(axes: Axes, reading: Reading, name: str, *, filled: bool = True) -> None:
+def _by_method(axes: Axes, data: xr.Dataset, name: str, *, filled: bool = True) -> None:
     """One point a seed, by network and method."""
-    for tick, network in enumerate(reading.networks):
-        for aside, method in zip(_places(reading), reading.methods, strict=True):
-            values = reading.of(name, network, method)
-            look = LOOKS[method] | ({} if filled else {"markerfacecolor": "none"})
-            axes.plot(
-                np.full(len(values), tick + aside), values, linestyle="none", markersize=4,
-                alpha=0.8, **look,
-            )  # fmt: skip
-    axes.set_xticks(range(len(reading.networks)), reading.networks)
-    axes.set_xlim(-0.5, len(reading.networks) - 0.5)
+    for (network, method), place in _places(data).items():
+        values = data[name].sel({"network": network, "method": method}).values
+        look = LOOKS[method] | ({} if filled else {"markerfacecolor": "none"})
+        places = np.full(len(values), place)
+        axes.plot(places, values, linestyle="none", markersize=4, alpha=0.8, **look)
+    names = data["network"].values
+    axes.set_xticks(range(len(names)), names)
+    axes.set_xlim(-0.5, len(names) - 0.5)
 
 
-def _printed(axes: Axes, reading: Reading) -> None:
+def _printed(axes: Axes, data: xr.Dataset) -> None:
     """A dash for each number that is printed."""
-    places = _places(reading)
-    for row in rows_of(reading):
-        tick = reading.networks.index(architecture(row))
-        middle = tick + places[reading.methods.index(row.method)]
+    places = _places(data)
+    for row in printed_rows(data):
+        middle = places[row.architecture, row.method]
         axes.hlines(row.bound, middle - 0.06, middle + 0.06, color=style.BLACK, linewidth=1.2)
 
 
-def _paths(axes: Axes, reading: Reading, network: str) -> None:
+def _paths(axes: Axes, data: xr.Dataset) -> None:
     """How the divergence falls while a posterior is trained."""
-    epochs = reading["path_epoch"]
-    for method in reading.methods:
-        values = reading.of("path_divergence", network, method)
-        values = values[np.isfinite(values).all(axis=1)]
-        if len(values):
-            color = LOOKS[method]["color"]
-            axes.plot(epochs, values.mean(axis=0), color=color, linewidth=1.2)
+    for method in data["method"].values:
+        values = data["path_divergence"].sel({"method": method}).dropna("seed")
+        if values.size:
+            color, mean = LOOKS[method]["color"], values.mean("seed").values
+            axes.plot(data["path_epoch"].values, mean, color=color, linewidth=1.2)
             axes.set_yscale("log")
     axes.set_xlabel("epochs of the posterior")
     axes.set_ylabel(r"$\mathrm{KL}(Q \, \| \, P)$")
 
 
-def _variances(axes: Axes, reading: Reading, network: str) -> None:
+def _variances(axes: Axes, data: xr.Dataset) -> None:
     """Variances of the first layer by the curvature in their directions."""
-    for method in reading.methods:
-        values = reading.of("variances", network, method)[0, 0]
-        if not np.isfinite(values).any():
-            continue
-        places = (np.arange(len(values)) + 0.5) / len(values)
+    places = (np.arange(data.sizes["part"]) + 0.5) / data.sizes["part"]
+    for method in data["method"].values:
+        values = data["variance"].sel({"method": method}).isel(seed=0, layer=0)
+        low, middle, high = (values.sel(quantile=level).values for level in (0.1, 0.5, 0.9))
         color = LOOKS[method]["color"]
-        axes.plot(places, values[:, MIDDLE], color=color, linewidth=1.2)
-        axes.fill_between(places, values[:, LOW], values[:, HIGH], color=color, alpha=0.12, lw=0)
+        axes.plot(places, middle, color=color, linewidth=1.2)
+        axes.fill_between(places, low, high, color=color, alpha=0.12, lw=0)
+    if data["variance"].isel(seed=0, layer=0).notnull().any():
         axes.set_yscale("log")
     axes.set_xlabel("directions by descending curvature, share")
     axes.set_ylabel("posterior variance")
 
 
-def _top(values: Any) -> float:
+def _top(*values: np.ndarray) -> float:
     """Where an axis ends: above all that is finite."""
-    result = np.concatenate([np.atleast_1d(part) for part in values])
+    result = np.concatenate(values)
     return 1.08 * float(result[np.isfinite(result)].max(initial=0.0)) or 1.0
 
 
-def _repeated(reading: Reading) -> Figure:
+def _repeated(data: xr.Dataset) -> Figure:
     """Held-out errors against bounds, one point a network."""
     figure, axes = style.panels(1, 1, height=2.6)
-    bounds, errors = reading["bound"].ravel(), reading["held_out_error"].ravel()
+    bounds, errors = (data[name].values.ravel() for name in ("bound", "held_out_error"))
     axes.plot(bounds, errors, linestyle="none", markersize=3, alpha=0.7, **LOOKS["approximate"])
-    ends = [0, _top([*bounds, *errors])]
+    ends = [0, _top(bounds, errors)]
     axes.plot(ends, ends, color=style.BLACK, linewidth=0.8)
     axes.set_xlim(*ends)
     axes.set_ylim(*ends)
@@ -104,46 +101,50 @@ def _repeated(reading: Reading) -> Figure:
     return figure
 
 
-def draw(reading: Reading) -> Figure:
+def _is_single(data: xr.Dataset) -> bool:
+    """Whether there is nothing to compare: bounds are repeated to show how often they fail."""
+    return data.sizes["network"] == data.sizes["method"] == 1
+
+
+def draw(data: xr.Dataset) -> Figure:
     """Bounds and errors by method; paths and variances of the first network."""
-    assert reading.failures.size, "raises where every posterior diverged"
-    if len(reading.networks) == len(reading.methods) == 1:
-        return _repeated(reading)
+    assert failures(data).size, "raises where every posterior diverged"
+    if _is_single(data):
+        return _repeated(data)
     figure, grid = style.panels(2, 2, height=2.3)
-    letters = style.letters()
     bounds, errors, paths, variances = grid.ravel()
-    _by_method(bounds, reading, "bound")
-    _printed(bounds, reading)
+    _by_method(bounds, data, "bound")
+    _printed(bounds, data)
     bounds.set_ylabel("bound on the error")
-    style.letter(bounds, f"({next(letters)})")
-    _by_method(errors, reading, "error")
-    _by_method(errors, reading, "held_out_error", filled=False)
+    _by_method(errors, data, "error")
+    _by_method(errors, data, "held_out_error", filled=False)
     errors.set_ylabel("error of drawn networks")
-    style.letter(errors, f"({next(letters)})")
     for axes in (bounds, errors):
-        axes.set_ylim(0, _top([line.get_ydata() for line in axes.lines]))
-    network = reading.networks[0]
-    _paths(paths, reading, network)
-    style.letter(paths, f"({next(letters)}) {network}")
-    _variances(variances, reading, network)
-    style.letter(variances, f"({next(letters)}) {reading.layer(network)}:{network}")
+        axes.set_ylim(0, _top(*(np.asarray(line.get_ydata()) for line in axes.lines)))
+    first = data.isel(network=0)
+    _paths(paths, first)
+    _variances(variances, first)
+    network, layer = first["network"].item(), first["layer"].values[0]
+    titles = ("(a)", "(b)", f"(c) {network}", f"(d) {layer}:{network}")
+    for axes, title in zip(grid.flat, titles, strict=True):
+        style.letter(axes, title)
     handles = [
-        Line2D([], [], linestyle="none", markersize=4, label=method, **LOOKS[method])
-        for method in reading.methods
+        style.entry(method, linestyle="none", markersize=4, **LOOKS[method])
+        for method in data["method"].values
     ]
-    if rows_of(reading):
-        handles.append(Line2D([], [], color=style.BLACK, linewidth=1.2, label="printed"))
+    if printed_rows(data):
+        handles.append(style.entry("printed", color=style.BLACK, linewidth=1.2))
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
     return figure
 
 
-def caption(reading: Reading) -> str:
+def caption(data: xr.Dataset) -> str:
     """What is to be seen, how to read it, and the setting."""
-    samples, held_out = (int(reading[name].flat[0]) for name in ("samples", "held_out"))
-    confidence = f"{reading.confidence:g}"
-    if len(reading.networks) == len(reading.methods) == 1:
+    samples, held_out = int(data["samples"]), int(data["held_out"])
+    level = f"{confidence(data):g}"
+    if _is_single(data):
         return (
-            f"Bounds at confidence {confidence} and what they promise: errors of drawn networks "
+            f"Bounds at confidence {level} and what they promise: errors of drawn networks "
             "on held-out images lie below the line, one point a network trained on "
             f"{samples} images of its own, {held_out} others held out."
         )
@@ -155,5 +156,5 @@ def caption(reading: Reading) -> str:
         f"{held_out} others (hollow). (c) The divergence while the posterior is trained, mean "
         "over networks. (d) Posterior variances in the first layer by the curvature of the "
         "Kronecker product in their directions: the middle and the band from the tenth to the "
-        f"ninetieth percentile, of the first network. Confidence {confidence}, {samples} images."
+        f"ninetieth percentile, of the first network. Confidence {level}, {samples} images."
     )

@@ -8,21 +8,22 @@ posterior's covariance is diagonal, and when these are found.
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import xarray as xr
 from scipy import stats
 from torch import Tensor, nn
 
+from hessian_papers.labelled import Variable, Variables, assembled, left_out
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.result import Networks
-from hessian_papers.results import DIVERGED
 from hessian_papers.studies.layerwise.ensembles import LABELS, ClassifierStudyConfig
-from hessian_papers.studies.layerwise.gathering import gathered
 from hessian_papers.work import FanOut, Item, Run
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
@@ -39,7 +40,7 @@ from hessian_spectra.validation import require, require_at_least
 
 # Of how many parts of a layer's directions, by their curvature, deviations are kept.
 PARTS = 50
-# Which parts of them: a band and the middle.
+# Which of the deviations in a part: a band and the middle.
 QUANTILES = (0.1, 0.5, 0.9)
 # What only a posterior whose training converged has: the certificate's terms, and an error.
 TERMS = (
@@ -147,9 +148,8 @@ def measure(
         run: where it logs, and keeps its unfinished state.
 
     Returns:
-        Of :func:`certificate` and :func:`deviations` all arrays, NaN if the training diverges;
-        ``test_error``, of the network itself on held-out images; what is kept of the training; and
-        the labels.
+        What :data:`VARIABLES` declares, with single values for the first three dimensions; the
+        terms of the bound, and what goes with the curvature, are NaN if the training diverges.
     """
     (inputs, classes), (others, left) = kept.samples.trained(), kept.samples.left_out()
     model, seed = kept.load(), int(labels["seed"])
@@ -166,42 +166,38 @@ def measure(
         checkpoint=run.checkpoint,
         identity=[kept.network, method],
     )
-    if np.isfinite([*path["surrogate"], *path["complexity"]]).all():
-        result = certificate(posterior, inputs, classes, settings, seed)
-        result["held_out_error"] = error_of_draws(
+    converged = bool(np.isfinite([*path["surrogate"], *path["complexity"]]).all())
+    layers = len(posterior.names)
+    values = {
+        **labels,
+        "method": method,
+        "layer": posterior.names,
+        "quantile": QUANTILES,
+        "classes": kept.samples.classes,
+        "random_labels": kept.samples.random_labels,
+        "samples": len(inputs),
+        "held_out": len(left),
+        "parameters": posterior.mean.numel(),
+        "delta": settings.delta,
+        "draws_delta": settings.draws_delta,
+        "test_error": test_error,
+        "diverged": not converged,
+        **{f"path_{name}": array for name, array in path.items()},
+        "path_surrogate": [np.nan, *path["surrogate"]],
+        **dict.fromkeys(TERMS, np.nan),
+        "variance": np.full((layers, PARTS, len(QUANTILES)), np.nan),
+        "rank_correlation": np.full(layers, np.nan),
+    }
+    if converged:
+        values |= certificate(posterior, inputs, classes, settings, seed)
+        values["held_out_error"] = error_of_draws(
             posterior, others, left, draws=settings.draws, seed=seed + 1
         )
         model.load_state_dict(posterior.model_state())
-        try:
-            of_curvature = deviations(posterior, model, inputs, classes)
-        except (cv.OperatorError, torch.linalg.LinAlgError):
-            # So sure of the classes that rounding is all that is left of the curvature.
-            of_curvature = _diverged(posterior, len(inputs))[1]
-    else:
-        result, of_curvature = _diverged(posterior, len(inputs))
-    return {
-        **{name: np.array(value) for name, value in result.items()},
-        "held_out": np.array(len(left)),
-        "test_error": np.array(test_error),
-        "classes": np.array(kept.samples.classes),
-        "random_labels": np.array(kept.samples.random_labels),
-        **{f"path_{name}": values for name, values in path.items()},
-        **of_curvature,
-        "method": np.array(method),
-        **{name: np.array(label) for name, label in labels.items()},
-    }
-
-
-def _diverged(posterior: GaussianPosterior, samples: int) -> tuple[dict[str, int | float], Arrays]:
-    """What :func:`measure` has of a posterior whose training diverged: no bound."""
-    sizes = {"samples": samples, "parameters": posterior.mean.numel()}
-    count = len(posterior.names)
-    of_curvature = {
-        "layer": np.array(posterior.names),
-        "variances": np.full((count, PARTS, len(QUANTILES)), np.nan),
-        "rank_correlation": np.full(count, np.nan),
-    }
-    return {**dict.fromkeys(TERMS, math.nan), **sizes}, of_curvature
+        # So sure of the classes may it be that rounding is all that is left of the curvature.
+        with suppress(cv.OperatorError, torch.linalg.LinAlgError):
+            values |= deviations(posterior, model, inputs, classes)
+    return {name: np.array(value) for name, value in values.items()}
 
 
 def certificate(
@@ -210,9 +206,9 @@ def certificate(
     """The bound with every term, at the best prior of the grid.
 
     Returns:
-        ``samples`` n, ``parameters``, ``index`` j, ``prior_variance`` λ, ``divergence`` KL(Q ‖ P),
-        ``complexity`` B_RE; ``drawn_error``, the mean over draws, ``error``, what it is at most
-        but for ``draws_delta``; and the ``bound``.
+        ``index`` j, ``prior_variance`` λ, ``divergence`` KL(Q ‖ P), ``complexity`` B_RE;
+        ``drawn_error``, the mean over draws, ``error``, what it is at most but for ``draws_delta``;
+        and the ``bound``.
     """
     moments, count = posterior.moments(), len(labels)
     best = cf.best_prior(
@@ -229,8 +225,6 @@ def certificate(
     drawn = error_of_draws(posterior, inputs, labels, draws=settings.draws, seed=seed)
     error = float(cf.monte_carlo_error(drawn, settings.draws, settings.draws_delta))
     return {
-        "samples": count,
-        "parameters": moments.parameters,
         "index": best.index,
         "prior_variance": best.variance,
         "divergence": best.kl,
@@ -256,9 +250,8 @@ def deviations(
     mean, ``(u_iᵀ E[M] u_i) (v_jᵀ E[xxᵀ] v_j)``; in a basis of the whole layer that of its Hessian.
 
     Returns:
-        For L layers: ``layer (L,)``; ``variances (L, PARTS, 3)``, quantiles of s among directions
-        by descending curvature, in parts of equal size; ``rank_correlation (L,)``, Spearman's of s
-        and curvature.
+        For L layers: ``variance (L, PARTS, 3)``, quantiles of s among directions by descending
+        curvature, in parts of equal size; ``rank_correlation (L,)``, Spearman's of s and curvature.
     """
     batches = list(zip(inputs.split(BATCH), labels.split(BATCH), strict=True))
     problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
@@ -275,11 +268,7 @@ def deviations(
             # Of a curvature that is zero, behind units that are all silent, there is none: NaN.
             warnings.simplefilter("ignore", stats.ConstantInputWarning)
             correlations.append(stats.spearmanr(variances, curvature).statistic)
-    return {
-        "layer": np.array(posterior.names),
-        "variances": np.array(rows),
-        "rank_correlation": np.array(correlations),
-    }
+    return {"variance": np.array(rows), "rank_correlation": np.array(correlations)}
 
 
 def _curvature(posterior: GaussianPosterior, layer: cv.Layerwise, name: str) -> Tensor:
@@ -321,24 +310,50 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     ]
 
 
-def _gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all networks.
+EACH = "network method seed"
+PATH = f"{EACH} path_epoch"
+VARIABLES: Variables = {
+    "network": Variable("network", "the architecture"),
+    "method": Variable("method", "how the posterior is found"),
+    "seed": Variable("seed", "seed of the network's training"),
+    "layer": Variable("layer", "the layer, of which some networks have fewer"),
+    "quantile": Variable("quantile", "which quantile"),
+    "path_epoch": Variable("path_epoch", "epochs of the posterior's training"),
+    "epoch": Variable("", "epochs of the network's training"),
+    "classes": Variable("", "number of classes"),
+    "random_labels": Variable("", "whether the labels are drawn at random"),
+    "samples": Variable("", "images n that a network is trained on"),
+    "held_out": Variable("", "images that are held out"),
+    "delta": Variable("", "probability over samples with which a bound may fail"),
+    "draws_delta": Variable("", "probability over draws with which a bound may fail"),
+    "parameters": Variable("network", "number of weights"),
+    "test_error": Variable("network seed", "the network's own error on held-out images"),
+    "diverged": Variable(EACH, "whether the posterior's training diverged"),
+    "index": Variable(EACH, "index j of the prior's variance"),
+    "prior_variance": Variable(EACH, "variance λ of the prior"),
+    "divergence": Variable(EACH, "KL(Q ‖ P)", "nats"),
+    "complexity": Variable(EACH, "B_RE"),
+    "drawn_error": Variable(EACH, "mean error of drawn networks"),
+    "error": Variable(EACH, "what the error is at most but for draws_delta"),
+    "bound": Variable(EACH, "bound on the error"),
+    "held_out_error": Variable(EACH, "error of drawn networks on held-out images"),
+    "variance": Variable(f"{EACH} layer part quantile", "s by descending curvature, in parts"),
+    "rank_correlation": Variable(f"{EACH} layer", "Spearman's correlation of s and curvature"),
+    "path_index": Variable(PATH, "j through the posterior's training"),
+    "path_prior_variance": Variable(PATH, "λ through the posterior's training"),
+    "path_divergence": Variable(PATH, "KL(Q ‖ P) through the posterior's training", "nats"),
+    "path_complexity": Variable(PATH, "B_RE through the posterior's training"),
+    "path_surrogate": Variable(PATH, "surrogate loss of the epoch that ends here"),
+}
 
-    Returns:
-        For A architectures, m methods and S seeds: ``network (A,)``, ``method (m,)``, ``seed (S,)``
-        ``epoch ()``, ``classes ()`` and ``random_labels ()``; those of :func:`measure`,
-        ``(A, m, S, ...)``; ``layer (A, L)``, ``path_epoch (k,)``; of the settings ``delta`` and
-        ``draws_delta``; and ``diverged (A, m, S)``, which posteriors did, if there are any.
-    """
-    arrays = gathered(parts, ("network", "method", "seed"))
-    arrays["layer"] = arrays["layer"][:, 0, 0]
-    arrays["path_epoch"] = arrays["path_epoch"][0, 0, 0]
-    for name in ("epoch", "classes", "random_labels"):
-        arrays[name] = arrays[name].flat[:1].reshape(())
-    if (diverged := np.isnan(arrays["bound"])).any():
-        arrays[DIVERGED] = diverged
-    names = ("delta", "draws_delta")
-    return arrays | {name: np.array(getattr(config, name)) for name in names}
+
+def _gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
+    """The arrays of all networks, with how many posteriors diverged."""
+    # Layers are called alike in all networks: those of the deepest are all that there are.
+    deepest = max((part["layer"] for part in parts), key=len)
+    parts = [{**part, "layer": deepest} for part in parts]
+    data = assembled(parts, VARIABLES, ("network", "method", "seed"))
+    return left_out(data, int(data["diverged"].sum()))
 
 
 def _cost(item: Item) -> float:
