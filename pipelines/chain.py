@@ -146,8 +146,7 @@ def compute(context: Context) -> None:
     """Without DVC, compute a study on the spot, into the folder of the run."""
     study = study_of(context)
     for side, data in all_sides(context, study).items():
-        whole = data if isinstance(data, xr.Dataset) else labelled.undeclared(data)
-        labelled.write(context.results / study.name / f"{side}.nc", whole)
+        labelled.write(context.results / study.name / f"{side}.nc", data)
 
 
 def about_of(context: Context) -> Mapping[str, Any]:
@@ -323,8 +322,8 @@ def evaluate(context: Context, study: Study, side: str, given: Arrays | None = N
     return noted(result, arrays)
 
 
-def all_sides(context: Context, study: Study, given: Arrays | None = None) -> dict[str, Any]:
-    """The arrays of all sides of a study, computed on the spot.
+def all_sides(context: Context, study: Study, given: Arrays | None = None) -> dict[str, xr.Dataset]:
+    """The data sets of all sides of a study, computed on the spot.
 
     Args:
         context: of the stage.

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import xarray as xr
-
 from hessian_papers import labelled
-from hessian_spectra.files import archive, digest, write_arrays, write_bytes, write_json
+from hessian_spectra.files import archive, digest, write_bytes, write_json
 from pipelines import chain, inputs, schema
 from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain
@@ -95,11 +93,7 @@ def evidence(context: Context) -> None:
         networks = archive(given)
         facts["networks of this run"] = hashlib.sha256(networks).hexdigest()
         keep_networks(config["ensemble"], networks)
-    if all(isinstance(data, xr.Dataset) for data in sides.values()):
-        labelled.write(EVIDENCE / name / labelled.WHOLE, labelled.joined([*sides.values()]))
-    else:  # transition
-        for side, arrays in sides.items():
-            write_arrays(EVIDENCE / name / f"{side}.npz", arrays)
+    labelled.write(EVIDENCE / name / labelled.WHOLE, labelled.joined([*sides.values()]))
     write_json(EVIDENCE / name / "facts.json", facts)
     print(f"wrote {EVIDENCE / name}; `dvc repro` measures and shows it")
 

@@ -19,9 +19,9 @@ from pipelines.stage import Context, main
 
 STATEMENTS = (
     "No figure of the paper shows this. Each statement that is measured here stands with its "
-    "cases: a point each, with its 95 % interval where there is one. In the green range the statement "
-    "holds; a blue case holds, a red one does not, and the interval of a grey one reaches over the "
-    "bound."
+    "cases: a point each, with its 95 % interval where there is one. In the green range the "
+    "statement holds; a blue case holds, a red one does not, and the interval of a grey one "
+    "reaches over the bound."
 )
 
 

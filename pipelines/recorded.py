@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers import labelled
-from hessian_papers.results import select_fields, sides_of
-from hessian_spectra.files import DamagedFileError, MissingResultError, read_arrays, read_json
+from hessian_papers.results import select_fields
+from hessian_spectra.files import DamagedFileError, MissingResultError, read_json
 
 EVIDENCE = Path("reports") / "evidence"
 
@@ -82,12 +82,7 @@ def read(study: str) -> Recorded | None:
     try:
         facts = _facts(folder / "facts.json")
         whole = folder / labelled.WHOLE
-        if whole.is_file():
-            labelled.read(whole, f"git checkout {whole}")
-        else:  # transition
-            for side in sides_of(facts["study"]):
-                path = folder / f"{side}.npz"
-                read_arrays(path, f"git checkout {path}")
+        labelled.read(whole, f"git checkout {whole}")
     except (DamagedFileError, MissingResultError) as error:
         return Recorded(folder, {}, f"{study}: its recorded run does not count: {error}")
     return Recorded(folder, facts)

@@ -1,7 +1,5 @@
 """Stages closed_form, numerics and correlation: one side of a study."""
 
-import xarray as xr
-
 from hessian_papers import labelled
 from pipelines import chain, inputs
 from pipelines.stage import Context, main
@@ -11,7 +9,6 @@ def side(context: Context) -> None:
     """Write ``results/<study>/<side>.nc``."""
     study = chain.study_of(context)
     data = chain.evaluate(context, study, context.side)
-    data = data if isinstance(data, xr.Dataset) else labelled.undeclared(data)
     labelled.write(context.results / study.name / f"{context.side}.nc", data)
 
 

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src"
 STUDIES = sorted(path.stem for path in (ROOT / "conf" / "studies").rglob("*.yaml"))
 
 TORCHLESS = "Figures, claims and the report never load torch"
-PARTS = ("study", "reading", "figure", "claims")
+PARTS = ("study", "derived", "figure", "claims")
 
 LINES_OF_A_FUNCTION = 60  # its docstring does not count
 # What may be longer: a function as `path::name`, with its reason.
@@ -127,10 +127,14 @@ def test_the_rule_about_torch_is_a_pattern_and_no_list():
     assert not rule.get("ignore_imports")
 
 
-@pytest.mark.parametrize("part", ["reading", "figure", "claims"])
+@pytest.mark.parametrize("part", ["derived", "figure", "claims"])
 def test_the_rule_about_torch_breaks_for_every_kind(copy, part):
     modules = [f"hessian_papers.{place}.{part}" for place in schema.kinds("studies").values()]
-    files = [copy / "src" / f"{name.replace('.', '/')}.py" for name in modules]
+    places = {name: copy / "src" / f"{name.replace('.', '/')}.py" for name in modules}
+    # A kind need not have what figure and claims derive alike, nor a figure.
+    modules = [name for name, file in places.items() if file.is_file()]
+    files = [places[name] for name in modules]
+    assert len(files) > 10
     before = {file: file.read_text() for file in files}
     try:
         for file, text in before.items():
@@ -309,9 +313,10 @@ def folder_of(kind):
     return SOURCE / "hessian_papers" / place.replace(".", "/")
 
 
-def test_a_kind_of_studies_is_four_files():
+def test_a_kind_of_studies_computes_and_says_something():
     for kind in schema.kinds("studies"):
-        missing = [part for part in PARTS if not (folder_of(kind) / f"{part}.py").is_file()]
+        required = ("study", "claims")
+        missing = [part for part in required if not (folder_of(kind) / f"{part}.py").is_file()]
         assert not missing, f"{folder_of(kind)} lacks {missing}"
 
 

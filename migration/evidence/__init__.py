@@ -1,1 +1,1 @@
-"""Recorded runs as data sets: how the arrays of each kind, as they were recorded, got their names."""
+"""Recorded runs as data sets: how the arrays of each kind got their names."""

@@ -32,6 +32,8 @@ WHOLE = "data.nc"
 CHECKSUM = "sha256"
 # Variables of at least so many bytes are compressed: of a smaller one the index takes more.
 LARGE = 4096
+# Strings are compressed as letters of one byte alone.
+TEXT = {"dtype": "S1"}
 # How many trainings diverged and are left out; not there if none did.
 LEFT_OUT = "trainings_left_out"
 # What stands where a part lacks what others have, by the kind of its values.
@@ -152,9 +154,9 @@ def gathering(variables: Variables, *axes: str) -> Callable[[Any, Sequence[Array
 def content(data: xr.Dataset) -> bytes:
     """A data set as a netCDF file; equal data sets give equal bytes."""
     encoding: dict[Any, Any] = {
-        name: {"zlib": True, "shuffle": True, "chunksizes": values.shape}
+        name: {"zlib": True} | (TEXT if values.dtype.kind == "U" else {"shuffle": True})
         for name, values in data.variables.items()
-        if values.dtype.kind in "biuf" and values.nbytes >= LARGE
+        if values.nbytes >= LARGE
     }
     # Of one that was read nothing is left of the order and the way in which it was written.
     plain = xr.Dataset({name: data[name].variable for name in sorted(data.variables, key=str)})
@@ -238,9 +240,7 @@ def files_of(folder: Path, sides: Iterable[str]) -> list[Path]:
     whole = folder / WHOLE
     if whole.is_file():
         return [whole]
-    # Transition: recorded runs of kinds that do not declare their variables yet.
-    old = [folder / f"{side}.npz" for side in sides]
-    return old if old[0].is_file() else [path.with_suffix(".nc") for path in old]
+    return [folder / f"{side}.nc" for side in sides]
 
 
 def joined(parts: Sequence[xr.Dataset]) -> xr.Dataset:
@@ -267,7 +267,7 @@ def joined(parts: Sequence[xr.Dataset]) -> xr.Dataset:
 
 
 def of_kind(values: xr.DataArray, along: str, *masks: xr.DataArray) -> xr.DataArray:
-    """Those entries along a dimension that all masks choose, such as the bulk of a spectrum.
+    """The entries along a dimension that all masks choose, such as the bulk of a spectrum.
 
     Where masks differ along other dimensions as well, as many entries are chosen everywhere.
 
@@ -329,23 +329,3 @@ def lacking(name: object) -> MissingResultError:
         f"the run has no variable {name!r}: it comes from an older version of the study, "
         "run its stage again"
     )
-
-
-# Transition, until all kinds declare their variables.
-SLASH = "__slash__"
-
-
-def undeclared(arrays: Mapping[str, Any]) -> xr.Dataset:
-    """Transition: arrays of a kind that does not declare its variables yet."""
-    entries = {name.replace("/", SLASH): np.asarray(array) for name, array in arrays.items()}
-    return xr.Dataset(
-        {
-            name: ([f"{name}_dim{axis}" for axis in range(array.ndim)], array)
-            for name, array in entries.items()
-        }
-    )
-
-
-def plain_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Transition: what :func:`undeclared` was given."""
-    return {str(name).replace(SLASH, "/"): values.values for name, values in read(path).items()}

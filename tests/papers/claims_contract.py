@@ -32,12 +32,10 @@ class Kind(NamedTuple):
     """The statements of a kind of studies, and the variables that its studies declare."""
 
     statements: Statements
-    variables: Variables | None
+    variables: Variables
 
     def data(self, sides: Sides) -> Any:
         """The data set of a study with these sides."""
-        if self.variables is None:  # transition
-            return self.statements.reading(sides)
         return planted_data(sides, self.variables)
 
 
@@ -207,7 +205,7 @@ def bears_a_missing_case(kind: Kind, planted: Sequence[Planted], name: str) -> N
 
 
 def contract(
-    statements: Statements, variables: Variables | None = None
+    statements: Statements, variables: Variables
 ) -> tuple[Callable[..., None], Callable[..., None]]:
     """The tests of all claims of a kind, for a module with a fixture ``planted``."""
     kind = Kind(statements, variables)

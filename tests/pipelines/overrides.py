@@ -21,13 +21,13 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from matplotlib.text import Text
 from omegaconf import DictConfig, OmegaConf
 
-from hessian_papers import fan_out
+from hessian_papers import fan_out, labelled
 from hessian_papers.ledger import evaluation
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
 from hessian_papers.ledger.statements import Entry, Study
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.results import SIDES
-from hessian_spectra.files import digest, write_arrays
+from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines import schema
 from pipelines.figures import painted
@@ -345,8 +345,8 @@ class Sampler:
         name, override = study, Override(study, tuple(settings))
         entries = self._entries(override)
         sides = self._sides(entries, self._module(entries, "study"))
-        for side, arrays in sides.items():
-            write_arrays(Path(self._folder.name) / "sides" / f"{side}.npz", arrays)
+        for side, data in sides.items():
+            labelled.write(Path(self._folder.name) / "sides" / f"{side}.nc", data)
         statements, config = self._module(entries, "claims").statements, entries["studies"][1]
         run = evaluation.Measured(
             statements=statements,
@@ -354,8 +354,7 @@ class Sampler:
             folder=Path(self._folder.name) / "sides",
             scale="demo",
         )
-        reading = statements.reading.read(run.folder)
-        _, caption = painted(self._module(entries, "figure"), reading)
+        _, caption = painted(self._module(entries, "figure"), evaluation.data_of(run))
         cases = (evaluation.measure(entry, run).record for entry in evaluation.collect(run))
         return caption, [case.explanation for case in cases]
 
@@ -376,8 +375,8 @@ class Sampler:
             return [_problem("sides", error)]
         except Exception as error:
             return [_problem("sides", error)]
-        reading = self._module(entries, "reading").Reading(sides)
-        return [*self._figure(entries, reading), *self._claims(entries, reading)]
+        data = labelled.joined([*sides.values()])
+        return [*self._figure(entries, data), *self._claims(entries, data)]
 
     def _module(self, entries: Mapping[str, tuple[str, Any]], part: str) -> Any:
         return schema.module_of("studies", entries["studies"][1].kind, "", part)
@@ -429,10 +428,12 @@ class Sampler:
             launcher=fan_out.Launcher(cluster="debug"),
         )
 
-    def _figure(self, entries: Mapping[str, tuple[str, Any]], reading: Any) -> Iterator[str]:
-        module = self._module(entries, "figure")
+    def _figure(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
+        module = schema.figure_of(entries["studies"][1].kind)
+        if module is None:
+            return
         try:
-            figure, caption = painted(module, reading)
+            figure, caption = painted(module, data)
             figure.set_layout_engine("none")  # it takes half of the time
             figure.draw_without_rendering()
             texts = [text.get_text() for text in figure.findobj(Text)]
@@ -443,13 +444,13 @@ class Sampler:
             if re.search(r"\b(nan|inf)\b", text) or OPEN.search(text):
                 yield f"figure: a text without its number: {text!r}"
 
-    def _claims(self, entries: Mapping[str, tuple[str, Any]], reading: Any) -> Iterator[str]:
+    def _claims(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
         statements = self._module(entries, "claims").statements
         name, config = entries["studies"]
         plain = self.config.studies
         names = {(study.paper, study.artifact): other for other, study in plain.items()}
         try:
-            made = list(statements.entries(Study(name, dataclasses.asdict(config), names), reading))
+            made = list(statements.entries(Study(name, dataclasses.asdict(config), names), data))
         except NothingToMeasure as missing:
             if not str(missing).strip():
                 yield "entries: nothing to measure, and nobody says why"

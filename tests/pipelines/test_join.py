@@ -33,7 +33,7 @@ STAGES = {
     "dashboard": "dashboard",
     "check": "check",
 }
-# The stages that serve several studies, networks or papers, and which of their files each depends on.
+# The stages that serve several studies, networks or papers, and which file each depends on.
 SERVING = {
     "train": inputs.COMPUTES,
     **dict.fromkeys(SIDES, inputs.COMPUTES),

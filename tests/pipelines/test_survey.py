@@ -15,6 +15,7 @@ from pipelines import files, inputs
 from tests.pipelines.workspace import ROOT, smallest
 
 OWN = "leaves.npz"
+FIGURES = "reports/figures/singh2026cracking"
 
 
 def write_images(path, value, labels=(0, 1, 2)):
@@ -81,7 +82,9 @@ def test_another_version_of_a_package_runs_again_what_runs_on_it(workspace, tmp_
     assert {"survey", "closed_form@cracking-fig1", "numerics@cracking-fig1"} <= {*stages}
     assert "prepare" not in stages
     record = json.loads(
-        (workspace.path / "reports/figures/singh2026cracking/cracking-fig1/figure.json").read_text("utf-8")
+        (workspace.path / "reports/figures/singh2026cracking/cracking-fig1/figure.json").read_text(
+            "utf-8"
+        )
     )
     assert record["facts"]["versions"]["scipy"] == "99.0"
 

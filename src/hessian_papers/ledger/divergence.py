@@ -1,15 +1,12 @@
 """What is said of trainings that diverged, beside every statement and below the figure."""
 
-from typing import Any
-
 import xarray as xr
 
 from hessian_papers.labelled import LEFT_OUT
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.results import DIVERGED
 
 
-def left_out(data: Any) -> str:
+def left_out(data: xr.Dataset) -> str:
     """The sentence on trainings that diverged; empty if none did.
 
     Raises:
@@ -19,12 +16,8 @@ def left_out(data: Any) -> str:
         >>> left_out(xr.Dataset({LEFT_OUT: 1, "norm": 1.0}))
         '1 training diverged and is left out.'
     """
-    if isinstance(data, xr.Dataset):
-        count, names = int(data.get(LEFT_OUT, 0)), {*data.variables}
-    else:
-        count = data.left_out
-        names = {name for side in data.sides.values() for name in side}
-    if names in ({DIVERGED}, {LEFT_OUT}):
+    count = int(data.get(LEFT_OUT, 0))
+    if {*data.variables} == {LEFT_OUT}:
         raise NothingToMeasure(
             f"nothing is left: all {count} trainings diverged; choose a smaller learning rate"
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+import xarray as xr
 import yaml
 
 from hessian_papers.labelled import lacking, read_study
@@ -105,9 +106,9 @@ def collect(run: Measured) -> list[Entry]:
         MissingResultError: a file or an array that a statement needs is not there, of today's run.
         DamagedFileError: a file of arrays is damaged.
     """
-    reading = data_of(run)
+    data = data_of(run)
     try:
-        entries = list(run.statements.entries(run.study, reading))
+        entries = list(run.statements.entries(run.study, data))
     except Exception as error:  # what a configuration leaves of the arrays may break any function
         config = run.study.config
         return [
@@ -131,12 +132,9 @@ def collect(run: Measured) -> list[Entry]:
     return entries
 
 
-def data_of(run: Measured) -> Any:
+def data_of(run: Measured) -> xr.Dataset:
     """The data set of a run."""
-    sides = sides_of(run.study.config)
-    if run.statements.reading is None:
-        return read_study(run.folder, sides)
-    return run.statements.reading.read(run.folder, sides)
+    return read_study(run.folder, sides_of(run.study.config))
 
 
 def _reason(error: Exception, run: Measured | None) -> str:

@@ -4,11 +4,11 @@ A statement is one function of the kind's ``claims.py``. Its docstring is the pa
 the statistic that decides; its decorator has the place in the paper, the quantifier of the
 sentence, and the bound with its reason:
 
-    statements = Statements(Reading)
+    statements = Statements()
     figure_2 = statements.about("anon2026data", "Figure 2")
 
     @figure_2.statement("section 5", typically, at_most(0.2, "a fifth would be called slight"))
-    def tanh_is_similar(reading: Reading) -> float:
+    def tanh_is_similar(data: xr.Dataset) -> float:
         \"\"\"With Tanh layers the sharpness is slightly different. Statistic: ...\"\"\"
         return ...
 
@@ -30,7 +30,6 @@ import xarray as xr
 from hessian_papers.ledger.bounds import Bound, Estimate, estimate_of
 from hessian_papers.ledger.divergence import left_out
 from hessian_papers.ledger.verdicts import Book, Quantifier
-from hessian_papers.results import StudyArrays
 
 # What tells the cases of a statement apart: a parametrisation, a row of a table.
 Labels = Mapping[str, Any]
@@ -203,7 +202,7 @@ class Statement:
     """What a paper says, and how we measure it: a function with what its decorator says.
 
     Args:
-        function: measures it, from the reading of a study's arrays and the labels of a case.
+        function: measures it, from the data of a study's arrays and the labels of a case.
         quantifier: of the sentence, for each case if it is a function.
         place: where it stands in the paper; for a statement of several papers, in each of them; a
             function of the study where that depends on the artifact.
@@ -269,7 +268,7 @@ class Statement:
         place = self.place if isinstance(self.place, str) else self.place(study)
         return {self.paper or study.config["paper"]: place}
 
-    def entry(self, study: Study, reading: Any, labels: Labels, fields: Labels) -> Entry:
+    def entry(self, study: Study, data: xr.Dataset, labels: Labels, fields: Labels) -> Entry:
         """One case, its texts filled in."""
         printed, bound = _chosen(self.printed, labels), _chosen(self.bound, labels)
         quantifier = _chosen(self.quantifier, labels)
@@ -300,12 +299,12 @@ class Statement:
             study=study.name,
             test=self.test,
             bound=bound,
-            measure=self._measured(self.function, reading, labels),
-            measure_printed=printed and self._measured(printed.measure, reading, labels),
+            measure=self._measured(self.function, data, labels),
+            measure_printed=printed and self._measured(printed.measure, data, labels),
             explanation=filled(_chosen(self.otherwise, labels)),
         )
 
-    def cases(self, data: Any) -> Iterable[Labels]:
+    def cases(self, data: xr.Dataset) -> Iterable[Labels]:
         """The labels of its cases, the last dimension the fastest."""
         if self.each is not None:
             return self.each(data)
@@ -317,7 +316,7 @@ class Statement:
         return [dict(zip(chosen, labels, strict=True)) for labels in itertools.product(*values)]
 
     def _measured(
-        self, function: Measure, data: Any, labels: Labels
+        self, function: Measure, data: xr.Dataset, labels: Labels
     ) -> Callable[[], float | Estimate]:
         """Measures one case."""
 
@@ -340,37 +339,18 @@ class Statement:
         return "-".join([self.function_name.replace("_", "-"), *map(str, labels.values())])
 
 
-def over(*axes: str) -> Cases:
-    """Cases: all combinations of the names on some axes of a study's arrays, the last one fastest.
-
-    Example:
-        >>> arrays = StudyArrays({"correlation": {"time": __import__("numpy").array(["a", "b"])}})
-        >>> list(over("time")(arrays))
-        [{'time': 'a'}, {'time': 'b'}]
-    """
-
-    def cases(reading: Any) -> Iterator[Labels]:
-        for values in itertools.product(*(np.asarray(reading[axis]).tolist() for axis in axes)):
-            yield dict(zip(axes, values, strict=True))
-
-    return cases
-
-
 class Statements:
     """The statements of a kind of studies, in the order in which they are written.
 
     Args:
-        reading: transition: what the kind reads from its arrays.
         values: how texts say the values of labels, for example ``{"mup": "μP"}``.
     """
 
     def __init__(
         self,
-        reading: type[StudyArrays] | None = None,
         *,
         values: Mapping[str, str] | None = None,
     ) -> None:
-        self.reading = reading
         self._values = values or {}
         self.all: list[Statement] = []
         self._artifacts: tuple[tuple[str, str], ...] = ()
@@ -418,19 +398,19 @@ class Statements:
         """Make an identity of a function: an error that is round-off, wherever it is measured."""
         return self.statement(place, "always", bound, identity=True, **of)
 
-    def entries(self, study: Study, reading: Any) -> Iterator[Entry]:
+    def entries(self, study: Study, data: xr.Dataset) -> Iterator[Entry]:
         """The cases of all statements on one study.
 
         Raises:
             NothingToMeasure: all of its trainings diverged.
         """
-        note = left_out(reading)
+        note = left_out(data)
         for statement in self.all:
             if statement.is_about(study.config):
-                for labels in statement.cases(reading):
+                for labels in statement.cases(data):
                     said = {key: self._said(value) for key, value in labels.items()}
                     said = {"artifact": study.config["artifact"], **said}
-                    entry = statement.entry(study, reading, labels, said)
+                    entry = statement.entry(study, data, labels, said)
                     yield replace(entry, explanation=f"{entry.explanation} {note}".strip())
 
     def _said(self, value: Any) -> Any:

@@ -86,15 +86,15 @@ def test_series_have_all_that_the_panels_draw():
     first.axvline(3)
     second.imshow([[0.25, np.nan], [1.0, 0.5]])
     style.letter(first, "(a)")
-    one, two = curves.series(figure)
-    assert [one[name] for name in ("title", "x", "y")] == ["(a)", "width m", "sharpness"]
-    assert one["scales"] == ["log", "linear"]
-    assert [(curve["name"], curve["drawn"]) for curve in one["curves"]] == [
+    panel, pictures = curves.series(figure)
+    assert [panel[name] for name in ("title", "x", "y")] == ["(a)", "width m", "sharpness"]
+    assert panel["scales"] == ["log", "linear"]
+    assert [(curve["name"], curve["drawn"]) for curve in panel["curves"]] == [
         ("theory", "line"),
         ("", "points"),
     ]
-    assert one["curves"][0]["y"] == (X**2).tolist()
-    (band,) = one["bands"]
+    assert panel["curves"][0]["y"] == (X**2).tolist()
+    (band,) = panel["bands"]
     assert (min(band["y"]), max(band["y"])) == (1.0, 6.0)
-    assert one["thresholds"] == [{"axis": "y", "value": 1e-10}, {"axis": "x", "value": 3.0}]
-    assert two["images"] == [[[0.25, None], [1.0, 0.5]]]
+    assert panel["thresholds"] == [{"axis": "y", "value": 1e-10}, {"axis": "x", "value": 3.0}]
+    assert pictures["images"] == [[[0.25, None], [1.0, 0.5]]]

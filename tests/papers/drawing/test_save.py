@@ -48,11 +48,11 @@ def line():
 def test_equal_figures_give_equal_bytes(tmp_path, recorded):
     for folder in ("one", "two"):
         save(line(), "A caption.", replace(ORIGIN, recorded=recorded), tmp_path / folder)
-    one, two = (tmp_path / folder / CONFIG["paper"] for folder in ("one", "two"))
+    first, second = (tmp_path / folder / CONFIG["paper"] for folder in ("one", "two"))
     written = [path for path in (tmp_path / "one").rglob("*") if path.is_file()]
-    assert {str(path.relative_to(one)) for path in written} == set(FILES[recorded])
+    assert {str(path.relative_to(first)) for path in written} == set(FILES[recorded])
     for name in FILES[recorded]:
-        assert (one / name).read_bytes() == (two / name).read_bytes()
+        assert (first / name).read_bytes() == (second / name).read_bytes()
 
 
 def test_the_record_says_where_the_figure_comes_from(tmp_path):

@@ -1,6 +1,6 @@
 """Which networks of an ensemble are left when those that diverged are left out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,17 +48,12 @@ def surviving(
     return best
 
 
-def noted(arrays: Any, networks: Arrays) -> Any:
-    """What a study has of an ensemble, with which of its networks diverged if any did.
+def noted(data: xr.Dataset | Mapping[str, Any], networks: Arrays) -> xr.Dataset:
+    """What a study has of an ensemble, with how many of its networks diverged if any did.
 
     Args:
-        arrays: of the study; ``diverged``, of what it trains itself, is kept.
+        data: of the study; nothing where it has no networks left.
         networks: the arrays that the study started from.
     """
-    if isinstance(arrays, xr.Dataset) or not arrays:
-        data = arrays if isinstance(arrays, xr.Dataset) else xr.Dataset()
-        return left_out(data, int(np.sum(networks.get(DIVERGED, 0))))
-    known = [item[DIVERGED].ravel() for item in (networks, arrays) if DIVERGED in item]
-    if DIVERGED not in networks or not networks[DIVERGED].any():
-        return arrays
-    return {**arrays, DIVERGED: np.concatenate(known)}
+    whole = data if isinstance(data, xr.Dataset) else xr.Dataset(data)
+    return left_out(whole, int(np.sum(networks.get(DIVERGED, 0))))

@@ -79,4 +79,4 @@ def config(**changes):
 
 def read(networks, **changes):
     """The study of the error of some networks."""
-    return study.correlation(config(**changes), networks)
+    return study.gpt2(config(**changes), networks)

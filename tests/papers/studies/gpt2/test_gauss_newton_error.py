@@ -81,7 +81,7 @@ def test_the_relative_error_and_what_the_residuals_leave_open():
     networks = pretrained(noise=0.3)
     networks["ggn"][0, 0, 3] *= 3  # a larger GGN eigenvalue counts as an error as well
     networks["hessian"][1, 2, 4] = np.nan
-    data = study.correlation(config(), networks)
+    data = study.gpt2(config(), networks)
     actual = {name: data[name].values for name in ("measured", "measured_uncertainty")}
     ratio = networks["ggn"] / networks["hessian"]
     np.testing.assert_allclose(actual["measured"], np.abs(1 - ratio), atol=1e-12)

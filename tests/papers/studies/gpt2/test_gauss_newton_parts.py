@@ -68,7 +68,7 @@ def actual(networks):
     load = gpt2.load
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gpt2, "load", lambda folder, name: load(folder, name).double())
-        return study.correlation(config(), networks)
+        return study.gpt2(config(), networks)
 
 
 class _With(nn.Module):
@@ -189,14 +189,14 @@ def test_every_parameter_has_a_group_and_the_twin_no_attention(actual):
 
 
 def test_networks_stand_in_their_order(tmp_path):
-    items = study.correlation.items(config(), kept(tmp_path, seeds=(5, 6), steps=(0, 7)))
+    items = study.gpt2.items(config(), kept(tmp_path, seeds=(5, 6), steps=(0, 7)))
     assert len({item["kept"].digest for item in items}) == len(items) == 8
     parts = [
         {name: np.array(fact) for name, fact in item["facts"].items()}
         | {"missed": np.full(4, number)}
         for number, item in enumerate(items)
     ]
-    actual = study.correlation.gather(config(), parts)
+    actual = study.gpt2.gather(config(), parts)
     labels = [actual[name].values.tolist() for name in ("variant", "seed", "step")]
     assert labels == [list(VARIANTS), [5, 6], [0, 7]]
     np.testing.assert_array_equal(actual["missed"][..., 0], np.arange(8).reshape(2, 2, 2))

@@ -79,7 +79,7 @@ def networks(tmp_path_factory, tokens):
 
 @pytest.fixture(scope="module")
 def actual(networks):
-    return study.correlation(config(), networks)
+    return study.gpt2(config(), networks)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -256,15 +256,15 @@ def test_the_training_comes_along(actual, networks):
 
 
 def test_items_know_their_weights_and_not_each_other(networks):
-    items = study.correlation.items(config(), networks)
+    items = study.gpt2.items(config(), networks)
     assert [item["edit"] for item in items] == [*edits.EDITS] * SEEDS
     assert len({item["kept"].digest for item in items}) == SEEDS
     assert [item["settings"].seed for item in items[:: len(edits.EDITS)]] == [0, 1]
     for item in items:
-        probe = study.correlation.probe(item)
-        whole = study.correlation.cost(item)
-        assert 0 < study.correlation.cost(probe) <= whole
-        assert (study.correlation.cost(probe) < whole) == (item["edit"] == edits.EDITS[0])
+        probe = study.gpt2.probe(item)
+        whole = study.gpt2.cost(item)
+        assert 0 < study.gpt2.cost(probe) <= whole
+        assert (study.gpt2.cost(probe) < whole) == (item["edit"] == edits.EDITS[0])
         assert probe["settings"].masses == [0.81]
 
 

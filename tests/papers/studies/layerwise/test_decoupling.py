@@ -44,7 +44,7 @@ def networks(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def actual(networks):
-    return study.correlation(config(), networks)
+    return study.layerwise(config(), networks)
 
 
 def dense(networks, network, seed, layer, epoch=small_classifiers.EPOCHS, images=FEW):
@@ -169,7 +169,7 @@ def test_of_a_convolution_the_mean_is_a_left_singular_vector(tmp_path):
     networks = small_classifiers.ensemble(
         tmp_path, shape=(16, 16), samples=6, networks=["LeNet5"], seeds=1, epochs=1, kept=[0, 1]
     )
-    actual = study.correlation(config(shown=["conv1:LeNet5"], images=0, top=4), networks)
+    actual = study.layerwise(config(shown=["conv1:LeNet5"], images=0, top=4), networks)
     kept = kept_classifier(networks, "LeNet5", 3, 1)
     x, _ = kept.samples.trained()
     patches = nn.functional.unfold(x.double(), 5).numpy()  # (n, d, P)
@@ -211,8 +211,8 @@ def test_networks_with_fewer_layers_are_filled_up(actual):
 
 
 def test_of_layers_whose_networks_diverged_nothing_is_shown(networks):
-    one = config(networks=["F-5-BN"])
-    parts = [study.measure(**item) for item in study._items(one, networks)]
+    settings = config(networks=["F-5-BN"])
+    parts = [study.measure(**item) for item in study._items(settings, networks)]
     shown = study._gather(config(shown=["fc1:F-6^2"]), parts)
     assert shown.sizes["shown"] == 0
     assert "output_share" not in shown
@@ -253,4 +253,4 @@ def test_layers_that_are_not_there_are_not_shown(networks):
     with pytest.raises(ValueError, match=r"^ensemble: expected classifiers of which weights are"):
         config().require_networks(small_classifiers.settings(kept=[]))
     with pytest.raises(ValueError, match=r"^shown: expected layers fc1, fc2 of F-5-BN, got .fc3:F"):
-        study.correlation(config(shown=["fc3:F-5-BN"]), networks)
+        study.layerwise(config(shown=["fc3:F-5-BN"]), networks)

@@ -27,7 +27,7 @@ def config(**changes):
 
 
 def test_the_top_is_that_of_the_dense_hessian(networks):
-    items = study.correlation.items(config(), networks)
+    items = study.layerwise.items(config(), networks)
     assert [item["labels"]["epoch"] for item in items] == [2] * 4
     actual = study.measure(**items[0])
     kept = items[0]["kept"]
@@ -51,8 +51,8 @@ def test_the_top_is_that_of_the_dense_hessian(networks):
 
 def test_the_data_set_of_an_ensemble(networks):
     settings = config(top=20, tolerance=1e-3)
-    parts = [study.measure(**item) for item in study.correlation.items(settings, networks)]
-    data = study.correlation.gather(settings, parts)
+    parts = [study.measure(**item) for item in study.layerwise.items(settings, networks)]
+    data = study.layerwise.gather(settings, parts)
     # No more eigenpairs than the layers have outputs: 4 + 3, and 5 + 5 + 3.
     assert data.sizes == {"network": 2, "seed": 2, "form": 2, "rank": 13}
     assert data["hessian"].notnull().sum("rank").values.tolist() == [[7, 7], [13, 13]]

@@ -39,7 +39,7 @@ def networks(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def actual(networks):
-    return study.correlation(config(), networks)
+    return study.layerwise(config(), networks)
 
 
 def looped(kept, layer):
@@ -197,7 +197,7 @@ def test_only_linear_layers_with_one_position_are_looked_at(tmp_path):
     small = small_classifiers.ensemble(
         tmp_path, shape=(16, 16), samples=6, networks=["LeNet5"], seeds=1, epochs=1, kept=[0, 1]
     )
-    actual = study.correlation(config(), small)
+    actual = study.layerwise(config(), small)
     assert actual["layer_name"].values.tolist() == [["fc1", "fc2", "fc3"]]
     assert (actual["moment_error"] < 1e-9).all()
     assert isinstance(kept_classifier(small, "LeNet5", 3, 1).load(), nn.Sequential)

@@ -70,7 +70,7 @@ def data_of(arrays=None, **of):
 
 
 def without_variations(arrays):
-    """As a run was recorded before there were variations."""
+    """A run that was recorded before there were variations."""
     return {
         "correlation": {
             name: values for name, values in arrays["correlation"].items() if name != "variation"

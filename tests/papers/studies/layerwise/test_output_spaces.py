@@ -138,8 +138,8 @@ def study_config(**changes):
 
 def test_the_arrays_of_an_ensemble(networks):
     config = study_config()
-    parts = [study.measure(**item) for item in study.correlation.items(config, networks)]
-    data = study.correlation.gather(config, parts)
+    parts = [study.measure(**item) for item in study.layerwise.items(config, networks)]
+    data = study.layerwise.gather(config, parts)
     assert data["layer_name"].values.tolist() == [["fc1", "fc2"], ["fc3", ""]]
     assert data["outputs"].values.tolist() == [[4, 3], [3, 0]]
     assert data["classes"] == CLASSES
@@ -148,7 +148,7 @@ def test_the_arrays_of_an_ensemble(networks):
     last, lacking = data["rows"].sel(network="F-5^2-BN").transpose("layer", ...).values
     np.testing.assert_allclose(last, 1, atol=1e-5)
     assert np.isnan(lacking).all()
-    few = study.correlation.items(study_config(images=7), networks)
+    few = study.layerwise.items(study_config(images=7), networks)
     whole = data["printed_error"].sel(network="F-4", seed=3, epoch=0)
     assert study.measure(**few[0])["printed_error"][0] != whole[0]
 

@@ -45,7 +45,7 @@ def config(**changes):
 
 @pytest.fixture(scope="module")
 def actual(networks):
-    return study.correlation(config(), networks)
+    return study.pac_bayes(config(), networks)
 
 
 def test_arrays_are_by_network_method_and_seed(actual):
@@ -84,7 +84,7 @@ def test_each_bound_is_that_of_its_terms(actual):
 
 
 def test_a_posterior_that_diverges_has_no_bound_and_is_shown(networks, actual):
-    data = study.correlation(config(learning_rate=1e9, methods=["base", "iterative"]), networks)
+    data = study.pac_bayes(config(learning_rate=1e9, methods=["base", "iterative"]), networks)
     for name in study.TERMS:
         assert np.isnan(data[name]).all()
     assert data["diverged"].all()
@@ -187,11 +187,11 @@ def test_bad_settings_are_refused(changes, message):
 
 
 def test_items_say_what_they_cost_and_a_probe_costs_less(networks):
-    items = study.correlation.items(config(epochs=100), networks)
+    items = study.pac_bayes.items(config(epochs=100), networks)
     assert len(items) == 2 * 5 * 2
     for item in items:
-        probe = study.correlation.probe(item)
-        assert 0 < study.correlation.cost(probe) < study.correlation.cost(item)
+        probe = study.pac_bayes.probe(item)
+        assert 0 < study.pac_bayes.cost(probe) < study.pac_bayes.cost(item)
 
 
 def test_rows_of_the_table_are_those_of_this_run(actual):
@@ -214,7 +214,7 @@ def test_which_rows_there_are_is_known_by_the_data_alone(tmp_path, random_labels
         tmp_path, networks=["F-6"], seeds=1, inputs="unit interval", held_out=20, samples=60,
         initialisation="truncated normal", random_labels=random_labels,
     )  # fmt: skip
-    actual = study.correlation(config(methods=["base"], epochs=1), networks)
+    actual = study.pac_bayes(config(methods=["base"], epochs=1), networks)
     assert actual["random_labels"].shape == ()
     named = actual.assign_coords(network=["F-600"]).assign(classes=2)
     (row,) = printed_rows(named)

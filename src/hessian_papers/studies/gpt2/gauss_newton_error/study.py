@@ -117,7 +117,7 @@ VARIABLES: Variables = {
 }
 
 
-def correlation(config: Config, networks: Arrays) -> xr.Dataset:
+def gpt2(config: Config, networks: Arrays) -> xr.Dataset:
     """The relative error of each run, as measured and at common levels.
 
     Twins are compared by seed: of a network that diverged the seed is left out, or the variant.

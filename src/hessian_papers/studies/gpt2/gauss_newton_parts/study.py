@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast, Between, Count
 from hessian_papers.labelled import Variable, Variables, gathering
-from hessian_papers.models import gpt2
+from hessian_papers.models import gpt2 as architectures
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
@@ -152,7 +152,7 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Ar
         data, memory = [torch.from_numpy(kept.tokens)], settings.memory << 20
         return cv.Problem(model, loss_fn=loss, data=data, weights=len, memory=memory)
 
-    problem, top = problem_of(gpt2.language_loss), _Top(settings)
+    problem, top = problem_of(architectures.language_loss), _Top(settings)
     hessian, ggn = cv.hessian(problem), cv.ggn(problem)
     released = ReleasedHessian(problem)
     vector = top("hessian", hessian)
@@ -161,7 +161,7 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Ar
     missed = _sums(problem, vector * (hessian @ vector - ggn @ vector))
     rows = np.stack([*_squares(problem, (hessian, ggn, released), settings)], axis=1)
     del hessian, ggn, released  # the graphs that they hold
-    squared = problem_of(gpt2.squared_loss)
+    squared = problem_of(architectures.squared_loss)
     vector = top("squared hessian", cv.hessian(squared))
     top("squared ggn", cv.ggn(squared), vector)
     eigenvalues, residuals = zip(*top.pairs.values(), strict=True)
@@ -207,6 +207,4 @@ VARIABLES: Variables = {
     "released_rows": Variable(ROWS, "|(Ez)_g|² of random signs z, E the released product's error"),
 }
 
-correlation = FanOut(
-    items=_items, compute=measure, gather=gathering(VARIABLES, "variant", "seed", "step")
-)
+gpt2 = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, "variant", "seed", "step"))

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Between, Count
 from hessian_papers.labelled import Variable, Variables, gathering
-from hessian_papers.models import gpt2
+from hessian_papers.models import gpt2 as architectures
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
@@ -141,7 +141,7 @@ class _Edges:
         return _by_end(pairs)
 
     def released(self, problem: cv.Problem) -> Arrays:
-        """The same by the product of curvlinops as it is released, from what was found last."""
+        """Top eigenpairs by the product of curvlinops as it is released, from those found last."""
         operator = ReleasedHessian(problem)
         pairs = [
             extreme_eigenvalue(
@@ -194,7 +194,9 @@ def measure(edit: str, kept: KeptModel, facts: Mapping[str, Any], settings: Sett
     model = kept.load()
     data = torch.from_numpy(kept.tokens).to(next(model.parameters()).device)
     memory = settings.memory << 20
-    problem = cv.Problem(model, loss_fn=gpt2.language_loss, data=[data], weights=len, memory=memory)
+    problem = cv.Problem(
+        model, loss_fn=architectures.language_loss, data=[data], weights=len, memory=memory
+    )
     token = middle(data) if edit == "middle-token" else 0
     first, last = edit == SINK, len(settings.masses)
     targets = settings.masses if first else settings.masses[-1:]
@@ -319,7 +321,7 @@ VARIABLES: Variables = {
     "training_largest": Variable("seed step", "largest eigenvalue of the Hessian"),
 }
 
-correlation = FanOut(
+gpt2 = FanOut(
     items=_items,
     compute=measure,
     gather=gathering(VARIABLES, "seed", "edit"),

@@ -210,4 +210,4 @@ def _probe(item: Item) -> Item:
     return {**item, "last": False}
 
 
-correlation = FanOut(items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe)
+layerwise = FanOut(items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe)

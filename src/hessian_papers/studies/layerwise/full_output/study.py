@@ -106,4 +106,4 @@ VARIABLES: Variables = {
     "overlap": Variable("network seed form rank", "of the spaces of as many first eigenvectors"),
 }
 
-correlation = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, "network", "seed"))
+layerwise = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, "network", "seed"))

@@ -225,4 +225,4 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     return [{**item, "drawn": place.items() <= item["labels"].items()} for item in items]
 
 
-correlation = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))
+layerwise = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))

@@ -43,8 +43,8 @@ def layers(data: xr.Dataset) -> list[xr.Dataset]:
 
 def _known(layer: xr.Dataset) -> xr.Dataset:
     values = layer["hessian"]
-    told = values > FAR * layer["residual"].max() * values.isel(rank=0)
-    reach = max(int(told.sum("rank").min()), 1)
+    distinct = values > FAR * layer["residual"].max() * values.isel(rank=0)
+    reach = max(int(distinct.sum("rank").min()), 1)
     return layer.isel(
         rank=slice(reach),
         output_rank=slice(int(layer["outputs"])),

@@ -224,7 +224,7 @@ def _probe(item: Item) -> Item:
     return {**item, "kept": item["kept"][:1], "settings": replace(settings, **fewer)}
 
 
-correlation = FanOut(
+layerwise = FanOut(
     items=_items,
     compute=measure,
     gather=gathering(VARIABLES, "network", "epoch", "layer"),

@@ -210,4 +210,4 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     return each_network(networks, Settings(**shared(Settings, config)), networks["kept"])
 
 
-correlation = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))
+layerwise = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))

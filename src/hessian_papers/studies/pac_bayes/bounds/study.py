@@ -371,6 +371,6 @@ def _probe(item: Item) -> Item:
     return {**item, "settings": replace(settings, epochs=few, draws=1000)}
 
 
-correlation = FanOut(
+pac_bayes = FanOut(
     items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe, trains=True
 )
