@@ -1,6 +1,6 @@
 """Maps every entry of the frozen ledger to its statement and case, or to why it left.
 
-    python -m migration.compare -cn locked
+    python -m migration.compare
 
 measures today's statements on the arrays in ``results/`` and ``reports/evidence/`` and fails on any
 entry that is neither a case nor named in ``mapping.yaml``, on any value that is another, and on any
@@ -22,9 +22,9 @@ import yaml
 from hessian_papers.ledger import evaluation
 from hessian_papers.ledger.record import CaseRecord, StatementRecord
 from hessian_papers.ledger.table import label
-from pipelines import chain
-from pipelines.schema import plain
-from pipelines.stage import Context, main
+from pipelines import chain, inputs
+from pipelines.stage import PARAMS, RESULTS
+from pipelines.yaml_files import read_yaml
 
 HERE = Path(__file__).parent
 # What an old verdict says of a case.
@@ -134,14 +134,16 @@ class Comparison:
         yield f"{len(new)} cases are new: {', '.join(map(label, new[:20]))}"
 
 
-def compare(context: Context) -> None:
+def compare() -> None:
     """Print the table.
 
     Raises:
         ValueError: an entry is lost, or another without a reason.
     """
     evaluation.rounded = lambda number: float(number) if math.isfinite(number) else None
-    runs = chain.measured(plain(context.config.studies), context.about, context.results)
+    params = read_yaml(PARAMS)
+    about = {name: inputs.about(params, name) for name in params["studies"]}
+    runs = chain.measured(params["studies"], about, RESULTS)
     comparison = Comparison(evaluation.evaluate(runs))
     print(*comparison.lines(), sep="\n")
     if comparison.problems:
@@ -152,4 +154,4 @@ def compare(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    main(compare, "claims")
+    compare()

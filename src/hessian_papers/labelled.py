@@ -26,6 +26,9 @@ from hessian_spectra.files import (
     write_bytes,
 )
 
+# Where arrays are put one after another, their coordinates have to fit: no guesses by older rules.
+xr.set_options(use_new_combine_kwarg_defaults=True)
+
 # The file of a recorded run, which holds all parts of its study.
 WHOLE = "data.nc"
 # The attribute of a file that its content is held against.
