@@ -134,7 +134,9 @@ def build(
         DamagedFileError: an input is broken.
     """
     figures = read_figures(reports, paper or "*")
-    statements = read_ledger(ledger or reports)
+    statements = read_ledger(
+        ledger or reports, f"dvc repro {f'claims@{paper}' if paper else 'ledger'}"
+    )
 
     def picture(figure: FigureRecord) -> str:
         return data_uri(figure) if embedded else figure.image.relative_to(reports).as_posix()
