@@ -8,125 +8,73 @@ A value that a constraint refuses is a ``ValueError`` that begins with the name 
 instance is made.
 """
 
+# ruff: noqa: N802 -- each function that makes a constraint is named like a kind of it.
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Protocol, get_type_hints, runtime_checkable
+from typing import Annotated, Any, get_type_hints
 
 from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require
 
 
-@runtime_checkable
-class Constraint(Protocol):
-    """What a value may be."""
-
-    @property
-    def expected(self) -> str:
-        """It in words, for the message."""
-
-    def fits(self, value: Any) -> bool:
-        """Whether a value is so."""
-
-
 @dataclass(frozen=True)
-class AtLeast:
+class Constraint:
+    """What a value may be.
+
+    Args:
+        expected: it in words, for the message.
+        fits: whether a value is so.
+    """
+
+    expected: str
+    fits: Callable[[Any], bool] = field(repr=False)
+
+
+def AtLeast(smallest: int) -> Constraint:
     """A number that is not smaller than this."""
-
-    smallest: int
-
-    @property
-    def expected(self) -> str:
-        """It in words."""
-        return f"at least {self.smallest}"
-
-    def fits(self, value: Any) -> bool:
-        """Whether a value is so."""
-        return bool(value >= self.smallest)
+    return Constraint(f"at least {smallest}", lambda value: value >= smallest)
 
 
-@dataclass(frozen=True)
-class Between:
+def Between(low: float, high: float, expected: str) -> Constraint:
     """A number from the one to the other, finite, either end included."""
-
-    low: float
-    high: float
-    expected: str
-
-    def fits(self, value: Any) -> bool:
-        """Whether a value is so."""
-        return bool(self.low <= value <= self.high)
+    return Constraint(expected, lambda value: low <= value <= high)
 
 
-@dataclass(frozen=True)
-class OneOf:
-    """One of some names."""
-
-    known: tuple[str, ...]
-
-    @property
-    def expected(self) -> str:
-        """It in words."""
-        return f"one of {', '.join(self.known)}"
-
-    def fits(self, value: Any) -> bool:
-        """Whether a value is so."""
-        return value in self.known
-
-
-@dataclass(frozen=True)
-class Once:
-    """A list in which no entry is there twice."""
-
-    expected: str = "each of them once"
-
-    def fits(self, value: Sequence[Any]) -> bool:
-        """Whether a value is so."""
-        return all(entry not in value[:place] for place, entry in enumerate(value))
-
-
-@dataclass(frozen=True)
-class Different:
-    """A list of one or more of some names, none of them twice."""
-
-    known: tuple[str, ...]
-
-    @property
-    def expected(self) -> str:
-        """It in words."""
-        return f"different ones of {', '.join(self.known)}"
-
-    def fits(self, value: Collection[str]) -> bool:
-        """Whether a value is so."""
-        return bool(value) and len(set(value)) == len(value) and set(value) <= set(self.known)
-
-
-@dataclass(frozen=True)
-class DifferentNumbers:
-    """A list of one or more numbers, none of them smaller than this, or there twice."""
-
-    smallest: int
-
-    @property
-    def expected(self) -> str:
-        """It in words."""
-        return f"different numbers of at least {self.smallest}"
-
-    def fits(self, value: Collection[int]) -> bool:
-        """Whether a value is so."""
-        return bool(value) and min(value) >= self.smallest and len(set(value)) == len(value)
-
-
-@dataclass(frozen=True)
-class Above:
+def Above(bound: float, expected: str) -> Constraint:
     """A finite number that is larger than this."""
+    return Constraint(expected, lambda value: bound < value < math.inf)
 
-    bound: float
-    expected: str
 
-    def fits(self, value: Any) -> bool:
-        """Whether a value is so."""
-        return self.bound < value < math.inf
+def OneOf(known: tuple[str, ...]) -> Constraint:
+    """One of some names."""
+    return Constraint(f"one of {', '.join(known)}", lambda value: value in known)
+
+
+def _repeats(values: Any) -> bool:
+    """Whether an entry of a list, which may be a list itself, equals another one."""
+    return any(entry in values[:place] for place, entry in enumerate(values))
+
+
+def Once() -> Constraint:
+    """A list in which no entry is there twice."""
+    return Constraint("each of them once", lambda values: not _repeats(values))
+
+
+def Different(known: tuple[str, ...]) -> Constraint:
+    """A list of one or more of some names, none of them twice."""
+    return Constraint(
+        f"different ones of {', '.join(known)}",
+        lambda values: bool(values) and set(values) <= set(known) and not _repeats(values),
+    )
+
+
+def DifferentNumbers(smallest: int) -> Constraint:
+    """A list of one or more numbers, none of them smaller than this, or there twice."""
+    return Constraint(
+        f"different numbers of at least {smallest}",
+        lambda values: bool(values) and min(values) >= smallest and not _repeats(values),
+    )
 
 
 _SCALE = f"a positive number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
@@ -145,7 +93,7 @@ def constraints(schema: type) -> tuple[tuple[str, Constraint], ...]:
         >>> class Config:
         ...     width: Count
         >>> constraints(Config)
-        (('width', AtLeast(smallest=1)),)
+        (('width', Constraint(expected='at least 1')),)
     """
     hints = get_type_hints(schema, include_extras=True)
     return tuple(
