@@ -33,7 +33,7 @@ def unseen(name: str, identity: str, config: Mapping[str, Any]) -> Iterator[Log]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class TrainingRun:
     """What a training is given beside its configuration and data.
 
     Args:
@@ -56,7 +56,7 @@ class Run:
     folder: Path | None = None
 
 
-KEEPS_NOTHING = Run()
+KEEPS_NOTHING = TrainingRun()
 
 
 def _unit(item: Item) -> float:
@@ -81,7 +81,7 @@ class FanOut:
         gather: ``(config, arrays of all items in their order) -> arrays``, or a data set.
         cost: how long an item takes in some unit, for progress and estimates.
         probe: a miniature of an item, whose time tells that of a unit of ``cost``.
-        trains: whether ``compute`` is a training, which takes a :class:`Run` as ``run``.
+        trains: whether ``compute`` is a training, which takes a :class:`TrainingRun` as ``run``.
 
     Example:
         >>> import numpy as np

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hessian_papers.manifest import Manifest, described, fault
-from hessian_papers.work import Run
+from hessian_papers.work import TrainingRun
 from hessian_spectra.files import (
     Arrays,
     read_arrays,
@@ -52,13 +52,13 @@ class Shards:
         """Where a training may keep what is more than arrays."""
         return self.folder / key
 
-    def run(self, key: str, log: Log) -> Run:
+    def run(self, key: str, log: Log) -> TrainingRun:
         """What the training of an item is given."""
         # What an interrupted one wrote there may be half of a file.
         shutil.rmtree(self.beside(key), ignore_errors=True)
         for folder in (self.unfinished(key), self.beside(key)):
             folder.mkdir(parents=True, exist_ok=True)
-        return Run(log=log, checkpoint=self.unfinished(key), folder=self.beside(key))
+        return TrainingRun(log=log, checkpoint=self.unfinished(key), folder=self.beside(key))
 
     def _facts(self, key: str) -> Path:
         return self.folder / f"{key}.json"

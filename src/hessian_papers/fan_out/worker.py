@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from hessian_papers.fan_out.items import plain
 from hessian_papers.fan_out.shards import Shards
 from hessian_papers.provenance import code_of
-from hessian_papers.work import Item, Live, Run, unseen
+from hessian_papers.work import Item, Live, TrainingRun, unseen
 from hessian_spectra.files import Arrays
 
 # One thread for each worker: as many workers as cores are faster than threads, and the bytes of a
@@ -37,7 +37,7 @@ class Function:
 
     Args:
         name: of the function to call, by which ``pkgutil.resolve_name`` finds it.
-        trains: whether it is a training, which is given a :class:`~hessian_papers.work.Run`.
+        trains: whether it is a training: it is given a :class:`~hessian_papers.work.TrainingRun`.
         live: where a training is shown.
     """
 
@@ -70,7 +70,7 @@ class Function:
         self, function: Callable[..., Arrays], key: str, item: Item, title: str, shards: Shards
     ) -> Arrays:
         if follows():
-            return function(**item, run=Run(checkpoint=shards.unfinished(key)))
+            return function(**item, run=TrainingRun(checkpoint=shards.unfinished(key)))
         with self.live(title, key, plain(item)) as log:
             return function(**item, run=shards.run(key, log))
 

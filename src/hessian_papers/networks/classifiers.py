@@ -26,7 +26,7 @@ from hessian_papers.networks.tools.result import Networks
 from hessian_papers.networks.tools.samples import STANDARDISED, UNIT_INTERVAL, Samples
 from hessian_papers.training import Classification, ClassifierDescent, train_classifier
 from hessian_papers.training.divergence import has_diverged
-from hessian_papers.work import FanOut, Item, Run
+from hessian_papers.work import FanOut, Item, TrainingRun
 from hessian_spectra.files import Arrays, read_arrays, write_arrays
 from hessian_spectra.training import Observer, join
 from hessian_spectra.validation import require
@@ -38,7 +38,7 @@ EVALUATED = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(ClassifierDescent):
+class ClassifierTraining(ClassifierDescent):
     """What all trainings have in common.
 
     Args:
@@ -73,7 +73,7 @@ class Settings(ClassifierDescent):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, NetworksConfig):
+class Config(ClassifierTraining, NetworksConfig):
     """Settings of classifiers.
 
     Args:
@@ -107,7 +107,7 @@ class Config(Settings, NetworksConfig):
 
         The numbers of seeds go on through all of them.
         """
-        settings = shared(Settings, self)
+        settings = shared(ClassifierTraining, self)
         groups = [{}, *self.variations]
         return [
             {**settings, **changed, "seed": self.seed + place * self.seeds + number}
@@ -200,7 +200,7 @@ def compute(
     random_labels: bool,
     seed: int,
     keeps_images: bool,
-    run: Run,
+    run: TrainingRun,
     **settings: Any,
 ) -> Arrays:
     """Train one network.
@@ -214,13 +214,13 @@ def compute(
         seed: of initial weights, orders and what is held out.
         keeps_images: whether the images, and what is known of them, are returned as well.
         run: where it logs, and keeps its unfinished state and ``<epoch>.npz``, the weights.
-        settings: the :class:`Settings`.
+        settings: the :class:`ClassifierTraining`.
 
     Returns:
         ``parameters``; ``epoch_loss`` (epochs,), the mean over an epoch's batches; ``loss`` and
         ``accuracy`` (k,) over all samples at the kept epochs; ``diverged`` (), by the last of them.
     """
-    chosen = Settings(**settings)
+    chosen = ClassifierTraining(**settings)
     samples = Samples(
         images=images,
         labels=labels,

@@ -22,7 +22,7 @@ from hessian_papers.networks.tools.language_model import Measurements, measured_
 from hessian_papers.training.divergence import has_diverged
 from hessian_papers.training.language_model import pretrain
 from hessian_papers.training.pretraining import Pretraining
-from hessian_papers.work import FanOut, Item, Run
+from hessian_papers.work import FanOut, Item, TrainingRun
 from hessian_spectra.files import Arrays
 from hessian_spectra.training import join
 from hessian_spectra.validation import require
@@ -35,7 +35,7 @@ FIRST, LATER = 80, 25
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Pretraining):
+class LanguageModelTraining(Pretraining):
     """What all trainings have in common.
 
     Args:
@@ -95,7 +95,7 @@ class Settings(Pretraining):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, NetworksConfig):
+class Config(LanguageModelTraining, NetworksConfig):
     """Settings of language models.
 
     Args:
@@ -124,7 +124,7 @@ def _seeds(config: Config) -> list[int]:
 def items(config: Config, data: Arrays) -> list[Item]:
     """Each variant with each seed."""
     text = {"tokens": data["train"], "vocabulary": int(data["vocabulary"])}
-    settings = shared(Settings, config)
+    settings = shared(LanguageModelTraining, config)
     return [
         {"variant": variant, "seed": seed, **text, **settings}
         for variant in config.variants
@@ -133,7 +133,13 @@ def items(config: Config, data: Arrays) -> list[Item]:
 
 
 def compute(
-    *, variant: str, seed: int, tokens: np.ndarray, vocabulary: int, run: Run, **shared: object
+    *,
+    variant: str,
+    seed: int,
+    tokens: np.ndarray,
+    vocabulary: int,
+    run: TrainingRun,
+    **shared: object,
 ) -> Arrays:
     """Train one network, and measure it on the way.
 
@@ -143,14 +149,14 @@ def compute(
         tokens: what the data set has for the text.
         vocabulary: how many different tokens there are.
         run: where the training logs and keeps its unfinished state, and weights of some steps.
-        shared: the :class:`Settings`.
+        shared: the :class:`LanguageModelTraining`.
 
     Returns:
         ``parameters``; ``train_loss`` (t,); ``measured_tokens`` (n, T + 1); ``diverged`` (); the
         arrays of
         :class:`~hessian_papers.networks.tools.language_model.Measurements`.
     """
-    settings = Settings(**shared)  # type: ignore[arg-type]
+    settings = LanguageModelTraining(**shared)  # type: ignore[arg-type]
     text, context = opened(tokens), settings.context
     shape = settings.shape(variant, vocabulary)
     device = join()
@@ -219,7 +225,9 @@ def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
 
 def cost(item: Item) -> float:
     """Sequences whose gradient is computed, and what is measured in the time of one."""
-    settings = Settings(**{field.name: item[field.name] for field in fields(Settings)})
+    settings = LanguageModelTraining(
+        **{field.name: item[field.name] for field in fields(LanguageModelTraining)}
+    )
     trained = settings.steps * settings.batch_size * settings.accumulation
     measured = FIRST + LATER * (len(settings.measured_at) - 1)
     return float(trained + measured * settings.sequences)

@@ -19,7 +19,7 @@ from hessian_papers.models.parametrisation import PARAMETRISATIONS, draw, parame
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.networks.base import NetworksConfig, shared
 from hessian_papers.training.ensemble import DIVERGED, EnsembleTraining, Order, train_ensemble
-from hessian_papers.work import FanOut, Item, Run
+from hessian_papers.work import FanOut, Item, TrainingRun
 from hessian_spectra.curvature.ensemble import (
     SecondMoments,
     ensemble_block_bounds,
@@ -39,7 +39,7 @@ NORMS = ("spectral", "frobenius", "nuclear")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Checked):
+class MultilayerTraining(Checked):
     """What the networks of all points have in common.
 
     Args:
@@ -74,7 +74,7 @@ class Settings(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, NetworksConfig):
+class Config(MultilayerTraining, NetworksConfig):
     """Settings of an ensemble of fully connected networks.
 
     Args:
@@ -145,7 +145,7 @@ def items(config: Config, data: Arrays) -> list[Item]:
             "first": teacher * config.networks + first,
             "count": min(step, config.networks - first),
         }
-        | shared(Settings, config)
+        | shared(MultilayerTraining, config)
         for parametrisation, depth, size in _points(config)
         for teacher in range(config.teachers)
         for first in range(0, config.networks, step)
@@ -190,7 +190,7 @@ def compute(
     teacher: int,
     first: int,
     count: int,
-    run: Run,
+    run: TrainingRun,
     **shared: Any,
 ) -> Arrays:
     """Draw, train and measure ``count`` networks of one teacher, from network ``first`` on.
@@ -204,14 +204,14 @@ def compute(
         first: number of the first network, of all teachers' together.
         count: how many.
         run: where the training logs.
-        shared: the :class:`Settings`.
+        shared: the :class:`MultilayerTraining`.
 
     Returns:
         ``epochs`` and ``status`` (N,); all others with the two times in front: ``loss``,
         ``sharpness``, ``residual``, ``trace``, ``largest_block`` and ``ggn_sum`` (2, N), ``norms``
         and ``products`` (2, N, depth, 3), ``alignments`` (2, N, 3).
     """
-    settings = Settings(**shared)
+    settings = MultilayerTraining(**shared)
     activation = cast(PiecewiseLinear, settings.activation)
     sizes = (size, *[settings.width] * (depth - 1), size)
     numbers = range(first, first + count)
@@ -247,8 +247,8 @@ def _train(
     learning_rate: float,
     factors: Sequence[float],
     numbers: Sequence[int],
-    settings: Settings,
-    run: Run,
+    settings: MultilayerTraining,
+    run: TrainingRun,
 ) -> EnsembleTraining:
     return train_ensemble(
         start,

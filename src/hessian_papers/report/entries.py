@@ -32,7 +32,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Run:
+class ShownRun:
     """One run of a study as the page shows it: a picture, its text, the files behind it."""
 
     key: str
@@ -66,7 +66,7 @@ class Entry:
     """A figure with everything that belongs to it; of its runs the one that decides comes first."""
 
     figure: FigureRecord
-    runs: Sequence[Run]
+    runs: Sequence[ShownRun]
     files: Sequence[Link]
     statements: Sequence[Shown]
     commands: Sequence[Command]
@@ -181,7 +181,7 @@ def _code(figure: FigureRecord) -> list[Link]:
     return _links(*parts, f"conf/studies/{figure.paper}/{figure.study}.yaml")
 
 
-def _run(key: str, figure: FigureRecord, reports: Path) -> Run:
+def _run(key: str, figure: FigureRecord, reports: Path) -> ShownRun:
     """A run with its arrays, its facts if it is a recorded one, and the picture for print."""
     recorded = key == "recorded"
     folder = f"reports/evidence/{figure.study}" if recorded else f"results/{figure.study}"
@@ -191,7 +191,7 @@ def _run(key: str, figure: FigureRecord, reports: Path) -> Run:
         if file.is_file():
             path = file.relative_to(reports).as_posix()
             links.append(Link(file.suffix[1:].upper(), f"reports/{path}", path))
-    return Run(key, figure, links)
+    return ShownRun(key, figure, links)
 
 
 def _entry(

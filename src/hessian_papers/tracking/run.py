@@ -16,7 +16,7 @@ from hessian_spectra.progress import Log
 
 
 @dataclass(frozen=True)
-class Run:
+class TrackedRun:
     """A run that was started.
 
     Args:
@@ -126,7 +126,7 @@ def start_run(
     run_id: str | None = None,
     upload_at_end: bool = False,
     timeouts: Timeouts | None = None,
-) -> Iterator[Run]:
+) -> Iterator[TrackedRun]:
     """Start a run, and finish it at the end of the block.
 
     An online run whose server cannot be reached, or for which nobody is logged in, goes on offline
@@ -153,7 +153,7 @@ def start_run(
     """
     mode = resolve_mode(mode)
     if mode == "disabled":
-        yield Run(None, False, None)
+        yield TrackedRun(None, False, None)
         return
     timeouts = timeouts or Timeouts()
     arguments = {
@@ -177,7 +177,7 @@ def _running(
     arguments: dict[str, Any],
     *,
     upload_at_end: bool,
-) -> Iterator[Run]:
+) -> Iterator[TrackedRun]:
     run_id = arguments["id"]
     client = directory / "wandb"
     # Without this folder the client would write to one in the system's temporary folder.
@@ -188,7 +188,7 @@ def _running(
     with _folders(client, run_id):
         started, online = _start_or_go_offline(start_mode, directory, timeouts, arguments)
         folder = _folder(started)
-        run = Run(started, online, folder)
+        run = TrackedRun(started, online, folder)
         try:
             yield run
         except BaseException:
@@ -238,7 +238,7 @@ class LiveRuns:
         """A block with a run of its own."""
         began = time.monotonic()
         waiting: list[tuple[int, dict[str, float]]] = []
-        started: list[Run] = []
+        started: list[TrackedRun] = []
         with contextlib.ExitStack() as stack:
 
             def show() -> None:
@@ -259,7 +259,7 @@ class LiveRuns:
 
     def _start(
         self, name: str, identity: str, config: Mapping[str, Any]
-    ) -> contextlib.AbstractContextManager[Run]:
+    ) -> contextlib.AbstractContextManager[TrackedRun]:
         return start_run(
             project=self.project,
             entity=self.entity,
@@ -273,7 +273,7 @@ class LiveRuns:
         )
 
 
-def _finish(run: Run, *, failed: bool) -> None:
+def _finish(run: TrackedRun, *, failed: bool) -> None:
     try:
         run.wandb_run.finish(exit_code=1 if failed else 0)
     except TimeoutError:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import hessian_papers
-from hessian_papers.work import FanOut, Run
+from hessian_papers.work import FanOut, TrainingRun
 from hessian_spectra.files import Arrays, read_arrays, write_arrays
 
 
@@ -42,7 +42,7 @@ class Training:
     value: int
 
 
-def trained(config: Training, data: Arrays, run: Run) -> Arrays:
+def trained(config: Training, data: Arrays, run: TrainingRun) -> Arrays:
     """A training that does not fan out: arrays, and a file beside them that names the process."""
     assert run.folder is not None
     (run.folder / "process").write_text(str(os.getpid()))
@@ -50,7 +50,7 @@ def trained(config: Training, data: Arrays, run: Run) -> Arrays:
     return {"sum": config.value + data["values"]}
 
 
-def weighed(value: int, run: Run) -> Arrays:
+def weighed(value: int, run: TrainingRun) -> Arrays:
     """The square, of a training that keeps a file and one in a folder beside its arrays."""
     assert run.folder is not None
     (run.folder / "deep").mkdir()
@@ -62,7 +62,7 @@ def weighed(value: int, run: Run) -> Arrays:
 STEPS = 6
 
 
-def resumable(value: int, folder: str, run: Run) -> Arrays:
+def resumable(value: int, folder: str, run: TrainingRun) -> Arrays:
     """The square in steps, from which it goes on; a file tells of each, others of its end."""
     assert run.checkpoint is not None
     place, state = Path(folder), run.checkpoint / "state.npz"

@@ -17,7 +17,7 @@ from hessian_papers.networks.tools.result import Networks, read, write
 from hessian_papers.networks.tools.samples import Samples
 from hessian_papers.training import Classification, train_classifier
 from hessian_papers.training.divergence import has_diverged
-from hessian_papers.work import Run
+from hessian_papers.work import TrainingRun
 from hessian_spectra.files import DamagedFileError
 from hessian_spectra.seeding import generator
 from hessian_spectra.training import Observer, unfinished
@@ -62,7 +62,7 @@ def train(settings, folder):
     """Each network in a folder of its own."""
     parts = []
     for number, item in enumerate(classifiers.train.items(settings, images())):
-        run = Run(folder=folder / str(number), checkpoint=None)
+        run = TrainingRun(folder=folder / str(number), checkpoint=None)
         parts.append(classifiers.train.compute(**item, run=run))
     return classifiers.train.gather(settings, parts)
 
@@ -171,7 +171,7 @@ def test_variations_are_trained_as_networks_of_their_own(tmp_path):
 def test_any_epochs_may_be_kept(tmp_path, kept):
     (item, *_) = classifiers.train.items(config(epochs=2, kept=kept), images())
     messages = []
-    run = Run(folder=tmp_path, log=lambda step, metrics: messages.append({**metrics}))
+    run = TrainingRun(folder=tmp_path, log=lambda step, metrics: messages.append({**metrics}))
     actual = classifiers.train.compute(**item, run=run)
     assert [len(actual["loss"]), len(list(tmp_path.glob("*.npz")))] == [len(kept)] * 2
     assert "loss_of_all" not in messages[-1]

@@ -21,7 +21,7 @@ from hessian_papers.networks import gpt2 as networks
 from hessian_papers.networks.tools import language_model
 from hessian_papers.networks.tools.language_model import Measurements, measured_steps
 from hessian_papers.networks.tools.result import read
-from hessian_papers.work import Run
+from hessian_papers.work import TrainingRun
 from hessian_spectra import curvature as cv
 from tests.papers.networks import small_gpt2
 from tests.papers.networks.small_gpt2 import VOCABULARY, config
@@ -86,7 +86,7 @@ def test_a_training_tells_of_its_loss_speed_and_measurements():
     said = []
     (item, *_) = networks.items(config(steps=3, measured=[[2, 2]], kept=[1]), small_gpt2.TEXT)
     actual = networks.compute(
-        **item, run=Run(log=lambda step, metrics: said.append((step, metrics)))
+        **item, run=TrainingRun(log=lambda step, metrics: said.append((step, metrics)))
     )
     assert [step for step, _ in said] == [0, 1, 2, 3]
     measured = {"measured/loss", "measured/residual", "measured/hessian", "measured/ggn"}

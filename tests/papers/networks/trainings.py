@@ -17,7 +17,7 @@ from hessian_papers.networks.tools.result import Networks
 from hessian_papers.tracking import LiveRuns
 from hessian_papers.training import SampleObjective, full_batch_descent
 from hessian_papers.training.objectives import Evaluation, Factors
-from hessian_papers.work import FanOut, Run
+from hessian_papers.work import FanOut, TrainingRun
 from hessian_spectra.files import Arrays, read_arrays
 from hessian_spectra.training import unfinished
 
@@ -30,7 +30,7 @@ class Config:
     notes: str
 
 
-def descent(config: Config, data: Arrays, run: Run) -> Arrays:
+def descent(config: Config, data: Arrays, run: TrainingRun) -> Arrays:
     """Full-batch descent, slowly, and its weights as a file."""
     unfinished.CHECKPOINT_SECONDS, unfinished.CHECKPOINT_SHARE = 0.0, float("inf")
     generator = torch.Generator().manual_seed(0)
@@ -69,7 +69,7 @@ def descent(config: Config, data: Arrays, run: Run) -> Arrays:
     return {"losses": ended.losses.numpy()}
 
 
-def walk(value: int, epochs: int, run: Run) -> Arrays:
+def walk(value: int, epochs: int, run: TrainingRun) -> Arrays:
     """A loss that falls; odd items make a file beside it."""
     losses = value / np.arange(1.0, epochs + 1)
     for epoch, loss in enumerate(losses):

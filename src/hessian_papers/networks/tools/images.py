@@ -27,7 +27,7 @@ from hessian_papers.training import (
     SampleObjective,
     full_batch_descent,
 )
-from hessian_papers.work import FanOut, Item, Run
+from hessian_papers.work import FanOut, Item, TrainingRun
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import (
@@ -54,7 +54,7 @@ HALVINGS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Checked):
+class ImageTraining(Checked):
     """What all networks of a study have in common.
 
     Args:
@@ -79,7 +79,7 @@ class Settings(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImageNetworksConfig(Settings):
+class ImageNetworksConfig(ImageTraining):
     """Settings of networks that are trained on images.
 
     Args:
@@ -143,7 +143,7 @@ def network_item(
         "labels": data[f"{source}/labels"],
         "indices": indices.numpy(),
         **point,
-    } | shared(Settings, config)
+    } | shared(ImageTraining, config)
 
 
 def cost(item: Item) -> float:
@@ -173,7 +173,7 @@ def train_network(
     width: int,
     record: Sequence[int],
     replicate: int,
-    run: Run,
+    run: TrainingRun,
     **shared: Any,
 ) -> Arrays:
     """Draw and train one network.
@@ -188,7 +188,7 @@ def train_network(
         record: epochs whose weights are kept.
         replicate: which of the networks of a point it is.
         run: where the training logs and keeps its unfinished state.
-        shared: the :class:`Settings`.
+        shared: the :class:`ImageTraining`.
 
     Returns:
         ``epoch`` (t,), and at each ``weights <l>`` (t, d_l, d_{l−1}), ``loss`` (t,), ``rate`` (t,);
@@ -198,7 +198,7 @@ def train_network(
         for linear networks ``root`` (r,), ``target`` (K, r) and ``floor`` of
         :class:`ReducedRegression`, for others ``inputs`` (n, r) and ``targets`` (n, K).
     """
-    settings = Settings(**shared)
+    settings = ImageTraining(**shared)
     inputs_are, drawn, activation = case.split("-")
     classes = int(labels.max()) + 1
     chosen = torch.from_numpy(labels[indices])
@@ -249,8 +249,8 @@ def _trained(
     objective: LinearObjective | SampleObjective,
     weights: Sequence[Tensor],
     record: Sequence[int],
-    settings: Settings,
-    run: Run,
+    settings: ImageTraining,
+    run: TrainingRun,
 ) -> FullBatchTraining:
     return full_batch_descent(
         objective,

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.networks.tools.result import Networks, not_as_written
-from hessian_papers.work import Run
+from hessian_papers.work import TrainingRun
 
 
 @contextmanager
-def weights_folder(run: Run) -> Iterator[Path | None]:
+def weights_folder(run: TrainingRun) -> Iterator[Path | None]:
     """Where a training writes its weights, ``None`` for nowhere; at its end they are the run's.
 
     They are written beside the unfinished state: what an interrupted run left is cleared away.

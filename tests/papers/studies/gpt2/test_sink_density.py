@@ -223,7 +223,7 @@ def test_the_density_is_that_of_the_edited_model(actual, tokens):
     edited = model(1)
     gpt2.set_sink(edited, float(actual["strength"][1, 0, 2]))
     problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
-    settings = study.Settings(
+    settings = study.LadderMeasurement(
         seed=1,
         masses=[0.5],
         tolerance=1e-3,

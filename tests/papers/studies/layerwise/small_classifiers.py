@@ -4,7 +4,7 @@ import numpy as np
 
 from hessian_papers.networks import classifiers
 from hessian_papers.networks.tools.result import Networks
-from hessian_papers.work import Run
+from hessian_papers.work import TrainingRun
 
 EPOCHS = 3
 
@@ -32,7 +32,7 @@ def ensemble(folder, *, shape=(4, 4), samples=40, random_labels=False, **changes
         "random_labels": np.array(random_labels),
     }
     parts = [
-        classifiers.train.compute(**item, run=Run(folder=folder / str(number)))
+        classifiers.train.compute(**item, run=TrainingRun(folder=folder / str(number)))
         for number, item in enumerate(classifiers.train.items(config, data))
     ]
     return Networks(classifiers.train.gather(config, parts), folder)

@@ -15,7 +15,7 @@ from hessian_papers.studies.scalar.gd_subspace import study as gd_subspace
 from hessian_papers.studies.scalar.gd_subspace.claims import STAYING
 from hessian_papers.studies.scalar.multi_input_training import study as multi_input_training
 from hessian_papers.studies.scalar.outlier_pair import study as outlier_pair
-from hessian_papers.work import Run
+from hessian_papers.work import TrainingRun
 
 # By kind the study, its settings, its data, and the dimension that tells its trainings apart.
 TRAININGS = {
@@ -29,7 +29,7 @@ TRAININGS = {
 def test_what_is_logged_is_the_spectrum_of_that_step(name):
     study, config, data, axis = TRAININGS[name]
     logged = {}
-    trained = study.train(config(), data(), Run(log=logged.__setitem__))
+    trained = study.train(config(), data(), TrainingRun(log=logged.__setitem__))
     exact = study.closed_form(config(), trained)["exact"]
     runs = {"": exact}
     if axis is not None:
@@ -48,7 +48,7 @@ def test_what_is_logged_is_the_spectrum_of_that_step(name):
 def test_of_many_steps_about_a_hundred_are_measured():
     logged = {}
     settings = gd_subspace_config(steps=1000, record_every=1)
-    gd_subspace.train(settings, line(), Run(log=logged.__setitem__))
+    gd_subspace.train(settings, line(), TrainingRun(log=logged.__setitem__))
     assert len(logged) == 1001
     assert (
         len([step for step, metrics in logged.items() if f"{STAYING[0]}/trace" in metrics]) == 101

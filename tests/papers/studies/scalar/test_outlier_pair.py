@@ -8,9 +8,9 @@ from trainings import outlier_pair_sides, wedge
 from hessian_papers.labelled import joined
 from hessian_papers.studies.scalar.outlier_pair import study
 from hessian_papers.studies.scalar.outlier_pair.derived import pair
-from hessian_papers.studies.scalar.trainings import compared, training
 from hessian_papers.studies.spectra import error, group
-from hessian_papers.work import Run
+from hessian_papers.studies.trainings import compared, training
+from hessian_papers.work import TrainingRun
 
 
 def data_of(**changes):
@@ -70,7 +70,9 @@ def test_the_same_configuration_gives_the_same_arrays(plain):
 def test_training_reports_all_runs_under_rising_steps():
     seen = []
     study.train(
-        config(steps=3), wedge(), Run(log=lambda step, metrics: seen.append((step, metrics)))
+        config(steps=3),
+        wedge(),
+        TrainingRun(log=lambda step, metrics: seen.append((step, metrics))),
     )
     assert [step for step, _ in seen] == [0, 1, 2, 3]
     shown = {
@@ -150,6 +152,8 @@ def test_a_relu_network_without_positive_units_is_refused(seed):
         ({"high_learning_rate": -1.0}, "high_learning_rate: expected a positive number, or 0"),
         ({"high_momentum": 1.0}, "high_momentum: expected"),
         ({"high_initial_scale": 0.0}, "high_initial_scale: expected a positive number"),
+        ({"input_scales": [2, 0.5, 2.0]}, "input_scales: expected each of them once, got"),
+        ({"high_settings": [[1, 2.0], [1.0, 2]]}, "high_settings: expected each of them once, got"),
         ({"width": 3000}, "width: expected at most 5000 parameters .*, got 6000"),
         ({"steps": 0}, "steps: expected at least 1, got 0"),
         ({"record_every": 0}, "record_every: expected at least 1"),

@@ -1,19 +1,18 @@
 """Progressive sharpening and the edge of stability in self-attention."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import Count
+from hessian_papers.constraints import Count, Once
 from hessian_papers.data.base import SCALAR_TOKENS
 from hessian_papers.labelled import Variable, Variables, assembled, joined
 from hessian_papers.results import stacked
-from hessian_papers.studies import spectra
-from hessian_papers.studies.scalar import trainings
+from hessian_papers.studies import spectra, trainings
 from hessian_papers.studies.training import (
     TrainingConfig,
     curvature_shown,
@@ -22,7 +21,7 @@ from hessian_papers.studies.training import (
     require_dense,
 )
 from hessian_papers.training import gradient_descent
-from hessian_papers.work import KEEPS_NOTHING, Run
+from hessian_papers.work import KEEPS_NOTHING, TrainingRun
 from hessian_spectra import closed_form as cf
 from hessian_spectra import statistics
 from hessian_spectra.files import Arrays
@@ -54,7 +53,7 @@ class Config(TrainingConfig):
 
     key_dimension: Count
     draws: Count
-    rates: list[float]
+    rates: Annotated[list[float], Once()]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,7 +70,7 @@ def initial_weights(config: Config) -> tuple[Tensor, Tensor, Tensor]:
     return value.squeeze(0), query, key
 
 
-def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
+def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arrays:
     """Gradient descent on half the squared error, averaged over positions and sequences.
 
     Returns:

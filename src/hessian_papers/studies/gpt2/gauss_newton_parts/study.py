@@ -46,7 +46,7 @@ RELEASED_PRODUCTS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class PartsMeasurement:
     """What the measurement of a network depends on.
 
     Args:
@@ -63,7 +63,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, EnsembleStudyConfig):
+class Config(PartsMeasurement, EnsembleStudyConfig):
     """The study's configuration."""
 
     def require_networks(self, networks: Any) -> None:
@@ -95,7 +95,7 @@ def _sums(problem: cv.Problem, values: Tensor) -> np.ndarray:
 class _Top:
     """Largest eigenvalues of several matrices, and their relative residuals."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: PartsMeasurement) -> None:
         self._settings = settings
         self.pairs: dict[str, tuple[float, float]] = {}
 
@@ -121,7 +121,7 @@ class _Top:
 
 
 def _squares(
-    problem: cv.Problem, matrices: Sequence[cv.SymmetricOperator], settings: Settings
+    problem: cv.Problem, matrices: Sequence[cv.SymmetricOperator], settings: PartsMeasurement
 ) -> Iterator[np.ndarray]:
     """For each probe ``|(A z)_g|²``, ``(3, g)``: of H, F and the released product's error."""
     hessian, ggn, released = matrices
@@ -134,7 +134,7 @@ def _squares(
         yield np.stack([_sums(problem, row.square()) for row in rows])
 
 
-def measure(kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Arrays:
+def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasurement) -> Arrays:
     """What the GGN misses of the Hessian of one network.
 
     Args:
@@ -180,7 +180,7 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Ar
 def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each variant with each seed at each step whose weights are kept."""
     assert isinstance(networks, Networks)
-    settings = Settings(**shared(Settings, config))
+    settings = PartsMeasurement(**shared(PartsMeasurement, config))
     labels = *surviving(networks, "variant"), networks["kept"].tolist()
     return [
         {

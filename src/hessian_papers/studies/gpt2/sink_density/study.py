@@ -44,7 +44,7 @@ RELEASED_PRODUCTS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class LadderMeasurement:
     """What the measurement of a ladder depends on.
 
     Args:
@@ -71,7 +71,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, EnsembleStudyConfig):
+class Config(LadderMeasurement, EnsembleStudyConfig):
     """The study's configuration."""
 
     def __post_init__(self) -> None:
@@ -117,7 +117,7 @@ def _by_end(pairs: list[tuple[float, float]], prefix: str = "") -> Arrays:
 class _Edges:
     """The extreme eigenvalues, each search started from what the one before found."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: LadderMeasurement) -> None:
         self._settings = settings
         self.vectors: dict[str, Tensor] = {}
         self.scale = 0.0
@@ -157,7 +157,7 @@ class _Edges:
         return _by_end(pairs, "released_")
 
 
-def _density(operator: cv.SymmetricOperator, settings: Settings) -> Arrays:
+def _density(operator: cv.SymmetricOperator, settings: LadderMeasurement) -> Arrays:
     """The density with its error bars, and the quadratures behind it."""
     density = cv.spectral_density(
         operator,
@@ -177,7 +177,9 @@ def _density(operator: cv.SymmetricOperator, settings: Settings) -> Arrays:
     }
 
 
-def measure(edit: str, kept: KeptModel, facts: Mapping[str, Any], settings: Settings) -> Arrays:
+def measure(
+    edit: str, kept: KeptModel, facts: Mapping[str, Any], settings: LadderMeasurement
+) -> Arrays:
     """One ladder of one network from no edit to the strongest, or the strongest edit of a control.
 
     Args:
@@ -265,7 +267,9 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
                 "kept": kept,
                 "facts": {"seed": seed} | (training if edit == SINK else {}),
                 # Other random vectors for each network.
-                "settings": Settings(**shared(Settings, config) | {"seed": config.seed + seed}),
+                "settings": LadderMeasurement(
+                    **shared(LadderMeasurement, config) | {"seed": config.seed + seed}
+                ),
             }
             for edit in EDITS
         ]
@@ -274,7 +278,7 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
 
 def _cost(item: Item) -> float:
     """The products that it takes, about."""
-    settings: Settings = item["settings"]
+    settings: LadderMeasurement = item["settings"]
     each = 2.0 * PRODUCTS
     if item["edit"] == SINK:
         # Those of curvlinops take twice as long.
@@ -285,7 +289,7 @@ def _cost(item: Item) -> float:
 
 def _probe(item: Item) -> Item:
     """The study with the strongest edit alone and a coarse density."""
-    settings: Settings = item["settings"]
+    settings: LadderMeasurement = item["settings"]
     few = replace(settings, masses=settings.masses[-1:], probes=2, products=5)
     return {**item, "settings": few}
 

@@ -187,12 +187,12 @@ VARIABLES: Variables = {
 }
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """What is known of the runs without training, of all replicates of all image sets.
 
     Under gradient flow W_l W_lᵀ − W_{l+1}ᵀ W_{l+1} is multiplied by e^{−2λt}, whatever the loss.
     """
-    runs = [run for result in courses(config, networks) for run in result]
+    runs = [run for result in courses(config, samples) for run in result]
     start = np.array([float(unbalances([w[None] for w in run.weights])) for run in runs])
     decay = np.array([run.decay * run.rate for run in runs])
     solution = [math.nan if run.treated == "raw" else run.balanced_sharpness for run in runs]
@@ -201,13 +201,13 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
         "law": start[:, None] * np.exp(-2 * decay[:, None] * config.epoch),
         "solution": np.array(solution),
     }
-    labels = _labels(config, networks) | {"weight_decay": np.array(config.weight_decay)}
+    labels = _labels(config, samples) | {"weight_decay": np.array(config.weight_decay)}
     return data_set(labels | _by_run(arrays, BALANCED + KAIMING), VARIABLES)
 
 
-def _labels(config: Config, networks: Arrays) -> Arrays:
+def _labels(config: Config, samples: Arrays) -> Arrays:
     """What tells runs apart, on both sides."""
-    source = np.repeat(sources(networks), config.replicates)
+    source = np.repeat(sources(samples), config.replicates)
     return {
         "labels": np.array(LABELS),
         "treated": np.array(BALANCED + KAIMING),
@@ -270,9 +270,9 @@ def descend(runs: Sequence[Course], epochs: int, record: Sequence[int]) -> _Trai
     return _Trained(losses, recorded)
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """What training does, and the sharpness in the runs from balanced layers."""
-    runs = [run for result in courses(config, networks) for run in result]
+    runs = [run for result in courses(config, samples) for run in result]
     trained = descend(runs, config.epochs, config.epoch.tolist())
     losses = trained.losses.numpy()
     # What diverged has no curvature to speak of.
@@ -291,7 +291,7 @@ def numerics(config: Config, networks: Arrays) -> xr.Dataset:
     by_run = _by_run(arrays, BALANCED + KAIMING)
     by_run["epochs"] = np.stack([*_by_run(epochs, BALANCED + KAIMING).values()])
     by_run |= _by_run(_sharpness(runs, clean), BALANCED)
-    data = data_set(_labels(config, networks) | labels | by_run, VARIABLES)
+    data = data_set(_labels(config, samples) | labels | by_run, VARIABLES)
     return left_out(data, int(arrays["diverged"].sum()))
 
 

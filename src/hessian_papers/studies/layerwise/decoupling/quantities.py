@@ -20,7 +20,7 @@ WRITTEN_DOWN = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class DecouplingMeasurement:
     """What the measurement of a network depends on.
 
     Args:
@@ -38,12 +38,14 @@ class Settings:
     images: int
 
 
-def probed(layer: cv.Layerwise, settings: Settings) -> list[Tensor]:
+def probed(layer: cv.Layerwise, settings: DecouplingMeasurement) -> list[Tensor]:
     """The Hessian's products with the random vectors."""
     return [layer.hessian @ probe for probe in _probes(layer, settings)]
 
 
-def throughout(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings) -> Arrays:
+def throughout(
+    layer: cv.Layerwise, images: Sequence[Tensor], settings: DecouplingMeasurement
+) -> Arrays:
     """The factors' top eigenvalues, and the error of their product.
 
     Args:
@@ -67,7 +69,7 @@ def throughout(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings
     }
 
 
-def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: Settings) -> Arrays:
+def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: DecouplingMeasurement) -> Arrays:
     """The two matrices of a layer, by their eigenpairs and their distance.
 
     Args:
@@ -144,7 +146,7 @@ def _padded(values: Tensor, *shape: int) -> np.ndarray:
     return result
 
 
-def _probes(layer: cv.Layerwise, settings: Settings) -> list[Tensor]:
+def _probes(layer: cv.Layerwise, settings: DecouplingMeasurement) -> list[Tensor]:
     """Vectors of random signs."""
     draws, matrix = generator(settings.seed, "probes"), layer.hessian
     signs = torch.randint(
@@ -158,14 +160,17 @@ def _square(image: Tensor) -> float:
 
 
 def _missed(
-    layer: cv.Layerwise, images: Sequence[Tensor], matrix: cv.SymmetricOperator, settings: Settings
+    layer: cv.Layerwise,
+    images: Sequence[Tensor],
+    matrix: cv.SymmetricOperator,
+    settings: DecouplingMeasurement,
 ) -> np.ndarray:
     """The squares that a matrix misses of each probe's image."""
     pairs = zip(images, _probes(layer, settings), strict=True)
     return np.array([_square(image - matrix @ probe) for image, probe in pairs])
 
 
-def _spectral(layer: cv.Layerwise, largest: float, settings: Settings) -> Arrays:
+def _spectral(layer: cv.Layerwise, largest: float, settings: DecouplingMeasurement) -> Arrays:
     """The spectral norm of the difference, relative to the Hessian's."""
     difference = layer.hessian - layer.approximation
     size = difference.shape[0]

@@ -21,7 +21,7 @@ from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.studies.layerwise.decoupling.quantities import (
-    Settings,
+    DecouplingMeasurement,
     first_input,
     probed,
     throughout,
@@ -48,7 +48,7 @@ SHARES = ("output_share", "input_share")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, ClassifierStudyConfig):
+class Config(DecouplingMeasurement, ClassifierStudyConfig):
     """The study's configuration.
 
     Args:
@@ -78,7 +78,7 @@ class Config(Settings, ClassifierStudyConfig):
 
 
 def measure(
-    kept: KeptClassifier, last: bool, labels: Mapping[str, Any], settings: Settings
+    kept: KeptClassifier, last: bool, labels: Mapping[str, Any], settings: DecouplingMeasurement
 ) -> Arrays:
     """What decouples in the layers of one network.
 
@@ -120,7 +120,7 @@ def measure(
 def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each architecture with each seed at each epoch whose weights are kept."""
     epochs = np.sort(networks["kept"])
-    settings = Settings(**shared(Settings, config))
+    settings = DecouplingMeasurement(**shared(DecouplingMeasurement, config))
     items = each_network(networks, settings, epochs, config.networks)
     last = int(epochs[-1])
     result: list[Item] = [{**item, "last": item["labels"]["epoch"] == last} for item in items]
@@ -194,7 +194,7 @@ def _of_layer(parts: Sequence[Arrays], name: str, shown: str) -> np.ndarray:
 
 def _cost(item: Item) -> float:
     """Images times products with a matrix times weights, about, summed over layers."""
-    settings: Settings = item["settings"]
+    settings: DecouplingMeasurement = item["settings"]
     weights = [weight for weight in item["kept"].load().parameters() if weight.ndim > 1]
     everything = item["kept"].samples.count
     images = min(settings.images or everything, everything)

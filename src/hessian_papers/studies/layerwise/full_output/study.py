@@ -33,7 +33,7 @@ FORMS: tuple[Form, ...] = get_args(Form)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class FullOutputMeasurement:
     """What the measurement of a network depends on.
 
     Args:
@@ -50,7 +50,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, ClassifierStudyConfig):
+class Config(FullOutputMeasurement, ClassifierStudyConfig):
     """The study's configuration."""
 
     def __post_init__(self) -> None:
@@ -58,7 +58,9 @@ class Config(Settings, ClassifierStudyConfig):
         require_residual(self)
 
 
-def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings) -> Arrays:
+def measure(
+    kept: KeptClassifier, labels: Mapping[str, Any], settings: FullOutputMeasurement
+) -> Arrays:
     """The top of a network's Hessian, and what its forms say of it.
 
     Args:
@@ -90,7 +92,8 @@ def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings)
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each network after its training."""
-    return each_network(networks, Settings(**shared(Settings, config)), networks["kept"][-1:])
+    settings = FullOutputMeasurement(**shared(FullOutputMeasurement, config))
+    return each_network(networks, settings, networks["kept"][-1:])
 
 
 VARIABLES: Variables = {

@@ -40,7 +40,7 @@ MEASURED = "network seed epoch layer"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class LogitGradientMeasurement:
     """What the measurement of a network depends on.
 
     Args:
@@ -53,7 +53,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, ClassifierStudyConfig):
+class Config(LogitGradientMeasurement, ClassifierStudyConfig):
     """The study's configuration."""
 
 
@@ -171,7 +171,7 @@ VARIABLES: Variables = {
 
 
 def measure(
-    kept: KeptClassifier, drawn: bool, labels: Mapping[str, Any], settings: Settings
+    kept: KeptClassifier, drawn: bool, labels: Mapping[str, Any], settings: LogitGradientMeasurement
 ) -> Arrays:
     """How the mean gradients of one network lie together.
 
@@ -218,7 +218,7 @@ def _numbers(arrays: Gradients, hessian: Tensor) -> dict[str, float]:
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each architecture with each seed, before and after training."""
-    settings = Settings(**shared(Settings, config))
+    settings = LogitGradientMeasurement(**shared(LogitGradientMeasurement, config))
     ends = networks["kept"][[0, -1]] if len(networks["kept"]) > 1 else networks["kept"]
     items = each_network(networks, settings, np.sort(ends))
     place = {name: item["labels"][name] for item in items[:1] for name in ("network", "seed")}

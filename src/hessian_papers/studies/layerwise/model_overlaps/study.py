@@ -64,7 +64,7 @@ VARIABLES: Variables = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class OverlapMeasurement:
     """What the measurement of a layer depends on.
 
     Args:
@@ -88,7 +88,7 @@ class Settings:
         """How many eigenpairs of a layer with so many outputs and inputs.
 
         Example:
-            >>> Settings(seed=0, reach=1.5, top=100, tolerance=1e-4, images=0,
+            >>> OverlapMeasurement(seed=0, reach=1.5, top=100, tolerance=1e-4, images=0,
             ...          precision="float64").count(10, 84)
             15
         """
@@ -98,7 +98,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, ClassifierStudyConfig):
+class Config(OverlapMeasurement, ClassifierStudyConfig):
     """The study's configuration.
 
     Args:
@@ -136,7 +136,10 @@ class Config(Settings, ClassifierStudyConfig):
 
 
 def measure(
-    kept: Sequence[KeptClassifier], layer: str, facts: Mapping[str, Any], settings: Settings
+    kept: Sequence[KeptClassifier],
+    layer: str,
+    facts: Mapping[str, Any],
+    settings: OverlapMeasurement,
 ) -> Arrays:
     """Overlaps of one layer in some networks of one architecture.
 
@@ -147,7 +150,7 @@ def measure(
         settings: the rest.
 
     Returns:
-        What is in :data:`VARIABLES`, with :meth:`Settings.count` ranks, and the facts.
+        What is in :data:`VARIABLES`, with :meth:`OverlapMeasurement.count` ranks, and the facts.
     """
     kind = PRECISIONS[settings.precision]
     batches = batches_of(kept[0], settings.images, kind)
@@ -182,7 +185,7 @@ def measure(
 def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each layer of each architecture at each time, with all seeds but those that diverged."""
     assert isinstance(networks, Networks)
-    settings = Settings(**shared(Settings, config))
+    settings = OverlapMeasurement(**shared(OverlapMeasurement, config))
     names, seeds = surviving(networks, "network", config.networks, least=2)
     epochs = networks["kept"][list(config.times)].tolist()
     items: list[Item] = []

@@ -38,7 +38,7 @@ Batches = list[tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class OutputSpacesMeasurement:
     """What the measurement of a network depends on.
 
     Args:
@@ -49,7 +49,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, ClassifierStudyConfig):
+class Config(OutputSpacesMeasurement, ClassifierStudyConfig):
     """The study's configuration."""
 
 
@@ -128,7 +128,9 @@ VARIABLES: Variables = {
 }
 
 
-def measure(kept: KeptClassifier, labels: Mapping[str, Any], settings: Settings) -> Arrays:
+def measure(
+    kept: KeptClassifier, labels: Mapping[str, Any], settings: OutputSpacesMeasurement
+) -> Arrays:
     """How near the output Hessians of a network are to what is predicted of them.
 
     Args:
@@ -207,7 +209,8 @@ def _basis(rows: Tensor, dimensions: int) -> Tensor | None:
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
-    return each_network(networks, Settings(**shared(Settings, config)), networks["kept"])
+    settings = OutputSpacesMeasurement(**shared(OutputSpacesMeasurement, config))
+    return each_network(networks, settings, networks["kept"])
 
 
 layerwise = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))

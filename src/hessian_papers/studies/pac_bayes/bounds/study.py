@@ -24,7 +24,7 @@ from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.result import Networks
 from hessian_papers.studies.layerwise.ensembles import LABELS, ClassifierStudyConfig
-from hessian_papers.work import FanOut, Item, Run
+from hessian_papers.work import FanOut, Item, TrainingRun
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -75,7 +75,7 @@ METHODS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(BoundSettings):
+class BoundMeasurement(BoundSettings):
     """What the bound of a network depends on; ``refresh`` is that of iterative methods.
 
     Args:
@@ -96,7 +96,7 @@ class Settings(BoundSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings, ClassifierStudyConfig):
+class Config(BoundMeasurement, ClassifierStudyConfig):
     """The study's configuration.
 
     Args:
@@ -134,8 +134,8 @@ def measure(
     before: KeptClassifier,
     method: str,
     labels: Mapping[str, Any],
-    settings: Settings,
-    run: Run,
+    settings: BoundMeasurement,
+    run: TrainingRun,
 ) -> Arrays:
     """The bound of one network by one method, with all that went into it.
 
@@ -201,7 +201,11 @@ def measure(
 
 
 def certificate(
-    posterior: GaussianPosterior, inputs: Tensor, labels: Tensor, settings: Settings, seed: int
+    posterior: GaussianPosterior,
+    inputs: Tensor,
+    labels: Tensor,
+    settings: BoundMeasurement,
+    seed: int,
 ) -> dict[str, int | float]:
     """The bound with every term, at the best prior of the grid.
 
@@ -235,7 +239,7 @@ def certificate(
     }
 
 
-def _variance(posterior: GaussianPosterior, settings: Settings) -> float:
+def _variance(posterior: GaussianPosterior, settings: BoundMeasurement) -> float:
     """The prior's variance, no larger than the grid's first: the last step may have gone beyond."""
     first = float(cf.prior_variance(1, settings.largest_variance, settings.grid_precision))
     return math.exp(min(2 * float(posterior.half_log_variance.detach()), math.log(first)))
@@ -294,7 +298,7 @@ def _error(model: nn.Module, inputs: Tensor, labels: Tensor) -> float:
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
     assert isinstance(networks, Networks)
-    settings, last = Settings(**shared(Settings, config)), int(networks["kept"][-1])
+    settings, last = BoundMeasurement(**shared(BoundMeasurement, config)), int(networks["kept"][-1])
     names, seeds = surviving(networks, "network")
     return [
         {

@@ -10,12 +10,11 @@ from torch import Tensor, nn
 from hessian_papers.constraints import Count, Positive, Scale
 from hessian_papers.data.base import ONE_FEATURE, Form
 from hessian_papers.labelled import Variable, Variables, assembled
-from hessian_papers.studies import spectra
-from hessian_papers.studies.scalar import trainings
+from hessian_papers.studies import spectra, trainings
 from hessian_papers.studies.scalar.recorded import states_of_trainings
 from hessian_papers.studies.training import HiddenLayerConfig, curvature_shown, recorded
 from hessian_papers.training import descend, follow, stochastic_gradient_descent
-from hessian_papers.work import KEEPS_NOTHING, Run
+from hessian_papers.work import KEEPS_NOTHING, TrainingRun
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -99,7 +98,7 @@ def _optimizer(config: Config, name: str, model: nn.Module) -> torch.optim.Optim
     )
 
 
-def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
+def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arrays:
     """The linear network trained by each optimizer from the same weights.
 
     Returns:

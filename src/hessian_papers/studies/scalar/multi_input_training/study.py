@@ -10,8 +10,7 @@ from torch import Tensor
 
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
 from hessian_papers.labelled import Variable, Variables, assembled
-from hessian_papers.studies import spectra
-from hessian_papers.studies.scalar import trainings
+from hessian_papers.studies import spectra, trainings
 from hessian_papers.studies.scalar.recorded import State, states_of_training
 from hessian_papers.studies.training import (
     HiddenLayerConfig,
@@ -21,7 +20,7 @@ from hessian_papers.studies.training import (
     require_dense,
 )
 from hessian_papers.training import gradient_descent
-from hessian_papers.work import KEEPS_NOTHING, Run
+from hessian_papers.work import KEEPS_NOTHING, TrainingRun
 from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, MultiInputLinear
@@ -41,7 +40,7 @@ class Config(HiddenLayerConfig):
         require_dense(2 * self.width * form.shape[1], "width")
 
 
-def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
+def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arrays:
     """Gradient descent on the half mean squared error.
 
     Returns:

@@ -9,11 +9,10 @@ import torch
 import xarray as xr
 from torch import Tensor, nn
 
-from hessian_papers.constraints import AtLeast, Different, Scale
+from hessian_papers.constraints import AtLeast, Different, Once, Scale
 from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.labelled import Variable, Variables, assembled
-from hessian_papers.studies import spectra
-from hessian_papers.studies.scalar import trainings
+from hessian_papers.studies import spectra, trainings
 from hessian_papers.studies.scalar.outlier_pair.many import ENDS, small_outlier
 from hessian_papers.studies.scalar.recorded import State, states_of_trainings
 from hessian_papers.studies.training import (
@@ -23,7 +22,7 @@ from hessian_papers.studies.training import (
     recorded,
 )
 from hessian_papers.training import descend, follow, stochastic_gradient_descent
-from hessian_papers.work import KEEPS_NOTHING, Run
+from hessian_papers.work import KEEPS_NOTHING, TrainingRun
 from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReLU
@@ -83,8 +82,8 @@ class Config(HiddenLayerConfig):
     high_initial_scale: Scale
     seeds: Annotated[int, AtLeast(0)]
     seed_steps: Annotated[int, AtLeast(0)]
-    input_scales: list[float]
-    high_settings: list[list[float]]
+    input_scales: Annotated[list[float], Once()]
+    high_settings: Annotated[list[list[float]], Once()]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -112,7 +111,7 @@ class Config(HiddenLayerConfig):
         return runs
 
 
-def train(config: Config, data: Arrays, run: Run = KEEPS_NOTHING) -> Arrays:
+def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arrays:
     """Gradient descent on the half mean squared error, all runs side by side.
 
     Returns:
