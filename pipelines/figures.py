@@ -21,7 +21,8 @@ STATEMENTS = (
     "No figure of the paper shows this. Each statement that is measured here stands with its "
     "cases: a point each, with its 95 % interval where there is one. In the green range the "
     "statement holds; a blue case holds, a red one does not, and the interval of a grey one "
-    "reaches over the bound."
+    "reaches over the bound. What holds up to round-off shares an axis, that of its error, at "
+    "whose left end an error of 0 lies; where it is much, cases are called by their names."
 )
 
 
@@ -45,8 +46,11 @@ def stated(run: Measured) -> tuple[Figure, str]:
     rows: defaultdict[str, list[Row]] = defaultdict(list)
     for case in measurements([run]):
         heading = headings.setdefault(case.heading.id, case.heading)
-        label = ", ".join(case.record.labels.values())
-        rows[heading.id].append(Row(label, *case.estimate, case.bound.range, case.record.outcome))
+        label = ", ".join(filter(None, case.record.labels.values()))
+        name = case.record.id.rpartition("/")[2]
+        allowed = case.bound.range
+        row = Row(label, *case.estimate, allowed, case.record.outcome, name)
+        rows[heading.id].append(row)
     blocks = [Block(each.sentence, each.statistic, rows[name]) for name, each in headings.items()]
     return forest(blocks), STATEMENTS
 

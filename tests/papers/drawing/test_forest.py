@@ -31,13 +31,52 @@ def test_each_statement_has_a_panel_and_each_case_a_row():
     assert (first.get_xscale(), second.get_xscale()) == ("linear", "log")
 
 
+def identities(number):
+    """Statements with a bound on round-off, of two cases each."""
+    rows = [
+        Row(case, 1e-15, NAN, NAN, (-math.inf, 1e-10), "holds", f"{case}-name") for case in "ab"
+    ]
+    return [Block(f"Identity {place} holds. " * 9, "", rows) for place in range(number)]
+
+
+def test_identities_share_an_axis():
+    common, own = forest([*identities(3), OBSERVED]).axes
+    labels = [text.get_text() for text in common.get_yticklabels()]
+    assert len(labels) == 6
+    assert labels[0].startswith("Identity 0 holds.")
+    assert labels[0].endswith("\na")
+    assert labels[1::2] == ["b"] * 3
+    assert own.get_title(loc="left") == OBSERVED.sentence
+
+
+def test_many_identities_are_called_by_their_names_in_columns():
+    figure = forest(identities(50))
+    labels = [[text.get_text() for text in axes.get_yticklabels()] for axes in figure.axes]
+    assert [label for part in labels for label in part] == ["a-name", "b-name"] * 50
+    assert [*map(len, labels)] == [34, 34, 32]
+    assert figure.get_figheight() < 8
+
+
+@pytest.mark.parametrize("blocks", [[*identities(3), OBSERVED], identities(50), [OBSERVED, EXACT]])
+def test_all_texts_lie_within_the_figure(blocks):
+    figure = forest(blocks)
+    figure.draw_without_rendering()
+    width, height = figure.bbox.size
+    for axes in figure.axes:
+        box = axes.get_tightbbox()
+        assert min(box.x0, box.y0) >= 0
+        assert box.x1 <= width + 1
+        assert box.y1 <= height
+
+
 def test_points_intervals_and_colours_are_those_of_the_cases():
     axes = forest([OBSERVED]).axes[0]
     points = {line.get_ydata()[0]: line for line in axes.lines if len(line.get_xdata()) == 1}
     intervals = [line for line in axes.lines if len(line.get_xdata()) == 2]
-    for place, row in enumerate(OBSERVED.rows[:3]):
-        assert points[place].get_xdata()[0] == row.value
-        assert points[place].get_color() == COLOURS[row.outcome]
+    ticks = axes.get_yticks().tolist()
+    for place, tick, row in zip(range(3), ticks, OBSERVED.rows, strict=False):
+        assert points[tick].get_xdata()[0] == row.value
+        assert points[tick].get_color() == COLOURS[row.outcome]
         assert list(intervals[place].get_xdata()) == [row.low, row.high]
     assert len(intervals) == 3
     assert "not measured" in [text.get_text().strip() for text in axes.texts]

@@ -16,7 +16,6 @@ def draw_layers(
     data: xr.Dataset,
     looks: Mapping[str, Mapping[str, Any]],
     *,
-    means: bool = False,
     aside: float = 0.14,
     **ticks_look: Any,
 ) -> None:
@@ -26,7 +25,6 @@ def draw_layers(
         axes: to draw on.
         data: of a study at one epoch.
         looks: how the points of a number look, by its name.
-        means: whether lines through the means over the networks are drawn as well.
         aside: how far the first and the last of the numbers stand from the layer.
         ticks_look: how the names of the layers look.
     """
@@ -39,8 +37,6 @@ def draw_layers(
             x = len(ticks) + np.arange(len(layers)) + place
             points = {**look, "label": None, "linestyle": "none", "markersize": 3, "alpha": 0.6}
             axes.plot(x, own[name].transpose("layer", "seed").values, **points)
-            if means:
-                axes.plot(x, own[name].mean("seed").values, linewidth=0.8, color=look["color"])
         if ticks:
             axes.axvline(len(ticks) - 0.5, color=style.GREY, linewidth=0.6)
         ticks += [f"{layers[0]}\n{network}", *layers[1:]]

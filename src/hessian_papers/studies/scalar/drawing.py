@@ -1,4 +1,4 @@
-"""The three phases of learning as colours of a background or a strip, the same in every figure."""
+"""The three phases of learning as colours of a strip, the same in every figure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,16 +12,10 @@ COLOURS: Mapping[str, str] = {
     "late": style.YELLOW,
     "divergent": style.ORANGE,
 }
-SHADE = 0.3
 # Of a strip under the axis, as shares of the panel's height.
 STRIP = (-0.075, -0.015)
 # The sign of the small outlier in each phase.
 SIGNS = {"early": "<", "late": ">", "divergent": "<"}
-
-
-def shade(axes: Axes, name: str, left: float, right: float) -> None:
-    """Colour the background between two abscissae."""
-    axes.axvspan(left, right, color=COLOURS[name], alpha=SHADE, linewidth=0)
 
 
 def strip(axes: Axes, name: str, left: float, right: float) -> None:
@@ -29,7 +23,7 @@ def strip(axes: Axes, name: str, left: float, right: float) -> None:
     axes.axvspan(left, right, *STRIP, color=COLOURS[name], linewidth=0, clip_on=False, zorder=0)
 
 
-def patches(alpha: float = SHADE) -> Iterable[Patch]:
+def patches(alpha: float = 1.0) -> Iterable[Patch]:
     """Legend entries, which also say what sign the small outlier has."""
     for name, colour in COLOURS.items():
         label = f"{name} phase, $\\lambda_2{SIGNS[name]}0$"

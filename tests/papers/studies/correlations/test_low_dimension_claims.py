@@ -1,14 +1,11 @@
-"""The claims about low dimension and their figure, on planted networks."""
-
-import itertools
+"""The claims about low dimension, on planted networks."""
 
 import numpy as np
 import pytest
 from claims_contract import Planted, changed, contract
-from low_dimension_arrays import PARAMETRISATIONS, SIZES, deep, sides, study_data
+from low_dimension_arrays import PARAMETRISATIONS, deep, sides
 
 from hessian_papers.studies.correlations.low_dimension.claims import statements
-from hessian_papers.studies.correlations.low_dimension.figure import caption, draw
 from hessian_papers.studies.correlations.low_dimension.study import VARIABLES
 
 
@@ -38,15 +35,3 @@ def planted():
 
 
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
-
-
-def test_the_figure_shows_every_lead():
-    data = study_data(deep())
-    panels = draw(data).axes
-    assert len(panels) == len(PARAMETRISATIONS)
-    for axes, name in zip(panels, PARAMETRISATIONS, strict=True):
-        shown = [list(line.get_ydata()) for line in axes.lines]
-        leads = data["lead"].sel(parametrisation=name, estimate="value")
-        for size, time in itertools.product(SIZES, data["time"]):
-            assert leads.sel(size=size, time=time).values.tolist() in shown
-    assert "D = K = 1 and 3" in caption(data)

@@ -1,4 +1,4 @@
-"""The claims about output sizes, and their figure, on planted arrays."""
+"""The claims about output sizes, on planted arrays."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ from hessian_papers.studies.correlations.output_scale.claims import (
     exponent,
     statements,
 )
-from hessian_papers.studies.correlations.output_scale.figure import caption, draw
 
 
 def data_of(arrays):
@@ -74,12 +73,3 @@ def test_the_print_is_the_largest_exponent_over_depths():
 def test_what_is_left_out_is_not_measured():
     with pytest.raises(NothingToMeasure, match="no scale mup"):
         exponent(data_of(of(parametrisations=["sp"])), "mup", 2)
-
-
-@pytest.mark.parametrize("arrays", [sides(), of(depths=[2])])
-def test_the_figure_has_a_panel_for_each_depth(arrays):
-    data = data_of(arrays)
-    figure = draw(data)
-    assert len(figure.axes) == data.sizes["depth"]
-    assert "as printed" in {text.get_text()[3:] for text in figure.axes[0].get_legend().texts}
-    assert "networks a point" in caption(data)

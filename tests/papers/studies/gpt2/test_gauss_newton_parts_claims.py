@@ -1,18 +1,13 @@
 """The claims about what the GGN misses, on planted arrays."""
 
-import re
-
 import numpy as np
 import pytest
 from claims_contract import Planted, changed, contract, planted_data
-from gauss_newton_parts_arrays import GROUPS, MISSED, parts
-from matplotlib.text import Text
+from gauss_newton_parts_arrays import MISSED, parts
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.gpt2.gauss_newton_parts import claims as functions
-from hessian_papers.studies.gpt2.gauss_newton_parts import figure
-from hessian_papers.studies.gpt2.gauss_newton_parts.claims import statements
-from hessian_papers.studies.gpt2.gauss_newton_parts.derived import HELD_TO, departure, missing
+from hessian_papers.studies.gpt2.gauss_newton_parts.claims import HELD_TO, missing, statements
 from hessian_papers.studies.gpt2.gauss_newton_parts.study import VARIABLES
 from hessian_papers.studies.gpt2.seeds import ATTENTION, TWIN
 
@@ -106,28 +101,3 @@ def test_a_run_that_diverged_has_nothing_to_say():
     data = planted_data(changed(sides(), "correlation", eigenvalue=diverged), VARIABLES)
     with pytest.raises(NothingToMeasure, match=r"has no error at its last step$"):
         functions.worse_with_attention(data, "right", "difference")
-
-
-def test_every_run_and_group_is_drawn():
-    data = read()
-    errors, *groups = figure.draw(data).axes
-    drawn = [tuple(line.get_ydata()) for line in errors.lines]
-    for pair in HELD_TO.values():
-        for run in departure(data, *pair)["error"].values.reshape(-1, 2):
-            assert tuple(run) in drawn
-    numbers = (missing(data), data["missed"], missing(data, "released_rows"))
-    for axes, number in zip(groups, numbers, strict=True):
-        shown = [np.array(line.get_ydata()) for line in axes.lines]
-        for run in number.isel(step=-1).values.reshape(-1, len(GROUPS)):
-            assert any(np.array_equal(run, line, equal_nan=True) for line in shown)
-        assert next(label.get_text() for label in axes.get_xticklabels()) == "attention"
-
-
-@pytest.mark.parametrize("changes", [{"variants": (TWIN,)}, {"seeds": 1}])
-def test_what_is_missing_is_said(changes):
-    data = read(**changes)
-    drawn = figure.draw(data)
-    drawn.set_layout_engine("none")
-    drawn.draw_without_rendering()
-    texts = [text.get_text() for text in drawn.findobj(Text)] + [figure.caption(data)]
-    assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]

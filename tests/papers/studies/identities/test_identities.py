@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from identities_arrays import both_sides, config
 
-from hessian_papers.studies.identities.identities.derived import errors
+from hessian_papers.studies.identities.identities.claims import errors
 from hessian_papers.theorems import THEOREMS
 
 

@@ -8,8 +8,8 @@ import torch
 from small_images import CLASSES, image_sets
 
 from hessian_papers.labelled import joined
-from hessian_papers.studies.images.training_courses import figure, study
-from hessian_papers.studies.images.training_courses.derived import kept
+from hessian_papers.studies.images.training_courses import study
+from hessian_papers.studies.images.training_courses.claims import kept
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, Perceptron
 
@@ -169,17 +169,6 @@ def test_networks_that_diverge_are_told(data):
     assert not diverged.sel(labels="one", treated="plain").any()
     assert actual["trainings_left_out"] == diverged.sum()
     assert np.isfinite(actual["top"]).all()
-
-
-def test_the_figure_shows_all_replicates(courses):
-    panels = figure.draw(courses).axes
-    assert len(panels) == 6
-    assert all(panel.get_ylabel() and panel.get_xlabel() for panel in panels)
-    sharpness = courses["sharpness"].sel(labels="one", inputs="whitened")
-    np.testing.assert_allclose(panels[1].lines[0].get_ydata(), sharpness.median("replicate"))
-    text = figure.caption(courses)
-    assert "median of 2 replicates" in text
-    assert "0 of 20 runs diverged" in text
 
 
 @pytest.mark.parametrize(

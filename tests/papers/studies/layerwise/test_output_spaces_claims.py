@@ -1,4 +1,4 @@
-"""The claims about output spaces and their figure, on planted arrays."""
+"""The claims about output spaces, on planted arrays."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,6 @@ from hessian_papers.studies.layerwise.output_spaces.claims import (
     smallest,
     statements,
 )
-from hessian_papers.studies.layerwise.output_spaces.figure import caption, draw
 from hessian_papers.studies.layerwise.output_spaces.study import VARIABLES
 
 
@@ -104,17 +103,3 @@ def test_a_wrong_last_layer_is_seen():
     assert exact_in_the_last_layer(data_of(sides(off=0.25))) == pytest.approx(0.25)
     wrong = changed(sides(), "correlation", jacobian_error=lambda a: np.where(a == 0, 1e-3, a))
     assert exact_in_the_last_layer(data_of(wrong)) == pytest.approx(1e-3)
-
-
-@pytest.mark.parametrize(
-    "arrays", [sides(), sides(networks=("F-5-BN",)), unknown(), sides(epochs=(9,), seeds=1)]
-)
-def test_figure_and_caption_bear_what_is_there(arrays):
-    data = data_of(arrays)
-    assert [axes.get_ylim()[0] for axes in draw(data).axes] == [0.0] * 4
-    assert "E[M]" in caption(data)
-
-
-def test_the_first_panel_is_before_training():
-    first, *_ = draw(data_of(sides())).axes
-    assert first.get_title(loc="left") == "(a) before training"

@@ -1,4 +1,4 @@
-"""The phases of learning: networks in all of them, how they are read and drawn."""
+"""The phases of learning: networks in all of them, and how they are read."""
 
 import numpy as np
 import pytest
@@ -8,14 +8,14 @@ from learning_phases_sides import both, config, sample
 from hessian_papers.labelled import joined
 from hessian_papers.ledger.bounds import NothingToMeasure, estimate_of
 from hessian_papers.studies.scalar.learning_phases import heads, study
-from hessian_papers.studies.scalar.learning_phases.claims import heads_in_order, retarded_head
-from hessian_papers.studies.scalar.learning_phases.derived import (
+from hessian_papers.studies.scalar.learning_phases.claims import (
     contradict,
+    heads_in_order,
     pair,
     printed_phases,
+    retarded_head,
     select_signs,
 )
-from hessian_papers.studies.scalar.learning_phases.figure import caption, draw
 from hessian_papers.studies.spectra import ranks
 from hessian_papers.training import gradient_descent
 from hessian_spectra import closed_form as cf
@@ -83,28 +83,12 @@ def test_a_sign_that_no_network_has_is_named():
         ({"ratio": [0.5]}, r"ratio: expected two numbers, the smaller one first, got \[0.5\]"),
         ({"weight_scale": [-1.0, 1.0]}, "weight_scale: expected numbers from 1e-06"),
         ({"weight_scale": [1.0, float("inf")]}, "weight_scale: expected two numbers"),
+        ({"head_scales": [1, 1.0]}, r"head_scales: expected each of them once, got \[1, 1.0\]"),
     ],
 )
 def test_a_bad_setting_is_named(changes, message):
     with pytest.raises(ValueError, match=message):
         config(**changes)
-
-
-def test_the_figure_shows_every_network(data):
-    product, small, printed, error = draw(data).axes
-    for panel in (product, small, error):
-        assert sum(len(line.get_xdata()) for line in panel.lines[:2]) == 60
-    assert len(printed.lines[1].get_xdata()) == 30
-    crosses = int(contradict(data, *printed_phases(data)).sum())
-    assert len(printed.lines[2].get_xdata()) == crosses
-    assert "of 60 random linear networks" in caption(data)
-
-
-@pytest.mark.parametrize("count", [1, 4])
-def test_a_figure_with_one_phase_only(count):
-    figure = draw(data_of(instances=count, without_signal=0, ratio=[0.4, 0.9]))
-    figure.canvas.draw()
-    assert [text.get_text() for text in figure.axes[2].texts] == ["both"]
 
 
 def test_data_with_several_features_are_refused():

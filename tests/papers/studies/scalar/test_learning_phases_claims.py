@@ -6,8 +6,7 @@ from claims_contract import Planted, changed, contract, planted_data
 from learning_phases_sides import both
 
 from hessian_papers.ledger.statements import Study
-from hessian_papers.studies.scalar.learning_phases.claims import statements
-from hessian_papers.studies.scalar.learning_phases.derived import select_signs
+from hessian_papers.studies.scalar.learning_phases.claims import select_signs, statements
 from hessian_papers.studies.scalar.learning_phases.study import VARIABLES
 
 ABOUT = {"paper": "singh2026cracking", "artifact": "Appendix C"}

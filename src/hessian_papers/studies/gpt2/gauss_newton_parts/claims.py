@@ -1,12 +1,12 @@
 """What section 4.3 says of the GGN, held to the right product and to the released library's."""
 
+import numpy as np
 import xarray as xr
-from xarray.ufuncs import isfinite
+from xarray.ufuncs import isfinite, sqrt
 
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, within
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
-from hessian_papers.studies.gpt2.gauss_newton_parts.derived import HELD_TO, departure, missing
 from hessian_papers.studies.gpt2.seeds import ATTENTION, COMPARED, chosen, compare, estimate
 
 SECTION = "section 4.3"
@@ -21,6 +21,12 @@ BULK = (
     "The paper speaks of the largest eigenvalue alone. GPT-2's MLPs have GELU, curved as well, "
     "and the Hessian less in their rows: what the GGN misses there is less, but a larger share."
 )
+# The errors that stand side by side: the matrix, and the one that it is held against.
+HELD_TO = {
+    "right": ("ggn", "hessian"),
+    "released": ("ggn", "released hessian"),
+    "squared": ("squared ggn", "squared hessian"),
+}
 
 statements = Statements(
     values={
@@ -32,6 +38,30 @@ statements = Statements(
         "comparison",
     },
 ).having(otherwise=SMALL)
+
+
+def departure(data: xr.Dataset, matrix: str, other: str) -> xr.Dataset:
+    """How far the largest eigenvalue of a matrix is from that of another, relative to the latter.
+
+    Returns:
+        The ``error`` ``|1 − λ_max / λ_max(other)|``, and its ``uncertainty`` by the residuals.
+    """
+    first, second = (data.sel(matrix=name, drop=True) for name in (matrix, other))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = first["eigenvalue"] / second["eigenvalue"]
+        uncertainty = abs(ratio) * (first["residual"] + second["residual"])
+    return xr.Dataset({"error": abs(1 - ratio), "uncertainty": uncertainty})
+
+
+def missing(data: xr.Dataset, rows: str = "functional_rows") -> xr.DataArray:
+    """The share ``‖A_g‖_F / ‖H_g‖_F`` of each group's rows; NaN where there are none.
+
+    Args:
+        data: the study's.
+        rows: of ``A``: those of F = H − G, or ``released_rows``, of the released product's error.
+    """
+    first, other = (data[name].mean("probe", skipna=False) for name in (rows, "hessian_rows"))
+    return sqrt(first / other.where(other > 0))
 
 
 @statements.statement(

@@ -11,7 +11,6 @@ import xarray as xr
 from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_least, within
 from hessian_papers.ledger.statements import Cases, Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always
-from hessian_papers.studies.identities.identities.derived import errors
 
 # A case's name ends with its paper, where a statement is one of several papers.
 SUFFIXES = {"singh2024closed": "-2024", "singh2024poster": "-poster"}
@@ -38,6 +37,18 @@ def _cases(*, needed: bool) -> Cases:
 
 def _bound(relation: Callable[..., Bound]) -> Callable[[Labels], Bound]:
     return lambda case: relation(case["tolerance"], case["reason"], source=case["source"])
+
+
+def errors(data: xr.Dataset, theorem: str, form: str = "corrected") -> np.ndarray:
+    """The errors of a theorem, one for each instance that it is about.
+
+    Args:
+        data: of the study.
+        theorem: its name.
+        form: ``corrected``, or what is ``printed`` of an erratum.
+    """
+    chosen = data.sel(theorem=theorem, form=form)
+    return np.asarray(chosen["error"].values[: int(chosen["instances"])])
 
 
 def worst(values: np.ndarray) -> float:

@@ -7,8 +7,7 @@ from hessian_papers.ledger.bounds import NothingToMeasure, at_most, within
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import MOST
-from hessian_papers.studies.images.derived import worst
-from hessian_papers.studies.images.training_courses.derived import kept, spread
+from hessian_papers.studies.images.derived import quotient, worst
 
 LEARNING = "section 4, last paragraph"
 BALANCE = "section 3, below Assumption 3"
@@ -31,6 +30,20 @@ OTHER_MODES = (
 
 statements = Statements()
 courses = statements.about("anon2026data", "Sections 3 and 4, courses of training")
+
+
+def kept(imbalance: xr.DataArray) -> xr.DataArray:
+    """Imbalance over that at the start."""
+    return quotient(imbalance, imbalance.sel(epoch=0))
+
+
+def spread(data: xr.Dataset) -> xr.DataArray:
+    """How far the layers' largest singular values are apart, squared.
+
+    (max_l σ₁²(W_l) − min_l σ₁²(W_l)) over the mean of the σ₁²(W_l).
+    """
+    squares = data["top"] ** 2
+    return quotient(squares.max("layer") - squares.min("layer"), squares.mean("layer"))
 
 
 def _clean(data: xr.Dataset) -> xr.DataArray:

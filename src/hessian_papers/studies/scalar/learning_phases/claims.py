@@ -8,14 +8,7 @@ import xarray as xr
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import left_open
-from hessian_papers.studies.scalar.learning_phases.derived import (
-    RESOLVED,
-    contradict,
-    pair,
-    printed_phases,
-    select_signs,
-)
-from hessian_papers.studies.spectra import error
+from hessian_papers.studies.spectra import error, group
 from hessian_spectra.agreement import EXACT
 
 APPENDIX = "appendix C (singh2024closed, section 1)"
@@ -31,9 +24,61 @@ ORDER = (
     "From small initial weights it is just that, so that λ₂ follows the residual; from larger ones "
     "each head keeps a λ₁ of its own, and heads of nearly the same speed change places."
 )
+# The numerical eigenvalues carry an error of about 1e-15 of the largest one.
+RESOLVED = 1e-12
 COUNT = "a count; deviations below 1e-12 of the largest eigenvalue are round-off"
 
 statements = Statements()
+
+
+def select_signs(data: xr.Dataset, *signs: int) -> xr.Dataset:
+    """The networks whose solution θ* has one of some signs: 1, −1 or 0.
+
+    Raises:
+        NothingToMeasure: there is none.
+    """
+    chosen = np.isin(np.sign(data["solution"]), signs)
+    if not chosen.any():
+        words = " or ".join(map(str, signs))
+        raise NothingToMeasure(f"this configuration has no network whose θ* has sign {words}")
+    return data.isel(network=chosen)
+
+
+def pair(data: xr.Dataset, of: str = "numerical") -> tuple[xr.DataArray, xr.DataArray]:
+    """The outliers λ₁ and λ₂ of each network.
+
+    Args:
+        data: the networks.
+        of: ``exact`` or ``numerical``.
+    """
+    small, large = group(data, "outlier", of=of).transpose("rank", ...)
+    return large, small
+
+
+def printed_phases(data: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """Which networks are in the late phase, and which in another one, by ⟨w, v⟩ as in print.
+
+    A network may be in both, or in none.
+    """
+    alignment, solution = data["alignment"], data["solution"]
+    late = (alignment >= solution / 3) & (alignment <= solution)
+    return late, (alignment <= solution / 3) | (alignment >= solution)
+
+
+def contradict(data: xr.Dataset, late: xr.DataArray, outside: xr.DataArray) -> xr.DataArray:
+    """Whether a network's pair contradicts a phase that it is in.
+
+    λ₁ ≤ tr and λ₂ ≥ 0 in the late phase, the opposite of both in the others.
+
+    Args:
+        data: the networks.
+        late: which of them are in the late phase.
+        outside: which of them are in another one.
+    """
+    large, small = pair(data)
+    margin, excess = RESOLVED * large, large - data["trace"]
+    late = late & ((small < -margin) | (excess > margin))
+    return late | (outside & ((small > margin) | (excess < -margin)))
 
 
 @statements.identity(
