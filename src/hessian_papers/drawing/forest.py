@@ -151,7 +151,9 @@ def _draw_case(axes: Axes, place: float, height: float, row: Row) -> None:
     left, right = axes.get_xlim()
     low, high = np.clip(row.allowed, left, right)
     ends = [place - height / 2, place + height / 2]
-    axes.fill_betweenx(ends, low, high, color=style.GREEN, alpha=0.13, linewidth=0)
+    # Nothing is known of the bound of what was not measured.
+    if row.outcome != "not measured":
+        axes.fill_betweenx(ends, low, high, color=style.GREEN, alpha=0.13, linewidth=0)
     colour = COLOURS.get(row.outcome, style.BLACK)
     if math.isfinite(row.low) and math.isfinite(row.high):
         axes.plot([max(row.low, left), row.high], [place, place], color=colour, linewidth=1.4)
@@ -175,6 +177,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
         _mark_errors(axes, 6 if panel.columns[0] == 1 else 3)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(6))
+        axes.ticklabel_format(axis="x", useOffset=False)
     axes.set_xlim(*_limits(panel.rows))
     heights = np.array([*map(_height, panel.labels)])
     places = np.cumsum(heights) - heights / 2
