@@ -9,11 +9,11 @@ from typing import Annotated
 
 import numpy as np
 
-from hessian_papers.constraints import Once
+from hessian_papers.constraints import AtLeast, Once
 from hessian_papers.data.base import OFFLINE, TEXT, DataConfig, Form, Storage
 from hessian_papers.data.tools import _openwebtext, tokenizer
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require
 
 TOPICS, OPENWEBTEXT, TRAINED = "python-topics", "openwebtext", "bpe"
 
@@ -33,7 +33,7 @@ class Config(DataConfig):
 
     sources: Annotated[list[str], Once()]
     tokenizer: str
-    vocabulary: int
+    vocabulary: Annotated[int, AtLeast(tokenizer.SMALLEST)]
     validation: float
 
     def __post_init__(self) -> None:
@@ -48,7 +48,6 @@ class Config(DataConfig):
         require(given, "tokenizer", f"{TRAINED} or a folder", self.tokenizer)
         fits = OPENWEBTEXT not in self.sources or self.tokenizer != TRAINED
         require(fits, "tokenizer", f"a folder, as {OPENWEBTEXT} is too large to train on", TRAINED)
-        require_at_least(tokenizer.SMALLEST, self, "vocabulary")
         inside = 0 < self.validation < 1
         require(inside, "validation", "a number between 0 and 1", self.validation)
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Checked, Different, DifferentNumbers
+from hessian_papers.constraints import AtLeast, Checked, Count, Different, DifferentNumbers
 from hessian_papers.models.parametrisation import PARAMETRISATIONS, draw, parametrise
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.networks.base import NetworksConfig, shared
@@ -29,10 +29,7 @@ from hessian_spectra.curvature.ensemble import (
 )
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import Ensemble, PiecewiseLinear, require_piecewise_linear
-from hessian_spectra.validation import (
-    require,
-    require_at_least,
-)
+from hessian_spectra.validation import require
 
 TIMES = ("initialisation", "trained")
 NORMS = ("spectral", "frobenius", "nuclear")
@@ -60,16 +57,16 @@ class MultilayerTraining(Checked):
 
     seed: int
     activation: str
-    width: int
-    samples: int
+    width: Count
+    samples: Count
     noise_variance: Annotated[float, AtLeast(0)]
     batch_size: int
     order: str
     smallest_learning_rate: float
     factor: float
-    patience: int
+    patience: Count
     threshold: float
-    epochs: int
+    epochs: Count
     tolerance: float
 
 
@@ -93,12 +90,12 @@ class Config(MultilayerTraining, NetworksConfig):
     parametrisations: Annotated[list[str], Different(tuple(PARAMETRISATIONS))]
     depths: Annotated[list[int], DifferentNumbers(2)]
     sizes: Annotated[list[int], DifferentNumbers(1)]
-    teachers: int
+    teachers: Count
     networks: int
     learning_rates: dict[str, float]
     large_size: int
     large_learning_rates: dict[str, float]
-    networks_per_item: int
+    networks_per_item: Count
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,8 +105,6 @@ class Config(MultilayerTraining, NetworksConfig):
                 rate = getattr(self, field).get(name, 0.0)
                 expected = f"at least smallest_learning_rate for {name}"
                 require(rate >= self.smallest_learning_rate, field, expected, rate)
-        positive = ("width", "samples", "patience", "epochs", "teachers", "networks_per_item")
-        require_at_least(1, self, *positive)
         require(self.networks >= 3, "networks", "at least 3, to correlate them", self.networks)
         in_range = 1 <= self.batch_size <= self.samples
         require(in_range, "batch_size", "between 1 and samples", self.batch_size)

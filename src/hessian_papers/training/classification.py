@@ -17,7 +17,7 @@ from hessian_papers.constraints import AtLeast, Checked, Count, Positive
 from hessian_papers.training.optimizers import stochastic_gradient_descent
 from hessian_spectra.progress import Log, silent
 from hessian_spectra.training import Batch, Observer, Order, Passes, Task, train_by_minibatches
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +57,7 @@ class Classification(ClassifierDescent, Passes):
         (3, 9)
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_at_least(1, self, "samples")
+    samples: Count
 
     def rate(self, step: int) -> float:
         """The learning rate of an update."""

@@ -16,7 +16,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from hessian_papers.constraints import Checked, Count, Positive, Scale
-from hessian_papers.data.base import Form
 from hessian_papers.data.tools.reduction import reduce_regression
 from hessian_papers.data.tools.whitening import PrincipalComponents, principal_components
 from hessian_papers.models import balanced_weights, kaiming_uniform
@@ -104,12 +103,6 @@ class ImageNetworksConfig(ImageTraining):
         require(fits, "initial_range", expected, ends)
         known = self.precision in PRECISIONS
         require(known, "precision", " or ".join(PRECISIONS), self.precision)
-
-
-def require_images(samples: int, form: Form) -> None:
-    """Refuse subsets of more images than there are, where the data's settings say how many."""
-    for count in form.shape:
-        require(samples <= count, "samples", f"at most {count}, all images", samples)
 
 
 def sources(data: Arrays) -> list[str]:

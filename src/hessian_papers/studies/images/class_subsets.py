@@ -8,16 +8,9 @@ import numpy as np
 import torch
 
 from hessian_papers.constraints import Once
-from hessian_papers.data.base import IMAGES, Form
 from hessian_papers.data.tools.subsets import imbalanced_subset, share_range
-from hessian_papers.networks.tools.images import (
-    CASES,
-    ImageNetworksConfig,
-    network_item,
-    require_images,
-    sources,
-)
-from hessian_papers.studies.base import DataStudyConfig
+from hessian_papers.networks.tools.images import CASES, network_item, sources
+from hessian_papers.studies.images.base import ImageStudyConfig
 from hessian_papers.work import Item
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
@@ -25,7 +18,7 @@ from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassSubsetsConfig(ImageNetworksConfig, DataStudyConfig):
+class ClassSubsetsConfig(ImageStudyConfig):
     """Settings of networks on subsets with a given largest class.
 
     Args:
@@ -35,8 +28,6 @@ class ClassSubsetsConfig(ImageNetworksConfig, DataStudyConfig):
         other_samples: further numbers of images, for the first case only; each with those shares
             for which there are enough.
     """
-
-    takes = IMAGES
 
     cases: Annotated[list[str], Once()]
     shares: Annotated[list[float], Once()]
@@ -51,11 +42,6 @@ class ClassSubsetsConfig(ImageNetworksConfig, DataStudyConfig):
         require(valid, "shares", "one or more shares in (0, 1]", shares)
         sizes = list(self.other_samples)
         require(all(n >= 1 for n in sizes), "other_samples", "numbers of at least 1", sizes)
-
-    def require_data(self, form: Form) -> None:
-        """Refuse data of anything but images, or of fewer than a subset has."""
-        super().require_data(form)
-        require_images(self.samples, form)
 
 
 class Point(NamedTuple):

@@ -9,16 +9,9 @@ import torch
 from torch import Tensor
 
 from hessian_papers.constraints import Count
-from hessian_papers.data.base import IMAGES, Form
 from hessian_papers.labelled import Variable, Variables, gathering
-from hessian_papers.networks.tools.images import (
-    ImageNetworksConfig,
-    network_item,
-    require_images,
-    sources,
-    split,
-)
-from hessian_papers.studies.base import DataStudyConfig
+from hessian_papers.networks.tools.images import network_item, sources, split
+from hessian_papers.studies.images.base import ImageStudyConfig
 from hessian_papers.studies.images.curvature import at_epoch, weights_at
 from hessian_papers.studies.images.derived import NETWORK
 from hessian_papers.work import FanOut, Item
@@ -31,7 +24,7 @@ AXES = (*NETWORK, "epoch")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThroughTrainingConfig(ImageNetworksConfig, DataStudyConfig):
+class ThroughTrainingConfig(ImageStudyConfig):
     """Settings of networks that are looked at through their training.
 
     Args:
@@ -40,8 +33,6 @@ class ThroughTrainingConfig(ImageNetworksConfig, DataStudyConfig):
             beside the start.
     """
 
-    takes = IMAGES
-
     initialisation: str
     recorded: Count
 
@@ -49,11 +40,6 @@ class ThroughTrainingConfig(ImageNetworksConfig, DataStudyConfig):
         super().__post_init__()
         known = self.initialisation in ("balanced", "kaiming")
         require(known, "initialisation", "balanced or kaiming", self.initialisation)
-
-    def require_data(self, form: Form) -> None:
-        """Refuse data of anything but images, or of fewer than a subset has."""
-        super().require_data(form)
-        require_images(self.samples, form)
 
 
 def recorded_epochs(last: int, number: int) -> list[int]:

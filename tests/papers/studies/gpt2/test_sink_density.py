@@ -273,6 +273,7 @@ def test_items_know_their_weights_and_not_each_other(networks):
     [
         ({"masses": []}, r"masses: expected shares of the attention in \(0, 1\), ascending, got"),
         ({"masses": [0.8, 0.5]}, r"masses: .*, got \[0.8, 0.5\]"),
+        ({"masses": [0.5, 0.5]}, r"masses: .*, got \[0.5, 0.5\]"),
         ({"masses": [0.5, 1.0]}, r"masses: .*, got \[0.5, 1.0\]"),
         ({"tolerance": 0.0}, "tolerance: expected a relative residual from 1e-6 to 0.1, got 0.0"),
         ({"probes": 1}, "probes: expected at least 2, got 1"),

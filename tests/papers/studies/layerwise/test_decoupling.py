@@ -237,6 +237,8 @@ def test_items_say_what_they_cost_and_a_probe_costs_less(networks):
         ({"images": -1}, "images: expected at least 0, got -1"),
         ({"tolerance": 0.5}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 0.5"),
         ({"shown": []}, r"shown: expected different layers such as fc1:LeNet5, got \[\]"),
+        ({"networks": ["F-6", "F-6"]}, "networks: expected each of them once, got .*"),
+        ({"shown": ["fc1:F-6"] * 2}, "shown: expected different layers .*"),
         ({"shown": ["fc1"]}, r"shown: expected different layers .*, got \['fc1'\]"),
     ],
 )

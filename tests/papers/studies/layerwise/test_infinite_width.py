@@ -212,7 +212,9 @@ def test_an_item_costs_more_where_there_is_more_to_draw():
     [
         {"laws": []},
         {"laws": ["uniform"]},
+        {"laws": ["gaussian", "gaussian"]},
         {"widths": [7]},
+        {"widths": [16, 16]},
         {"widths": [16], "classes": 16},
         {"classes": 1},
         {"draws": 1},

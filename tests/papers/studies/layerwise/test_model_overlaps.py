@@ -12,7 +12,7 @@ from torch import nn
 from hessian_papers.networks.classifiers import kept_classifier
 from hessian_papers.studies.layerwise.layers import own_layers
 from hessian_papers.studies.layerwise.model_overlaps import quantities
-from hessian_papers.studies.layerwise.model_overlaps.study import Config, correlation
+from hessian_papers.studies.layerwise.model_overlaps.study import Config, layerwise
 from hessian_spectra import curvature as cv
 from tests.papers.studies.layerwise import small_classifiers
 
@@ -34,7 +34,7 @@ def networks(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(networks):
-    return correlation(config(times=[0, -1]), networks)
+    return layerwise(config(times=[0, -1]), networks)
 
 
 def layer_in(data, network, layer, epoch=small_classifiers.EPOCHS):
@@ -118,7 +118,7 @@ def test_what_layers_are_called_and_how_large_they_are(data):
 
 def test_single_precision_is_nearly_the_same(networks, data):
     changes = {"networks": ["F-6"], "precision": "float32", "tolerance": 1e-5}
-    single = correlation(config(**changes), networks)
+    single = layerwise(config(**changes), networks)
     for layer in ("fc1", "fc2"):
         row, other = (layer_in(each, "F-6", layer) for each in (single, data))
         np.testing.assert_allclose(row["overlap"], other["overlap"], atol=1e-3)
@@ -225,9 +225,9 @@ def test_a_single_output_has_nothing_to_permute():
 def test_convolutions_are_measured(tmp_path):
     changes = {"networks": ["LeNet5"], "seeds": 2, "epochs": 1, "kept": [1]}
     networks = small_classifiers.ensemble(tmp_path, shape=(16, 16), samples=12, **changes)
-    items = correlation.items(config(top=7, images=0, tolerance=1e-6), networks)
+    items = layerwise.items(config(top=7, images=0, tolerance=1e-6), networks)
     assert [item["layer"] for item in items] == ["conv1", "conv2", "fc1", "fc2", "fc3"]
-    arrays = correlation.compute(**items[1])
+    arrays = layerwise.compute(**items[1])
     assert arrays["overlap"].shape == (1, 7)
     layers = [
         cv.layerwise(
@@ -246,23 +246,23 @@ def test_convolutions_are_measured(tmp_path):
 
 
 def test_only_the_networks_that_are_asked_for(networks):
-    items = correlation.items(config(networks=["F-5^2-BN"], times=[0]), networks)
+    items = layerwise.items(config(networks=["F-5^2-BN"], times=[0]), networks)
     assert [item["layer"] for item in items] == ["fc1", "fc2", "fc3"]
     assert {element.network for item in items for element in item["kept"]} == {"F-5^2-BN"}
     assert {element.path.name for item in items for element in item["kept"]} == {"0.npz"}
 
 
 def test_a_probe_is_cheaper(networks):
-    for item in correlation.items(config(), networks):
-        probe = correlation.probe(item)
-        assert 0 < correlation.cost(probe) < correlation.cost(item)
-        correlation.compute(**probe)
+    for item in layerwise.items(config(), networks):
+        probe = layerwise.probe(item)
+        assert 0 < layerwise.cost(probe) < layerwise.cost(item)
+        layerwise.compute(**probe)
 
 
 def test_more_eigenpairs_cost_more(networks):
-    item = correlation.items(config(), networks)[0]
+    item = layerwise.items(config(), networks)[0]
     fewer = {**item, "settings": replace(item["settings"], top=4)}
-    assert correlation.cost(fewer) < correlation.cost(item)
+    assert layerwise.cost(fewer) < layerwise.cost(item)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast
 from hessian_papers.studies.layerwise.ensembles import top_of
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -32,10 +34,10 @@ class DecouplingMeasurement:
     """
 
     seed: int
-    top: int
+    top: Annotated[int, AtLeast(2)]
     tolerance: float
-    probes: int
-    images: int
+    probes: Annotated[int, AtLeast(2)]
+    images: Annotated[int, AtLeast(0)]
 
 
 def probed(layer: cv.Layerwise, settings: DecouplingMeasurement) -> list[Tensor]:

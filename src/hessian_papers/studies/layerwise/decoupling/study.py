@@ -41,7 +41,7 @@ from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require
 
 # Of the first seed alone, of the layers that are shown.
 SHARES = ("output_share", "input_share")
@@ -61,8 +61,6 @@ class Config(DecouplingMeasurement, ClassifierStudyConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_at_least(2, self, "top", "probes")
-        require_at_least(0, self, "images")
         require_residual(self)
         names = list(self.shown)
         fits = bool(names) and all(":" in name for name in names) and len({*names}) == len(names)

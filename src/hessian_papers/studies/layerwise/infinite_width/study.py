@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Different, Positive
+from hessian_papers.constraints import AtLeast, Different, DifferentNumbers, Positive
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies.base import StudyConfig
 from hessian_papers.studies.layerwise.infinite_width.quantities import (
@@ -31,11 +31,7 @@ from hessian_papers.work import FanOut, Item
 from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import (
-    require,
-    require_at_least,
-    require_different_numbers,
-)
+from hessian_spectra.validation import require
 
 LAWS = ("rectified", "gaussian")
 SMALLEST_WIDTH, LARGEST_LAYER = 8, 10**8
@@ -67,11 +63,14 @@ class Config(StudyConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         # Fewer units may all be inactive; the space of all units is no top space.
-        require_different_numbers(max(self.classes + 1, SMALLEST_WIDTH), self, "widths")
+        different = DifferentNumbers(max(self.classes + 1, SMALLEST_WIDTH))
+        require(different.fits(self.widths), "widths", different.expected, self.widths)
         weights = max(width * _inputs(self, width) for width in self.widths)
         expected = f"at most {LARGEST_LAYER} weights n d of the first layer"
         require(weights <= LARGEST_LAYER, "alpha", expected, weights)
-        require_at_least(4 * self.classes, self, "layer_samples")
+        least = 4 * self.classes
+        enough = self.layer_samples >= least
+        require(enough, "layer_samples", f"at least {least}", self.layer_samples)
         enough = self.samples >= self.layer_samples
         expected = f"at least the {self.layer_samples} layer_samples"
         require(enough, "samples", expected, self.samples)

@@ -18,6 +18,7 @@ import xarray as xr
 from scipy import stats
 from torch import Tensor, nn
 
+from hessian_papers.constraints import Checked, Count
 from hessian_papers.labelled import Variable, Variables, assembled, left_out
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
@@ -36,7 +37,7 @@ from hessian_spectra.pac_bayes import (
     error_of_draws,
     minimise_bound,
 )
-from hessian_spectra.validation import require, require_at_least
+from hessian_spectra.validation import require
 
 # Of how many parts of a layer's directions, by their curvature, deviations are kept.
 PARTS = 50
@@ -76,17 +77,19 @@ METHODS = {
 
 @dataclass(frozen=True, kw_only=True)
 class BoundMeasurement(BoundSettings):
-    """What the bound of a network depends on; ``refresh`` is that of iterative methods.
+    """What the bound of a network depends on.
 
     Args:
         half_log_variance: ``½ ln λ`` of the prior at the start; paper: -3.
         draws_delta: the probability that draws are such that the bound fails; paper: 0.01.
         draws: of networks, for the posterior's error; paper: 50000.
+        refresh: epochs after which an iterative method finds its basis anew; paper: 10.
     """
 
     half_log_variance: float
     draws_delta: float
-    draws: int
+    draws: Count
+    refresh: Count
 
     def descent(self, method: str) -> BoundDescent:
         """How a posterior is trained by a method."""
@@ -107,10 +110,11 @@ class Config(BoundMeasurement, ClassifierStudyConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # The library's settings end the chain before it.
+        Checked.__post_init__(self)
         names = [*self.methods]
         fits = bool(names) and len({*names}) == len(names) and {*names} <= {*METHODS}
         require(fits, "methods", f"different names of {', '.join(METHODS)}", names)
-        require_at_least(1, self, "draws", "refresh")
         both = self.delta + self.draws_delta
         fits = 0 < self.draws_delta < 1 and both < 1
         require(fits, "draws_delta", "a probability that leaves room for delta", self.draws_delta)
@@ -126,7 +130,8 @@ class Config(BoundMeasurement, ClassifierStudyConfig):
         alone = networks.inputs != "standardised"
         expected = "classifiers whose inputs are in the unit interval: no prior may know the images"
         require(alone, "ensemble", expected, self.ensemble)
-        require_at_least(1, networks, "held_out")
+        held_out = networks.held_out
+        require(held_out >= 1, "held_out", "at least 1", held_out)
 
 
 def measure(
