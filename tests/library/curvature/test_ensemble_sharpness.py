@@ -92,7 +92,7 @@ def test_a_second_eigenvalue_does_not_hide_the_largest(gap):
 @pytest.mark.parametrize("scale", [1e-2, 1e-8])
 def test_small_last_layers(activation, scale):
     """Each eigenvector of the last hidden layer's moments comes nearly K times."""
-    networks = ensemble((4, 30, 4), activation, count=20)
+    networks = ensemble((4, 30, 4), activation, count=6)
     networks.weights[1].mul_(scale)
     samples = normal(40, 4), normal(40, 4, seed=1)
     actual, exact = (

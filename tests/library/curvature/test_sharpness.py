@@ -100,11 +100,12 @@ def test_what_is_tracked_is_the_spectrum_in_eval_mode():
     class Both:
         def step(self, step):
             tracker.step(step)
-            expected.append(exact(model)[-3:])
+            if step % 2 == 0:
+                expected.append(exact(model)[-3:])
 
     train(model, 5, Both())
     assert [record.step for record in tracker.history] == [0, 2, 4]
-    for record, values in zip(tracker.history, expected[::2], strict=True):
+    for record, values in zip(tracker.history, expected, strict=True):
         actual = torch.tensor(record.eigenvalues).double()
         torch.testing.assert_close(actual, values, rtol=0, atol=1e-5 * float(values[-1]))
         assert record.sharpness == record.eigenvalues[-1]
