@@ -1,11 +1,21 @@
-"""The interval of a share: its definition, and what is in print."""
+"""What replicates say: the interval of a share, by definition and in print, and of a mean."""
 
 import math
 
+import numpy as np
 import pytest
 import scipy.stats
+import xarray as xr
 
-from hessian_papers.ledger.bounds import NORMAL, share_of, wilson
+from hessian_papers.ledger.bounds import (
+    NORMAL,
+    REPLICATES,
+    Estimate,
+    estimate_of,
+    mean_of,
+    share_of,
+    wilson,
+)
 
 
 @pytest.mark.parametrize("number", [1, 7, 81, 4000])
@@ -44,3 +54,54 @@ def test_shares_in_print(holds, number, low, high):
 
 def test_the_quantile_is_that_of_95_percent():
     assert pytest.approx(scipy.stats.norm.ppf(0.975), abs=1e-6) == NORMAL
+
+
+def replicates(*dims, dtype=float):
+    """Three replicates along each dimension, and more of them the further to the left it stands."""
+    values = np.random.default_rng(0).normal(size=tuple(range(len(dims) + 2, 2, -1)))
+    return xr.DataArray(values > 0 if dtype is bool else values, dims=dims)
+
+
+@pytest.mark.parametrize("highest", range(len(REPLICATES)))
+def test_the_highest_of_replicates_has_the_interval_whatever_their_order(highest):
+    names = REPLICATES[highest:]
+    values = replicates(*reversed(names))
+    others = [name for name in names if name != names[0]]
+    actual = estimate_of(values)
+    assert actual == mean_of(values.mean(others))
+    low, high = scipy.stats.t.interval(
+        0.95,
+        values.sizes[names[0]] - 1,
+        actual.value,
+        scipy.stats.sem(values.mean(others)),
+    )
+    assert (actual.low, actual.high) == pytest.approx((low, high), rel=1e-9)
+
+
+def test_a_number_that_is_left_has_no_interval():
+    actual = estimate_of(xr.DataArray(0.25))
+    assert (actual.value, actual.has_interval) == (0.25, False)
+    assert estimate_of(xr.DataArray(True)).value == 1.0
+
+
+def test_of_truths_the_share_of_all_is_taken():
+    values = replicates("seed", "layer", dtype=bool)
+    actual = estimate_of(values)
+    assert actual == share_of([*values.values.ravel()])
+    assert actual.low < actual.value < actual.high
+
+
+def test_a_replicate_that_is_not_known_is_not_left_out():
+    values = replicates("seed", "draw")
+    values[0, 0] = np.nan
+    assert np.isnan(estimate_of(values)).all()
+
+
+def test_what_is_no_replicate_is_named():
+    with pytest.raises(ValueError, match=r"left over: layer, width$"):
+        estimate_of(replicates("layer", "seed", "width"))
+
+
+def test_of_a_single_replicate_the_interval_is_unbounded():
+    actual = estimate_of(xr.DataArray([2.0], dims="seed"))
+    assert actual == Estimate(2.0, -math.inf, math.inf)

@@ -99,6 +99,24 @@ def test_a_claim_is_made_of_each_case_in_the_arrays(statements):
     ]
 
 
+def test_the_labels_along_a_dimension_may_be_chosen_of_the_data(statements):
+    @statements.statement(
+        "Figure 1",
+        everywhere,
+        SMALL,
+        over={"depth": lambda data: data["depth"].values[1:].tolist(), "name": lambda data: ["sp"]},
+    )
+    def rises(data):
+        """It rises."""
+        return data["depth"] + xr.zeros_like(data["seed"])
+
+    actual = entries(statements, name=["sp", "mup"], depth=[2, 3, 5], seed=[0, 1])
+    assert [entry.id for entry in actual] == ["mine/rises-3-sp", "mine/rises-5-sp"]
+    assert actual[0].labels == {"depth": "3", "name": "SP"}
+    assert [entry.measure() for entry in actual] == [(3.0, 3.0, 3.0), (5.0, 5.0, 5.0)]
+    assert entries(statements, name=["sp"], depth=[2], seed=[0]) == []
+
+
 def test_bound_print_and_name_may_depend_on_the_case(statements):
     wrong = Print("{row}x", lambda data, row: 7.0)
 

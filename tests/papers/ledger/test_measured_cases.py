@@ -1,0 +1,158 @@
+"""Cases between the stage that measures and the one that decides: what is written is read again."""
+
+import json
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hessian_papers import labelled
+from hessian_papers.labelled import Variable
+from hessian_papers.ledger import measured_cases
+from hessian_papers.ledger.bounds import Estimate, equal_to, positive, within
+from hessian_papers.ledger.evaluation import Measured, decided, measurements, unmeasured
+from hessian_papers.ledger.statements import Print, Statements, Study
+from hessian_papers.ledger.verdicts import everywhere, typically
+from hessian_papers.ledger.words import reading_of
+from hessian_spectra.files import DamagedFileError, MissingResultError
+
+REMEDY = "dvc repro claims@mine"
+ANY = positive("any")
+statements = Statements(values={"sp": "SP"})
+VARIABLES = {
+    "seed": Variable("seed", "seed"),
+    "network": Variable("network", "network"),
+    "values": Variable("network seed", "values"),
+}
+
+
+@statements.identity("Theorem 1", within(1e-10, "round-off"), paper="other2020")
+def exact(data):
+    """It is exact. Statistic: the error."""
+    return 1e-16 / 3
+
+
+@statements.statement("Figure 1", typically, reading_of("nearly"), over=["network"])
+def near(data):
+    """Values are near {network}."""
+    return data["values"]
+
+
+@statements.statement(
+    "Figure 1",
+    everywhere,
+    lambda case: equal_to(case["value"] / 3, "a rule", tolerance=0.5) if case["value"] < 1 else ANY,
+    each=lambda data: [{"value": value} for value in (math.inf, -1.0, 0.7, math.nan)],
+    printed=Print("twice", lambda data, value: 2 * value),
+)
+def is_as_expected(data, value):
+    """It is {value}."""
+    return Estimate(value, -math.inf, 10.0)
+
+
+@statements.statement("Figure 2", everywhere, ANY)
+def breaks(data):
+    """No one knows."""
+    raise RuntimeError("of this configuration")
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """The cases of a run of two networks, with what no run of ours measures."""
+    values = np.array([[0.1, 0.2, 1 / 3], [math.nan, 1.0, 2.0]])
+    arrays = {"network": np.array(["sp", "mup"]), "seed": np.arange(3), "values": values}
+    data = labelled.data_set(arrays, VARIABLES)
+    config = {"paper": "mine2030", "artifact": "Figure 1", "kind": "data_scale"}
+    for side in ("closed_form", "numerics"):
+        labelled.write(tmp_path / f"{side}.nc", data)
+    run = Measured(
+        statements=statements,
+        study=Study("mine", config),
+        folder=tmp_path,
+        scale="demo",
+        departs={"width": [3, 4]},
+    )
+    return [*measurements([run]), *unmeasured()]
+
+
+def same(one, other):
+    """Whether two cases are equal, a NaN being equal to a NaN."""
+    return repr(one) == repr(other)
+
+
+def test_what_is_written_is_read_again(measured, tmp_path):
+    path = tmp_path / measured_cases.FILE
+    measured_cases.write(path, measured)
+    json.loads(path.read_text(), parse_constant=pytest.fail)
+    actual = measured_cases.read(path, REMEDY)
+    assert len(actual) == len(measured)
+    for case, expected in zip(actual, measured, strict=True):
+        assert same(case, expected)
+    numbers = [number for case in actual for number in (*case.estimate, case.bound.expected)]
+    assert {math.inf, -math.inf, 0.7 / 3, 1e-16 / 3} <= {*numbers}
+    assert any(map(math.isnan, numbers))
+
+
+def test_verdicts_of_what_is_read_are_those_of_what_was_measured(measured, tmp_path):
+    path = tmp_path / measured_cases.FILE
+    measured_cases.write(path, measured)
+    assert same(decided(measured_cases.read(path, REMEDY)), decided(measured))
+
+
+def test_no_case_is_a_file_as_well(tmp_path):
+    measured_cases.write(tmp_path / "cases.json", [])
+    assert measured_cases.read(tmp_path / "cases.json", REMEDY) == []
+
+
+def without(key):
+    return lambda record: {name: value for name, value in record.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        *map(without, ["heading", "record", "numbers", "bound", "in_print_fails"]),
+        lambda record: record | {"numbers": ["1.0", "x", "nan", "0.0"]},
+        lambda record: record | {"numbers": []},
+        lambda record: record | {"heading": {}},
+        lambda record: record | {"bound": None},
+        lambda record: record | {"record": {"id": "mine/near"}},
+        lambda record: "near",
+        lambda record: None,
+    ],
+)
+def test_a_record_that_is_damaged_is_one_line(measured, tmp_path, harm):
+    path = tmp_path / measured_cases.FILE
+    measured_cases.write(path, measured)
+    first, *others = json.loads(path.read_text())
+    path.write_text(json.dumps([*others, harm(first)]))
+    refused(path)
+
+
+@pytest.mark.parametrize("content", ["", "[{", "null", "3", '{"heading": 1}'])
+def test_a_file_that_is_damaged_is_one_line(tmp_path, content):
+    path = tmp_path / measured_cases.FILE
+    path.write_text(content)
+    refused(path)
+
+
+def refused(path):
+    """Reading a file ends in one line, with the file and what mends it."""
+    with pytest.raises(DamagedFileError, match=re.escape(str(path))) as error:
+        measured_cases.read(path, REMEDY)
+    assert REMEDY in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_not_there_says_what_makes_it(tmp_path):
+    with pytest.raises(MissingResultError, match=f"run {REMEDY}"):
+        measured_cases.read(tmp_path / measured_cases.FILE, REMEDY)
+
+
+def test_another_bound_is_another_case(measured, tmp_path):
+    """All that a case says counts in the comparison above."""
+    first = measured[0]
+    assert not same(first, replace(first, bound=replace(first.bound, expected=1.0)))
+    assert not same(first, replace(first, in_print_fails=True))
