@@ -11,8 +11,8 @@ from hessian_papers.studies.attention.attention_edge_of_stability.derived import
     edge,
     relative_sharpness,
 )
-from hessian_papers.studies.scalar.trainings import compared
 from hessian_papers.studies.spectra import error, group
+from hessian_papers.studies.trainings import compared
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention
@@ -108,6 +108,7 @@ def test_a_diverging_run_is_recorded_up_to_its_end():
         {"learning_rate": -1.0},
         {"steps": 0},
         {"numeric_every": 0},
+        {"rates": [1.0, 1.0]},
     ],
 )
 def test_bad_settings_are_refused_in_one_line(change):

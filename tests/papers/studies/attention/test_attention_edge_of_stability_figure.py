@@ -8,7 +8,7 @@ from claims_contract import planted_data
 from hessian_papers.drawing.envelope import envelope
 from hessian_papers.studies.attention.attention_edge_of_stability import figure as figures
 from hessian_papers.studies.attention.attention_edge_of_stability.study import VARIABLES
-from hessian_papers.studies.scalar.trainings import compared
+from hessian_papers.studies.trainings import compared
 
 EDGE = "reaches at step"
 CALM = "stays below"

@@ -7,8 +7,8 @@ from trainings import multi_input_sides, three_features
 
 from hessian_papers.labelled import joined
 from hessian_papers.studies.scalar.multi_input_training import study
-from hessian_papers.studies.scalar.trainings import compared
 from hessian_papers.studies.spectra import error, group
+from hessian_papers.studies.trainings import compared
 
 
 def data_of(*correlated, **changes):

@@ -5,7 +5,7 @@ from trainings import outlier_pair_config, outlier_pair_sides, wedge
 
 from hessian_papers.labelled import joined
 from hessian_papers.studies.scalar.outlier_pair import figure, study
-from hessian_papers.studies.scalar.trainings import compared
+from hessian_papers.studies.trainings import compared
 
 
 def data_of(**changes):

@@ -15,8 +15,8 @@ from hessian_papers.studies.attention.attention_edge_of_stability.derived import
     edge,
     relative_sharpness,
 )
-from hessian_papers.studies.scalar.trainings import compared
 from hessian_papers.studies.spectra import error
+from hessian_papers.studies.trainings import compared
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.statistics import correlation, rank_correlation
 

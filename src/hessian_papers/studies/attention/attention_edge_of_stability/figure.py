@@ -13,8 +13,8 @@ from hessian_papers.drawing import curves
 from hessian_papers.drawing.envelope import draw_envelope, envelope
 from hessian_papers.drawing.errors import error_axis, visible
 from hessian_papers.studies.attention.attention_edge_of_stability.derived import edge
-from hessian_papers.studies.scalar.trainings import compared
 from hessian_papers.studies.spectra import error
+from hessian_papers.studies.trainings import compared
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.pictures import style
 

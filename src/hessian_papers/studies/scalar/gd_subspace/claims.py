@@ -7,8 +7,8 @@ import xarray as xr
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least, within
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere
-from hessian_papers.studies.scalar.trainings import compared
 from hessian_papers.studies.spectra import error
+from hessian_papers.studies.trainings import compared
 from hessian_spectra.agreement import EXACT
 
 # Corollary 3.1 is proved for the first. The next ones move by linear combinations of iterates and

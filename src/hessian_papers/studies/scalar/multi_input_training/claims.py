@@ -5,8 +5,8 @@ import xarray as xr
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least, within
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import always
-from hessian_papers.studies.scalar.trainings import compared
 from hessian_papers.studies.spectra import error, group
+from hessian_papers.studies.trainings import compared
 from hessian_spectra.agreement import EXACT
 
 ROUND_OFF = "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ₁"

@@ -18,8 +18,8 @@ from hessian_papers.ledger.bounds import (
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always, everywhere, exists
 from hessian_papers.studies.scalar.outlier_pair.derived import LAST, RESOLVED, pair, small_share
-from hessian_papers.studies.scalar.trainings import compared, last_steps
 from hessian_papers.studies.spectra import error
+from hessian_papers.studies.trainings import compared, last_steps
 from hessian_spectra.agreement import EXACT
 
 # A ReLU network's other cell may have eigenvalues so much larger that the pair drowns in their

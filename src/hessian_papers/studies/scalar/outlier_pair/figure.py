@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from hessian_papers.drawing.errors import error_axis, visible
 from hessian_papers.studies.scalar.drawing import patches, strip
 from hessian_papers.studies.scalar.outlier_pair.derived import RESOLVED, pair, small_share
-from hessian_papers.studies.scalar.trainings import compared, training
 from hessian_papers.studies.spectra import error
+from hessian_papers.studies.trainings import compared, training
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.pictures import style
 
