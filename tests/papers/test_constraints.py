@@ -66,6 +66,8 @@ class Config(Base):
         ({"sizes": (3, 3)}, "sizes: expected different numbers of at least 2, got (3, 3)"),
         ({"sizes": (3, 1)}, "sizes: expected different numbers of at least 2, got (3, 1)"),
         ({"rates": (0.1, 0.1)}, "rates: expected each of them once, got (0.1, 0.1)"),
+        ({"rates": (1, 1.0)}, "rates: expected each of them once, got (1, 1.0)"),
+        ({"sizes": (2, 2.0)}, "sizes: expected different numbers of at least 2, got (2, 2.0)"),
     ],
 )
 def test_a_value_that_a_constraint_refuses_is_named(values, message):

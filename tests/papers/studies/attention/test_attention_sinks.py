@@ -103,6 +103,7 @@ def test_too_few_columns_for_a_bulk_are_refused():
         {"value_norm": 1e3},
         {"sink_biases": [0.0]},
         {"sink_biases": [1.0, 0.0]},
+        {"sink_biases": [0.0, 1.0, 1.0]},
         {"sink_biases": [0.0, float("inf")]},
         {"points": 1},
         {"outlier_share": 0.0},
@@ -112,6 +113,7 @@ def test_too_few_columns_for_a_bulk_are_refused():
         {"draw_norms": []},
         {"draw_norms": [[1.0]]},
         {"draw_norms": [[1.0, 30.0]]},
+        {"draw_norms": [[1.0, 2.0], [3.0, 2.0]]},
     ],
 )
 def test_bad_settings_are_refused_in_one_line(change):

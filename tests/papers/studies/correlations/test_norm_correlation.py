@@ -255,6 +255,7 @@ def test_a_missing_combination_is_named(wide_networks):
         {"highlighted": "operator"},
         {"parametrisations": []},
         {"parametrisations": ["sp", "sp"]},
+        {"sizes": [1, 1]},
         {"along": "width"},
         {"depths": [2, 3]},
         {"sizes": [], "along": "depth"},

@@ -48,7 +48,16 @@ def test_deeper_networks_share_their_draws_with_others():
 
 
 @pytest.mark.parametrize(
-    "changes", [{"parametrisations": ["other"]}, {"depths": [1]}, {"widths": [1, 8]}, {"draws": 1}]
+    "changes",
+    [
+        {"parametrisations": ["other"]},
+        {"parametrisations": ["sp", "sp"]},
+        {"depths": [1]},
+        {"depths": [2, 2]},
+        {"widths": [1, 8]},
+        {"widths": [8, 8]},
+        {"draws": 1},
+    ],
 )
 def test_what_makes_no_sense_is_refused(changes):
     with pytest.raises(ValueError, match="expected"):

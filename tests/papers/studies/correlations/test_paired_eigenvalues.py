@@ -151,6 +151,7 @@ class TestNumbers:
         ({"widths": []}, "widths: expected different numbers of at least 1"),
         ({"widths": [5, 5]}, "widths: expected different numbers"),
         ({"sizes": [0, 2]}, "sizes: expected different numbers of at least 1"),
+        ({"sizes": [2, 2]}, "sizes: expected different numbers"),
         ({"sizes": [1]}, "sizes: expected one above 1 and of at most the largest width"),
         ({"sizes": [6, 12]}, "sizes: expected one of at most the width 5"),
         ({"samples": [20]}, "samples: expected one number for each of widths, got"),

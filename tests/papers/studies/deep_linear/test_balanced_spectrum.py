@@ -129,6 +129,7 @@ def test_figure_shows_every_positive_eigenvalue(data):
         {"architectures": []},
         {"architectures": [[3]]},
         {"architectures": [[3, 0, 3]]},
+        {"architectures": [[3, 3], [3, 3]]},
         {"architectures": [[20, 300, 20]]},
         {"top": 0},
         {"top": 28},

@@ -84,6 +84,7 @@ def test_figure_shows_every_number(data):
         {"norms": [0.0, 0.5]},
         {"norms": [0.5, float("inf")]},
         {"norms": [0.5, 0.504]},
+        {"norms": [0.5, 1.0, 1.0]},
         {"norms": [0.5, 2e6]},
         {"input_scale": 2e6},
         {"contour_points": 1},

@@ -83,7 +83,7 @@ def test_a_sign_that_no_network_has_is_named():
         ({"ratio": [0.5]}, r"ratio: expected two numbers, the smaller one first, got \[0.5\]"),
         ({"weight_scale": [-1.0, 1.0]}, "weight_scale: expected numbers from 1e-06"),
         ({"weight_scale": [1.0, float("inf")]}, "weight_scale: expected two numbers"),
-        ({"head_scales": [1, 1.0]}, r"head_scales: expected each of them once, got \[1, 1.0\]"),
+        ({"head_scales": [1.0, 1.0]}, "head_scales: expected each of them once, got"),
     ],
 )
 def test_a_bad_setting_is_named(changes, message):

@@ -152,8 +152,11 @@ def test_a_relu_network_without_positive_units_is_refused(seed):
         ({"high_learning_rate": -1.0}, "high_learning_rate: expected a positive number, or 0"),
         ({"high_momentum": 1.0}, "high_momentum: expected"),
         ({"high_initial_scale": 0.0}, "high_initial_scale: expected a positive number"),
-        ({"input_scales": [2, 0.5, 2.0]}, "input_scales: expected each of them once, got"),
-        ({"high_settings": [[1, 2.0], [1.0, 2]]}, "high_settings: expected each of them once, got"),
+        ({"input_scales": [2.0, 0.5, 2.0]}, "input_scales: expected each of them once, got"),
+        (
+            {"high_settings": [[1.0, 2.0], [1.0, 2.0]]},
+            "high_settings: expected each of them once, got",
+        ),
         ({"width": 3000}, "width: expected at most 5000 parameters .*, got 6000"),
         ({"steps": 0}, "steps: expected at least 1, got 0"),
         ({"record_every": 0}, "record_every: expected at least 1"),

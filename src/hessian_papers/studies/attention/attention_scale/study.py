@@ -191,15 +191,15 @@ VARIABLES: Variables = {
 }
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """Theorem 3.5 and the bounds at each point of each sweep, and of each sweep of the draws."""
     settings = ("key_dimension", "massive_activation", "small_norm")
     points = [
         {"sweep": np.array(name), "point": np.array(point)} | _exact(network)
         for name in SWEEPS
-        for point, network in enumerate(_own_sweep(config, name, networks))
+        for point, network in enumerate(_own_sweep(config, name, samples))
     ]
-    draws = [part for name in SWEEPS for part in _draws(config, name, networks["x"].shape)]
+    draws = [part for name in SWEEPS for part in _draws(config, name, samples["x"].shape)]
     parts = [
         data_set({name: getattr(config, name) for name in settings}, VARIABLES),
         assembled(points, VARIABLES, POINTS.split()),
@@ -279,14 +279,14 @@ def _condition_number(eigenvalues: np.ndarray) -> np.ndarray:
         return np.array(sizes.max() / sizes.min())
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """The eigenvalues of the automatically differentiated Hessian at some points of each sweep.
 
     The bulk are the eigenvalues that repeat, as in the paper.
     """
     index = _spread(np.arange(config.points), config.numeric_points)
     dense_index = _spread(index, config.dense_points)
-    sweeps = {name: [*_own_sweep(config, name, networks)] for name in SWEEPS}
+    sweeps = {name: [*_own_sweep(config, name, samples)] for name in SWEEPS}
     parts = [
         {"sweep": np.array(name), "numerical_point": np.array(point)}
         | _numbers(swept[point], config.seed)

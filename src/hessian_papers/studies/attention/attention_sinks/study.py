@@ -65,6 +65,9 @@ class Config(DataStudyConfig):
         pairs = all(len(pair) == 2 for pair in self.draw_norms)
         expected = "one pair of norms or more, of W_V and of W_Q and W_K"
         require(pairs and len(self.draw_norms) > 0, "draw_norms", expected, self.draw_norms)
+        apart = len({query_key for _, query_key in self.draw_norms}) == len(self.draw_norms)
+        expected = "pairs that differ in the norm of W_Q and W_K"
+        require(apart, "draw_norms", expected, self.draw_norms)
         own = self.value_norm, self.query_key_norm
         # Outside, eigenvalues that differ in exact numbers are equal in float64: the attention is
         # uniform, or each token's is on a single one, and the bulk is lost beside the rest.
@@ -229,11 +232,11 @@ def _settings(config: Config) -> Arrays:
     }
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """The eigenvalues that repeat: an extension of Theorem 3.5, see ``vector_attention_bulk``."""
-    first, *replicates = networks_of(config, networks)
+    first, *replicates = networks_of(config, samples)
     chosen, biases = config.sink_biases, np.linspace(*config.ends, config.points)
-    draws = draws_of(config, networks["x"].shape)
+    draws = draws_of(config, samples["x"].shape)
     arrays = {
         "bias": biases,
         "attention": first.attention(biases.tolist()),
@@ -254,16 +257,16 @@ def _magnitude(network: Network, sink_biases: Sequence[float]) -> np.ndarray:
     return np.asarray(np.abs(network.bulk(sink_biases)).mean(axis=1))
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """The whole spectrum for each sink, and the largest eigenvalue of replicates and draws."""
-    first, *replicates = networks_of(config, networks)
+    first, *replicates = networks_of(config, samples)
     biases = config.sink_biases
     eigenvalues = np.array(
         [torch.linalg.eigvalsh(cv.dense_matrix(first.hessian(bias))).numpy() for bias in biases]
     )
     first_of_equals = _first_of_equals(eigenvalues)
     tops = np.array([_tops(network, biases, 1e-8) for network in replicates])
-    drawn = draws_of(config, networks["x"].shape)
+    drawn = draws_of(config, samples["x"].shape)
     draws = np.array(
         [
             [_tops(network, config.ends, DECIDED, check=False) for network in of_norm]

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
+from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers, Once
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies.base import StudyConfig
 from hessian_spectra import closed_form as cf
@@ -49,7 +49,7 @@ class Config(StudyConfig):
     key_dimensions: Annotated[list[int], DifferentNumbers(3)]
     length: Annotated[int, AtLeast(2)]
     draws: Annotated[int, AtLeast(2)]
-    factors: list[float]
+    factors: Annotated[list[float], Once()]
     checked: Count
     checked_dimension: int
 
@@ -147,7 +147,7 @@ VARIABLES: Variables = {
 }
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """Attention, its second moment and the bulk of every draw, by Theorem 3.5."""
     parts = [
         {"draw": np.array(number), **_of_draw(config, draw)}
@@ -180,7 +180,7 @@ def _of_draw(config: Config, draw: Draw) -> Arrays:
     }
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """The quantities of networks as modules, and the eigenvalues of their Hessians that repeat."""
     dimensions = [d for d in config.key_dimensions if d <= config.checked_dimension]
     chosen = [*islice(draws(config), config.checked)]

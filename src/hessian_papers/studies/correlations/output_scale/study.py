@@ -101,7 +101,7 @@ def _labels(config: Config) -> dict[str, list[Any]]:
     }
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """The expected size of the outputs, see :func:`expected`."""
     labels = _labels(config)
     sizes = [
@@ -112,7 +112,7 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     return data_set({**labels, "expected": np.reshape(sizes, shape)}, VARIABLES)
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """The size of the outputs of networks that are drawn."""
     labels = _labels(config)
     draws = itertools.product(config.widths, range(config.draws))

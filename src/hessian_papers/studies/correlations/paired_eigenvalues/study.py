@@ -230,7 +230,7 @@ AXES = ("case", "width", "size")
 PAIRS = np.array(["best", "second"])
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """What is known without any eigenvalue of the Hessian matrix.
 
     Spectra are known in two-layer linear networks, with one input or with orthonormal first layer
@@ -239,7 +239,7 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     Raises:
         ValueError: the data set is too small.
     """
-    points = _points(config, networks)
+    points = _points(config, samples)
     return assembled([_theory(point, range(config.networks)) for point in points], VARIABLES, AXES)
 
 
@@ -285,14 +285,14 @@ def _distances(eigenvalues: Tensor, multiplicities: Tensor, target: float) -> Te
     return closest_pair_sums(values[None], counts[None] > 1, target)[0]
 
 
-def _items(config: Config, networks: Arrays) -> list[Item]:
+def _items(config: Config, samples: Arrays) -> list[Item]:
     chunks = [
         list(range(config.networks))[first : first + config.networks_per_item]
         for first in range(0, config.networks, config.networks_per_item)
     ]
     return [
         {"point": point, "networks": chunk, "jitters": config.jitters}
-        for point in _points(config, networks)
+        for point in _points(config, samples)
         for chunk in chunks
     ]
 

@@ -199,9 +199,9 @@ def _of_all(
     return assembled(parts, VARIABLES, ["network", "labels"])
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """All eigenvalues by anon2026data, eq. (13) and (9), with both sets of indices."""
-    return _of_all(config, networks, _theory)
+    return _of_all(config, samples, _theory)
 
 
 def _theory(config: Config, network: _Network, labels: str) -> Arrays:
@@ -244,9 +244,9 @@ def _of_network(config: Config, network: _Network) -> Arrays:
     }
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """All eigenvalues of the Hessian and of its Gauss-Newton part, from products with the loss."""
-    return _of_all(config, networks, _measured)
+    return _of_all(config, samples, _measured)
 
 
 def _measured(config: Config, network: _Network, labels: str) -> Arrays:

@@ -151,7 +151,7 @@ def _of_networks(
     return assembled(arrays, VARIABLES, ["depth", "norm"])
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """The largest eigenvalue from the labels alone, anon2026data, eq. (14).
 
     It is L σ_x^{2/L} α^{1−1/L} with α = ‖Y‖₂²/n, and d ln λ / dL = (L − ln(σ_x²/α)) / L²: it falls
@@ -174,7 +174,7 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
         "contour": _sharpness(norms, layers[:, None], scale),
         "contour_flattest": _flattest_depth(norms, scale),
     }
-    of_labels = _of_networks(config, networks, lambda network: _theory(network, scale))
+    of_labels = _of_networks(config, samples, lambda network: _theory(network, scale))
     return of_labels.merge(data_set(equation, VARIABLES))
 
 
@@ -197,9 +197,9 @@ def _flattest_depth(norms: np.ndarray, scale: float) -> np.ndarray:
         return np.maximum(1.0, 2 * np.log(scale / norms))
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """The largest eigenvalue of the Hessian at each network, by Lanczos' method."""
-    return _of_networks(config, networks, _measured)
+    return _of_networks(config, samples, _measured)
 
 
 def _measured(network: _Network) -> Mapping[str, float]:

@@ -72,7 +72,7 @@ class Config(DataStudyConfig):
         require(form.shape[0] >= least, "data", expected, form.shape[0])
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """What theory says: the texts of the catalogue, which do not depend on the data."""
     theorems = THEOREMS.values()
     papers = [p for p in PAPERS.values() if any(p in theorem.places for theorem in theorems)]
@@ -86,15 +86,15 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     return data_set(arrays, VARIABLES)
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """The error of every theorem, and of what is in print, in each instance that it is about.
 
     Args:
         config: the settings.
-        networks: ``x`` and ``y`` ``(n,)``, the data set whose slices the instances use.
+        samples: ``x`` and ``y`` ``(n,)``, the data set whose slices the instances use.
     """
     settings: dict[str, Any] = {n: getattr(config, n) for n in ("seed", "instances", "width")}
-    nets = drawn(Draw(x=networks["x"], y=networks["y"], size=config.points, **settings))
+    nets = drawn(Draw(x=samples["x"], y=samples["y"], size=config.points, **settings))
     parts = []
     for name, theorem in THEOREMS.items():
         for form in ("corrected", "printed") if theorem.printed else ("corrected",):

@@ -68,23 +68,23 @@ def _weights(config: Config) -> Iterator[tuple[str, Tensor, Tensor]]:
         yield name, *standard_parametrisation(width, config.variance_times_fan_in, draws)
 
 
-def _rescaled(networks: Arrays, second_moment: float, targets: str) -> tuple[Tensor, Tensor]:
+def _rescaled(samples: Arrays, second_moment: float, targets: str) -> tuple[Tensor, Tensor]:
     """The sample with inputs of mean square ``second_moment``, and its targets."""
-    x, y = (torch.as_tensor(networks[name], dtype=torch.float64) for name in ("x", "y"))
+    x, y = (torch.as_tensor(samples[name], dtype=torch.float64) for name in ("x", "y"))
     unit = x / x.square().mean().sqrt()
     scale = math.sqrt(second_moment)
     return scale * unit, scale * y if targets == "scaled" else y
 
 
 def _instances(
-    config: Config, networks: Arrays
+    config: Config, samples: Arrays
 ) -> Iterator[tuple[Arrays, Tensor, Tensor, list[tuple[Tensor, Tensor]]]]:
     """Labels, ``v``, ``w``, and the samples at all values of σ_x²."""
     moments = second_moments(config).tolist()
     for name, v, w in _weights(config):
         for targets in TARGETS:
             labels = {"network": np.array(name), "targets": np.array(targets)}
-            yield labels, v, w, [_rescaled(networks, moment, targets) for moment in moments]
+            yield labels, v, w, [_rescaled(samples, moment, targets) for moment in moments]
 
 
 VARIABLES: Variables = {
@@ -98,7 +98,7 @@ VARIABLES: Variables = {
 AXES = ("network", "targets")
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """All eigenvalues by Theorem 3.1 of singh2026cracking, and what is known of the networks."""
     parts = [
         {
@@ -107,24 +107,24 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
             "width": np.array(len(v)),
             "squared_norm": np.array((v.square().sum() + w.square().sum()).item()),
             **spectra.closed_form_arrays(
-                [cf.two_layer_linear(w, v, x, y).arrays() for x, y in samples]
+                [cf.two_layer_linear(w, v, x, y).arrays() for x, y in rescaled]
             ),
         }
-        for labels, v, w, samples in _instances(config, networks)
+        for labels, v, w, rescaled in _instances(config, samples)
     ]
     return assembled(parts, VARIABLES, AXES)
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """All eigenvalues of the Hessian that exact products with the loss of the whole sample give."""
     parts = [
         {
             **labels,
             "second_moment": second_moments(config),
             "numerical": np.stack(
-                [numeric_spectrum(TwoLayerLinear(v, w), x, y) for x, y in samples]
+                [numeric_spectrum(TwoLayerLinear(v, w), x, y) for x, y in rescaled]
             ),
         }
-        for labels, v, w, samples in _instances(config, networks)
+        for labels, v, w, rescaled in _instances(config, samples)
     ]
     return assembled(parts, VARIABLES, AXES)

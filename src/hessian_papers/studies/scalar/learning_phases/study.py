@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Count, Positive
+from hessian_papers.constraints import AtLeast, Count, Once, Positive
 from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies import spectra
@@ -51,7 +51,7 @@ class Config(DataStudyConfig):
     weight_scale: list[float]
     heads: Annotated[int, AtLeast(2)]
     head_draws: Annotated[int, AtLeast(2)]
-    head_scales: list[float]
+    head_scales: Annotated[list[float], Once()]
     head_rate: Positive
     head_steps: Count
 
@@ -160,9 +160,9 @@ def heads(config: Config, second_moment: float) -> xr.Dataset:
     return assembled(parts, VARIABLES, ["head_scale"])
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """The outlier pair, the trace and the phase of every network, and the heads in training."""
-    drawn = instances(config, networks)
+    drawn = instances(config, samples)
     rows = [
         cf.two_layer_linear(w, v, drawn.x, y).arrays()
         for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True)
@@ -184,9 +184,9 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     return data_set(arrays, VARIABLES).merge(heads(config, float(second_moment)))
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """The spectra of the automatically differentiated Hessians of the same networks."""
-    drawn = instances(config, networks)
+    drawn = instances(config, samples)
     rows = [
         numeric_spectrum(TwoLayerLinear(v, w), drawn.x, y)
         for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True)

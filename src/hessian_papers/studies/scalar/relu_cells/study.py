@@ -60,8 +60,8 @@ def _weights(config: Config) -> tuple[Tensor, Tensor]:
     return sign * v.abs(), w
 
 
-def _data(networks: Arrays) -> tuple[Tensor, Tensor]:
-    x, y = (torch.as_tensor(networks[name], dtype=torch.float64) for name in ("x", "y"))
+def _data(samples: Arrays) -> tuple[Tensor, Tensor]:
+    x, y = (torch.as_tensor(samples[name], dtype=torch.float64) for name in ("x", "y"))
     return x, y
 
 
@@ -81,10 +81,10 @@ VARIABLES: Variables = {
 }
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     """All eigenvalues by Theorem 3.4 of singh2026cracking, and what is known of the cells."""
     v, w = _weights(config)
-    x, y = _data(networks)
+    x, y = _data(samples)
     arrays = cf.two_layer_relu(w, v, x, y).arrays()
     known = {
         "exact": arrays.pop("eigenvalues"),
@@ -95,10 +95,10 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     return data_set(arrays | known, VARIABLES)
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: Arrays) -> xr.Dataset:
     """The spectra from exact products with the loss, which know nothing of cells."""
     v, w = _weights(config)
-    x, y = _data(networks)
+    x, y = _data(samples)
     model = TwoLayerReLU(v=v, w=w)
     positive = torch.cat([v > 0, v > 0]).numpy()
     copies = torch.where(x < 0, 2, 1)
