@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, get_type_hints
 
-from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require
+from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require_each
 
 
 @dataclass(frozen=True)
@@ -110,5 +110,4 @@ class Checked:
     def __post_init__(self) -> None:
         """Refuse a value that a constraint of its field refuses, like `require`."""
         for name, constraint in constraints(type(self)):  # type: ignore[arg-type]
-            value = getattr(self, name)
-            require(constraint.fits(value), name, constraint.expected, value)
+            require_each(self, [name], constraint.fits, constraint.expected)

@@ -2,7 +2,7 @@
 
 import importlib
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from types import ModuleType
 from typing import Any
@@ -38,31 +38,13 @@ def is_count(value: Any, least: int, most: int | float = math.inf) -> bool:
     return isinstance(value, Integral) and least <= int(value) <= most
 
 
-def _require_each(
+def require_each(
     settings: Any, fields: Sequence[str], fits: Callable[[Any], bool], expected: str
 ) -> None:
+    """Refuse a field of the settings whose value does not fit, like `require`."""
     for field in fields:
         value = getattr(settings, field)
         require(fits(value), field, expected, value)
-
-
-def require_positive(settings: Any, *fields: str) -> None:
-    """Refuse a field of the settings that is not a positive, finite number, like `require`."""
-    _require_each(settings, fields, lambda x: math.isfinite(x) and x > 0, "a positive number")
-
-
-def require_at_least(smallest: int, settings: Any, *fields: str) -> None:
-    """Refuse a field of the settings that is smaller than it may be, like `require`."""
-    _require_each(settings, fields, lambda value: value >= smallest, f"at least {smallest}")
-
-
-def require_different_numbers(smallest: int, settings: Any, *fields: str) -> None:
-    """Refuse an empty list, or one with a number that is too small or there twice."""
-
-    def fits(values: Collection[int]) -> bool:
-        return bool(values) and min(values) >= smallest and len(set(values)) == len(values)
-
-    _require_each(settings, fields, fits, f"different numbers of at least {smallest}")
 
 
 def optional_import(name: str, extra: str) -> ModuleType:

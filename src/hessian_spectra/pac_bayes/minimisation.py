@@ -20,7 +20,7 @@ from hessian_spectra.progress import Log, silent
 from hessian_spectra.seeding import generator
 from hessian_spectra.training.minibatches import Batch, Observer, Task, train_by_minibatches
 from hessian_spectra.training.passes import Order, Passes
-from hessian_spectra.validation import require, require_at_least, require_positive
+from hessian_spectra.validation import require, require_each
 
 # So many numbers are added up in their own precision.
 PART = 4096
@@ -59,9 +59,11 @@ class BoundSettings:
     largest_variance: float
 
     def __post_init__(self) -> None:
-        require_at_least(1, self, "epochs", "batch_size", "decay_every")
-        require_at_least(0, self, "refresh")
-        require_positive(self, "learning_rate", "grid_precision", "largest_variance")
+        counts = ("epochs", "batch_size", "decay_every")
+        require_each(self, counts, lambda count: count >= 1, "at least 1")
+        require(self.refresh >= 0, "refresh", "at least 0", self.refresh)
+        sizes = ("learning_rate", "grid_precision", "largest_variance")
+        require_each(self, sizes, lambda size: 0 < size < math.inf, "a positive number")
         require(0 <= self.smoothing < 1, "smoothing", "a number in [0, 1)", self.smoothing)
         require(0 < self.delta < 1, "delta", "a probability in (0, 1)", self.delta)
 
