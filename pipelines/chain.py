@@ -189,8 +189,8 @@ def data_set(context: Context, name: str) -> Arrays:
     return schema.module_of("data", config.kind, f"data.sets.{name}").make(config, storage)
 
 
-def spread(context: Context, name: str, work: FanOut, config: Any, networks: Arrays) -> Arrays:
-    """The arrays of a computation that fans out, through the launcher.
+def spread(context: Context, name: str, work: FanOut, config: Any, networks: Arrays) -> Any:
+    """The result of a computation that fans out, through the launcher.
 
     Raises:
         Estimated: only an estimate of the time was asked for.
@@ -203,11 +203,11 @@ def spread(context: Context, name: str, work: FanOut, config: Any, networks: Arr
     launcher = _launcher(context, *arguments)
     try:
         live = _live(context) if work.trains else unseen
-        arrays = fan_out.run(*arguments, folder=SHARDS, launcher=launcher, live=live)
+        result = fan_out.run(*arguments, folder=SHARDS, launcher=launcher, live=live)
     except fan_out.FanOutError as error:
         raise ValueError(str(error)) from None
     context.spent[name] += fan_out.seconds(*arguments, folder=SHARDS)
-    return arrays
+    return result
 
 
 def _launcher(context: Context, name: str, work: Any, config: Any, given: Arrays) -> "Launcher":

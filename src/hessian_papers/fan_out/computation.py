@@ -92,7 +92,7 @@ def run(
     folder: Path,
     launcher: Launcher,
     live: Live = unseen,
-) -> Arrays:
+) -> Any:
     """The arrays of a whole computation, its items computed wherever the launcher says.
 
     How far it is, is shown on standard error.
