@@ -1,10 +1,12 @@
 """Which networks are left when those that diverged are left out."""
 
 import numpy as np
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from hessian_papers.labelled import LEFT_OUT
 from hessian_papers.networks.tools.divergence import noted, surviving
 
 
@@ -44,10 +46,10 @@ def test_a_pair_takes_two_seeds():
 
 
 def test_a_study_is_unchanged_unless_a_network_diverged():
-    measured = {"norm": np.ones(2)}
+    measured = xr.Dataset({"norm": ("layer", np.ones(2))})
     assert noted(measured, {}) is measured
     assert noted(measured, ensemble(np.zeros((1, 2), dtype=bool))) is measured
     networks = ensemble(np.array([[True, False]]))
-    assert noted(measured, networks)["diverged"].tolist() == [True, False]
-    own = measured | {"diverged": np.array([False, True, True])}
-    assert noted(own, networks)["diverged"].sum() == 3
+    assert int(noted(measured, networks)[LEFT_OUT]) == 1
+    assert int(noted(measured.assign({LEFT_OUT: 2}), networks)[LEFT_OUT]) == 3
+    assert int(noted({}, networks)[LEFT_OUT]) == 1
