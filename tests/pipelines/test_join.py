@@ -277,8 +277,11 @@ def roots(params, path):
     if name == inputs.COMPUTES:
         return [file_of(module_of(params["studies"][item], "study"))]
     if name == inputs.DRAWS:
-        drawn = file_of(module_of(params["studies"][item], "figure"))
-        return [drawn, f"{papers}/drawing/save.py"]
+        kind = params["studies"][item]["kind"]
+        pictures = [f"{papers}/drawing/forest.py", f"{papers}/ledger/evaluation.py"]
+        pictures.append(file_of(module_of(params["studies"][item], "claims")))
+        drawn = [file_of(module)] if (module := schema.figure_of(kind)) else pictures
+        return [*drawn, f"{papers}/drawing/save.py"]
     return [f"pipelines/{name}.py"]
 
 
@@ -296,7 +299,8 @@ def test_the_list_of_code_names_each_file_with_its_content(written):
     listed_code = written["cracking-fig4/draws.json"]["code"]
     content = digest_of(ROOT / "src" / folder / "figure.py")
     assert content.startswith(listed_code[f"{folder}/figure.py"])
-    assert {f"{folder}/reading.py", f"{studies}/correlations/drawing.py"} <= {*listed_code}
+    family = f"{studies}/correlations"
+    assert {f"{family}/ensembles.py", f"{family}/drawing.py"} <= {*listed_code}
     others = {"hessian_papers/results.py", f"{studies}/scalar/relu_cells/figure.py"}
     others.add(f"{folder}/study.py")
     assert not others & {*listed_code}

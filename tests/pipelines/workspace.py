@@ -98,11 +98,11 @@ def smallest(workspace: Workspace, *further: str) -> Workspace:
     conf.write_text(text)
     lines = (workspace.path / "dvc.yaml").read_text().splitlines(keepends=True)
     kept = [line for line in lines if line.strip().partition(": {")[0] not in cut | NETWORKS]
-    # The stages of families, of which no study is left.
-    family = r"^  [\w-]+:\n    cmd: exec python -m pipelines.claims -cn locked only=.*\n(    .*\n)+"
-    text = re.sub(family, "", "".join(kept), flags=re.MULTILINE)
-    for empty in ("shared: &shared", "correlated: &correlated"):
-        text = text.replace(f"{empty}\n", f"{empty} {{}}\n")
+    # A list of which nothing is left, and papers without a study.
+    text = re.sub(r"^( .*: &\w+)\n(?!      )", r"\1 {}\n", "".join(kept), flags=re.MULTILINE)
+    papers = text.partition("    papers:\n")[2].partition("    #")[0]
+    left = [line for line in papers.splitlines(True) if f"paper: {line.split()[1]}}}" in text]
+    text = text.replace(papers, "".join(left))
     (workspace.path / "dvc.yaml").write_text(text)
     workspace.run("git", "add", "--all")
     who = ("-c", "user.name=test", "-c", "user.email=test@localhost")

@@ -1,0 +1,109 @@
+"""The page of one study with any settings, without DVC: computed, drawn and decided on the spot."""
+
+import shutil
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+from hessian_papers import labelled
+from hessian_papers.ledger.record import all_cases, read_ledger
+from pipelines import stage
+from pipelines.page import page
+from tests.pipelines.workspace import ROOT
+
+# A study with a figure; one that has a recorded run as well; one without a figure.
+FIGURE, RECORDED, STATED = "cracking-fig7", "cracking-fig10", "output-scale"
+SMALL = {
+    FIGURE: ("width=4", "second_width=6", "scales=3"),
+    RECORDED: ("widths=[4,6]", "samples=[10,12]", "sizes=[1,2,4]", "networks=2", "jitters=19"),
+    STATED: ("widths=[4,8,16]", "draws=3", "depths=[2,3]", "activations=[linear]"),
+}
+DATA = ("data.sets.gaussian-regression.size=60", "data.sets.gaussian-features.size=20")
+
+
+class Elements(HTMLParser):
+    """The identifiers and the pictures of a page, and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.pictures, self.words = set(), set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        named = dict(attrs)
+        self.ids.add(named.get("id"))
+        if tag == "img" and "src" in named:
+            self.pictures.add(named["src"])
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Make the page of a small study, its recorded run at hand; the code, and the run's folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+
+    def call(study, *arguments):
+        recorded = ROOT / "reports" / "evidence" / study
+        if recorded.is_dir():
+            shutil.copytree(recorded, tmp_path / "reports" / "evidence" / study)
+        small = [f"studies.{study}.{setting}" for setting in SMALL[study]]
+        chosen = [f"only={study}", *small, *DATA, "launcher.cluster=debug", *arguments]
+        monkeypatch.setattr(sys, "argv", ["stage", *chosen])
+        with pytest.raises(SystemExit) as ended:
+            stage.run(page, "page", estimates=True)
+        return ended.value.code, [*(tmp_path / "results" / "runs").glob("*")]
+
+    return call
+
+
+@pytest.mark.parametrize("study", SMALL)
+def test_a_study_alone_has_a_page_with_its_statements(run, tmp_path, capsys, study):
+    code, (folder,) = run(study)
+    assert code == 0
+    assert capsys.readouterr().out.endswith(f"wrote {folder.relative_to(tmp_path)}/index.html\n")
+    statements = read_ledger(folder)
+    cases = [case for statement in statements for case in statement.cases]
+    assert {case.study for case in cases} == {study}
+    assert any(case.outcome != "not measured" for case in cases)
+    text = (folder / "index.html").read_text("utf-8")
+    elements = Elements(text)
+    anchors = {f"claim-{study}--{statement.id}" for statement in statements}
+    assert anchors <= elements.ids
+    (picture,) = (folder / "figures").glob(f"*/{study}.png")
+    assert picture.relative_to(folder).as_posix() in elements.pictures
+    assert all((folder / source).is_file() for source in elements.pictures)
+
+
+def test_of_a_study_with_a_recorded_run_the_page_has_the_run_of_today_alone(run, tmp_path):
+    code, (folder,) = run(RECORDED)
+    assert code == 0
+    assert (tmp_path / "reports" / "evidence" / RECORDED / "data.nc").is_file()
+    runs = [run for case in all_cases(read_ledger(folder)) for run in case.runs]
+    assert {(run.scale, run.recorded) for run in runs} == {("demo", False)}
+    assert all(run.departs["widths"][0] == [4, 6] for run in runs)
+    assert not [*folder.rglob("recorded*")]
+    data = labelled.read(folder / RECORDED / "numerics.nc")
+    assert data["width"].values.tolist() == [4, 6]
+    # And nothing of it is among what DVC makes.
+    assert not (tmp_path / "reports" / "index.html").exists()
+    assert {path.name for path in (tmp_path / "reports").iterdir()} == {"evidence"}
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        (f"studies.{FIGURE}.width=0", f"invalid config at 'studies.{FIGURE}.width': expected"),
+        ("only=none", "unknown study"),
+        ("--estimate", "--estimate: expected a computation that fans out, got"),
+    ],
+)
+def test_what_is_refused_is_one_line_and_leaves_no_page(run, capsys, argument, message):
+    code, folders = run(FIGURE, argument)
+    assert code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+    assert not folders
