@@ -213,7 +213,10 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     damage = {name: {"damaged": item["damaged"]} for name, item in digests.items()}
     yield "ledger", None, whole | {"about": damage}
     sentences = {"findings": findings(), "durations": durations()}
-    yield "page", None, made_by(["page"], ["report"]) | {"settings": sentences}
+    # Without DVC it draws and measures as well.
+    drawing = ["drawing.forest", "drawing.save", "ledger.evaluation"]
+    page = made_by(["page", *ENTRIES[DRAWS]], ["report", *drawing])
+    yield "page", None, page | {"settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
     yield "dashboard", None, made_by(["dashboard"], ["tracking"]) | {"settings": shown}
     yield "check", None, made_by(["check"], ["ledger.evaluation"]) | {"settings": {}}

@@ -183,9 +183,10 @@ def test_the_paths_it_names_exist():
 
 
 def test_the_lists_it_names_are_those_of_dvc_yaml():
-    listed = set(re.findall(r"^ +(?:- )?(\w+): &\w+$", (ROOT / "dvc.yaml").read_text(), re.M))
-    named = set(re.findall(r"list `(\w+)`", PAGE))
-    assert named == listed
+    lists = (ROOT / "dvc.yaml").read_text().partition("    # The lists merged")[0]
+    listed = set(re.findall(r"^ +(?:- )?(\w+):(?: &\w+)?$", lists, re.MULTILINE)) - {"vars"}
+    places = re.findall(r"\blists?((?:,?\s(?:and )?`\w+`)+)", PAGE)
+    assert {name for place in places for name in re.findall(r"`(\w+)`", place)} == listed
 
 
 def test_the_readme_points_to_it():

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from matplotlib import image
 
+from hessian_papers import labelled
+from hessian_papers.results import sides_of
 from hessian_spectra.__main__ import _parser
-from pipelines import figures, inputs, recorded, schema, stage
+from pipelines import page, recorded, schema, stage
 from tests import pages
 from tests.pages import GUIDES, README, ROOT, commands, overrides_of
 
@@ -67,24 +69,25 @@ def test_the_command_knows_its_options(typed):
     assert _parser().parse_args(shlex.split(typed)[1:]).run
 
 
-def test_a_figure_is_made_without_dvc(monkeypatch, tmp_path):
+def test_a_page_of_a_figure_is_made_without_dvc(monkeypatch, tmp_path):
     """It writes below `results` alone, which Git does not track."""
-    (command,) = (c for c in commands(README) if "pipelines.figures only=cracking-fig7" in c)
+    (command,) = (c for c in commands(README) if "pipelines.page only=cracking-fig7" in c)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # as stage.run does
     monkeypatch.setattr(sys, "argv", shlex.split(command)[2:])
     with pytest.raises(SystemExit) as ended:
-        stage.run(figures.figures, inputs.DRAWS, estimates=True)
+        stage.run(page.page, "page", estimates=True)
     assert ended.value.code == 0
     (run,) = (tmp_path / "results" / "runs").iterdir()
     assert re.fullmatch(f"{','.join(sorted(overrides_of(command)))}-[0-9a-f]{{12}}", run.name)
-    assert (run / "figures" / "cracking-fig7.png").is_file()
+    assert (run / "figures" / "singh2026cracking" / "cracking-fig7.png").is_file()
+    assert (run / "index.html").is_file()
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_paths_it_names_exist(page):
-    named = re.findall(r"`([\w/.-]+/[\w.-]*)`", page.read_text())
+@pytest.mark.parametrize("text", PAGES, ids=lambda text: text.stem)
+def test_the_paths_it_names_exist(text):
+    named = re.findall(r"`([\w/.-]+/[\w.-]*)`", text.read_text())
     missing = [n for n in named if not n.startswith(MADE) and not (ROOT / n).exists()]
     assert not missing
 
@@ -95,11 +98,9 @@ def test_the_paths_it_names_exist(page):
 def test_a_picture_is_what_the_recorded_arrays_give(picture, tmp_path):
     """Drawn by the code of today; on another processor a line may fall between other pixels."""
     known = recorded.read(Path(picture).stem)
-    kind = known.config["kind"]
-    reading, figure = (
-        schema.module_of("studies", kind, "", part) for part in ("reading", "figure")
-    )
-    figure.draw(reading.Reading.read(known.folder)).savefig(tmp_path / "drawn.png")
+    figure = schema.figure_of(known.config["kind"])
+    data = labelled.read_study(known.folder, sides_of(known.config))
+    figure.draw(data).savefig(tmp_path / "drawn.png")
     shown, drawn = image.imread(ROOT / picture), image.imread(tmp_path / "drawn.png")
     assert shown.shape == drawn.shape
     assert np.abs(shown - drawn).mean() < 1e-3

@@ -141,7 +141,7 @@ def test_every_registered_figure_is_in_the_run_as_it_is_in_reports(
     logged: tuple[dict[str, Any], Path], run_file: RunFile, sample_root: Path
 ) -> None:
     expected = {}
-    for file in (sample_root / "reports" / "figures").glob("*.png"):
+    for file in (sample_root / "reports" / "figures").glob("*/*.png"):
         paper, _ = sample_reports.STUDIES[file.stem]
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         expected[f"figures/{paper}/{file.stem}"] = digest
@@ -156,15 +156,15 @@ def test_the_arrays_under_each_figure_are_in_the_run(
 ) -> None:
     for study in sample_reports.STUDIES:
         files = {
-            f"{side}.npz": path.read_bytes()
+            f"{side}.nc": path.read_bytes()
             for side in ("closed_form", "numerics")
-            if (path := sample_root / "results" / study / f"{side}.npz").is_file()
+            if (path := sample_root / "results" / study / f"{side}.nc").is_file()
         }
         md5 = {name: hashlib.md5(content).digest() for name, content in files.items()}
         kept = run_file.artifacts[f"data-{study}"]
         assert {name: base64.b64decode(digest) for name, digest in kept.items()} == md5
         assert logged[0]["data"][study] == {
-            name.removesuffix(".npz"): hashlib.sha256(content).hexdigest()
+            name.removesuffix(".nc"): hashlib.sha256(content).hexdigest()
             for name, content in files.items()
         }
 
@@ -237,14 +237,15 @@ def test_the_recorded_runs_are_a_run_of_their_own_under_the_same_keys(
 ) -> None:
     study, reports = sample_reports.RECORDED, sample_root / "reports"
     record = logged[0]["recorded"]
-    digest = hashlib.sha256((reports / f"figures/{study}/recorded.png").read_bytes()).hexdigest()
+    picture = reports / f"figures/singh2026cracking/{study}/recorded.png"
+    digest = hashlib.sha256(picture.read_bytes()).hexdigest()
     assert record["figures"] == {study: digest}
     assert recorded_file.images == {f"figures/singh2026cracking/{study}": digest}
-    content = (reports / f"evidence/{study}/numerics.npz").read_bytes()
-    assert record["data"] == {study: {"numerics": hashlib.sha256(content).hexdigest()}}
+    content = (reports / f"evidence/{study}/data.nc").read_bytes()
+    assert record["data"] == {study: {"data": hashlib.sha256(content).hexdigest()}}
     arrays = {name: kept for name, kept in recorded_file.artifacts.items() if "data-" in name}
     md5 = base64.b64encode(hashlib.md5(content).digest()).decode()
-    assert arrays == {f"data-{study}-recorded": {"numerics.npz": md5}}
+    assert arrays == {f"data-{study}-recorded": {"data.nc": md5}}
     assert recorded_file.config == {"facts": {study: sample_reports.FACTS}}
     assert (recorded_file.run_id, recorded_file.name) == (record["run"], "recorded runs")
     assert (recorded_file.state, recorded_file.job_type) == ("finished", "recorded")
@@ -303,7 +304,7 @@ def test_recorded_runs_that_were_uploaded_are_not_logged_again(
 def test_without_recorded_runs_there_is_one_run(
     reports: Path, sample_root: Path, tmp_path: Path
 ) -> None:
-    for path in (reports / "figures" / sample_reports.RECORDED).glob("recorded.*"):
+    for path in (reports / "figures").glob(f"*/{sample_reports.RECORDED}/recorded.*"):
         path.unlink()
     arguments: dict[str, Any] = {"group": "g", "config": {}, "project": "p"}
     record = log_dashboard(
@@ -323,7 +324,7 @@ def test_missing_inputs_are_named(reports: Path, sample_root: Path, tmp_path: Pa
     arguments: dict[str, Any] = {"group": "g", "config": {}, "project": "p", "directory": tmp_path}
     with pytest.raises(MissingResultError, match=r"closed2024-fig1 holds no arrays: run dvc"):
         log_dashboard(reports, tmp_path / "nothing", **arguments | {"mode": "disabled"})
-    evidence = reports / "evidence" / sample_reports.RECORDED / "numerics.npz"
+    evidence = reports / "evidence" / sample_reports.RECORDED / "data.nc"
     content = evidence.read_bytes()
     evidence.unlink()
     with pytest.raises(MissingResultError, match=r"holds no arrays: run git checkout reports/ev"):

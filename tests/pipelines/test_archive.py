@@ -44,7 +44,7 @@ def make(folder: Path) -> subprocess.CompletedProcess[str]:
 def test_it_runs_without_git_and_says_what_needs_it(archive):
     done = make(archive)
     assert done.returncode == 0, done.stderr
-    assert (archive / "results" / "inputs" / "claims.json").is_file()
+    assert (archive / "results" / "inputs" / "ledger.json").is_file()
     said = (
         "No git repository here: DVC works without one; what compares commits (dvc exp, evidence)"
     )

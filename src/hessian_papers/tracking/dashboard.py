@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.labelled import files_of
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, read_ledger
 from hessian_papers.results import SIDES
 from hessian_papers.tracking.run import start_run
@@ -59,15 +60,15 @@ def _flat(record: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 def _sides(
     folder: Path, figures: Sequence[FigureRecord], remedy: str
 ) -> dict[str, dict[str, Path]]:
-    """The arrays under each figure, by study and side.
+    """The arrays under each figure, by study and file: the sides of today's run, or a whole run.
 
     Raises:
         MissingResultError: there are none under one of them; ``remedy`` says what to run.
     """
     entries = {}
     for figure in figures:
-        paths = {side: folder / figure.study / f"{side}.nc" for side in SIDES}
-        entries[figure.study] = {side: path for side, path in paths.items() if path.is_file()}
+        paths = files_of(folder / figure.study, SIDES)
+        entries[figure.study] = {path.stem: path for path in paths if path.is_file()}
         if not entries[figure.study]:
             message = f"{folder / figure.study} holds no arrays: run {remedy}"
             raise MissingResultError(message.format(figure.study))

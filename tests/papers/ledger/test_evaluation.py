@@ -295,7 +295,11 @@ class TestEvaluate:
 
     @pytest.mark.parametrize(
         ("config", "missing"),
-        [({}, "numerics"), ({}, "closed_form"), ({"kind": "norm_correlation", "ensemble": "mine"}, "correlation")],
+        [
+            ({}, "numerics"),
+            ({}, "closed_form"),
+            ({"kind": "norm_correlation", "ensemble": "mine"}, "correlation"),
+        ],
     )
     def test_an_array_of_a_side_that_is_missing_names_that_side(
         self, folder, stated, config, missing

@@ -77,9 +77,9 @@ def measured(tmp_path):
     return [*measurements([run]), *unmeasured()]
 
 
-def same(one, other):
+def same(case, other):
     """Whether two cases are equal, a NaN being equal to a NaN."""
-    return repr(one) == repr(other)
+    return repr(case) == repr(other)
 
 
 def test_what_is_written_is_read_again(measured, tmp_path):
