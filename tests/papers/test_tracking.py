@@ -304,7 +304,8 @@ def test_recorded_runs_that_were_uploaded_are_not_logged_again(
 def test_without_recorded_runs_there_is_one_run(
     reports: Path, sample_root: Path, tmp_path: Path
 ) -> None:
-    for path in (reports / "figures").glob(f"*/{sample_reports.RECORDED}/recorded.*"):
+    figures = reports / "figures" / "singh2026cracking"
+    for path in (figures / sample_reports.RECORDED).glob("recorded*"):
         path.unlink()
     arguments: dict[str, Any] = {"group": "g", "config": {}, "project": "p"}
     record = log_dashboard(
@@ -334,7 +335,7 @@ def test_missing_inputs_are_named(reports: Path, sample_root: Path, tmp_path: Pa
     with pytest.raises(DamagedFileError, match=r"metrics\.json is no JSON"):
         log_dashboard(reports, results, **arguments)
     (reports / "metrics.json").unlink()
-    with pytest.raises(MissingResultError, match=r"metrics\.json is missing: run the stage claims"):
+    with pytest.raises(MissingResultError, match=r"metrics\.json is missing: run the stage ledger"):
         log_dashboard(reports, results, **arguments)
 
 
