@@ -7,7 +7,7 @@ meets a file that was made with other overrides.
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -68,7 +68,10 @@ def raw_study(context: Context) -> dict[str, Any]:
 
 
 def measured(
-    configs: Mapping[str, Mapping[str, Any]], about: Mapping[str, Mapping[str, Any]], results: Path
+    configs: Mapping[str, Mapping[str, Any]],
+    about: Mapping[str, Mapping[str, Any]],
+    results: Path,
+    artifacts: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Measured]:
     """The runs of studies that claims are made of: today's, and the recorded one of each.
 
@@ -76,8 +79,10 @@ def measured(
         configs: the studies' configurations.
         about: what is said of the runs of each, see :func:`pipelines.inputs.about`.
         results: the folder that holds ``<study>/<side>.nc``.
+        artifacts: paper and artifact of each study that texts may point to; if not given, of these.
     """
-    names = {(config["paper"], config["artifact"]): name for name, config in configs.items()}
+    listed = artifacts or {name: (c["paper"], c["artifact"]) for name, c in configs.items()}
+    names = {(paper, artifact): name for name, (paper, artifact) in listed.items()}
     entries = []
     for name, config in configs.items():
         module = schema.module_of("studies", config["kind"], f"studies.{name}", "claims")

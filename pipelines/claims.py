@@ -15,7 +15,8 @@ from pipelines.stage import Context, main
 
 def claims(context: Context) -> None:
     """Write ``results/claims/<paper>/{cases.json, claims.json, claims.md}``."""
-    runs = chain.measured(plain(context.config.studies), context.about, context.results)
+    studies, artifacts = plain(context.config.studies), plain(context.config.artifacts)
+    runs = chain.measured(studies, context.about, context.results, artifacts)
     measured, damaged = measurements(runs), chain.damaged(context)
     print(*damaged, sep="\n", end="\n" * bool(damaged), file=sys.stderr)
     folder, statements = context.results / "claims" / context.name, decided(measured)

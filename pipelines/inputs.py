@@ -203,9 +203,11 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         draws = made_by(ENTRIES[DRAWS], [*drawing, "drawing.save"])
         yield DRAWS, name, draws | own | {"about": {name: digests[name]}}
     ledger, papers = ["ledger.measured_cases", "ledger.table"], papers_of(params)
+    artifacts = {name: [c["paper"], c["artifact"]] for name, c in params["studies"].items()}
     for paper, chosen in papers.items():
         measured = {f"{package[config['kind']]}.claims" for config in chosen.values()}
-        claims = made_by([CLAIMS], [*sorted(measured), *ledger]) | {"settings": {"studies": chosen}}
+        read = {"settings": {"studies": chosen, "artifacts": artifacts}}
+        claims = made_by([CLAIMS], [*sorted(measured), *ledger]) | read
         yield CLAIMS, paper, claims | {"about": {name: digests[name] for name in chosen}}
         shown = {"settings": {"durations": durations()}}
         yield REPORT, paper, made_by([REPORT], ["report"]) | shown
