@@ -176,9 +176,13 @@ def _links(*paths: str) -> list[Link]:
 
 def _code(figure: FigureRecord) -> list[Link]:
     """The code and the configuration of a study."""
-    package = f"src/{figure.package.replace('.', '/')}"
-    parts = [f"{package}/{part}.py" for part in ("study", "reading", "figure", "claims")]
-    return _links(*parts, f"conf/studies/{figure.paper}/{figure.study}.yaml")
+    package = Path("src", *figure.package.split("."))
+    # Not every kind has a figure of its own, or derives anything for figure and claims alike.
+    parts = [package / f"{part}.py" for part in ("study", "derived", "figure", "claims")]
+    known = [part for part in parts if part.is_file() or not package.is_dir()]
+    return _links(
+        *(part.as_posix() for part in known), f"conf/studies/{figure.paper}/{figure.study}.yaml"
+    )
 
 
 def _run(key: str, figure: FigureRecord, reports: Path) -> ShownRun:
