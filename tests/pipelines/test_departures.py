@@ -186,7 +186,7 @@ def test_a_papers_value_changes_what_is_said_and_nothing_that_is_computed(monkey
 
     before, after = written(10), written(12)
     differing = {name for name in before if after[name] != before[name]}
-    assert differing == {"cracking-fig1/draws.json", "scalar/claims.json", "claims.json"}
+    assert differing == {"cracking-fig1/draws.json", "singh2026cracking/claims.json"}
     departs = after["cracking-fig1/draws.json"]["about"]["cracking-fig1"]["departs"]
     assert departs == {"width": [10, 12]}
 
