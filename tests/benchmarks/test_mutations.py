@@ -110,7 +110,13 @@ def test_every_mutant_of_the_library_is_python():
             [f"papers/studies/images/test_training_courses{part}.py" for part in ("", "_claims")],
         ),
         ("spectra/closed_form/recognition/forms.py", ["library/closed_form/test_recognition.py"]),
-        ("papers/studies/base.py", ["papers/studies/test_stored.py"]),
+        (
+            "papers/studies/base.py",
+            [
+                f"papers/studies/test_{name}.py"
+                for name in ("base", "spectra", "training_of_a_study", "trainings")
+            ],
+        ),
         ("papers/work.py", []),
     ],
 )
