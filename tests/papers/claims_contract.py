@@ -152,8 +152,8 @@ def _is_measured(kind: Kind, planted: Planted, name: str, entry: str) -> None:
 def _breaks(kind: Kind, planted: Planted, name: str, entry: str, sides: Sides) -> bool:
     # Of disturbed indices or kinds there may be nothing to measure, or none of an array.
     with suppress(Exception):
-        actual = {each.id: each for each in planted.entries(kind, name, sides)}
-        return _outcome(actual[entry]) == "fails"
+        actual = planted.entries(kind, name, sides)
+        return _outcome(next(each for each in actual if each.id == entry)) == "fails"
     return False
 
 

@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
@@ -272,10 +273,7 @@ class Statement:
         """One case, its texts filled in."""
         printed, bound = _chosen(self.printed, labels), _chosen(self.bound, labels)
         quantifier = _chosen(self.quantifier, labels)
-
-        def filled(text: str) -> str:
-            return _filled(text, fields, study)
-
+        filled = partial(_filled, fields=fields, study=study)
         sentence, _, statistic = filled(self.function.__doc__ or "").partition(_STATISTIC)
         name = filled(self.id) or self.function_name.replace("_", "-")
         book = _chosen(self.book, labels) or _book(quantifier, bound)
@@ -299,8 +297,8 @@ class Statement:
             study=study.name,
             test=self.test,
             bound=bound,
-            measure=self._measured(self.function, data, labels),
-            measure_printed=printed and self._measured(printed.measure, data, labels),
+            measure=partial(self._measured, self.function, data, labels),
+            measure_printed=printed and partial(self._measured, printed.measure, data, labels),
             explanation=filled(_chosen(self.otherwise, labels)),
         )
 
@@ -315,17 +313,11 @@ class Statement:
         ]
         return [dict(zip(chosen, labels, strict=True)) for labels in itertools.product(*values)]
 
-    def _measured(
-        self, function: Measure, data: xr.Dataset, labels: Labels
-    ) -> Callable[[], float | Estimate]:
-        """Measures one case."""
-
-        def measure() -> float | Estimate:
-            selected = data.sel(labels) if self.over and labels else data
-            value = function(selected) if self.over else function(data, **labels)
-            return estimate_of(value) if isinstance(value, xr.DataArray) else value
-
-        return measure
+    def _measured(self, function: Measure, data: xr.Dataset, labels: Labels) -> float | Estimate:
+        """The value of one case."""
+        selected = data.sel(labels) if self.over and labels else data
+        value = function(selected) if self.over else function(data, **labels)
+        return estimate_of(value) if isinstance(value, xr.DataArray) else value
 
     def _shown(self, labels: Labels) -> list[str]:
         """The labels that tell a case from the others: if its name is given, those in it."""
