@@ -9,7 +9,7 @@ the labels of the dimensions that they share.
 import hashlib
 import io
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +39,14 @@ LARGE = 4096
 TEXT = {"dtype": "S1"}
 # How many trainings diverged and are left out; not there if none did.
 LEFT_OUT = "trainings_left_out"
+# What the format notes beside a variable, and what it calls a dimension that is none.
+_OF_THE_FILE = {
+    *("CLASS", "DIMENSION_LIST", "NAME", "REFERENCE_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid"),
+    *("_Encoding", "_FillValue", "dtype"),
+}
+# Before the name of a variable that is one of a dimension, too, and has others.
+_OTHER_DIMENSIONS = "_nc4_non_coord_"
+_DIMENSION_ALONE = b"This is a netCDF dimension but not a netCDF variable"
 # What stands where a part lacks what others have, by the kind of its values.
 _EMPTY: Mapping[str, Any] = {"U": "", "i": 0, "u": 0, "b": False}
 
@@ -203,28 +211,39 @@ def read(path: Path, remedy: str = STAGE) -> xr.Dataset:
     except FileNotFoundError:
         raise missing_result(path, remedy) from None
     try:
-        # A look at all of its objects: h5netcdf prints a trace of its own for a torn file.
         with h5py.File(io.BytesIO(written)) as file:
-            file.visititems(lambda name, entry: None)
-        # A unit such as seconds is told to a reader, and makes no dates.
-        data = xr.load_dataset(
-            io.BytesIO(written), engine="h5netcdf", decode_times=False, decode_timedelta=False
-        )
+            data = xr.Dataset(dict(_variables(file)))
+            checksum = file.attrs.get(CHECKSUM, "")
     except MemoryError:
         raise
     except Exception as error:  # a torn file raises one of many errors
         raise damaged(path, error, f"delete it and run {remedy}") from error
-    whole = xr.Dataset({name: _as_written(values) for name, values in data.variables.items()})
-    if data.attrs.get(CHECKSUM, "") != _checksum(whole):
+    if checksum != _checksum(data):
         raise damaged(path, "its content is not what was written", f"delete it and run {remedy}")
-    return whole
+    return data
 
 
-def _as_written(values: xr.Variable) -> xr.Variable:
-    """A variable without what only the file needs; strings come back as objects."""
-    text = values.dtype.kind not in "biuf"
-    plain = values.values.astype(np.str_) if text else values.values
-    return xr.Variable(values.dims, plain, values.attrs)
+def _variables(file: h5py.File) -> Iterator[tuple[str, xr.Variable]]:
+    """What :func:`content` wrote, by name.
+
+    In a fraction of the time of xarray's own reader, which looks up each dimension again and again.
+    """
+    for name, entry in file.items():
+        attributes = {key: entry.attrs[key] for key in entry.attrs if key not in _OF_THE_FILE}
+        if entry.attrs.get("NAME", b"").startswith(_DIMENSION_ALONE):
+            continue
+        if "DIMENSION_LIST" in entry.attrs:
+            dims = [file[scale].name[1:] for (scale,) in entry.attrs["DIMENSION_LIST"]]
+        else:
+            dims = [name] * entry.ndim  # labels along a dimension, or a single value
+        if entry.dtype.kind == "S":
+            dims, words = dims[:-1], entry[()].view(f"S{entry.shape[-1]}")[..., 0]
+            values = np.char.decode(words, entry.attrs["_Encoding"]).astype(object).astype(np.str_)
+        elif entry.dtype.kind == "O":
+            values = np.asarray(entry.asstr()[()]).astype(np.str_)
+        else:
+            values = np.asarray(entry[()], dtype=entry.attrs.get("dtype"))
+        yield name.removeprefix(_OTHER_DIMENSIONS), xr.Variable(dims, values, attributes)
 
 
 def read_study(folder: Path, sides: Iterable[str]) -> xr.Dataset:

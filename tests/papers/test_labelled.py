@@ -76,6 +76,31 @@ def test_other_tools_read_the_file(tmp_path):
         )
 
 
+def test_it_is_read_as_xarray_reads_it(tmp_path):
+    """Texts short and long, of one length and none, numbers of all kinds, a name that is double."""
+    declared = {
+        **VARIABLES,
+        "step": Variable("network step", "a variable that has the name of a dimension"),
+        "text": Variable("seed step", "texts enough to be compressed"),
+        "spare": Variable("network", "no text at all"),
+        "count": Variable("seed", "a small number"),
+    }
+    arrays = {name: values.values for name, values in sample().variables.items()}
+    arrays["step"] = np.arange(800.0).reshape(2, 400)
+    arrays["text"] = np.array([f"λ{'µ' * (k % 7)}" for k in range(800)]).reshape(2, 400)
+    arrays["spare"] = np.array(["", ""])
+    arrays["count"] = np.array([0, 255], dtype=np.uint8)
+    written = data_set(arrays, declared)
+    labelled.write(tmp_path / "a.nc", written)
+    data = labelled.read(tmp_path / "a.nc")
+    with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as expected:
+        assert data.identical(expected.drop_attrs(deep=False).load())
+    assert data.identical(written)
+    assert {name: v.dtype for name, v in data.variables.items()} == {
+        name: v.dtype for name, v in written.variables.items()
+    }
+
+
 def test_no_changed_byte_changes_what_is_read(tmp_path):
     """It is refused, or it stands where nothing is said."""
     path = tmp_path / "a.nc"
