@@ -133,11 +133,11 @@ def _context(config: DictConfig, reads: str, estimate: bool) -> Context:
     if reads:
         # All of it: an override that this run does not read would else go unnoticed.
         schema.validate(config, [config.only])
-    directory = RESULTS / "runs" / _run_name(run.job.override_dirname)
+    directory = RESULTS / "runs" / run_name(run.job.override_dirname)
     return Context(config, *asked, False, directory, directory, launcher, estimate)
 
 
-def _run_name(overrides: str) -> str:
+def run_name(overrides: str) -> str:
     """A name for the folder of a run: a slug of its overrides to read, and their digest.
 
     Values may be paths, which must lead nowhere, and other overrides may read alike.

@@ -1,5 +1,6 @@
 """From data.root on the command line to images, or to the line about what is not there."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -91,22 +92,22 @@ def test_a_root_with_dots_leads_nowhere_else(ends, tmp_path, monkeypatch):
     folder = tmp_path / "some" / "where" / "checkout"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
-    for root in ("../../../../esc/here", "../../../../../../esc/here", "/tmp/../../..", "."):
-        assert ends(prepare.prepare, "prepare", "only=wedge", f"data.root={root}") == 0
-    written = {path for path in tmp_path.rglob("*") if path.is_file()}
-    assert len(written) == 4
-    assert {path.relative_to(folder).parts[:2] for path in written} == {("results", "runs")}
-    assert {len(path.relative_to(folder).parts) for path in written} == {5}
+    assert ends(prepare.prepare, "prepare", "only=wedge", "data.root=../../../../../esc/here") == 0
+    (written,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    assert written.relative_to(folder).parts[:2] == ("results", "runs")
+    assert len(written.relative_to(folder).parts) == 5
 
 
-def test_overrides_that_read_alike_have_folders_of_their_own(ends, tmp_path):
-    for root in ("a/b", "a_b", "a//b", "x" * 300 + "1", "x" * 300 + "2"):
-        assert ends(prepare.prepare, "prepare", "only=wedge", f"data.root={root}") == 0
-    names = sorted(path.name for path in (tmp_path / "results" / "runs").iterdir())
-    assert len(names) == 5
-    assert max(map(len, names)) < 150
-    assert ends(prepare.prepare, "prepare", "only=wedge", "data.root=a/b") == 0
-    assert sorted(path.name for path in (tmp_path / "results" / "runs").iterdir()) == names
+@pytest.mark.parametrize("root", ["../../esc/here", "/tmp/../../..", ".", "", "x" * 300])
+def test_a_run_has_a_name_that_is_a_folders(root):
+    name = stage.run_name(f"data.root={root}")
+    assert re.fullmatch(r"data\.root=[A-Za-z0-9=,._-]*-[0-9a-f]{12}", name)
+    assert len(name) < 150
+
+
+def test_overrides_that_read_alike_have_folders_of_their_own():
+    alike = ("a/b", "a_b", "a//b", "x" * 300 + "1", "x" * 300 + "2")
+    assert len({stage.run_name(f"data.root={root}") for root in alike}) == len(alike)
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", ".hidden", ""])

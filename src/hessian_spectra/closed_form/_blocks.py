@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -156,24 +157,23 @@ def spectrum_of_blocks(
         multiplicities.append(len(dead))
         kinds.append("zero")
         cells.append("")
-
-    def eigenbasis() -> Tensor:
-        parts = [(block.rows, block.reduction().eigenbasis()) for block in blocks]
-        if dead is not None and len(dead) > 0:
-            parts.append((dead, torch.eye(len(dead), dtype=torch.float64, device=dead.device)))
-        parameters = sum(multiplicities)
-        vectors = parts[0][1].new_zeros(parameters, parameters)
-        column = 0
-        for rows, basis in parts:
-            vectors[rows, column : column + basis.shape[1]] = basis
-            column += basis.shape[1]
-        return vectors
-
     return Spectrum(
         values=finite(torch.cat(values)),
         multiplicities=multiplicities,
         kinds=kinds,
         cells=cells,
         method=method,
-        eigenbasis=eigenbasis,
+        eigenbasis=partial(_eigenbasis, blocks, dead, sum(multiplicities)),
     )
+
+
+def _eigenbasis(blocks: Sequence[Block], dead: Tensor | None, parameters: int) -> Tensor:
+    parts = [(block.rows, block.reduction().eigenbasis()) for block in blocks]
+    if dead is not None and len(dead) > 0:
+        parts.append((dead, torch.eye(len(dead), dtype=torch.float64, device=dead.device)))
+    vectors = parts[0][1].new_zeros(parameters, parameters)
+    column = 0
+    for rows, basis in parts:
+        vectors[rows, column : column + basis.shape[1]] = basis
+        column += basis.shape[1]
+    return vectors

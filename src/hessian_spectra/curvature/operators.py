@@ -146,6 +146,18 @@ def _require_words(backend: object, check: object) -> None:
         raise ValueError(f"check: expected 'once', 'always' or False, got {check!r}")
 
 
+def _built(
+    name: str,
+    kind: type[DifferentiatedOperator],
+    backend: str,
+    problem: Problem,
+    keep_graph: bool = False,
+) -> Operator:
+    if backend == "autograd":
+        return kind(problem, keep_graph)
+    return CurvlinopsOperator(problem, name)
+
+
 @undisturbed()
 def _checked(
     name: str,
@@ -157,12 +169,7 @@ def _checked(
     keep_graph: bool,
 ) -> Operator:
     """An operator of our own ``kind``, or curvlinops' of that ``name``, checked where asked for."""
-
-    def build(at: Problem, keep_graph: bool = False) -> Operator:
-        if backend == "autograd":
-            return kind(at, keep_graph)
-        return CurvlinopsOperator(at, name)
-
+    build = partial(_built, name, kind, backend)
     known = f"{name} by {backend} in modes {training_modes(problem.model)}"
     if check == "always" or (check == "once" and known not in problem.checked):
         check_repeatable(problem)

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -40,6 +41,13 @@ class _Built:
     batch: Batch
     product: Product
     weight: float
+
+
+def _product(
+    built: _Built, block: Sequence[int], vector: Sequence[Tensor], keep: bool
+) -> Sequence[Tensor]:
+    with explaining_missing_derivatives():
+        return built.product(block, vector, keep)
 
 
 class DifferentiatedOperator(Operator):
@@ -85,16 +93,16 @@ class DifferentiatedOperator(Operator):
         self, built: "_Built", block: Sequence[int], vector: Sequence[Tensor], keep: bool
     ) -> Sequence[Tensor]:
         """A product with one batch's matrix; some layers fail only here."""
+        factors = built, block, vector, keep
+        return or_plainly(
+            self.problem, partial(_product, *factors), partial(self._multiplied_anew, *factors)
+        )
 
-        def product() -> Sequence[Tensor]:
-            with explaining_missing_derivatives():
-                return built.product(block, vector, keep)
-
-        def again() -> Sequence[Tensor]:
-            built.product = self._attempt(built.batch)
-            return product()
-
-        return or_plainly(self.problem, product, again)
+    def _multiplied_anew(
+        self, built: "_Built", block: Sequence[int], vector: Sequence[Tensor], keep: bool
+    ) -> Sequence[Tensor]:
+        built.product = self._attempt(built.batch)
+        return _product(built, block, vector, keep)
 
     def _attempt(self, batch: Batch) -> Product:
         fast = self._fast = FastSecondDerivatives(plain=is_plain(self.problem))
@@ -241,14 +249,20 @@ class HessianOperator(DifferentiatedOperator):
         loss, _ = self._forward(batch)
         gradient = first_derivatives(loss, parameters, keep_graph=True)
         require_graph(gradient)
+        return partial(_hessian_product, gradient, parameters)
 
-        def product(block: Sequence[int], vector: Sequence[Tensor], keep: bool) -> Sequence[Tensor]:
-            # A gradient that is constant in θ has no graph and adds nothing.
-            return _derivatives(
-                [gradient[at] for at in block], [parameters[at] for at in block], vector, keep
-            )
 
-        return product
+def _hessian_product(
+    gradient: Sequence[Tensor],
+    parameters: Sequence[Tensor],
+    block: Sequence[int],
+    vector: Sequence[Tensor],
+    keep: bool,
+) -> Sequence[Tensor]:
+    # A gradient that is constant in θ has no graph and adds nothing.
+    return _derivatives(
+        [gradient[at] for at in block], [parameters[at] for at in block], vector, keep
+    )
 
 
 class GaussNewtonOperator(DifferentiatedOperator):
@@ -271,16 +285,23 @@ class GaussNewtonOperator(DifferentiatedOperator):
             outputs, parameters, dummy, create_graph=True, materialize_grads=True
         )
         require_graph([residual, *transposed])
+        return partial(_gauss_newton_product, outputs, residual, transposed, dummy, parameters)
 
-        def product(block: Sequence[int], vector: Sequence[Tensor], keep: bool) -> Sequence[Tensor]:
-            (forward,) = _derivatives([transposed[at] for at in block], [dummy], vector, keep)
-            (curved,) = _derivatives([residual], [outputs], [forward], keep)
-            chosen = [parameters[at] for at in block]
-            return torch.autograd.grad(
-                outputs, chosen, curved, retain_graph=keep, materialize_grads=True
-            )
 
-        return product
+def _gauss_newton_product(
+    outputs: Tensor,
+    residual: Tensor,
+    transposed: Sequence[Tensor],
+    dummy: Tensor,
+    parameters: Sequence[Tensor],
+    block: Sequence[int],
+    vector: Sequence[Tensor],
+    keep: bool,
+) -> Sequence[Tensor]:
+    (forward,) = _derivatives([transposed[at] for at in block], [dummy], vector, keep)
+    (curved,) = _derivatives([residual], [outputs], [forward], keep)
+    chosen = [parameters[at] for at in block]
+    return torch.autograd.grad(outputs, chosen, curved, retain_graph=keep, materialize_grads=True)
 
 
 def output_gradient(loss: Tensor, outputs: Any, parameters: Sequence[Tensor]) -> Tensor:

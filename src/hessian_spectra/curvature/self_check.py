@@ -91,15 +91,18 @@ def check_hessian(build: Build, problem: Problem) -> None:
         OperatorError: the gradient or a product is not finite, the operator is not symmetric, or it
             disagrees with the differences.
     """
-
-    def differences(network: FixedNetwork, direction: Tensor, step: float) -> Tensor:
-        total = torch.zeros(problem.size, dtype=network.dtype, device=problem.device)
-        for sign in (1.0, -1.0):
-            with network.moved(direction, sign * step):
-                problem.add_gradient(network, total, sign)
-        return total.div_(2 * step)
-
+    differences = partial(_gradient_differences, problem)
     _check(build, problem, "Hessian", "differences of the gradient", differences)
+
+
+def _gradient_differences(
+    problem: Problem, network: FixedNetwork, direction: Tensor, step: float
+) -> Tensor:
+    total = torch.zeros(problem.size, dtype=network.dtype, device=problem.device)
+    for sign in (1.0, -1.0):
+        with network.moved(direction, sign * step):
+            problem.add_gradient(network, total, sign)
+    return total.div_(2 * step)
 
 
 def check_gauss_newton(build: Build, problem: Problem) -> None:
@@ -114,23 +117,26 @@ def check_gauss_newton(build: Build, problem: Problem) -> None:
     Raises:
         OperatorError: as for :func:`check_hessian`.
     """
-
-    def differences(network: FixedNetwork, direction: Tensor, step: float) -> Tensor:
-        total = torch.zeros(problem.size, dtype=network.dtype, device=problem.device)
-        for batch, weight in problem.batches():
-            with network.moved(direction, step):
-                ahead = _outputs(network, batch)
-            with network.moved(direction, -step):
-                change = (ahead - _outputs(network, batch)) / (2 * step)
-            loss, outputs = network.forward(batch)
-            assert outputs is not None
-            (residual,) = first_derivatives(loss, [outputs], keep_graph=True)
-            (curved,) = first_derivatives((residual * change).sum(), [outputs], keep_graph=True)
-            pieces = first_derivatives((outputs * curved.detach()).sum(), network.parameters)
-            total.add_(flatten(pieces), alpha=weight)
-        return total
-
+    differences = partial(_output_differences, problem)
     _check(build, problem, "Gauss-Newton matrix", "differences of the outputs", differences)
+
+
+def _output_differences(
+    problem: Problem, network: FixedNetwork, direction: Tensor, step: float
+) -> Tensor:
+    total = torch.zeros(problem.size, dtype=network.dtype, device=problem.device)
+    for batch, weight in problem.batches():
+        with network.moved(direction, step):
+            ahead = _outputs(network, batch)
+        with network.moved(direction, -step):
+            change = (ahead - _outputs(network, batch)) / (2 * step)
+        loss, outputs = network.forward(batch)
+        assert outputs is not None
+        (residual,) = first_derivatives(loss, [outputs], keep_graph=True)
+        (curved,) = first_derivatives((residual * change).sum(), [outputs], keep_graph=True)
+        pieces = first_derivatives((outputs * curved.detach()).sum(), network.parameters)
+        total.add_(flatten(pieces), alpha=weight)
+    return total
 
 
 def _outputs(network: FixedNetwork, batch: Batch) -> Tensor:

@@ -111,7 +111,7 @@ def test_a_training_is_kept_with_each_parameter(diverged_at, kept):
 
 @pytest.mark.parametrize("per", ["sample", "element"])
 def test_the_numerical_spectrum_is_the_closed_forms(per):
-    """Of one output both averages are the same."""
+    """Both averages of one output are the same."""
     v, w = config().initial_weights()
     expected = closed_form(v, w, X, Y).eigenvalues
     spectrum = numeric_spectrum(TwoLayerLinear(v, w), X, Y, per)
