@@ -110,13 +110,14 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "top": 6,
             "tolerance": 0.01,
             "probes": 2,
+            "images": 40,
             "shown": ["fc1:F-6"],
         },
         "depth_and_norm": {"largest_depth": 4, "contour_points": 9, "largest_width": 5},
         "gauss_newton_error": {"points": 30},
         "gauss_newton_parts": {"probes": 2, "tolerance": 0.01},
         "gd_subspace": {"width": 4, "steps": 12, "numeric_every": 2},
-        "identities": {"instances": 6, "width": 4, "points": 6},
+        "identities": {"instances": 2, "width": 4, "points": 6},
         "infinite_width": {
             "widths": [8, 16],
             "classes": 3,
@@ -151,6 +152,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "products": 6,
             "points": 30,
         },
+        "training_courses": {"replicates": 2, "width": 8, "epochs": 100, "recorded": 4},
         "trace_through_training": {
             "samples": 40,
             "width": 8,

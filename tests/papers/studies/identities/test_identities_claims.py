@@ -25,7 +25,8 @@ def with_errors(error, *names, form="corrected"):
     return {**sides, "numerics": numerics}
 
 
-NOTHING_DRAWN = changed(both_sides(), "numerics", instances=np.zeros_like)
+def without_instances():
+    return changed(both_sides(), "numerics", instances=np.zeros_like)
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def planted():
             artifact="Theorems",
             holds=both_sides(),
             fails=[ones, without],
-            reduced=[NOTHING_DRAWN],
+            reduced=[without_instances()],
         )
     ]
 
@@ -104,6 +105,6 @@ def test_a_print_that_turns_out_right_is_no_erratum(tmp_path):
 
 def test_what_a_configuration_does_not_draw_is_not_tested(tmp_path):
     """A statement about no instance would hold without being looked at."""
-    records = evaluated(tmp_path, NOTHING_DRAWN)
+    records = evaluated(tmp_path, without_instances())
     assert {record.verdict for record in records.values()} == {"not tested"}
     assert "draws no instance" in all_cases(records.values())[0].explanation
