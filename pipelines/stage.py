@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+from hydra._internal.hydra import Hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from hessian_papers.results import SIDES
@@ -32,6 +34,22 @@ ESTIMATE = "--estimate"
 
 # How much of a run's overrides its folder's name shows; a file system's limit is 255 bytes.
 LONGEST_SLUG = 120
+
+
+_composed_mode = Hydra.get_mode
+
+
+def _mode(self: Hydra, config_name: str | None, overrides: list[str]) -> RunMode | None:
+    """Whether a command is a sweep: nothing, if its flags alone say so.
+
+    Hydra composes everything to find out, and then once more, a second each of these hundred files.
+    """
+    if any(override.startswith("hydra.mode") for override in overrides):
+        return _composed_mode(self, config_name, overrides)
+    return None
+
+
+Hydra.get_mode = _mode  # type: ignore[method-assign]
 
 
 class Estimated(Exception):  # noqa: N818 - it ends a run early, and is no error

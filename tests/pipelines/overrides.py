@@ -31,6 +31,7 @@ from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines import schema
 from pipelines.figures import painted
+from tests.pipelines.marks import undrawn
 from tests.pipelines.workspace import ROOT
 
 # What is made smaller so that a study takes a moment, by kind, or by name. A kind that is not here
@@ -117,7 +118,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         "gauss_newton_error": {"points": 30},
         "gauss_newton_parts": {"probes": 2, "tolerance": 0.01},
         "gd_subspace": {"width": 4, "steps": 12, "numeric_every": 2},
-        "identities": {"instances": 2, "width": 4, "points": 6},
+        "identities": {"instances": 6, "width": 4, "points": 6},
         "infinite_width": {
             "widths": [8, 16],
             "classes": 3,
@@ -442,6 +443,8 @@ class Sampler:
         except Exception as error:
             yield _problem("figure", error)
             return
+        for word in undrawn(figure, caption):
+            yield f"figure: the caption names what is not drawn, {word!r}"
         for text in [*texts, caption]:
             if re.search(r"\b(nan|inf)\b", text) or OPEN.search(text):
                 yield f"figure: a text without its number: {text!r}"

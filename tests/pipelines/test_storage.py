@@ -7,6 +7,7 @@ from pathlib import Path
 import hydra
 import numpy as np
 import pytest
+from hydra._internal.hydra import Hydra
 from omegaconf import OmegaConf
 
 from hessian_spectra.files import read_arrays
@@ -96,6 +97,20 @@ def test_a_root_with_dots_leads_nowhere_else(ends, tmp_path, monkeypatch):
     (written,) = (path for path in tmp_path.rglob("*") if path.is_file())
     assert written.relative_to(folder).parts[:2] == ("results", "runs")
     assert len(written.relative_to(folder).parts) == 5
+
+
+@pytest.mark.parametrize(("mode", "times"), [((), 1), (("hydra.mode=RUN",), 2)])
+def test_a_configuration_is_composed_once_unless_it_has_a_mode(ends, monkeypatch, mode, times):
+    composed = []
+    compose_config = Hydra.compose_config
+
+    def counted(*arguments, **settings):
+        composed.append(settings)
+        return compose_config(*arguments, **settings)
+
+    monkeypatch.setattr(Hydra, "compose_config", counted)
+    assert ends(prepare.prepare, "prepare", "only=wedge", *mode) == 0
+    assert len(composed) == times
 
 
 @pytest.mark.parametrize("root", ["../../esc/here", "/tmp/../../..", ".", "", "x" * 300])

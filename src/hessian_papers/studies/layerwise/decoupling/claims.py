@@ -364,8 +364,9 @@ def input_is_of_rank_one(data: xr.Dataset) -> xr.DataArray:
 def output_has_as_many_as_classes(data: xr.Dataset) -> xr.DataArray:
     """All along training E[M] has around as many large eigenvalues as there are classes.
 
-    Statistic: fraction of kept epochs, and layers of more outputs than classes, in which the
-    largest ratio of neighbours is within two of there, mean over seeds; interval: Student's t.
+    Statistic: fraction of kept epochs, and layers of more outputs than the c classes, in which the
+    largest ratio of neighbours comes after c − 2 to c + 1 eigenvalues, mean over seeds; interval:
+    Student's t.
     """
     beyond = gaps(data, "output") - outliers(data)
     return ((beyond >= -1) & (beyond <= 2)).mean(("epoch", "layer"))

@@ -197,13 +197,15 @@ def _layers(data: xr.Dataset) -> list[Line2D]:
 
 def caption(data: xr.Dataset) -> str:
     """What is seen, how to read it, and the setting."""
+    normalised = any(NORMALISED in network for network in _shown_networks(data))
+    dashed = " (with batch normalisation dashed)" if normalised else ""
     return (
         "The Kronecker product of two expectations has the top eigenvalues and eigenspace of a "
         "layer-wise Hessian H as far as E[xxᵀ] is of rank one. First row: top eigenvalues of a "
         "layer, of the product, and of E[M] times the first of E[xxᵀ]; the line marks c − 1, of c "
         "classes. Second row: overlap of the first k eigenvectors of H and of the product, and the "
-        "largest singular value of each matricised one of H, mean over seeds (with batch "
-        "normalisation dashed); eigenvalues of the factors at the kept epochs. Third row: the "
+        f"largest singular value of each matricised one of H, mean over seeds{dashed}; "
+        "eigenvalues of the factors at the kept epochs. Third row: the "
         "product's error in two norms, and that of the nearest Kronecker product, one point a "
         "network. Rows below: how much of the i-th eigenvector of H, or of the product, lies along "
         "the j-th (downwards) of each factor, of the first network. Classifiers after "

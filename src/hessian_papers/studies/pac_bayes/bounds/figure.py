@@ -148,10 +148,11 @@ def caption(data: xr.Dataset) -> str:
             "on held-out images lie below the line, one point a network trained on "
             f"{samples} images of its own, {held_out} others held out."
         )
+    printed = "; short lines: Table 10" if printed_rows(data) else ""
     return (
         "How tight a PAC-Bayes bound is depends on the basis in which the posterior's covariance "
         "is diagonal, and on how often that is renewed. (a) The bound, one point a network with "
-        "initial weights and images of its own; dashes: Table 10. (b) What "
+        f"initial weights and images of its own{printed}. (b) What "
         "the error of drawn networks is at most on these images (filled), and their error on "
         f"{held_out} others (hollow). (c) The divergence while the posterior is trained, mean "
         "over networks. (d) Posterior variances in the first layer by the curvature of the "
