@@ -40,9 +40,10 @@ _composed_mode = Hydra.get_mode
 
 
 def _mode(self: Hydra, config_name: str | None, overrides: list[str]) -> RunMode | None:
-    """Whether a command is a sweep: nothing, if its flags alone say so.
+    """What an override says of a sweep; None leaves it to the flags.
 
-    Hydra composes everything to find out, and then once more, a second each of these hundred files.
+    Hydra's own method composes the whole configuration to find out, which takes a second for these
+    hundred files, and then composes it once more.
     """
     if any(override.startswith("hydra.mode") for override in overrides):
         return _composed_mode(self, config_name, overrides)

@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 
+# What no study computes with.
+HEAD = {"kind": "test", "paper": "singh2026cracking", "artifact": "test", "title": "test"}
+
 
 def configured(study: ModuleType, fields: Mapping[str, object]) -> Any:
     """A configuration of a kind of studies, by what it has of its own; the kind is its package."""
-    head = {
-        "kind": study.__name__.split(".")[-2],
-        "paper": "singh2026cracking",
-        "artifact": "test",
-        "title": "test",
-    }
-    return study.Config(**(head | dict(fields)))
+    return study.Config(**(HEAD | {"kind": study.__name__.split(".")[-2]} | dict(fields)))
 
 
 def both_sides(study: ModuleType, config: object) -> dict[str, dict[str, np.ndarray]]:

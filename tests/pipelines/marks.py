@@ -61,10 +61,8 @@ def _marks(artist: Artist) -> Iterator[Mark]:
         if artist.get_paths():
             yield Mark(kind, "", "", False, _rgba(*artist.get_facecolor()))
     elif isinstance(artist, Patch):
-        kind = "bars" if isinstance(artist, Rectangle) else "band"
+        kind = "rectangle" if isinstance(artist, Rectangle) else "band"
         yield Mark(kind, "", "", False, _rgba(artist.get_facecolor(), artist.get_edgecolor()))
-        if isinstance(artist, Rectangle):
-            yield Mark("band", "", "", False, _rgba(artist.get_facecolor()))
 
 
 def _dashes(lines: LineCollection) -> str:
@@ -111,8 +109,8 @@ NAMED: dict[str, Callable[[Mark], bool]] = {
     r"diamonds?": lambda mark: mark.marker in ("D", "d"),
     r"crosses": lambda mark: mark.marker in ("x", "X", "+", "P"),
     r"triangles?": lambda mark: mark.marker in ("^", "v", "<", ">"),
-    r"bands?|shaded": lambda mark: mark.kind == "band",
-    r"bars": lambda mark: mark.kind == "bars",
+    r"bands?|shaded": lambda mark: mark.kind in ("band", "rectangle"),
+    r"bars": lambda mark: mark.kind in ("bars", "rectangle"),
     r"green": _has_hue(90, 175),
     r"blue": _has_hue(190, 255),
     r"red": _has_hue(-30, 29),

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
+from study_configs import HEAD
 
 from hessian_papers.data.base import IMAGES, ONE_FEATURE, Form
 from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
 
-HEAD = {"kind": "test", "paper": "test", "artifact": "Figure 0", "title": "test", "seed": 0}
+FIELDS = HEAD | {"seed": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +18,7 @@ class OfImages(DataStudyConfig):
 
 
 def test_a_study_refuses_samples_that_it_cannot_take():
-    config = OfImages(**HEAD, data="wedge")
+    config = OfImages(**FIELDS, data="wedge")
     config.require_data(Form(IMAGES, (8, 28, 28)))
     with pytest.raises(ValueError, match=r"^data: expected a data set with images, got 'wedge'$"):
         config.require_data(Form(ONE_FEATURE, (8,)))
@@ -25,13 +26,13 @@ def test_a_study_refuses_samples_that_it_cannot_take():
 
 @pytest.mark.parametrize("samples", [IMAGES, ONE_FEATURE])
 def test_a_study_that_says_nothing_takes_all_samples(samples):
-    DataStudyConfig(**HEAD, data="any").require_data(Form(samples))
+    DataStudyConfig(**FIELDS, data="any").require_data(Form(samples))
 
 
 def test_settings_are_named_and_stay_as_they_are():
-    config = EnsembleStudyConfig(**HEAD, ensemble="classifiers")
+    config = EnsembleStudyConfig(**FIELDS, ensemble="classifiers")
     config.require_networks(SimpleNamespace(widths=()))
     with pytest.raises(AttributeError):
         config.seed = 1
     with pytest.raises(TypeError, match="ensemble"):
-        EnsembleStudyConfig(**HEAD)
+        EnsembleStudyConfig(**FIELDS)

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
-from hessian_papers.labelled import data_set
+from hessian_papers.labelled import Variable, data_set
 from hessian_papers.studies.spectra import (
     closed_form_arrays,
     error,
@@ -28,14 +27,10 @@ def networks(widths=(3, 2)):
         exact[row, : 2 * width] = np.sort(draw.normal(size=2 * width))
         kinds[row, : 2 * width] = ["outlier"] + ["bulk"] * (2 * width - 2) + ["outlier"]
         cells[row, : 2 * width] = [CELLS[rank % 2] for rank in range(2 * width)]
-    declared = {"network": ("network", ""), **variables("network")}
-    arrays = {"exact": exact, "numerical": exact, "kind": kinds, "cell": cells}
+    declared = {"network": Variable("network", "its width"), **variables("network")}
     names = np.array([f"m={width}" for width in widths])
-    labelled = {
-        name: (tuple(values[0].split()), arrays.get(name, names))
-        for name, values in declared.items()
-    }
-    return xr.Dataset(labelled)
+    arrays = {"network": names, "exact": exact, "numerical": exact, "kind": kinds, "cell": cells}
+    return data_set(arrays, declared)
 
 
 def test_a_closed_form_is_a_row_of_each_array():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from study_configs import HEAD
 
 from hessian_papers.studies.training import (
     HiddenLayerConfig,
@@ -22,10 +23,6 @@ Y = torch.tensor([1.0, 0.0, -1.0], dtype=torch.float64)
 
 def config(**changes):
     fields = {
-        "kind": "test",
-        "paper": "test",
-        "artifact": "Figure 0",
-        "title": "test",
         "data": "test",
         "seed": 3,
         "width": 4,
@@ -35,7 +32,7 @@ def config(**changes):
         "record_every": 1,
         "numeric_every": 1,
     }
-    return HiddenLayerConfig(**(fields | changes))
+    return HiddenLayerConfig(**(HEAD | fields | changes))
 
 
 def closed_form(v, w, x, y):
